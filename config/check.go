@@ -36,6 +36,7 @@ func (l *loader) check(c *Config) {
 		}
 	}
 	l.checkServices(c)
+	l.checkACME(c)
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
 }
@@ -127,7 +128,7 @@ func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 
 func (l *loader) checkAdmin(c *Config) {
 	host, ok := l.listenAddress("admin.listen", c.Admin.Listen)
-	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" {
+	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" && !c.Server.TLS.ACME.Agree {
 		l.Errorf("admin.listen",
 			"other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
 	}

@@ -54,7 +54,7 @@ type Config struct {
 // A Server is the public listener.
 type Server struct {
 	Listen          string         `restart:"true" yaml:"listen" default:"127.0.0.1:8080" doc:"Address and port. Port 0 takes a free one, an empty host listens on every address."`
-	TLS             TLS            `restart:"true" yaml:"tls" doc:"Serve https. Both files or neither."`
+	TLS             TLS            `restart:"true" yaml:"tls" doc:"Serve https: with a certificate from files, cert and key, or with one from a CA, acme."`
 	TrustedProxies  []netip.Prefix `yaml:"trusted_proxies" max:"256" doc:"Networks whose X-Forwarded-For and X-Forwarded-Host are believed, such as 10.0.0.0/8."`
 	MaxBody         int64          `yaml:"max_body" default:"1MiB" min:"1KiB" max:"64MiB" doc:"Largest request body."`
 	ReadTimeout     time.Duration  `restart:"true" yaml:"read_timeout" default:"10s" min:"100ms" max:"5m" doc:"Time a client has to send its request."`
@@ -65,19 +65,45 @@ type Server struct {
 	DrainTimeout    time.Duration  `yaml:"drain_timeout" default:"20s" min:"0s" max:"10m" doc:"Time running requests have to finish after SIGTERM."`
 }
 
-// TLS names a certificate and its key. They were loaded together.
+// TLS names a certificate and its key, which were loaded together, or the CA that issues one.
 type TLS struct {
 	Cert File `yaml:"cert" doc:"PEM file of the certificate and its chain."`
 	Key  File `yaml:"key" doc:"PEM file of the private key."`
+	ACME ACME `yaml:"acme" doc:"Obtain certificates from a CA by ACME, and renew them, for the names in hosts and public_url of every service. They are kept in the store."`
 
 	certificate *tls.Certificate
 }
 
 // Enabled reports whether the listener speaks https.
-func (t TLS) Enabled() bool { return t.certificate != nil }
+func (t TLS) Enabled() bool { return t.certificate != nil || t.ACME.Agree }
 
-// Certificate is the loaded pair; nil if TLS is not enabled. The data of Key is not kept elsewhere.
+// Certificate is the pair loaded from files; nil if there is none. The data of Key is not kept elsewhere.
 func (t TLS) Certificate() *tls.Certificate { return t.certificate }
+
+// ACME is how certificates are obtained from a CA (RFC 8555). It is not used unless Agree is true.
+type ACME struct {
+	Agree     bool     `yaml:"agree" doc:"true: you have read the CA's subscriber agreement and agree to it. Required."`
+	Email     string   `yaml:"email" doc:"Where the CA may send notices about the account."`
+	Directory *url.URL `yaml:"directory" doc:"The URL of the CA's ACME directory. Default: Let's Encrypt."`
+	Staging   bool     `yaml:"staging" doc:"Use the staging CA of Let's Encrypt, whose certificates clients do not trust, to try the set-up without its limits."`
+	Roots     File     `yaml:"roots" doc:"PEM file of the CAs that the directory's own certificate may come from, for a CA inside your network. Default: those of the system."`
+	EAB       EAB      `yaml:"eab" doc:"The account that a CA gave you outside of ACME (external account binding)."`
+	DNS       DNS01    `yaml:"dns" doc:"Prove control of the names by DNS records, with signed updates (RFC 2136). Default: by requests of the CA to ports 80 and 443 of the names."`
+	HTTP      string   `yaml:"http" doc:"Address and port of a listener that answers the CA's requests to port 80 and redirects everything else to https. Default: port 80 of server.listen if that has port 443; otherwise none."`
+}
+
+// EAB names an account at a CA: RFC 8555 section 7.3.4.
+type EAB struct {
+	KID string `yaml:"kid" doc:"The key identifier."`
+	Key Secret `yaml:"key" doc:"The HMAC key, as base64url."`
+}
+
+// DNS01 names the server that takes the records of DNS-01 challenges.
+type DNS01 struct {
+	Server string `yaml:"server" doc:"Address of the zone's primary server, such as ns1.shop.example:53. Updates are sent by TCP."`
+	Key    Secret `yaml:"key" doc:"The TSIG key as dig -y takes it: algorithm:name:secret, such as hmac-sha256:uimgate:c2VjcmV0. Default: updates are not signed."`
+	Zone   string `yaml:"zone" doc:"The zone. Default: the server is asked for it."`
+}
 
 // Admin is the operator's listener.
 type Admin struct {

@@ -169,6 +169,33 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:13: pat.allow[5]: want keys and values, got a number",
 		},
 	},
+	"a certificate from a CA": {
+		"…server: {tls: {acme: {agree: true, email: ops, staging: true, directory: 'http://ca.example', roots: secret, eab: {kid: a}, http: '127.0.0.1:8081',\n" +
+			"  dns: {server: ns1, key: 'hmac-md5:a:c2VjcmV0', zone: z.example}}}}\n",
+		[]string{
+			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:6: server.tls.acme.email: is not an email address, such as ops@shop.example",
+			"uimgate.yaml:6: server.tls.acme.staging: is the staging CA of Let's Encrypt, and directory is another CA: give one of them",
+			"uimgate.yaml:6: server.tls.acme.directory: must be an https URL: ACME allows no other (RFC 8555 section 6.1)",
+			"uimgate.yaml:6: server.tls.acme.roots: has no certificate: want a PEM file",
+			"uimgate.yaml:6: server.tls.acme.eab: has only one of kid and key: give both, or neither",
+			"uimgate.yaml:6: server.tls.acme.http: takes the port of admin.listen: give it one of its own",
+			"uimgate.yaml:7: server.tls.acme.dns.server: is not an address: want host:port, such as ns1.shop.example:53",
+			"uimgate.yaml:7: server.tls.acme.dns.key: is not a TSIG key: the algorithm is not one of hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 and hmac-sha512",
+		},
+	},
+	"a CA without agreement": {
+		"…server: {tls: {acme: {email: ops@shop.example}}}\n",
+		[]string{"uimgate.yaml:6: server.tls.acme.agree: must be true: set it if you agree to the subscriber agreement of the CA"},
+	},
+	"a CA and files": {
+		"…server: {tls: {acme: {agree: true}, cert: secret, key: secret}}\n",
+		[]string{
+			"uimgate.yaml:6: server.tls: cert and key do not load: tls: failed to find any PEM data in certificate input",
+			"uimgate.yaml:6: server.tls.acme: cannot be used with server.tls.cert and key: the certificate comes from files or from a CA",
+			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+		},
+	},
 	"listeners": {
 		"…server: {listen: 127.0.0.1:80}\nadmin: {listen: 127.0.0.1:80, token: 'with space'}\n",
 		[]string{

@@ -9,7 +9,7 @@ import (
 
 // NeedsRestart returns the paths of the settings, such as server.listen, that differ between c and next and take effect only after a
 // restart. A reload applies all others. A file counts by its contents, except that a renewed certificate is served immediately: for
-// server.tls only its presence counts.
+// server.tls only its presence and acme count.
 func (c *Config) NeedsRestart(next *Config) []string {
 	return restarts(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
 }
@@ -34,7 +34,7 @@ func restarts(now, next reflect.Value, path string) (changed []string) {
 func sameSetting(was, is any) bool {
 	if secure, ok := was.(TLS); ok {
 		next, _ := is.(TLS)
-		return secure.Enabled() == next.Enabled()
+		return secure.Enabled() == next.Enabled() && reflect.DeepEqual(secure.ACME, next.ACME)
 	}
 	return reflect.DeepEqual(was, is)
 }

@@ -35,6 +35,8 @@ type Config struct {
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload if it was refused, and otherwise nil. It may be nil: none was.
 	RefusedReload func() *RefusedReload
+	// Certificate returns what is wrong with the certificates of the listeners, without names; empty: nothing. nil: nothing is.
+	Certificate func() string
 	// Audit is the audit stream, as far as health depends on it; nil: it does not.
 	Audit *record.Audit
 	// Doors returns the other protocols that agents use.
@@ -44,19 +46,20 @@ type Config struct {
 // An Operator carries out operators' requests to a running gateway. Its methods are safe for concurrent use; their errors are
 // *reason.Refusal or errors of packages pat, store and money.
 type Operator struct {
-	directory *service.Directory
-	store     Store
-	keys      *keys.Keyring
-	view      *pat.View
-	log       *zap.Logger
-	now       func() time.Time
-	reload    func(context.Context) config.Problems
-	waiting   func() []string
-	refused   func() *RefusedReload
-	audit     *record.Audit
-	doors     []door.Module
-	readiness readiness
-	draining  atomic.Bool // the process is ending: see Drain
+	directory   *service.Directory
+	store       Store
+	keys        *keys.Keyring
+	view        *pat.View
+	log         *zap.Logger
+	now         func() time.Time
+	reload      func(context.Context) config.Problems
+	waiting     func() []string
+	refused     func() *RefusedReload
+	certificate func() string
+	audit       *record.Audit
+	doors       []door.Module
+	readiness   readiness
+	draining    atomic.Bool // the process is ending: see Drain
 }
 
 // New returns the Operator of a gateway.
@@ -67,9 +70,12 @@ func New(c Config) *Operator {
 	if c.RefusedReload == nil {
 		c.RefusedReload = func() *RefusedReload { return nil }
 	}
+	if c.Certificate == nil {
+		c.Certificate = func() string { return "" }
+	}
 	return &Operator{
 		directory: c.Directory, store: c.Store, keys: c.Keys, view: c.View, log: c.Log, now: c.Now, reload: c.Reload, audit: c.Audit,
-		waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
+		certificate: c.Certificate, waiting: c.NeedsRestart, refused: c.RefusedReload, doors: c.Doors,
 	}
 }
 

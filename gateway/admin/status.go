@@ -162,6 +162,9 @@ func (o *Operator) Health(ctx context.Context) Health {
 			Reason: "the configuration of " + refused.At.Format(time.RFC3339) + " was refused, the one before is served: see uimgate status",
 		}
 	}
+	if reason := o.certificate(); reason != "" {
+		h.Checks["certificate"] = Check{OK: true, Degraded: true, Reason: reason}
+	}
 	for _, c := range h.Checks {
 		h.Ready = h.Ready && c.OK
 	}

@@ -4,7 +4,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -25,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/internal/acme"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
@@ -57,6 +57,7 @@ type Options struct {
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
 	park            time.Duration // tests only; 0: parkAfter
+	renewals        time.Duration // tests only: how often certificates are checked; 0: as acme.Options has it
 }
 
 // A Phase of a process, for its service manager.
@@ -121,6 +122,8 @@ type process struct {
 	leases        *lease.Holder
 	public, admin net.Listener
 	owner         net.Listener        // in the data directory; nil: there is none
+	plain         net.Listener        // for ACME and redirects; nil: there is none
+	certificates  *acme.Manager       // nil: server.tls.acme is not used
 	bounded       *connlimit.Listener // the public one
 	addresses     Addresses
 	audit         *record.Audit
@@ -204,6 +207,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	} else {
 		p.closers = append(p.closers, closed(p.owner))
 	}
+	p.openCertificates(ctx)
 	first, err := p.liveFrom(p.config)
 	if err != nil {
 		return err
@@ -234,6 +238,7 @@ func (p *process) build(ctx context.Context) error {
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
+		Certificate: p.certificateTrouble,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,
@@ -242,14 +247,6 @@ func (p *process) build(ctx context.Context) error {
 		Shed: p.metrics.Shed, DrainTimeout: func() time.Duration { return p.live.Load().drain }, Metrics: p.metrics.Registry(), Now: p.Now,
 		Log: p.Log, Version: p.Version,
 	})
-}
-
-// certificate returns the certificate of the listeners; nil: they serve http.
-func (p *process) certificate() func() *tls.Certificate {
-	if !p.config.Server.TLS.Enabled() {
-		return nil
-	}
-	return func() *tls.Certificate { return p.live.Load().certificate }
 }
 
 // openAudit opens the audit stream. If it cannot be opened now, the gateway serves requests that may be served without it.

@@ -13,3 +13,6 @@ var ListenError = listenError
 
 // MostAreParked says whether memory is given back where so many connections are parked, of those that are open.
 var MostAreParked = mostAreParked
+
+// Renewals sets how often certificates are checked for renewal.
+func (o *Options) Renewals(d time.Duration) { o.renewals = d }

@@ -49,7 +49,7 @@ type setup struct {
 	upstream               http.HandlerFunc
 	now                    func() time.Time
 	dir                    string // empty: a new one
-	slack                  time.Duration
+	slack, renewals        time.Duration
 }
 
 const adminToken = "test-admin-token-0123456789abcdef"
@@ -86,6 +86,7 @@ func startGate(tb testing.TB, s setup) *gate {
 		Config: cfg, Load: g.load, Reload: g.reload, Log: zap.New(core), Now: now, Ready: func(a daemon.Addresses) { ready <- a },
 	}
 	options.Slack(s.slack)
+	options.Renewals(s.renewals)
 	options.Park(time.Millisecond) // all tests hold with connections that are parked
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {

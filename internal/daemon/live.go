@@ -15,7 +15,7 @@ import (
 // to the reload, in the status and by a metric: config.Config.NeedsRestart.
 type live struct {
 	token       config.Secret    // of the operator
-	certificate *tls.Certificate // nil: without TLS
+	certificate *tls.Certificate // from files; nil: there is none
 	answered    time.Duration    // the time for the complete response of a request
 	drain       time.Duration
 	waiting     []string // settings, for a restart
@@ -46,6 +46,9 @@ func (p *process) takeOver(c *config.Config, next *live) {
 		next.certificate = was.certificate // TLS ends with the process
 	}
 	p.live.Store(next)
+	if p.certificates != nil {
+		p.certificates.Manage(c.CertificateNames())
+	}
 	p.bounded.SetPerAddress(c.Server.Connections)
 	p.server.SetPerAddress(c.Server.PerAddress)
 	p.agreements.SetPerCaller(c.Server.IssuePerAddress)

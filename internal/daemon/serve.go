@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -33,6 +32,10 @@ func (p *process) serve(ctx context.Context) error {
 		p.drainEnds(ctx)
 		return err
 	})
+	if p.plain != nil {
+		plain := p.plainServer()
+		group.Go(func() error { return p.serveHTTP(ctx, plain, p.plain) })
+	}
 	group.Go(func() error { return p.executor.Run(life) })
 	for _, runner := range door.Of[door.Runner](p.modules) {
 		group.Go(func() error { return runner.Run(life) })
@@ -70,16 +73,10 @@ func (p *process) serve(ctx context.Context) error {
 
 func (p *process) httpServer(h http.Handler) *http.Server {
 	c := p.config.Server
-	var secure *tls.Config
-	if c.TLS.Enabled() {
-		secure = &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return p.live.Load().certificate, nil
-		}}
-	}
 	return &http.Server{
-		Handler: p.withDeadline(h), TLSConfig: secure, ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes,
-		ConnContext:    connlimit.Context, ConnState: connlimit.State,
+		Handler: p.withDeadline(h), TLSConfig: p.tlsConfig(), ReadHeaderTimeout: c.ReadTimeout, ReadTimeout: c.ReadTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ConnContext: connlimit.Context, ConnState: connlimit.State,
 		ErrorLog: zap.NewStdLog(p.Log.WithOptions(zap.IncreaseLevel(zap.ErrorLevel))),
 	}
 }

@@ -22,9 +22,7 @@ func (p *process) state() record.State {
 	defer cancel()
 	snapshot := p.directory.Current()
 	out := record.State{Version: p.Version, Commit: p.Commit, Go: runtime.Version(), ConfigHash: snapshot.Hash}
-	if c := p.live.Load().certificate; c != nil && c.Leaf != nil {
-		out.CertificateExpires = c.Leaf.NotAfter // crypto/tls has read it
-	}
+	out.CertificateExpires, _ = p.expires()
 	for _, s := range snapshot.Services() {
 		one := record.ServiceState{ID: s.ID, Breakers: map[string]int{}, Concealed: s.Upstream.Concealed()}
 		one.UnderWay, one.Waiting = s.Upstream.UnderWay()

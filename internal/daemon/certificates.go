@@ -1,0 +1,105 @@
+package daemon
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/uimgate/uimgate/internal/acme"
+	"github.com/uimgate/uimgate/internal/connlimit"
+	"github.com/uimgate/uimgate/store/sqlcert"
+)
+
+// expiresSoon is how long before a certificate expires the gateway counts as degraded. ACME renews long before.
+const expiresSoon = 7 * 24 * time.Hour
+
+// openCertificates prepares the client of the CA, if the configuration has one, and the listener that it needs beside. Certificates are
+// obtained later, in the background: meanwhile TLS handshakes fail.
+func (p *process) openCertificates(ctx context.Context) {
+	c := p.config.Server.TLS.ACME
+	if !c.Agree {
+		return
+	}
+	o := acme.Options{
+		Directory: c.DirectoryURL(), Email: c.Email, Roots: c.RootPool(), AccountID: c.EAB.KID, AccountKey: c.EAB.Key.Reveal(),
+		DNS: c.Solver(), HTTPS: p.public.Addr(), Storage: sqlcert.New(p.store), Log: p.Log, LookEvery: p.renewals,
+	}
+	if address := p.config.Server.HTTPListen(); address != "" {
+		ln, err := listen(ctx, address)
+		if err != nil { // another challenge may do, and what is served by TLS does not depend on it
+			p.Log.Warn("requests to port 80 are not answered: the CA cannot use HTTP-01, and nothing redirects to https", zap.Error(err))
+		} else {
+			p.plain = connlimit.New(ln, p.bounds())
+			p.closers = append(p.closers, closed(p.plain))
+			o.HTTP = p.plain.Addr()
+		}
+	}
+	p.certificates = acme.New(p.config.CertificateNames()[0], o)
+	p.closers = append(p.closers, p.certificates.Close)
+}
+
+// plainServer answers the CA, and redirects to https.
+func (p *process) plainServer() *http.Server {
+	_, port, _ := net.SplitHostPort(p.public.Addr().String())
+	s := p.httpServer(p.certificates.Challenges(port))
+	s.TLSConfig = nil
+	return s
+}
+
+// tlsConfig is that of the listeners; nil: they serve http.
+func (p *process) tlsConfig() *tls.Config {
+	switch {
+	case p.certificates != nil:
+		return p.certificates.TLS()
+	case p.config.Server.TLS.Enabled():
+		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return p.live.Load().certificate, nil
+		}}
+	}
+	return nil
+}
+
+// certificate returns the certificate of the listeners of modules; nil: they serve http.
+func (p *process) certificate() func() *tls.Certificate {
+	if !p.config.Server.TLS.Enabled() {
+		return nil
+	}
+	return func() *tls.Certificate {
+		if p.certificates != nil {
+			return p.certificates.First()
+		}
+		return p.live.Load().certificate
+	}
+}
+
+// expires returns when the first certificate of the listeners expires, the zero time if there is none, and how many names have none.
+func (p *process) expires() (at time.Time, missing int) {
+	if p.certificates != nil {
+		at, names := p.certificates.Expires()
+		return at, len(names)
+	}
+	if c := p.live.Load().certificate; c != nil && c.Leaf != nil {
+		at = c.Leaf.NotAfter // crypto/tls has read it
+	}
+	return at, 0
+}
+
+// certificateTrouble returns what an operator should know about the certificates; empty: nothing.
+func (p *process) certificateTrouble() string {
+	at, missing := p.expires()
+	switch left := at.Sub(p.Now()); {
+	case missing > 0:
+		return fmt.Sprintf("names that have no certificate yet: %d; see the log", missing)
+	case at.IsZero() || left > expiresSoon:
+		return ""
+	case left <= 0:
+		return "the certificate expired at " + at.UTC().Format(time.RFC3339) + ": clients reject it"
+	default:
+		return "the certificate expires at " + at.UTC().Format(time.RFC3339)
+	}
+}
