@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// maxCachedAgents bounds how many agents.json a client caches; beyond it all are dropped.
+// maxCachedAgents limits how many agents.json documents a client caches. When the limit is reached, the next document empties the cache.
 const maxCachedAgents = 64
 
 // An agentsCache holds parsed agents.json documents by address, so that an unchanged document is neither transferred nor parsed again.
@@ -32,7 +32,7 @@ func (c *agentsCache) get(address string) (cachedAgents, bool) {
 	return had, ok
 }
 
-// put stores a document that has an ETag which can be sent back, and removes any other.
+// put stores a document if it has an ETag that is short enough to be sent back; otherwise put removes the entry of the address.
 func (c *agentsCache) put(address string, made cachedAgents) {
 	const most = 256
 	c.mu.Lock()

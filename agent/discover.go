@@ -14,9 +14,10 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// Discover finds the agents.json of a service and parses it. The target is its URL, an origin, or a domain: for a domain Options.Locate
-// comes first, then /agents.json and /.well-known/agents.json. A file found by DNS may only use names that its domain vouches for;
-// otherwise the error is a *NamespaceError. The error wraps ErrTarget or ErrNoService. UIM core 5.3.
+// Discover finds the agents.json of a service and parses it. The target is the URL of the file, an origin, or a domain. For an origin or
+// a domain, Discover tries /agents.json and then /.well-known/agents.json; for a domain, Discover first tries the URLs that
+// Options.Locate returns. A file found by DNS may only use names that its domain vouches for; otherwise Discover rejects the file with a
+// *NamespaceError. Every error wraps ErrTarget or ErrNoService. UIM core 5.3.
 func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 	t, err := parseTarget(where)
 	if err != nil {
@@ -111,7 +112,8 @@ func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) 
 	return catalog, problems, answer.URL, nil
 }
 
-// document fetches a document whose status is 200 and whose type is JSON. With the ETag of a copy, it returns 304 too.
+// document fetches a document whose status is 200 and whose type is JSON. If etag is the ETag of a cached copy, document also accepts
+// status 304.
 func (c *Client) document(ctx context.Context, address string, from *url.URL, most int64, etag string) (fetch.Answer, error) {
 	answer, err := c.fetch.Get(ctx, address, fetch.Document{
 		Accept: "application/json, application/ld+json;q=0.9", Max: most, From: from, ETag: etag,

@@ -8,20 +8,19 @@
 //	agreement, err := service.Agree(ctx, agent.Acceptance{Digest: policy.Digest})
 //	result, err := service.Execute(ctx, "shop.example:search:v1", map[string]any{"query": "tea"}, agent.ExecuteOptions{})
 //
-// Services are not trusted. Documents are bounded and fetched by package fetch, which does not connect to private
-// networks. PATs and signatures are sent only to https origins (or the loopback address that the caller named) of the
-// agents.json that the agreement was made under, and never through a redirect. Only a policy whose digest the caller
-// named is signed; if the policy changes, the error is a *PolicyChangedError. No error and no String method of this
-// package holds a PAT, a key or a signature.
+// Services are not trusted. Documents are bounded and fetched by package fetch, which does not connect to private networks. PATs and
+// signatures are sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each origin
+// must be https or the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the policy
+// changes, the error is a *PolicyChangedError. No error and no String method of this package holds a PAT, a key or a signature.
 //
-// ExecuteOptions.Via sends a call through the service's MCP endpoint or as a message of A2A instead: package via writes it, and
-// reads what is answered as an answer of the execute endpoint, so that all else is the same. Agreements and renewals are always UIM's.
+// ExecuteOptions.Via sends a call through the service's MCP endpoint or as a message of A2A instead: package via encodes the call, and
+// decodes the response like a response of the execute endpoint, so that everything else stays the same. Agreements and renewals always
+// use the UIM endpoints.
 //
 // # Retries
 //
-// Execute repeats a call only if it cannot be carried out or charged twice: after 429 and 503, after a failure to connect,
-// after an error whose details.outcome is not_sent, and otherwise only under an Idempotency-Key. The client makes a key
-// itself for every intent that is not marked safe or has a price, but relies on it only with services that accepted a
-// fresh agreement: others may ignore keys. A key given by the caller is always relied on. Options.MaxWait bounds the
-// waiting.
+// Execute retries a call only if the retry cannot carry out or charge the call twice: after 429 and 503, after a failure to connect,
+// after an error whose details.outcome is not_sent, and otherwise only under an Idempotency-Key. The client generates a key for every
+// intent that has a price or is not marked safe, but relies on that key only with services that accepted a fresh agreement: others may
+// ignore keys. A key given by the caller is always relied on. Options.MaxWait bounds the waiting.
 package agent

@@ -53,8 +53,8 @@ func SaveKey(path string, key crypto.Signer) error {
 	return writePrivate(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// LoadKey reads a file of SaveKey. A file that others can read is rejected. The error wraps ErrFile, and os.ErrNotExist if
-// there is no such file; it never quotes the file.
+// LoadKey reads a file written by SaveKey. A file that others can read is rejected. The error wraps ErrFile, and os.ErrNotExist if there
+// is no such file; it never quotes the file.
 func LoadKey(path string) (crypto.Signer, error) {
 	text, err := readPrivate(path, maxKeyFile)
 	if err != nil {
@@ -100,8 +100,8 @@ func SaveSeed(path, seed string) error {
 	return writePrivate(path, []byte(seed+"\n"))
 }
 
-// LoadSeed reads a file of SaveSeed, or one with any seed of 16 to 1000 characters in one line, and returns the key derived from it.
-// Errors are those of LoadKey.
+// LoadSeed reads a file written by SaveSeed, or any file that contains a single line with a seed of 16 to 1000 bytes, and returns the key
+// derived from the seed. Errors are those of LoadKey.
 func LoadSeed(path string) (identity.Key, error) {
 	text, err := readPrivate(path, maxSeed+2)
 	if err != nil {
@@ -117,7 +117,7 @@ func LoadSeed(path string) (identity.Key, error) {
 	return key, nil
 }
 
-// writePrivate replaces a file atomically and durably, readable by its owner alone.
+// writePrivate atomically and durably writes or replaces a file that only its owner can read.
 func writePrivate(path string, data []byte) error {
 	if err := privatefile.Write(path, data); err != nil {
 		return fmt.Errorf("%w: %w", ErrFile, err)

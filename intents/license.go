@@ -14,12 +14,12 @@ import (
 // as D-UIM-BY-NC-v1.0. Only ParseLicense makes one; the zero License means none. UIM reference, licensing scheme.
 type License struct {
 	Open      bool     // offered at no charge
-	Artifacts string   // its subject, of the letters DAMPS in that order; empty: everything
+	Artifacts string   // what the licence covers: letters of DAMPS, in that order; empty means everything
 	Elements  []string // in canonical spelling and order, each once; PD and CC0 are always single
 	Version   string   // such as 1.0
 }
 
-// ErrLicense means that a text is not a name of the UIM licensing scheme. It may be the name of another licence.
+// ErrLicense means that a text is not a name of the UIM licensing scheme. The text may still be the name of another licence.
 var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL that ends in one")
 
 // licenseElements are the elements in canonical order, each with its meaning. PD and CC0, which dedicate the work to the public domain,
@@ -48,7 +48,7 @@ var licenseArtifacts = []struct {
 	{'D', "data"}, {'A', "applications and services"}, {'M', "model architectures"}, {'P', "model parameters"}, {'S', "source code"},
 }
 
-const maxLicense = 200 // bytes of a name; longer than all elements together
+const maxLicense = 200 // the maximum length of a name in bytes; a name with all elements is shorter
 
 var licenseForm = regex.Lazy(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)` +
 	`-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)

@@ -11,15 +11,15 @@ import (
 type StatementFilter struct {
 	Service string
 	AgentID pat.AgentID // empty: of every agent
-	// From is the first moment in the period, To the first after it. Zero From: since the beginning of the kept ledger; zero To: until
-	// now.
+	// From is the first moment of the period, and To the first moment after the period. A zero From means the beginning of the retained
+	// ledger; a zero To means now.
 	From, To time.Time
 	After    string // agent id, a space and the currency of the last statement returned
 	Limit    int    // 100 if not set, and at most 1000
 }
 
-// A Statement sums up one account in a period. The sums are those of the ledger: each part of Closing is the sum of that part of Opening
-// and of the changes in the period.
+// A Statement sums up one account in a period. The sums are those of the ledger: each field of Closing is the sum of the corresponding
+// field of Opening and of the changes in the period.
 type Statement struct {
 	AgentID          pat.AgentID
 	Currency         string
@@ -43,8 +43,8 @@ func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }
 
-// A StatementLine sums up the charges of one intent under one rule. A charge counts in the period of each change: one held in one period
-// and captured in the next is in both, once as Held and once as Captured.
+// A StatementLine sums up the charges of one intent under one rule. A charge counts in every period in which its state changes: a charge
+// that is held in one period and captured in the next appears in both, once as Held and once as Captured.
 type StatementLine struct {
 	Intent, Rule                         string
 	Held, Captured, Released, Unresolved Charges
@@ -56,9 +56,8 @@ type Charges struct {
 	Amount money.Amount
 }
 
-// ChargedCalls are the calls of one account that were captured in a period: those of one intent under one rule at one
-// price, made under one agreement and decided by one policy. A call held in one period and captured in the next belongs
-// to the next.
+// ChargedCalls are the calls of one account that were captured in a period: those of one intent under one rule at one price, made under
+// one agreement and authorized by one policy. A call held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string
 	Price        money.Amount // of each

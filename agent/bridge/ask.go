@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// heldFor is how long a service can work on a call before it reports an unknown outcome: a gateway waits for its API for 10 minutes
-	// at most, and 30 s longer for the outcome of the call.
+	// heldFor is how long a service can work on a call before it reports an unknown outcome: a gateway waits at most 10 minutes for its API,
+	// and then another 30 s until it counts the call as unresolved.
 	heldFor = 11 * time.Minute
 	// Waits between two requests for the outcome of a call.
 	firstAsk, maxAsk = time.Second, 8 * time.Second
 )
 
-// An unknownError means that the outcome of a call is not known. The outbox keeps the call, unless its key is the host's.
+// An unknownError means that the outcome of a call is not known. The outbox keeps the call, unless the host supplied the idempotency key.
 type unknownError struct {
 	call  outbox.Call
-	hosts bool  // the service can return the outcome stored under the key
-	asks  bool  // the service can be asked under the key
+	hosts bool  // the host supplied the idempotency key
+	asks  bool  // the service can return the outcome stored under the key
 	err   error // the last response; nil: no request was sent
 }
 
@@ -93,7 +93,7 @@ func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictj
 	return result, m.unknown(err)
 }
 
-// rest waits without occupying a place. It returns at once if no caller waits for the outcome.
+// rest waits for d without counting towards maxCalls. It returns an error at once if no caller waits for the outcome.
 func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	m.mu.Lock()
 	left := m.left
@@ -108,8 +108,8 @@ func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	return m.enter(ctx)
 }
 
-// ended reports whether a response has the outcome of a call. For a call that may have been sent before, a refusal has it only if it was
-// stored under the key or comes from the API itself.
+// ended reports whether a response states the outcome of a call. For a call that may have been sent before, a refusal states the outcome
+// only if the refusal was stored under the key or comes from the API itself.
 func ended(err error, before bool) bool {
 	if err == nil {
 		return true
@@ -127,7 +127,7 @@ func ended(err error, before bool) bool {
 	return !before && (!ok || !failure.Sent)
 }
 
-// endedBy is ended for a response of the service.
+// endedBy implements ended for an error response of the service.
 func endedBy(e *agent.Error, before bool) bool {
 	switch {
 	case e.Is(agent.ErrOutcomeUnknown):
@@ -153,7 +153,7 @@ func canEnd(err error) bool {
 	return ok
 }
 
-// asksFor returns the wait that a response requests.
+// asksFor returns how long a response asks the client to wait.
 func asksFor(err error) time.Duration {
 	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.RetryAfter

@@ -5,8 +5,9 @@
 //	b, err := bridge.Open(ctx, bridge.Options{Agent: agent.Options{Key: key}, Services: []string{"shop.example"}, …})
 //	err = b.Serve(ctx, os.Stdin, os.Stdout)
 //
-// It signs only policies that its owner has accepted by digest, and stays within the budget that the owner set. Until both exist, the
-// tools return instructions for the owner. Calls go to the UIM endpoint of a service, even if the service speaks MCP.
+// The bridge signs only policies that its owner has accepted by digest, and stays within the budget that the owner has set. A tool
+// returns instructions for the owner until the owner has accepted the policy of the service and, for a call that is not known to be free
+// of charge, has set a budget. Calls go to the UIM endpoint of a service, even if the service speaks MCP.
 package bridge
 
 import (
@@ -29,8 +30,9 @@ import (
 const (
 	// openTime bounds the search for services at the start.
 	openTime = 20 * time.Second
-	// freshFor is the maximum age of a list. Clients receive it, and are notified of changes meanwhile. The bridge reads catalogues and
-	// policies again at this interval, and when a client requests a list and they are older than readFor.
+	// freshFor is the maximum age of a tool list. Clients receive this age with the list, and are notified of changes before the list
+	// reaches it. The bridge reads the catalogues and policies again at this interval, and also when a client requests a list and the bridge
+	// last read them longer ago than readFor.
 	freshFor, readFor = time.Minute, 5 * time.Second
 	// firstLook is the first wait before the bridge looks again for services that it could not find; it doubles up to freshFor.
 	firstLook = 2 * time.Second
@@ -44,7 +46,7 @@ const (
 
 // Options are the owner, the services and the limits of a bridge.
 type Options struct {
-	// Agent is the identity and the bounds of the client. A key is required.
+	// Agent holds the identity and the limits of the client. A key is required.
 	Agent agent.Options
 	// Services are the services, as agent.Client.Discover takes them: at least one.
 	Services []string
@@ -54,16 +56,17 @@ type Options struct {
 	Accept []string
 	// Budget is what may be spent.
 	Budget *budget.Book
-	// Outbox is the file of the calls whose outcome the host does not know, which all bridges of the agent share. It is required.
+	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.
+	// Outbox is required.
 	Outbox string
 	// ReadTerms reads a policy; nil: its terms are not known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command for the owner to agree to the policy with a digest. issuer is the name of an issuer that the
-	// service's host does not vouch for; empty: the host vouches for it. The issuer is foreign text and must be quoted.
+	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
+	// that the service's host does not vouch for; empty: the host vouches for it. The issuer is foreign text and must be quoted.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.
 	Version string
-	// Log receives one line for the owner; nil discards it.
+	// Log is called with each line for the owner; if Log is nil, the lines are discarded.
 	Log func(string)
 }
 
@@ -92,7 +95,7 @@ type Bridge struct {
 	sleep    func(context.Context, time.Duration) error
 	now      func() time.Time
 	places   chan struct{}
-	unproved chan struct{} // the place of a call whose price is not certain
+	unproved chan struct{} // holds the single slot for a call whose price is not certain
 	stopping chan struct{}
 	working  sync.WaitGroup
 
@@ -146,7 +149,8 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	return b, nil
 }
 
-// find finds all services concurrently, or reads them again. If none is found, the error wraps the errors of all.
+// find looks for all services concurrently, and reads those again that were found before. If no service has been found yet, the error
+// wraps the errors of all services.
 func (b *Bridge) find(ctx context.Context) error {
 	errs := make([]error, len(b.services))
 	var wg sync.WaitGroup
@@ -159,7 +163,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	}
 	wg.Wait()
 	b.mu.Lock()
-	b.listed = time.Now() //nolint:forbidigo // how old a copy is, no rule
+	b.listed = time.Now() //nolint:forbidigo // this is only the age of the copies; no rule depends on it
 	b.mu.Unlock()
 	for _, s := range b.services {
 		if s.found() {

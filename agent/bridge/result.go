@@ -38,7 +38,8 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 	return result
 }
 
-// undeclared describes the parts of a result that violate the output parameters; empty: all are valid.
+// undeclared describes the first violation of the output parameters that it finds in a result. It returns the empty string if all values
+// are valid.
 func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	if !isObject {
 		return "it is not an object"

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Serve speaks MCP until the input ends or ctx is done. Calls in progress get some seconds to end; their cost is counted even if they do
-// not.
+// Serve speaks MCP until the input ends or ctx is done. Serve then gives the calls in progress one second to finish; the cost of a call
+// that does not finish stays reserved in the budget.
 func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	go b.watch(ctx)
 	err := b.serve(ctx, in, out)

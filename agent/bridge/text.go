@@ -58,14 +58,14 @@ var (
 // maxData bounds the strings of one schema member that must be shown exactly or not at all, in bytes.
 const maxData = 32 << 10
 
-// steers reports whether a character controls a terminal, changes the direction of writing or is invisible. Joiners count as visible:
-// scripts and signs need them.
+// steers reports whether a character controls a terminal, changes the direction of writing or is invisible. The zero-width joiner and
+// non-joiner are exempt, because some scripts and emoji need them.
 func steers(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return r == utf8.RuneError || unicode.Is(unicode.C, r) && r != nonJoiner && r != joiner
 }
 
-// visible returns the same JSON with such characters of its strings escaped.
+// visible returns the same JSON, with escapes for the characters of strings that steers reports, except U+FFFD.
 func visible(document []byte) []byte {
 	hidden := func(r rune) bool { return steers(r) && r > ' ' && r != utf8.RuneError }
 	if !bytes.ContainsFunc(document, hidden) {
@@ -85,7 +85,8 @@ func visible(document []byte) []byte {
 	return out
 }
 
-// exact reports whether data can be shown unchanged: within left bytes, and without such characters.
+// exact reports whether data can be shown unchanged: the data must fit in left bytes, and steers must be false for every character except
+// line breaks and tabs.
 func exact(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {
@@ -110,15 +111,15 @@ func exact(v any, left *int) bool {
 	return *left >= 0
 }
 
-// shownExactly is exact within a bound of its own.
+// shownExactly reports whether data can be shown unchanged within maxData bytes.
 func shownExactly(v any) bool {
 	left := maxData
 	return exact(v, &left)
 }
 
-// schema copies a JSON Schema. It bounds descriptive texts and leaves out everything that cannot be shown unchanged, so that the copy
-// permits at most more, and the service decides. It leaves out members x-…, because x-mcp-header would make clients copy an argument into
-// a header. MCP 2026-07-28, basic/transports/streamable-http.
+// schema copies a JSON Schema. It shortens descriptive texts and omits everything that cannot be shown unchanged, so the copy may accept
+// more than the original; the service validates the arguments itself. It also omits members whose names begin with x-, because
+// x-mcp-header would make clients copy an argument into a header. MCP 2026-07-28, basic/transports/streamable-http.
 func schema(v any) any {
 	switch v := v.(type) {
 	case strictjson.Object:
@@ -163,7 +164,7 @@ func schema(v any) any {
 // maxDetails bounds the number of values in the details of a refusal.
 const maxDetails = 2000
 
-// details copies a tree of a service's error with at most left values, and bounds its texts.
+// details copies the details of a service's error, but at most left values of them, and shortens their texts.
 func details(v any, left *int) any {
 	if *left--; *left < 0 {
 		return nil

@@ -27,8 +27,8 @@ const maxTags = 20
 // idempotent are the methods that may be repeated although they change state. RFC 9110 9.2.2.
 var idempotent = []string{http.MethodPut, http.MethodDelete}
 
-// offer makes a tool of each intent that is not retired, and removes other tools. With several services, the host of the service precedes
-// each name. The server notifies hosts when the list changes.
+// offer registers a tool for each intent that is not retired, and removes all other tools. If there are several services, each name
+// begins with the host of its service. The server notifies MCP hosts when the list changes.
 func (b *Bridge) offer() {
 	if b.server == nil { // Open has not finished
 		return
@@ -115,7 +115,7 @@ func (b *Bridge) names(s *service, catalog *intents.Catalog) map[string]intents.
 	return names
 }
 
-// label is the host of a target, with the port where there is one.
+// label returns the host of a target, with the port if the target has one.
 func label(target string) string {
 	if !strings.Contains(target, "://") {
 		target = "https://" + target
@@ -191,7 +191,8 @@ func (t tool) description() string {
 	return strings.TrimSpace(strings.Join(parts, "\n"))
 }
 
-// meta names the intent for programs, under the reversed domain of the issuer. MCP 2026-07-28, basic, _meta.
+// meta returns machine-readable metadata that identifies the intent, under the reversed domain name of the issuer. MCP 2026-07-28, basic,
+// _meta.
 func (t tool) meta() mcp.Meta {
 	current, _, _, _ := t.of.state()
 	in := t.intent

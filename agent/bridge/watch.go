@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// refresh reads the catalogues and policies that are older than most again. Those that it cannot read stay as they were.
+// refresh reads the catalogues and policies of all services again if the bridge last read them longer ago than most. A catalogue or
+// policy that cannot be read stays unchanged.
 func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
@@ -18,7 +19,7 @@ func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	_ = b.find(ctx) // logged where it occurs
+	_ = b.find(ctx) // find logs the errors
 	b.offer()
 }
 

@@ -15,7 +15,7 @@ const (
 	maxErrorAnswer = 64 << 10
 	maxAnswer      = 1 << 20 // a profile, or a page of an access list or of tags
 	maxAgents      = 64 << 20
-	// maxMessage bounds one message in a response: the largest that can be sent, and the relay's additions.
+	// maxMessage limits the size of one message in a response: the largest message that can be sent, plus what the relay adds.
 	maxMessage = wire.MaxRequest + 64<<10
 )
 
@@ -68,8 +68,8 @@ func decode(document []byte, v any) error {
 	return unpack(document, v)
 }
 
-// unpack stores the parts of a document that hold other agents' texts in v, and skips all other parts. One agent must not be able to make
-// the entries of others unreadable, for example by deep nesting.
+// unpack decodes into v the members of a document that v declares, and skips all others; it is for documents with texts of other agents.
+// One agent must not be able to make the entries of others unreadable, for example by deep nesting.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
 		return fmt.Errorf("%w: it is not a JSON object", ErrAnswer)
@@ -80,8 +80,8 @@ func unpack(document []byte, v any) error {
 	return nil
 }
 
-// cursorOf returns the cursor of the next page; "" if this is the last one. A relay that announces a further page without a cursor has
-// reached its end.
+// cursorOf returns the cursor of the next page; "" if this is the last one. If a relay announces a further page without giving a cursor,
+// there are no more pages.
 func cursorOf(more bool, cursor *string) string {
 	if !more || cursor == nil || len(*cursor) > maxCursor {
 		return ""

@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// Errors for callers to distinguish. A refusal of a relay is a *wire.Error.
+// Errors for callers to distinguish. An error response of a relay is a *wire.Error.
 var (
 	// ErrOptions means that a client or a request cannot be made from its options.
 	ErrOptions = errors.New("this cannot be asked")
@@ -27,7 +27,7 @@ var (
 	ErrAnswer = errors.New("the answer is not one of the protocol")
 )
 
-// Options are an agent, its relay and the bounds of its client.
+// Options describe an agent, its relay and the limits of its client.
 type Options struct {
 	// Relay is the URL of the relay without /v1, such as https://relay.mrphub.io. http is permitted only for the loopback address.
 	Relay string
@@ -41,27 +41,28 @@ type Options struct {
 	Wrap func(http.RoundTripper) http.RoundTripper
 
 	Attempts int           // attempts for one request at most; 0 is 4
-	Backoff  time.Duration // before the second attempt, then twice as long each time, up to 8 s; 0 is 500 ms
+	Backoff  time.Duration // wait before the second attempt, doubled for each further attempt, up to 8 s; 0 is 500 ms
 	MaxWait  time.Duration // sum of all waits between attempts; 0 is one minute
-	// Reconnect is the first wait before a lost connection is made again, then twice as long each time, up to 60 s. 0 is 1 s.
+	// Reconnect is the wait before the first attempt to restore a lost connection. The wait doubles for each further attempt, up to 60 s. 0
+	// means one second.
 	Reconnect time.Duration
 
-	Now func() time.Time // nil is the clock
+	Now func() time.Time // nil is time.Now
 }
 
 // String returns the agent and the relay, and never the key.
 func (o Options) String() string { return "options of an agent at " + o.Relay }
 
-// Format writes String for every verb: none may print a secret.
+// Format writes the result of String for every verb, so that no verb prints a secret.
 func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
 
 // Bounds that a caller cannot change.
 const (
-	exchangeTime = wire.MaxWait + 30*time.Second // of one exchange but for blobs
-	blobTime     = 15 * time.Minute              // of an upload or a download
+	exchangeTime = wire.MaxWait + 30*time.Second // limit of one exchange, except for blobs
+	blobTime     = 15 * time.Minute              // limit of an upload or a download
 	maxBackoff   = 8 * time.Second
 	maxReconnect = time.Minute
-	// maxOffset bounds how far the client follows a relay's clock, so that a relay cannot obtain signatures for other times.
+	// maxOffset bounds how far the client follows a relay's clock, so that a relay cannot make the client sign for arbitrary times.
 	maxOffset = time.Hour
 )
 
@@ -75,12 +76,12 @@ type Client struct {
 
 	clock struct {
 		sync.Mutex
-		offset time.Duration // of the relay's clock from ours
+		offset time.Duration // how far the relay's clock is ahead of the local clock
 		last   time.Time     // of the last signature
 	}
 }
 
-// New makes a Client without a request. The error wraps ErrOptions.
+// New makes a Client, and sends no request. The error wraps ErrOptions.
 func New(o Options) (*Client, error) {
 	if len(o.Key) != ed25519.PrivateKeySize {
 		return nil, fmt.Errorf("%w: an agent has an Ed25519 key", ErrOptions)
@@ -134,7 +135,7 @@ func (c *Client) next() time.Time {
 	return at
 }
 
-// follow sets the clock from the Date header of a response, and reports whether another signature could be accepted.
+// follow sets the clock offset from the Date header of a response, and reports whether the relay could now accept a new signature.
 func (c *Client) follow(date string) bool {
 	at, err := http.ParseTime(date)
 	if err != nil {
@@ -150,7 +151,7 @@ func (c *Client) follow(date string) bool {
 	return true
 }
 
-// jittered returns a random time between half and all of a duration.
+// jittered returns a random duration between d/2 and d.
 func jittered(d time.Duration) time.Duration {
 	return d/2 + rand.N(d/2+1) //nolint:gosec // waits are no secrets
 }

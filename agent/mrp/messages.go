@@ -37,7 +37,7 @@ func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err err
 	return r, nil
 }
 
-// appendSend encodes a message that a relay accepts.
+// appendSend encodes a message. The error wraps ErrOptions if a relay would not accept the message.
 func appendSend(s wire.Send) ([]byte, error) {
 	if len(s.Body) > wire.MaxBody {
 		return nil, fmt.Errorf("%w: a body has at most %d bytes: attach a blob", ErrOptions, wire.MaxBody)
@@ -57,13 +57,13 @@ func appendSend(s wire.Send) ([]byte, error) {
 
 // A Filter selects the messages that Poll returns.
 type Filter struct {
-	Status    wire.MessageStatus // "": sent, those that were not yet read
+	Status    wire.MessageStatus // "" means sent: the messages that the relay has not delivered yet
 	Sender    *wire.Key
 	InReplyTo string
 	ThreadID  string
-	Limit     int           // messages of one page, 1 to 100; 0: 8. All are held in memory, each up to 2 MiB
-	Cursor    string        // of the page before
-	Wait      time.Duration // for a first message, up to 30 s; an extension, which other relays ignore
+	Limit     int           // messages per page, 1 to 100; 0 means 8. All are held in memory, each up to 2 MiB
+	Cursor    string        // Page.Next of the previous page
+	Wait      time.Duration // the wait for a first message, at most 30 s: an extension of uimgate's relay, which others ignore
 }
 
 const pollPage = 8
@@ -100,14 +100,14 @@ type Page struct {
 	Dropped  int    // number of entries that were not messages of the protocol for this agent
 }
 
-// Poll returns messages to this agent, the oldest first. The relay counts messages in state sent as delivered once it has written the
-// response: a client that loses the response polls for delivered messages.
+// Poll returns messages to this agent, the oldest first. Once the relay has written the response, the relay counts the messages in state
+// sent as delivered: a client that loses the response must poll for delivered messages.
 func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
 	return c.page(ctx, f.query(), f.limit())
 }
 
-// Thread returns the messages of a thread that this agent has sent or received, the oldest first. It uses only Limit and Cursor of the
-// filter.
+// Thread returns the messages of a thread that this agent has sent or received, the oldest first. Of the filter, Thread uses only Limit
+// and Cursor.
 func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
 	if !isID(id) {
 		return Page{}, fmt.Errorf("%w: this is not an id of a thread", ErrOptions)
@@ -125,7 +125,7 @@ func (c *Client) page(ctx context.Context, target string, limit int) (Page, erro
 		HasMore    bool              `json:"has_more"`
 		NextCursor *string           `json:"next_cursor"`
 	}
-	// The page must fit: one that is abandoned half read counts as delivered.
+	// The limit must admit every page: the relay counts a page as delivered even if the client stops reading halfway.
 	if err := c.ask(ctx, http.MethodGet, target, int64(limit)*maxMessage+maxAnswer, &got); err != nil {
 		return Page{}, err
 	}
@@ -172,7 +172,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 	return r, nil
 }
 
-// messagePath returns the path of a message. A relay would confuse the id "threads" with another path.
+// messagePath returns the path of a message. It rejects the id "threads", because a relay would take that path for the path of threads.
 func messagePath(id string) (string, error) {
 	if !isID(id) || id == "threads" {
 		return "", fmt.Errorf("%w: this is not an id of a message", ErrOptions)

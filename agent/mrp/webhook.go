@@ -12,8 +12,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// SetWebhook makes the relay post the messages of this agent to a URL, each signed with the secret. It replaces an earlier webhook and
-// enables it again.
+// SetWebhook makes the relay post the messages of this agent to a URL, each signed with the secret. It replaces any earlier webhook, and
+// the new one is enabled even if the relay had disabled the earlier one.
 func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Secret) (w wire.Webhook, err error) {
 	err = c.askWith(ctx, http.MethodPut, agentPath(c.key)+"/webhook", map[string]string{
 		"url": address, "secret": base64.RawURLEncoding.EncodeToString(secret[:]),
@@ -34,13 +34,13 @@ func (c *Client) DeleteWebhook(ctx context.Context) error {
 	return c.ask(ctx, http.MethodDelete, agentPath(c.key)+"/webhook", maxAnswer, nil)
 }
 
-// A Handler processes a message. After nil the message is done; after an error it arrives again. The context ends with the connection or
-// request that delivered the message.
+// A Handler processes a message. If the Handler returns nil, the message is done; if it returns an error, the message will be delivered
+// again. The context ends with the connection or request that delivered the message.
 type Handler func(ctx context.Context, m wire.Message) error
 
-// Receive serves the URL of SetWebhook. It passes on messages that are signed with the secret, and responds with 200 once the handler has
-// processed them, which should take less than ten seconds. The signature does not cover the time, so Receive checks each message against
-// seen.
+// Receive returns the HTTP handler for the URL that was given to SetWebhook. It passes messages that are signed with the secret to
+// handle, and responds with 200 once handle has processed them, which should take less than ten seconds. The signature does not cover the
+// time, so a delivery can be replayed: Receive uses seen to skip messages that were already processed.
 func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Handler {
 	busy := newBusy()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func (c *Client) Receive(secret wire.Secret, seen Seen, handle Handler) http.Han
 		case !c.o.Now().Before(m.ExpiresAt) || seen.Seen(m.ID):
 			answerStatus(w, http.StatusOK)
 		case !busy.begin(m.ID):
-			answerStatus(w, http.StatusServiceUnavailable) // it arrives again, when it has been processed
+			answerStatus(w, http.StatusServiceUnavailable) // handle is processing the message; the relay will deliver it again
 		default:
 			defer busy.end(m.ID)
 			if handle(ctx, m) != nil || seen.Record(m.ID, m.ExpiresAt) != nil {

@@ -65,7 +65,7 @@ func key(err error, misfit *keys.Error) *reason.Refusal {
 	return f
 }
 
-// proof returns the refusal of an invalid proof of key. The suggestion to send a proof would not help.
+// proof returns the refusal of an invalid proof of key. Its own suggestion replaces the usual one, to send a proof, which would not help.
 func proof(err error, misfit *pat.ProofError) *reason.Refusal {
 	why := reason.PolicyRequiresVerification
 	if errors.Is(err, pat.ErrBadSignature) {

@@ -10,17 +10,19 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// This file alone decides what an agreement permits by its assurance: how certain the gateway is that the agent itself sends a call.
+// Only this file decides what an agreement permits according to its assurance, that is, how certain the gateway is that the agent itself
+// sends a call.
 //
-// Anyone who saw a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They permit
-// neither an intent that the operator reserves for fresh agreements nor anything that charges. A PAT can be stolen, so without a proof of
-// key it permits nothing that charges either, unless the operator leaves that to the policy. A call with a proof of key comes from the
-// agent that agreed, so everything is permitted that the policy permits.
+// Anyone who has seen a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They
+// permit neither an intent that the operator reserves for fresh agreements nor a call that costs money. A PAT can be stolen, so a PAT
+// without a proof of key does not permit calls that cost money either, unless the operator leaves that decision to the policy. A call
+// with a proof of key comes from the agent that agreed, so the gateway permits everything that the policy permits.
 
-// lowAssurance reports whether others than the agent may be able to use an agreement.
+// lowAssurance reports whether someone other than the agent may be able to use an agreement.
 func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
 
-// Reserved reports whether an agreement does not allow an intent, whatever the policy permits.
+// Reserved reports whether the intent is closed to agreements with this assurance, whatever the policy permits, because the operator
+// reserves the intent for fresh agreements.
 func (in *Intent) Reserved(a pat.Assurance) bool { return lowAssurance(a) && in.FreshOnly }
 
 // ProvedAlways reports whether the operator requires a proof of key with each call.
@@ -29,8 +31,8 @@ func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired 
 // ProvedWhereCharged reports whether each call that charges needs a proof of key.
 func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
 
-// Allowed returns those candidates of a permitted call that its agreement permits. proved: the call has a proof of key. If it permits
-// none, Allowed returns the reason of the refusal.
+// Allowed returns those candidates of a permitted call that its agreement permits. proved means that the call has a proof of key. If the
+// agreement permits none, Allowed returns the reason for the refusal.
 func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candidate) ([]odrl.Candidate, reason.Reason) {
 	switch {
 	case proved:
@@ -60,8 +62,8 @@ func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
 	return err != nil || !in.allowedBy(pat.Static, terms)
 }
 
-// allowedBy reports whether an intent belongs to the scope of an agreement. One of low assurance has the intents that need no proof of
-// key.
+// allowedBy reports whether an intent belongs to the scope of an agreement. An agreement with low assurance includes only the intents
+// that need no proof of key.
 func (in *Intent) allowedBy(a pat.Assurance, t odrl.Terms) bool {
 	_, refused := in.Allowed(a, false, t.Candidates)
 	return !lowAssurance(a) || refused == "" && !t.NeedsProof

@@ -27,12 +27,12 @@ func WriteCharge(h http.Header, c *reason.Charge) {
 	}
 }
 
-// ChargeMembers returns a charge in the form of bodies: meta.charge, details.charge.
+// ChargeMembers returns a charge as it appears in response bodies, under meta.charge or details.charge.
 func ChargeMembers(c *reason.Charge) map[string]string {
 	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
 }
 
-// WriteReplayed marks a stored response under the same idempotency key.
+// WriteReplayed marks a response that is the one stored under the same idempotency key.
 func WriteReplayed(h http.Header, replayed bool) {
 	if replayed {
 		h.Set(Replayed, "true")
@@ -43,7 +43,7 @@ func WriteReplayed(h http.Header, replayed bool) {
 const maxWarnings = 16
 
 // WriteWarnings adds a field for each missing required output: missing-output; name="…", with the name as RFC 8187 encodes text in a
-// parameter. After 16 a last field has the number of the rest.
+// parameter. After 16 fields, a last field has the number of the remaining outputs.
 func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	for i, m := range missing {
 		if i == maxWarnings {
@@ -54,9 +54,9 @@ func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	}
 }
 
-// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item for each limit, those of the policy first. r is a lower bound
-// of the calls that are still admitted, t the seconds until the oldest counted slot expires. draft-ietf-httpapi-ratelimit-headers-11,
-// sections 3 and 4; RFC 9651.
+// WriteRateLimit sets the RateLimit and RateLimit-Policy fields: one item for each limit, the limits of the policy first. r is a lower
+// bound for the number of calls that are still admitted; t is the number of seconds until the oldest counted slot expires.
+// draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4; RFC 9651.
 func WriteRateLimit(h http.Header, limits []limit.Status) {
 	if len(limits) == 0 {
 		return
@@ -116,8 +116,8 @@ func fieldInteger(n int64) int64 {
 	return min(max(0, n), largest)
 }
 
-// limitName returns the name of a limit: one of the policy by its period, that of the PAT itself pat, the one that all agents share
-// service.
+// limitName returns the name of a limit: the period for a limit of the policy, "pat" for the limit of the PAT itself, and "service" for
+// the limit that all agents share.
 func limitName(l limit.Limit) string {
 	switch l.Kind {
 	case limit.Token:

@@ -179,7 +179,7 @@ func (in *input) tree() map[string]any {
 	if value, has := out["default"]; has && value == nil && !isNull(out) {
 		delete(out, "default")
 	}
-	if _, has := out["default"]; in.required && !has { // the gateway adds a default, so it is not required
+	if _, has := out["default"]; in.required && !has { // the gateway fills in a default, so the parameter is not required
 		out["required"] = true
 	}
 	for _, keyword := range []string{"type", "enum", "const", "$ref", "anyOf", "oneOf", "allOf"} {
@@ -210,7 +210,7 @@ func nameable(name string) bool {
 	return name != "" && len(name) <= maxParameterName && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// placeholder returns a name that is valid in { } of an address.
+// placeholder replaces each character of a name that is not valid in a URL placeholder, such as {name}, by an underscore.
 func placeholder(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.$", r)) {
@@ -224,7 +224,7 @@ func placeholder(name string) string {
 func (c *call) route(prefix string, places map[string]string) error {
 	var bad error
 	var b strings.Builder
-	rest, _, _ := strings.Cut(c.op.path, "#") // some documents distinguish operations of one path by a fragment
+	rest, _, _ := strings.Cut(c.op.path, "#") // some documents use a fragment to distinguish operations on one path
 	rest, query, _ := strings.Cut(rest, "?")
 	if err := c.fixedQuery(query); err != nil {
 		return err
@@ -254,7 +254,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 	return bad
 }
 
-// fixedQuery adds the query that some documents have in the path.
+// fixedQuery adds the query string that some documents include in the path.
 func (c *call) fixedQuery(query string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

@@ -17,17 +17,17 @@ type Given struct {
 	Key        string // of services[].fixed
 	Variable   string // an environment variable for the value
 	Operations int    // offered operations that require it
-	Needed     bool   // they require it, and agents cannot provide it
+	Needed     bool   // at least one operation requires the value, and agents cannot provide it
 }
 
 const (
 	maxGivens = 20
-	leastAll  = 5 // the number of operations above which a parameter of all of them is remarkable
+	leastAll  = 5 // givens compares operations only if there are at least this many
 )
 
 var (
 	givenName = regex.Lazy(`^[A-Za-z0-9_.-]{1,100}$`)
-	// accountNames are names of parameters as intents.BareName has them.
+	// accountNames are parameter names that identify an account, in the form that intents.BareName returns.
 	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
 	// callHeaders depend on the call, or belong to the gateway: no fixed value suits them.
 	callHeaders = regex.Lazy(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
@@ -39,8 +39,8 @@ func fixable(header string) bool {
 	return givenName().MatchString(header) && !callHeaders().MatchString(http.CanonicalHeaderKey(header))
 }
 
-// givens finds values that are the operator's: required headers, parameters that are named like credentials, and those that all
-// operations require.
+// givens finds values that the operator may have to supply: required headers, parameters with the name of a credential, and parameters
+// that all operations require, or at least half of them if the name is that of an account.
 func (w *work) givens() {
 	found := map[string]*Given{}
 	count := func(key, name string, needed bool) {

@@ -1,5 +1,6 @@
-// Package connlimit bounds the open connections when they are accepted: of one address, of the networks that contain an IPv6 address, and
-// in total. If all places are taken, a connection that was not kept is closed for a new one, then an idle one.
+// Package connlimit limits the number of open connections per address, per network that contains an IPv6 address, and in total. The
+// limits apply when a connection is accepted. If the total is reached, a connection on which Keep was not called is closed to make room
+// for a new one; if there is none, an idle connection is closed.
 //
 //	bounded := connlimit.New(ln, connlimit.Bounds{All: 16384, PerAddress: 256, …})
 //	server := &http.Server{ConnContext: connlimit.Context, ConnState: connlimit.State, …}
@@ -19,24 +20,24 @@ import (
 
 // Bounds are the bounds of concurrent connections. All fields except Answer, Park and Trouble are required.
 type Bounds struct {
-	// All bounds the connections of all addresses together. Beyond it the oldest connection that was not kept is closed for a new one; if
-	// every connection was kept, the one that has waited longest for a request. If all have a request in progress, the new connection is
-	// refused.
+	// All limits the connections of all addresses together. When the limit is reached, the oldest connection on which Keep was not called is
+	// closed to make room for a new one; if Keep was called on all, the connection that has waited longest for a request is closed. If all
+	// have a request in progress, the new connection is refused.
 	All int
-	// PerAddress bounds those of one IPv4 address, or one IPv6 /64; a /56 may have twice as many, a /48 four times.
+	// PerAddress limits the connections of one IPv4 address or one IPv6 /64; a /56 may have twice as many, and a /48 four times as many.
 	PerAddress int
 	// Exempt are addresses that represent many clients, such as proxies: only All bounds them.
 	Exempt func(netip.Addr) bool
 	// Answer is written to a connection that is refused, before it is closed; empty: nothing.
 	Answer []byte
-	// Park is how long a connection may wait for a request before it is parked: the server releases the memory for it, until there is
-	// data to read. 0: connections are not parked. It requires a server of net/http with Context and State of this package, and without
-	// TLS, whose sessions cannot be resumed.
+	// Park is how long a connection may wait for a request before it is parked: the server releases the memory for the connection until
+	// there is data to read. 0 means that connections are not parked. Parking requires an http.Server with Context and State of this package
+	// and without TLS, because a TLS session cannot be resumed.
 	Park time.Duration
 	// Shed is called for each connection that was refused, or closed in favour of another.
 	Shed func(Cause)
-	// Trouble is called if no connection can be accepted for now, for example without a free file descriptor: with the first error, and
-	// at most once a minute. It must not block.
+	// Trouble is called if connections temporarily cannot be accepted, for example because no file descriptor is free. It is called with the
+	// first error, and then at most once a minute. It must not block.
 	Trouble func(error)
 }
 
@@ -102,7 +103,8 @@ func (l *Listener) acceptOne(c net.Conn) *socket {
 	return admitted
 }
 
-// refuse responds to a connection without a place. Writing does not block, because the buffer of the kernel is empty.
+// refuse writes Answer to a connection that was not admitted, and closes the connection. The write does not block, because the kernel's
+// send buffer is empty.
 func (l *Listener) refuse(c net.Conn) {
 	if len(l.b.Answer) > 0 {
 		_, _ = c.Write(l.b.Answer)
@@ -114,7 +116,7 @@ func (l *Listener) refuse(c net.Conn) {
 func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
 	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
-		admitted.raw, _ = own.SyscallConn() // nil: it is not parked
+		admitted.raw, _ = own.SyscallConn() // if raw is nil, the connection is never parked
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -159,7 +161,8 @@ func (l *Listener) move(s *socket, to *list.List) {
 	}
 }
 
-// networksOf returns the networks that a connection counts for. Each may have twice as many as the previous one.
+// networksOf returns the networks against whose limits a connection counts. Each network may have twice as many connections as the
+// previous one.
 func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	remote, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok {

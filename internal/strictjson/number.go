@@ -2,8 +2,8 @@ package strictjson
 
 import "math/bits"
 
-// noDigits returns the bytes of w that are not digits. Without the high half of digits, a digit is at most nine, to which 0x76 may be
-// added without the highest bit.
+// noDigits returns a mask with the highest bit set in each byte of w that is not a digit. XOR with '0' turns a digit into its value, at
+// most 9; adding 0x76 sets the highest bit of every larger value.
 func noDigits(w uint64) uint64 {
 	w ^= ones * '0'
 	return (w&^highs + ones*0x76 | w) & highs
@@ -63,7 +63,8 @@ func number(data []byte, i int) int {
 	return i
 }
 
-// shortNumber is number for one without sign and exponent that ends within eight bytes, like almost all. It returns failed for others.
+// shortNumber is a fast path of number for a number without sign and exponent that ends within eight bytes, as almost all numbers do. It
+// returns failed for all others.
 func shortNumber(data []byte, i int) int {
 	if i+8 > len(data) {
 		return failed

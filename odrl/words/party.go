@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// who describes the parties of a rule, each by itself.
+// who describes the parties of a rule as individuals, not as a group.
 func (r phraser) who(list []model.Reference) string {
 	names := make([]string, 0, len(list))
 	plainly := len(list) > 1
@@ -126,7 +126,7 @@ func (r phraser) roles(node *model.Rule) []string {
 	return list
 }
 
-// namesParty reports whether the words of an obligation already name the party of a function.
+// namesParty reports whether the text of an obligation already names the party with the given function.
 func namesParty(node *model.Rule, function string) bool {
 	return slices.ContainsFunc(node.Actions, func(a model.Action) bool {
 		return a.Name == "compensate" && function == "compensatedParty" || toward[a.Name].function == function

@@ -9,15 +9,16 @@ import (
 	"math/big"
 )
 
-// An rsaSignature is the result of the public operation on an RSA signature. It costs one operation, and is then compared with both
-// paddings of any number of texts; crypto/rsa would repeat the operation for each. Only SHA-256 is supported. RFC 8017 5.2.2.
+// An rsaSignature is the result of the RSA public-key operation on a signature. Computing the result costs one operation; isPKCS1 and
+// isPSS then compare it with any number of texts, whereas crypto/rsa would repeat the operation for each comparison. Only SHA-256 is
+// supported. RFC 8017 5.2.2.
 type rsaSignature struct {
 	encoded []byte // as long as the modulus; nil: out of range
-	// salt and hash are those of PSS; hash is nil if the padding is another.
+	// salt and hash are those of PSS; hash is nil if the padding is not PSS.
 	salt, hash []byte
 }
 
-// openRSA does the operation. The key is one that checkRSA accepts.
+// openRSA applies the public-key operation to a signature. The key must be one that checkRSA accepts.
 func openRSA(public *rsa.PublicKey, signature []byte) rsaSignature {
 	s := new(big.Int).SetBytes(signature)
 	if len(signature) != public.Size() || s.Cmp(public.N) >= 0 {
@@ -55,8 +56,8 @@ func (o rsaSignature) isPSS(sum [sha256.Size]byte) bool {
 	return subtle.ConstantTimeCompare(h.Sum(nil), o.hash) == 1
 }
 
-// unpadPSS returns the salt and the hash of an encoded message whose number has at most bits bits; nil, nil if the padding is not that of
-// PSS with MGF1. RFC 8017 9.1.2, steps 3 to 11.
+// unpadPSS returns the salt and the hash of an encoded message that, read as an integer, has at most bits bits. It returns nil, nil if
+// the padding is not that of PSS with MGF1. RFC 8017 9.1.2, steps 3 to 11.
 func unpadPSS(encoded []byte, bits int) (salt, hash []byte) {
 	length := (bits + 7) / 8
 	for _, b := range encoded[:len(encoded)-length] {

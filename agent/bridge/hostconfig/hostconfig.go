@@ -1,4 +1,4 @@
-// Package hostconfig writes the settings with which an MCP host starts a server as a process.
+// Package hostconfig generates the settings with which an MCP host starts a server as a child process.
 package hostconfig
 
 import (
@@ -10,7 +10,7 @@ import (
 
 // A Server is a process that a host starts.
 type Server struct {
-	Name    string // that the host shows
+	Name    string // the name that the host shows
 	Command string // absolute path
 	Args    []string
 }

@@ -26,7 +26,7 @@ const (
 	// Patience is how long delivery of an envelope is attempted.
 	Patience = 2 * time.Minute
 
-	exchange     = 10 * time.Second // one attempt, usually
+	exchange     = 10 * time.Second // the default of Options.Exchange
 	longestPause = 30 * time.Second
 	maxAnswer    = 64 << 10 // bytes of a response, which is ignored
 )
@@ -39,7 +39,7 @@ type Route struct {
 	Endpoints []Endpoint
 	// Private permits every address: the operator has named the endpoints, or permits those of its own network.
 	Private bool
-	// Unapproved: nothing is known of the agent; others go first.
+	// Unapproved means that nothing is known of the agent; deliveries to other agents have priority.
 	Unapproved bool
 }
 
@@ -50,9 +50,9 @@ type Cause string
 const (
 	NoEndpoint  Cause = "no_endpoint" // no endpoint of the agent is known
 	Refused     Cause = "refused"     // no endpoint has a permitted address
-	Unreachable Cause = "unreachable" // it did not respond completely, or not in time
-	Status      Cause = "status"      // it responded with another status than 200
-	TooBusy     Cause = "crowded"     // no place became free among the deliveries in progress
+	Unreachable Cause = "unreachable" // the endpoint did not send a complete response in time
+	Status      Cause = "status"      // the endpoint responded with a status other than 200
+	TooBusy     Cause = "crowded"     // too many deliveries were in progress or waiting
 	CutOff      Cause = "cut_off"     // the process is ending
 )
 
@@ -74,9 +74,9 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Options are the options of a Courier.
 type Options struct {
-	// Pause before all endpoints are tried a second time; it doubles each time, up to half a minute. 0: a second.
+	// Pause is the wait before endpoints are tried again; it doubles each time, up to half a minute. 0 means one second.
 	Pause time.Duration
-	// Exchange bounds the time of one attempt, until its response has been read. 0: 10 seconds.
+	// Exchange limits the duration of one attempt, including reading the response. 0 means 10 seconds.
 	Exchange time.Duration
 }
 
@@ -103,8 +103,9 @@ func (c *Courier) Close() {
 	c.private.Close()
 }
 
-// Deliver posts an envelope until an endpoint responds with 200, at most MaxTries times within Patience: to all endpoints in a random
-// order by weight, and then, after a pause, again. Once closing is closed, no attempt is repeated. Every error is an *Error.
+// Deliver posts an envelope to one endpoint after another, in a random order by weight, until one responds with 200. If all fail, Deliver
+// pauses and tries the endpoints again, except those whose failure is final. It makes at most MaxTries attempts within Patience. Once
+// closing is closed, Deliver tries no endpoint again. Every error is an *Error.
 func (c *Courier) Deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) error {
 	within, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()
@@ -147,7 +148,7 @@ func (c *Courier) deliver(ctx context.Context, to Route, body []byte, closing <-
 	return failed
 }
 
-// wait reports whether the pause ended before ctx and the process.
+// wait waits, and reports whether the pause ended before ctx was done or closing was closed.
 func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -160,7 +161,7 @@ func wait(ctx context.Context, pause time.Duration, closing <-chan struct{}) boo
 	return false
 }
 
-// agentURL is the origin of an endpoint that the operator did not name: it must not lead to an address of this machine.
+// agentURL is passed to fetch as the source of endpoints that the operator did not name, so that fetch refuses addresses of this machine.
 var agentURL = &url.URL{Scheme: "https", Host: "almanac"}
 
 // finalStatus reports whether a second attempt would get the same status.

@@ -28,12 +28,12 @@ func (s *Shop) admits(r *http.Request) bool {
 	if s.cfg.APIKey == "" {
 		return true
 	}
-	// Hashed, so that the time of the comparison does not depend on the key's length.
+	// Both keys are hashed, so that the duration of the comparison does not depend on the length of the key.
 	want, got := sha256.Sum256([]byte(s.cfg.APIKey)), sha256.Sum256([]byte(r.Header.Get("X-Api-Key")))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// A found is a product in a search result.
+// found is a product in a search result.
 type found struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
@@ -170,7 +170,7 @@ func readOrder(w http.ResponseWriter, r *http.Request) (want orderRequest, statu
 	return want, 0, ""
 }
 
-// take sells, or returns the order that was made under the key before.
+// take places an order, or returns the order that was already placed under the key.
 func (s *Shop) take(want orderRequest, key string) (order Order, status int, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -221,7 +221,7 @@ func number(s string, usual, least, most int) (int, error) {
 	return int(f), nil
 }
 
-// price parses a bound of a search, rounded to cents.
+// price parses a price limit of a search, and rounds it to cents.
 func price(s string, usual Cents) (Cents, error) {
 	if s == "" {
 		return usual, nil

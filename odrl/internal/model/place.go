@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// regionNamespaces are those, without scheme, whose IRIs end in an ISO 3166 code.
+// regionNamespaces are the namespaces, without their scheme, whose IRIs end in an ISO 3166 code.
 var regionNamespaces = []string{
 	"publications.europa.eu/resource/authority/country/", "www.itu.int/tML/tML-ISO-3166:",
 	"cvx.iptc.org/iso3166-1a2:", "cvx.iptc.org/iso3166-1a3:",
@@ -19,7 +19,7 @@ var regionNamespaces = []string{
 	"downlode.org/rdf/iso-3166/countries#",
 }
 
-// languageNamespaces are those whose IRIs end in an ISO 639 code.
+// languageNamespaces are the namespaces, without their scheme, whose IRIs end in an ISO 639 code.
 var languageNamespaces = []string{
 	"publications.europa.eu/resource/authority/language/", "id.loc.gov/vocabulary/iso639-1/", "id.loc.gov/vocabulary/iso639-2/",
 	"lexvo.org/id/iso639-1/", "lexvo.org/id/iso639-3/",
@@ -117,7 +117,8 @@ func (o *Operand) code(s string) (string, bool) {
 	return o.Codes.read(s)
 }
 
-// inNamespace returns the last name of an IRI of one of the namespaces, or s itself if it is not an IRI.
+// inNamespace returns what follows the namespace in an IRI of one of the namespaces, or s itself if s is not an IRI. It returns false for
+// all other IRIs.
 func inNamespace(s string, namespaces []string) (string, bool) {
 	rest, web := Bare(s)
 	if !web {
@@ -140,7 +141,7 @@ func region(s string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	if alpha3Form().MatchString(name) && name != s { // a bare word of three capitals may mean anything
+	if alpha3Form().MatchString(name) && name != s { // outside an IRI, three capital letters may mean anything
 		if r, err := language.ParseRegion(name); err == nil && r.IsCountry() {
 			name = r.String()
 		}
@@ -186,12 +187,12 @@ func network(s string) (string, bool) {
 	labels := strings.Split(strings.TrimSuffix(name, "."), ".")
 	slices.Reverse(labels)
 	for i, label := range labels {
-		labels[i] = strings.ReplaceAll(label, "-", "_") // no label has an underscore of its own
+		labels[i] = strings.ReplaceAll(label, "-", "_") // hostForm excludes underscores, so labels stay distinct
 	}
 	return domainCode + strings.ToUpper(strings.Join(labels, "-")), true
 }
 
-// domainCode begins the code of a domain name.
+// domainCode is the prefix of the code of a domain name.
 const domainCode = "DNS-"
 
 // Networked reports whether values are locations in the network: addresses, ranges of them, and domain names.

@@ -14,15 +14,15 @@ var (
 	operatorClass = class{"operator", operators, operatorAliases, true}
 )
 
-// onlyNamed reports whether v is an object with only a uid: in lenient reading that is a rule about anything. With @id it would be a
-// reference.
+// onlyNamed reports whether v, an object that has only an IRI, gives the IRI as uid. In lenient mode, such an object is a rule about
+// anything; an object with @id would be a reference.
 func onlyNamed(v any) bool {
 	m, _ := v.(map[string]any)
 	_, ok := m["uid"]
 	return ok
 }
 
-// rule reads a permission, prohibition, obligation or duty, at its place or at the definition of its IRI.
+// rule reads a permission, prohibition, obligation or duty, either inline or from the nodes that define its IRI.
 func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	if !r.fits(&r.rules, MaxRules, "rules", f.Pointer) {
 		return nil
@@ -59,7 +59,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	return rule
 }
 
-// again returns an already read rule under the IRI of this reference.
+// again returns the rule that was already read under the IRI of this reference.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
 		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind,
@@ -112,7 +112,7 @@ func (r *reader) ruleList(o *object, key string, kind RuleKind) []*Rule {
 	return list
 }
 
-// relations reads the assets that a rule names by another relation than target. ODRL IM 2.2.1.
+// relations reads the assets that a rule names by a relation other than target. ODRL IM 2.2.1.
 func (r *reader) relations(o *object) map[string][]Reference {
 	m := map[string][]Reference{}
 	for _, key := range []string{"output", "relation"} {
@@ -123,7 +123,7 @@ func (r *reader) relations(o *object) map[string][]Reference {
 	return m
 }
 
-// notice is the description of a duty, which is the notice of an attribution.
+// notice returns the description of a rule. For an attribution duty, the description is the notice to display.
 func (n notes) notice() string {
 	for _, key := range []string{
 		"description", "http://purl.org/dc/terms/description", "http://purl.org/dc/elements/1.1/description",
@@ -160,8 +160,8 @@ func (r *reader) ruleType(o *object, kind RuleKind) {
 	}
 }
 
-// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval is when charges are settled; each execution still owes the
-// amount.
+// amount reads UIM's amount, unit and timeInterval of a pay duty. The interval states how often charges are settled; the amount is still
+// due for each execution.
 func (r *reader) amount(o *object) []*Constraint {
 	f, ok := o.one("amount")
 	unit, hasUnit := o.one("unit")
@@ -219,7 +219,7 @@ func (r *reader) actionList(o *object) []Action {
 // {"type": "USE"}.
 func (r *reader) action(f Field) (Action, bool) {
 	a := Action{Pointer: f.Pointer}
-	if s, isText := f.Value.(string); isText && blank(s) && r.defined(s, anyRole) { // a refined action as a separate node
+	if s, isText := f.Value.(string); isText && blank(s) && r.defined(s, anyRole) { // s names a node that refines an action
 		f = r.nodes[s][0].Field
 	}
 	value := f
@@ -283,7 +283,8 @@ func (r *reader) typedAction(o *object) (Field, bool) {
 	return Field{Pointer: list[0].Pointer, Value: actionClass.known[at]}, true
 }
 
-// ownName reports whether an @id beside rdf:value is the name of the node itself: an IRI of no vocabulary of actions.
+// ownName reports whether an @id beside rdf:value names the node itself, that is, whether the @id is an absolute IRI outside all known
+// vocabularies.
 func (r *reader) ownName(id Field) bool {
 	s, ok := id.Value.(string)
 	if !ok || !Absolute(r.Expand(s)) || r.declared[r.Expand(s)] != "" || r.added.classes[r.Expand(s)] != "" {
@@ -293,7 +294,7 @@ func (r *reader) ownName(id Field) bool {
 	return !term
 }
 
-// actionFacts reads the actions that an action belongs to, if a rule uses it.
+// actionFacts reads the broader actions of an action that a rule uses, from includedIn and implies.
 func (r *reader) actionFacts(o *object, named bool, value Field) {
 	for _, relation := range []struct {
 		key  string

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// childDuties adds a duty of a permission, once per action it names.
+// childDuties adds a duty of a permission to r, once for each action that the duty names.
 func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
 	if who := node.Parties["assignee"]; len(who) > 0 && !n.payer(r, who) {
 		n.Problems.Errorf("assignee", who[0].Pointer, "a duty of a permission binds the permission's own assignee")
@@ -47,7 +47,8 @@ func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
 	return list[0] == "" || slices.Contains(list, r.Assignee)
 }
 
-// dutyTargets checks the targets of a duty: a price or payload, any name for a pay duty, intents for other duties.
+// dutyTargets checks that each target of a duty is the price or payload of the call, an absolute IRI if the duty is only to pay, or a
+// target that covers all intents of the permission.
 func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	for _, ref := range node.Targets {
 		pays := !slices.ContainsFunc(node.Actions, func(a model.Action) bool { return a.Name != "compensate" })
@@ -131,7 +132,7 @@ func (k *compiler) charge(d *Duty, node *model.Rule, amounts []*model.Constraint
 		return false
 	}
 	a, ok := k.amount(c)
-	if ok && a.Nano > 0 { // nothing is owed in no currency
+	if ok && a.Nano > 0 { // a zero amount leaves Charge zero, without a currency
 		d.Charge = a
 	}
 	return ok
@@ -172,7 +173,8 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 	return "", false
 }
 
-// keys reads whose signature is required. An elided or invalid key means the agent's own: the agreement supplies it.
+// keys reads the keys whose signature is required. If no key is given, or no given key is valid, the agent's own key, taken from the
+// agreement, is required.
 func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	if len(list) > 1 {
 		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
@@ -203,7 +205,8 @@ func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	return true
 }
 
-// ParseKey parses PEM, or base64 or base64url of PEM or DER, of an RSA, P-256 or Ed25519 key, and returns its DER SubjectPublicKeyInfo.
+// ParseKey parses an RSA, ECDSA or Ed25519 public key, given as PEM, or as base64 or base64url of PEM or DER, and returns the key as a
+// DER SubjectPublicKeyInfo.
 func ParseKey(s string) ([]byte, bool) {
 	const most = 16 << 10
 	if len(s) > most {

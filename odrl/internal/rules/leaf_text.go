@@ -59,7 +59,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	if slices.Contains(model.SetOperators, l.Operator) {
 		l.Value = values
 	}
-	if len(narrower) > 1 { // what a vocabulary places in it; for all other values it stays unknown
+	if len(narrower) > 1 { // the value and all that a vocabulary places in it; for others the result is unknown
 		l.Operator, l.Value = "isKnownAny", model.Anys(narrower)
 	}
 	if k.mode != enforcing {
@@ -81,13 +81,13 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	return true
 }
 
-// The operators over codes, where one may contain another. Parts of a value are excluded with it: they do not count as unequal to it, nor
-// as certainly different if a prohibition asks.
+// The operators over codes, where one code may contain another. A part of a value is neither equal nor unequal to the value: for the
+// part, neq is false and eq is unknown, so a prohibition on the value also binds for the part.
 var (
 	exactly = map[string]string{
 		"eq": "isExactly", "neq": "isNotPartOf", "isAnyOf": "isExactlyAny", "isNoneOf": "isNonePartOf", "isAllOf": "isExactlyAll",
 	}
-	// inDoubt concerns values that are not all codes: what those contain is unknown.
+	// inDoubt is used if some of the values are not codes, because what such a value contains is unknown.
 	inDoubt = map[string]string{"isAnyOf": "isKnownAny", "isNoneOf": "isNoneKnown", "isAllOf": "isKnownAll"}
 )
 

@@ -22,10 +22,11 @@ func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
 	return list
 }
 
-// A Charge is an account before and after it.
+// A Charge holds the state of an account before and after the account is charged.
 type Charge struct{ before, after Account }
 
-// Price checks that an amount can be charged to an agent: store.ErrCredit if it cannot. It changes nothing.
+// Price checks that an amount can be charged to an agent, and returns the charge for Hold. The error is store.ErrCredit if the agent, or
+// all unapproved agents together, would owe too much. Price does not change the account.
 func (b *Book) Price(ctx context.Context, service, agentID string, amount money.Amount, billing store.Billing) (Charge, error) {
 	before, err := b.account(ctx, AccountKey{service, agentID, amount.Currency})
 	if err != nil {
@@ -41,7 +42,7 @@ func (b *Book) Price(ctx context.Context, service, agentID string, amount money.
 	return Charge{before, after}, err
 }
 
-// Hold charges.
+// Hold applies a charge that Price returned.
 func (b *Book) Hold(c Charge) error {
 	if c.before == c.after {
 		return nil
@@ -49,7 +50,8 @@ func (b *Book) Hold(c Charge) error {
 	return b.set(c.before, c.after)
 }
 
-// Move ends what an execution holds, unless it became unresolved, and enters the change.
+// Move releases or captures the amount that an execution holds, unless the execution became unresolved, and adds the change to the
+// ledger.
 func (b *Book) Move(ctx context.Context, l Line) error {
 	if l.Charge.Nano > 0 && l.State != store.Unresolved {
 		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})
@@ -79,7 +81,7 @@ func (b *Book) Enter(l Line) {
 // Lines returns the entered lines.
 func (b *Book) Lines() []Line { return b.lines }
 
-// WritePools returns the statements that write the changes of pools.
+// WritePools returns the statements that write the changed pools.
 func (b *Book) WritePools() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.owed), PoolKey.Compare) {
 		list = append(list, b.writePool(k))

@@ -14,9 +14,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// Revoke implements pat.Tokens. A second revocation of the same subject moves its At and Until later, never earlier; for a token or an
-// agreement it changes nothing if the first lasts as long, because neither is ever valid again. Revoking an agreement also ends it;
-// revoking an agent without a record blocks its id.
+// Revoke implements pat.Tokens. A second revocation of the same subject can move At and Until only to a later time. For a token or an
+// agreement, the second revocation changes nothing if the first lasts at least as long, because a revoked token or agreement never
+// becomes valid again. Revoking an agreement also ends the agreement, and revoking an agent without a record blocks the agent's id.
 func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	switch r.Kind {
 	case pat.RevokedToken, pat.RevokedAgreement, pat.RevokedAgent, pat.RevokedPolicy:
@@ -28,7 +28,7 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 		if ended, err := s.revokedBefore(ctx, t, &r); err != nil || ended {
 			return err
 		}
-		switch r.Kind { // rows that others lock come before the number of the change, which all writers wait for
+		switch r.Kind { // contended rows are locked before NextChange, because every writer waits for the number
 		case pat.RevokedAgreement:
 			_, err = t.Exec(ctx, "UPDATE agreements SET state = ? WHERE service = ? AND id = ?", string(pat.AgreementRevoked), r.Service, r.Subject)
 		case pat.RevokedAgent:
@@ -56,7 +56,8 @@ func (s *Records) Revoke(ctx context.Context, r pat.Revocation) error {
 	})
 }
 
-// addRevocation records a revocation with its number. One of the same subject only extends.
+// addRevocation records a revocation with its number. If the subject is already revoked, the new revocation can only extend the existing
+// one.
 func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocation, seq int64) error {
 	_, err := t.Exec(ctx, `INSERT INTO revocations (service, kind, subject, at, until, reason, seq) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, kind, subject) DO UPDATE SET reason = excluded.reason, seq = excluded.seq,
@@ -66,8 +67,8 @@ func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocat
 	return err
 }
 
-// revokedBefore reports whether a token or an agreement was already revoked, for as long from then as the revocation is from its time. Of
-// several concurrent revocations, all but the first wait for that one here.
+// revokedBefore reports whether a token or an agreement already has a revocation that lasts at least as long as r. Of several concurrent
+// revocations of one subject, all but the first wait here for the first.
 func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) (bool, error) {
 	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
 		return false, nil
@@ -79,8 +80,8 @@ func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revoca
 	return n == 0, err
 }
 
-// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it, including one that another process
-// issued with another clock, or that starts with the next second.
+// coverIssued moves the time of a revocation so that it ends every PAT that was issued before it, including a PAT from a process whose
+// clock is ahead, and a PAT whose time of issue is the start of the next second.
 func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocation) error {
 	var column string
 	switch r.Kind {
@@ -105,7 +106,7 @@ func (s *Records) coverIssued(ctx context.Context, t *engine.Tx, r *pat.Revocati
 	return err
 }
 
-// AddSigningKey implements pat.KeyStore. Keys are kept as long as their last PAT; see Purge.
+// AddSigningKey implements pat.KeyStore. A key is kept until the last PAT that it signed has expired; see Purge.
 func (s *Records) AddSigningKey(ctx context.Context, k keys.SigningKey) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		seq, err := t.NextChange(ctx)
@@ -135,8 +136,8 @@ func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.Signin
 }
 
 // Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The
-// newest number is read first: a change that commits meanwhile may be returned now, and again next time. After the database was set back,
-// and for a seq that it never used, everything is returned, including what has ended.
+// newest number is read first: a change that commits meanwhile may be returned now, and again next time. If the database was set back to
+// an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including what has ended.
 func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.db.Newest(ctx)
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	}
 	floor := engine.Nanos(s.db.Floor())
 	initial := seq == 0
-	if seq > newest || seq < 0 || floor != was { // numbers in the database may be those of other changes
+	if seq > newest || seq < 0 || floor != was { // the database may have given seq to another change
 		seq = 0
 	}
 	revocations, agents, signers := "seq > ?", "seq > 0 AND seq > ?", "seq > ?" // as in the partial index
@@ -210,10 +211,11 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	return out, newest, nil
 }
 
-// MarkRestored must be called once after the state was set back to an earlier one: every PAT issued before ends, signing keys too, and
-// every rolling or calendar window of a policy's limit that began before counts as exhausted until it is over. Lifetime counters and
-// limits of the service's own (limit.Token, limit.Ceiling) continue from the restored count. PATs end with the keys that signed them, so
-// those without a record in the database end too; a process whose key has ended makes a new one when it starts.
+// MarkRestored must be called once after the database was set back to an earlier state. The call ends every PAT and every signing key
+// from before the call. Every rolling or calendar window of a policy's limit that began before the call counts as exhausted until the
+// window is over. Lifetime counters and the service's own limits (limit.Token, limit.Ceiling) continue from the restored count. A PAT
+// ends with the key that signed it, so PATs without a record in the database end too. A process whose key has ended makes a new key when
+// the process starts.
 func (s *Records) MarkRestored(ctx context.Context) error {
 	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
 }

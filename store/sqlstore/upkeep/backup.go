@@ -17,15 +17,15 @@ import (
 // Contents counts the records of a database.
 type Contents struct {
 	Schema int64 // the last migration applied
-	// The rest is zero where the schema is older than this program's.
+	// The fields below are zero if the schema is older than the schema of this program.
 	Agents, Agreements, Executions, Unresolved, Entries int64
 	Latest                                              time.Time // the last entry of the ledger
-	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the bytes of blobs are elsewhere
+	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the contents of blobs are not in the database
 }
 
 // Backup writes a snapshot of the SQLite database at path to the file to, which must be empty or absent. The database may be used
-// meanwhile, in this process or another: other transactions do not wait, but the log beside the database grows until the copy is
-// complete. The copy is not synced. When ctx ends the copy is left incomplete.
+// meanwhile, in this process or another: other transactions do not wait, but the write-ahead log grows until the copy is complete. The
+// copy is not synced. When ctx ends the copy is left incomplete.
 func Backup(ctx context.Context, path, to string) error {
 	db, err := openFile(ctx, path, "mode", "rw") // unchanged: nothing is migrated
 	if err != nil {
@@ -42,8 +42,8 @@ func Backup(ctx context.Context, path, to string) error {
 }
 
 // Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, every reference
-// has a target and, if its schema is this program's, its accounts are the sums over its ledger. It changes nothing. Errors:
-// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced, or that the schema is too new.
+// has a target and, if its schema is this program's, its accounts are the sums over its ledger. It changes nothing. The error wraps
+// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {
@@ -63,8 +63,8 @@ func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, er
 	return look(ctx, engine.ReadOnly(engine.SQLite(), file), journal)
 }
 
-// Verify checks that the accounts of the database at a place, which may be in use, are the sums over its ledger. It changes nothing.
-// Errors: store.ErrUnbalanced, engine.ErrNotOurs, or that the schema is not this program's.
+// Verify checks that the accounts of the database at a place, which may be in use, are the sums over its ledger. It changes nothing. The
+// error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema has another version than this program needs.
 func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
 	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Newest() {
@@ -88,8 +88,8 @@ func look(ctx context.Context, db *engine.DB, journal NewJournal) (Contents, err
 	return u.contents(ctx)
 }
 
-// ReadOnly opens the database at a place, which may be in use, only for reading: nothing is migrated. do also gets the version of its
-// schema.
+// ReadOnly opens the database at a place, which may be in use, for reading only, and does not migrate it. It calls do with the database
+// and the version of the schema.
 func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version int64) error) (err error) {
 	read, version := (*sql.DB)(nil), schemaOf
 	if engine.IsPostgres(place) {
@@ -109,7 +109,7 @@ func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version 
 	return do(engine.ReadOnly(engine.DialectOf(place), read), n)
 }
 
-// Restored checks that a state which was set back to an earlier one balances, and then marks it: see MarkRestored.
+// Restored checks that the accounts of a restored database balance, and then marks the database as restored: see MarkRestored.
 func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
 	if err := u.CheckBalance(ctx); err != nil {
 		return Contents{}, err
@@ -120,9 +120,9 @@ func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
 	return u.contents(ctx)
 }
 
-// Fold writes the log beside the SQLite database at path back into it, so that the file alone is the whole state.
-// engine.ErrInUse if another process has it open. A file that is not a database is left unchanged, and so are the files beside
-// it.
+// Fold merges the write-ahead log of the SQLite database at path into the database file, so that the file alone holds the whole state.
+// The error is engine.ErrInUse if another process has the database open. A file that is not a database is left unchanged, and so are the
+// files beside it.
 func Fold(ctx context.Context, path string) error {
 	db, err := openFile(ctx, path, "mode", "rw")
 	if err != nil {

@@ -1,12 +1,13 @@
-// Package protocol holds the messages of agents of the uAgents protocol: models, which are types of messages, and protocols, which are
-// models with the replies to each. Both are named by digests of themselves, so that equal digests mean equal content. The usual calls:
+// Package protocol describes the messages that agents of the uAgents protocol exchange. A model is a type of message; a protocol is a set
+// of models with the possible replies to each. Both are identified by digests of their own content, so that equal digests mean equal
+// content. The usual calls:
 //
 //	name, ok := protocol.NameOf(e.SchemaDigest)        // "ChatMessage"
-//	digest := protocol.Standard("ErrorMessage").Digest // of what we send
+//	digest := protocol.Standard("ErrorMessage").Digest // of a message that we send
 //	published, err := json.Marshal(protocol.UIM())
 //
-// Schemas are data: none is derived from Go types, because their form is that of one version of one library, including the descriptions.
-// This package does not check whether a message fits its model.
+// Schemas are stored as data and not derived from Go types, because a schema must equal, including the descriptions, what one version of
+// one library generates. This package does not check whether a message fits its model.
 package protocol
 
 import (
@@ -38,8 +39,8 @@ type Model struct {
 	Schema json.RawMessage      // in the digested form; read-only
 }
 
-// NewModel returns the model of a JSON schema, with its digest. The error is of kind ErrModel: no strict JSON object, longer
-// than MaxSchema, or without a title.
+// NewModel returns the model of a JSON schema, with its digest. The error wraps ErrModel if the schema is longer than MaxSchema, is not a
+// strict JSON object, or does not have a title and the type object.
 func NewModel(schema []byte) (Model, error) {
 	if len(schema) > MaxSchema {
 		return Model{}, fmt.Errorf("%w: more than %d bytes", ErrModel, MaxSchema)
