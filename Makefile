@@ -8,13 +8,16 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build test race check lint vuln soak fuzz fuzz-short bench generate clients site release clean
+.PHONY: help build demo test race check lint vuln soak fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## one static binary, ./uimgate
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$(VERSION)" -o uimgate ./cmd/uimgate
+
+demo: ## a gateway in front of a shop, with an agent that discovers, agrees and calls
+	$(GO) run ./cmd/uimgate demo
 
 test: ## every test
 	@$(RUN) ./...

@@ -32,6 +32,9 @@ case "${1:-}" in --race | --race=all)
   shift
   export GORACE=atexit_sleep_ms=0 # by default a process sleeps for a second before it exits
   ;;
+*)
+  export CGO_ENABLED=0 # as releases are built
+  ;;
 esac
 
 # Tests of whole gateways mostly wait, so twice as many packages run at once as there are processors.
