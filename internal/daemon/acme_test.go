@@ -102,7 +102,7 @@ func freeAddress(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-func TestACMEObtainsACertificateForEachName(t *testing.T) {
+func TestACMECertificates(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]struct {
 		more        string
@@ -113,7 +113,7 @@ func TestACMEObtainsACertificateForEachName(t *testing.T) {
 		"HTTP-01":     {plain: true, validatesAt: func(plain, _ string) (string, string) { return plain, "127.0.0.1:9" }},
 		"TLS-ALPN-01": {validatesAt: func(_, secure string) (string, string) { return "127.0.0.1:9", secure }},
 		"DNS-01":      {dns: true, validatesAt: func(_, _ string) (string, string) { return "127.0.0.1:9", "127.0.0.1:9" }},
-		"an account of the CA": {
+		"EAB": {
 			more: ", eab: {kid: " + accountID + ", key: " + accountKey + "}", options: acmeca.Options{AccountID: accountID, AccountKey: accountKey},
 			validatesAt: func(_, secure string) (string, string) { return "127.0.0.1:9", secure },
 		},
