@@ -97,7 +97,7 @@ func TestTheImageServes(t *testing.T) {
 		"uimgate.yaml": "billing: {credit: 100 EUR}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, public_url: 'https://shop.example', upstream: {url: '" +
 			upstream.URL + "'}}\n",
 	} {
-		if err := os.WriteFile(filepath.Join(root, "etc/uimgate", name), []byte(text), 0o644); err != nil { //nolint:gosec // the user of the image reads it
+		if err := os.WriteFile(filepath.Join(root, "etc/uimgate", name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,7 +123,7 @@ func TestTheImageServes(t *testing.T) {
 		_ = gateway.Wait()
 		t.Fatalf("%q, %v: %s", ready, err, log.String())
 	}
-	response, err := http.Get(addresses.Listen + "/agents.json") //nolint:noctx // of a process of this test
+	response, err := http.Get(addresses.Listen + "/agents.json")
 	if err != nil {
 		t.Fatal(err)
 	}
