@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -28,9 +27,6 @@ import (
 	"github.com/uimgate/uimgate/internal/acme/dns01"
 )
 
-// lookEvery is how often certificates are checked for renewal.
-const lookEvery = 10 * time.Minute
-
 // Options of New.
 type Options struct {
 	// Directory is the URL of the CA's directory. Required.
@@ -39,7 +35,8 @@ type Options struct {
 	Email string
 	// Roots are the CAs whose certificate the directory may have. nil: those of the system.
 	Roots *x509.CertPool
-	// Account binds the account to one that the CA knows: the key id and the base64url key of RFC 8555 §7.3.4. Empty: it is not bound.
+	// AccountID and AccountKey bind the ACME account to one that the CA knows: the key id and the base64url key of RFC 8555 §7.3.4.
+	// Empty: it is not bound.
 	AccountID, AccountKey string
 	// DNS writes DNS-01 records. nil: HTTP-01 and TLS-ALPN-01 are used.
 	DNS *dns01.Solver
@@ -49,7 +46,7 @@ type Options struct {
 	Storage certmagic.Storage
 	Log     *zap.Logger
 	// LookEvery is how often certificates are checked for renewal. 0: each ten minutes.
-	LookEvery time.Duration
+	LookEvery time.Duration // certmagic has the default
 }
 
 // A Manager has the certificates of a gateway. It is safe for concurrent use.
@@ -61,22 +58,17 @@ type Manager struct {
 	names  atomic.Pointer[[]string]
 	ctx    context.Context //nolint:containedctx // of the orders, which Manage begins and Close ends
 	cancel context.CancelFunc
-	close  sync.Once
 }
 
-// New returns a manager without names: see Manage. first is the name whose certificate a client gets that names no server, or another one.
-// Close it when done.
+// New returns a manager without names: see Manage. A client that names no server, or an unknown one, gets the
+// certificate of the name first. Close the manager once, when done.
 func New(first string, o Options) *Manager {
 	m := &Manager{first: first}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
-	every := o.LookEvery
-	if every == 0 {
-		every = lookEvery
-	}
 	log := o.Log.Named("acme")
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert:   func(certmagic.Certificate) (*certmagic.Config, error) { return m.magic, nil },
-		RenewCheckInterval: every, Logger: log,
+		RenewCheckInterval: o.LookEvery, Logger: log,
 	})
 	m.magic = certmagic.New(m.cache, certmagic.Config{
 		Storage: o.Storage, DefaultServerName: first, FallbackServerName: first, Logger: log,
@@ -218,9 +210,7 @@ func (m *Manager) Challenges(port string) http.Handler {
 
 // Close ends orders and renewals.
 func (m *Manager) Close() error {
-	m.close.Do(func() {
-		m.cancel()
-		m.cache.Stop()
-	})
+	m.cancel()
+	m.cache.Stop()
 	return nil
 }

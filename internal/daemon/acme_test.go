@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/admin"
+	adminclient "github.com/uimgate/uimgate/gateway/admin/client"
 	"github.com/uimgate/uimgate/internal/test/acmeca"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
@@ -157,17 +157,14 @@ func TestACMECertificates(t *testing.T) {
 	}
 }
 
-// readiness is /readyz at the socket of the operator's commands, which needs no certificate.
-func (g *gate) readiness(t *testing.T) (h admin.Health) {
+// readiness returns the health of a gateway over the socket of the operator's commands, which needs no certificate.
+func (g *gate) readiness(t *testing.T) admin.Health {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", config.SocketPath(filepath.Join(g.dir, "data")))
-	}}}
-	_, body := fetch(t, client, http.MethodGet, "http://localhost/readyz")
-	if err := json.Unmarshal([]byte(body), &h); err != nil {
-		t.Fatalf("%s: %v", body, err)
+	status, err := adminclient.New(adminclient.Options{Socket: config.SocketPath(filepath.Join(g.dir, "data"))}).Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return h
+	return status.Health
 }
 
 // serial is the serial number of the certificate that a gateway shows for a name.
@@ -288,7 +285,7 @@ func TestACertificateOutlivesTheCA(t *testing.T) {
 	}
 }
 
-// What port 80 would be for can be had by TLS: a gateway that cannot bind it says so, and starts.
+// A gateway that cannot bind port 80 logs that, starts, and obtains its certificate by TLS-ALPN-01.
 func TestAGatewayStartsWithoutTheListenerForHTTP01(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})

@@ -18,8 +18,8 @@ import (
 // expiresSoon is how long before a certificate expires the gateway counts as degraded. ACME renews long before.
 const expiresSoon = 7 * 24 * time.Hour
 
-// openCertificates prepares the client of the CA, if the configuration has one, and the listener that it needs beside. Certificates are
-// obtained later, in the background: meanwhile TLS handshakes fail.
+// openCertificates prepares the client of the CA, if the configuration has one, and its listener without TLS. The client obtains
+// certificates later, in the background; until then TLS handshakes fail.
 func (p *process) openCertificates(ctx context.Context) {
 	c := p.config.Server.TLS.ACME
 	if !c.Agree {
@@ -31,7 +31,7 @@ func (p *process) openCertificates(ctx context.Context) {
 	}
 	if address := p.config.Server.HTTPListen(); address != "" {
 		ln, err := listen(ctx, address)
-		if err != nil { // another challenge may do, and what is served by TLS does not depend on it
+		if err != nil { // TLS does not depend on it, and the CA may use another challenge
 			p.Log.Warn("requests to port 80 are not answered: the CA cannot use HTTP-01, and nothing redirects to https", zap.Error(err))
 		} else {
 			p.plain = connlimit.New(ln, p.bounds())
@@ -51,7 +51,7 @@ func (p *process) plainServer() *http.Server {
 	return s
 }
 
-// tlsConfig is that of the listeners; nil: they serve http.
+// tlsConfig returns the TLS configuration of the listeners; nil: they serve http.
 func (p *process) tlsConfig() *tls.Config {
 	switch {
 	case p.certificates != nil:
