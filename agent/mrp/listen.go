@@ -96,7 +96,7 @@ type listener struct {
 	busy   *busy
 	room   *semaphore.Weighted // bytes
 	queue  chan wire.Message
-	socket atomic.Pointer[socket] // for acks; nil: there is no WebSocket
+	socket atomic.Pointer[socket] // on which the listener acknowledges messages; nil: no WebSocket is open
 }
 
 // run receives messages until ctx ends or an error is final, and returns nil or that error.

@@ -84,7 +84,7 @@ func (r *registrar) run(ctx context.Context, services func() []*service.Service)
 	}
 }
 
-// round registers these services where it is due, and declares services inactive that are no longer served.
+// round registers each service whose registration is due, and marks the services inactive that the gateway no longer serves.
 func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	r.turn.Lock()
 	defer r.turn.Unlock()

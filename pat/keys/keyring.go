@@ -72,8 +72,8 @@ const (
 	maxKeyID    = 64
 )
 
-// Open reads the public keys of all processes and loads the private key of this one. If there is no such key of the algorithm that is
-// still in use in the store, it makes and registers a new one.
+// Open reads the public keys of all processes and loads the private key of this one. If the
+// files have no key of the algorithm that may still sign, Open makes and registers one.
 func Open(ctx context.Context, c Config) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)

@@ -16,8 +16,8 @@ func scanEntry(scan scan) (e mail.Entry, err error) {
 	return e, err
 }
 
-// SetEntry adds an entry to an access list, or changes the type of an existing one for the peer, and returns it. mail.ErrNotFound if
-// there is no such agent; mail.ErrOverQuota if the list has mail.MaxEntries.
+// SetEntry adds an entry to an access list, or changes the type of an existing one for the peer, and returns it. The error is
+// mail.ErrNotFound if the relay does not know the agent, and mail.ErrOverQuota if the list has mail.MaxEntries.
 func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var entries, last, created int64

@@ -13,8 +13,8 @@ import (
 // notDue is the due time of a message whose webhook is disabled: it is posted once the webhook is set again.
 const notDue = math.MaxInt64
 
-// SetWebhook sets the URL that the messages of an agent are posted to, enabled and without failures, and returns the webhook. All waiting
-// messages are posted as soon as possible. mail.ErrNotFound if there is no such agent.
+// SetWebhook sets the URL that the messages of an agent are posted to, enabled and without failures, and returns the webhook. The relay
+// posts all waiting messages as soon as it can. The error is mail.ErrNotFound if the relay does not know the agent.
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
 	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int

@@ -80,7 +80,7 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 	return r.endpoints, r.err
 }
 
-// Forget drops the cached response, because the agent is no longer at the endpoint.
+// Forget drops the cached response for an agent. Call it when the agent does not answer at its endpoint.
 func (c *Client) Forget(base string, of identity.Address) {
 	c.known.Remove([2]string{base, string(of)})
 }

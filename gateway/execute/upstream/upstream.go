@@ -149,8 +149,8 @@ func New(cfg Config) (*Upstream, error) {
 }
 
 // Enter reserves a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; unapproved: the operator
-// has not approved the agent. It also ensures that there is an access token, if calls need one. leave releases the place, once. Errors:
-// ErrFull, ErrUnreachable if there is no token, that of ctx.
+// has not approved the agent. It also ensures that there is an access token, if calls need one. leave releases the place, once. Enter
+// returns ErrFull if no place became free in time, ErrUnreachable if it got no token, and the error of ctx if ctx ended.
 func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (leave func(), err error) {
 	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: unapproved})
 	if errors.Is(err, fairqueue.ErrFull) {

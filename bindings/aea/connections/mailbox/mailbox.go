@@ -3,7 +3,7 @@
 //
 //	GET  /ssl_signature   the node's proof that the certificate is its own
 //	POST /register        an acn.Record: 200 and the token, or 400
-//	POST /send_envelope   an envelope: 200, or 503 if there is no space for it now
+//	POST /send_envelope   an envelope: 200, or 503 if the node cannot queue it in time
 //	GET  /get_envelope    200 with an envelope, or with an empty body
 //	GET  /unregister      200
 //

@@ -72,7 +72,7 @@ func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
 				Before: func(_ context.Context, from int64) error {
 					called = true
 					if n := version(); from != max(c.made, c.marked) || n != from {
-						t.Errorf("told %d, and it is %d; want %d", from, n, c.made)
+						t.Errorf("Before got version %d of a database of version %d; want %d", from, n, c.made)
 					}
 					return c.before
 				},

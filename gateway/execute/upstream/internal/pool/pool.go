@@ -154,7 +154,7 @@ func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
 	return newConn(p, secure, raw), nil
 }
 
-// keep returns a connection to the pool. It returns false if there is no space for it.
+// keep returns a connection to the pool. It returns false if the pool is full or closed.
 func (p *Pool) keep(c *Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
