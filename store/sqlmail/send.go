@@ -14,8 +14,8 @@ const (
 )
 
 // Send accepts a message, and returns it as stored. If a message was sent under the same idempotency key within 24 hours, Send returns
-// that one instead, and repeated is true; if the store has deleted it, the result has only id, keys and times. Errors: mail.ErrKeyReused, mail.ErrDenied,
-// mail.ErrQueueFull, mail.ErrFull, mail.ErrNoBlob. Blobs live at least as long as the message that attaches them.
+// that one instead, and repeated is true; if the store has deleted it, the result has only id, keys and times. Errors: mail.ErrKeyReused,
+// mail.ErrDenied, mail.ErrQueueFull, mail.ErrFull, mail.ErrNoBlob. Blobs live at least as long as the message that attaches them.
 func (s *Store) Send(ctx context.Context, m mail.NewMessage) (taken mail.Message, repeated bool, err error) {
 	t := &turn{send: &m}
 	err = s.dispatch(ctx, t)
