@@ -34,12 +34,24 @@ func (a ACME) DirectoryURL() string {
 
 // RootPool returns the CAs of roots; nil if none are given.
 func (a ACME) RootPool() *x509.CertPool {
-	if a.Roots.Path == "" {
+	return poolOf(a.Roots)
+}
+
+// poolOf returns the CAs of a PEM file; nil if none is given.
+func poolOf(f File) *x509.CertPool {
+	if f.Path == "" {
 		return nil
 	}
 	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(a.Roots.Data)
+	pool.AppendCertsFromPEM(f.Data)
 	return pool
+}
+
+// checkRoots reads a PEM file with CAs, if one is given.
+func (l *loader) checkRoots(at string, f *File) {
+	if l.readInto(at, f, maxPEM, false) && !x509.NewCertPool().AppendCertsFromPEM(f.Data) {
+		l.Errorf(at, "has no certificate: want a PEM file")
+	}
 }
 
 // Solver returns the client for DNS-01 records; nil if dns is not given.
@@ -147,9 +159,7 @@ func (l *loader) checkDirectory(at string, a *ACME) {
 			l.Errorf(at+".directory", "must be an https URL: ACME allows no other (RFC 8555 section 6.1)")
 		}
 	}
-	if l.readInto(at+".roots", &a.Roots, maxPEM, false) && !x509.NewCertPool().AppendCertsFromPEM(a.Roots.Data) {
-		l.Errorf(at+".roots", "has no certificate: want a PEM file")
-	}
+	l.checkRoots(at+".roots", &a.Roots)
 }
 
 func (l *loader) checkDNS01(at string, d *DNS01) {

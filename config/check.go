@@ -37,6 +37,7 @@ func (l *loader) check(c *Config) {
 	}
 	l.checkServices(c)
 	l.checkACME(c)
+	l.checkOTLP("telemetry.otlp", &c.Telemetry.OTLP)
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
 }

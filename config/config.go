@@ -41,7 +41,7 @@ type Config struct {
 	PAT       PAT       `yaml:"pat" doc:"Policy Adherence Tokens and who gets them."`
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
-	Telemetry Telemetry `yaml:"telemetry" doc:"Log and metrics."`
+	Telemetry Telemetry `yaml:"telemetry" doc:"Log, metrics and traces."`
 	// Modules are the blocks of modules at the level of services: Overrides.Blocks.Beside.
 	Modules ModuleBlocks `yaml:",inline" jsonschema:"-"`
 
@@ -276,10 +276,11 @@ type Audit struct {
 	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: each is written down before it is made and before its answer leaves, and refused while that fails."`
 }
 
-// Telemetry configures logs and metrics.
+// Telemetry configures logs, metrics and their export.
 type Telemetry struct {
 	Log     Log  `restart:"true" yaml:"log" doc:"The log, on stderr."`
 	Metrics bool `yaml:"metrics" default:"true" doc:"Offer /metrics on the admin listener."`
+	OTLP    OTLP `restart:"true" yaml:"otlp" doc:"Export traces, metrics and the log to an OpenTelemetry collector, by OTLP over HTTP."`
 }
 
 // A Log is written to stderr.

@@ -117,7 +117,9 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 			Newcomers: limit.Rate{Max: 100_000, Period: limit.Hour},
 		},
 		"billing": config.Billing{Mode: config.Postpaid, Retain: 400 * 24 * time.Hour}, "audit": config.Audit{},
-		"telemetry": config.Telemetry{Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true},
+		"telemetry": config.Telemetry{
+			Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true, OTLP: config.OTLP{Traces: true, SampleOneIn: 1},
+		},
 		"agents":    `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -174,7 +176,7 @@ services:
 pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, newcomers: 500/minute, suspend_after: "${SUSPEND:-7}"}
 billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h}
 audit: {parameters: true}
-telemetry: {log: {level: debug, format: json}, metrics: false}
+telemetry: {log: {level: debug, format: json}, metrics: false, otlp: {endpoint: "https://collector:4318", headers: {X-Key: "${file:secret}"}, traces: false, sample_one_in: 100, metrics: true, logs: true}}
 `
 
 func TestEveryKeyIsRead(t *testing.T) {
@@ -188,7 +190,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		c.Admin.Token.Reveal(), s.Hosts, s.PublicURL.String(), s.Upstream.URL.String(), other.Upstream.URL.String(), s.Upstream.MaxResponse,
 		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, len(s.Upstream.Auth.Sent), s.Upstream.Auth.Sent["X-Api-Key"].Reveal(),
 		s.Parties, s.Assignee, s.Intents,
-		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry, s.IssuerOr("x"), other.IssuerOr("x"),
+		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry.Log, c.Telemetry.Metrics, c.Telemetry.OTLP.URL("traces"), c.Telemetry.OTLP.Sent(),
+		[]bool{c.Telemetry.OTLP.Traces, c.Telemetry.OTLP.Metrics, c.Telemetry.OTLP.Logs}, c.Telemetry.OTLP.SampleOneIn,
+		s.IssuerOr("x"), other.IssuerOr("x"),
 	}
 	want := []any{
 		config.Postgres, "postgres://uimgate:s3cr3t-of-the-upstream@db.example/uimgate", true, true, 3, "192.0.2.7/32",
@@ -218,7 +222,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 			Newcomers: money.Amount{Nano: 5 * money.Unit / 2, Currency: "USD"}, Retain: 36 * time.Hour,
 		},
 		true,
-		config.Telemetry{Log: config.Log{Level: config.LogDebug, Format: config.LogJSON}},
+		config.Log{Level: config.LogDebug, Format: config.LogJSON}, false, "https://collector:4318/v1/traces",
+		map[string]string{"X-Key": "s3cr3t-of-the-upstream"}, []bool{false, true, true}, 100,
 		"shop.example", "x",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Secret{})); diff != "" {

@@ -184,6 +184,26 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:7: server.tls.acme.dns.key: is not a TSIG key: the algorithm is not one of hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 and hmac-sha512",
 		},
 	},
+	"a collector": {
+		"…telemetry: {otlp: {endpoint: 'https://me:secret@collector.example/v1/traces?x', headers: {'X Key': a, Uim-Key: a, X-Key: [a]}, roots: secret}}\n",
+		[]string{
+			"uimgate.yaml:6: telemetry.otlp.endpoint: the value is not valid: want an http:// or https:// URL without user, query and fragment",
+			`uimgate.yaml:6: telemetry.otlp.headers["X Key"]: holds no header name: want letters, digits and -`,
+			`uimgate.yaml:6: telemetry.otlp.headers["Uim-Key"]: the header Uim-Key is set by the gateway itself: use another`,
+			`uimgate.yaml:6: telemetry.otlp.headers["X-Key"]: cannot be in a header: want text or a number, on one line`,
+			"uimgate.yaml:6: telemetry.otlp.roots: has no certificate: want a PEM file",
+		},
+	},
+	"the path of a signal": {
+		"…telemetry: {otlp: {endpoint: 'https://collector.example/v1/traces'}}\n",
+		[]string{
+			"uimgate.yaml:6: telemetry.otlp.endpoint: must not end with /v1/traces: the gateway appends the path of each signal",
+		},
+	},
+	"no collector": {
+		"…telemetry: {otlp: {logs: true}}\n",
+		[]string{"uimgate.yaml:6: telemetry.otlp.endpoint: is required where the other keys are set"},
+	},
 	"a CA without agreement": {
 		"…server: {tls: {acme: {email: ops@shop.example}}}\n",
 		[]string{"uimgate.yaml:6: server.tls.acme.agree: must be true: set it if you agree to the subscriber agreement of the CA"},

@@ -23,6 +23,7 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 		q := &door.Request{
 			Service: x.service, Serving: func() *service.Service { return s.serving(r) }, RequestID: x.requestID,
 			Caller: s.caller(r, x.client), Address: x.address, Pipeline: s.pipeline, Later: s.later(route, x),
+			Span: x.span, Continue: s.traces.Begin,
 		}
 		defer func() { x.Outcome = q.Outcome }()
 		d.Serve(c.Response(), r, q)

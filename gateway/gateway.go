@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/ratelimit"
@@ -31,6 +32,7 @@ type Config struct {
 	Agreements *agree.Service
 	Keys       *keys.Keyring
 	Metrics    *record.Metrics
+	Traces     *telemetry.Traces // nil: none are exported
 	Log        *zap.Logger
 	Now        func() time.Time
 	// PerAddress bounds the requests of one address, before any other work: before hosts, tokens and cryptography.
@@ -45,7 +47,7 @@ type Config struct {
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),
-		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics,
+		keys: c.Keys, log: c.Log, now: c.Now, metrics: c.Metrics, traces: c.Traces,
 		addresses: ratelimit.NewSet(c.PerAddress), memory: c.Memory, floods: &floods{},
 		zippers: newZippers(), doors: c.Doors,
 	}

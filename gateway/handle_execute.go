@@ -28,7 +28,7 @@ func (s *Server) execute(c echo.Context) error {
 	call := execute.Call{
 		Service: func() *service.Service { return s.serving(r) }, Token: token, IdempotencyKey: key, Proof: r.Header.Get(headerProof),
 		Caller:    s.caller(r, x.client),
-		RequestID: x.requestID, Traceparent: execute.ContinueTrace(r.Header.Get(headerTraceparent)),
+		RequestID: x.requestID, Span: x.span,
 		Observe: func(e *execute.Event) { x.Event = e }, HandedOn: !draft,
 		Read: func() (execute.Request, error) {
 			door.Accepted(r)

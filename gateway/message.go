@@ -63,7 +63,7 @@ func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (re
 		call := execute.Call{
 			Door: from.Door, Sender: from.Sender, SenderKey: from.SenderKey, Proved: from.Proved, Token: c.Token, Proof: c.Proof,
 			Service:   func() *service.Service { return s.directory.Current().Service(from.Service) },
-			RequestID: x.requestID, Observe: func(e *execute.Event) { x.Event = e }, HandedOn: true,
+			RequestID: x.requestID, Span: x.span, Observe: func(e *execute.Event) { x.Event = e }, HandedOn: true,
 			Read: func() (execute.Request, error) { return x.readMessage(c.Body) },
 		}
 		if c.IdempotencyKey != "" {
@@ -85,7 +85,7 @@ func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bo
 // message carries out one request in a message, as guard does one over HTTP, and logs it under the method and the path that it has over
 // HTTP. The error is a *reason.Refusal.
 func (s *Server) message(ctx context.Context, from *door.Origin, method, path string, do func(x *exchange) error) error {
-	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender)}
+	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender), span: s.traces.Begin("")}
 	s.memory.Start(&x.share)
 	defer x.share.Close()
 	began, status := s.now(), http.StatusOK
@@ -97,7 +97,7 @@ func (s *Server) message(ctx context.Context, from *door.Origin, method, path st
 	if x.Agreement != nil && x.Agreement.Pending {
 		status = http.StatusAccepted
 	}
-	s.logRequest(x, line{method, path, status, s.now().Sub(began)})
+	s.logRequest(x, line{began, method, path, status, s.now().Sub(began)})
 	return err
 }
 

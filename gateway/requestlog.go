@@ -12,12 +12,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
 // A line is the log entry of a request.
 type line struct {
+	began         time.Time
 	method, route string
 	status        int
 	took          time.Duration
@@ -25,7 +27,11 @@ type line struct {
 
 // logRequest logs a request in one line, and counts it. Of many refusals of unauthenticated clients it logs the number.
 func (s *Server) logRequest(x *exchange, l line) {
-	s.metrics.Request(l.route, l.status, l.took)
+	s.metrics.Request(l.route, l.status, l.took, x.span)
+	s.traces.Request(telemetry.Request{
+		Span: x.span, At: l.began, Took: l.took, Method: wire.Method(l.method), Route: l.route, Status: l.status, Call: x.Event,
+		ID: x.requestID, Refusal: x.Refusal, Service: x.serviceID(), Door: x.door(),
+	})
 	s.count(&x.Outcome)
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
@@ -61,12 +67,13 @@ func (l line) fields(x *exchange) []zap.Field {
 	fields := []zap.Field{
 		zap.String("request_id", string(x.requestID)), zap.String("method", wire.Method(l.method)), zap.String("route", l.route),
 		zap.Int("status", l.status), zap.Duration("took", l.took), zap.String("address", x.address),
+		zap.String("trace_id", x.span.TraceID()), zap.String("span_id", x.span.ID()),
 	}
-	if x.service != nil {
-		fields = append(fields, zap.String("service", x.service.ID))
+	if id := x.serviceID(); id != "" {
+		fields = append(fields, zap.String("service", id))
 	}
-	if x.origin != nil && x.Event == nil { // the fields of a call have its door
-		fields = append(fields, zap.String("door", x.origin.Door))
+	if name := x.door(); name != "" && x.Event == nil { // the fields of a call have its door
+		fields = append(fields, zap.String("door", name))
 	}
 	return append(fields, outcomeFields(&x.Outcome, x.service, l.status)...)
 }
@@ -89,6 +96,22 @@ func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []z
 		}
 	}
 	return fields
+}
+
+// serviceID returns the id of the service that the request is for. It is empty if the request was refused before that was known.
+func (x *exchange) serviceID() string {
+	if x.service == nil {
+		return ""
+	}
+	return x.service.ID
+}
+
+// door returns the name of the door whose message brought the request. It is empty for a request over HTTP.
+func (x *exchange) door() string {
+	if x.origin == nil {
+		return ""
+	}
+	return x.origin.Door
 }
 
 // known reports whether the PAT of a request was accepted.

@@ -19,6 +19,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/telemetry"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -46,6 +48,7 @@ type Server struct {
 	addresses  *ratelimit.Set
 	memory     *membudget.Budget
 	metrics    *record.Metrics
+	traces     *telemetry.Traces
 	log        *zap.Logger
 	floods     *floods
 	zippers    zippers
@@ -119,6 +122,7 @@ type exchange struct {
 	share     membudget.Share
 	service   *service.Service
 	requestID execute.RequestID
+	span      trace.Span
 	idField   [1]string // requestID, as the values of a header field
 	client    netip.Addr
 	address   string       // the key for the client's limits
@@ -157,6 +161,7 @@ func (s *Server) guard(c echo.Context) {
 	c.SetRequest(r)
 	x.requestID, x.client = execute.RequestIDFrom(r.Header.Get(headerRequestID)), s.client(r)
 	x.address = countedAs(x.client, r.RemoteAddr)
+	x.span = s.traces.Begin(r.Header.Get(headerTraceparent))
 	if x.origin = door.OriginOf(x.Context); x.origin != nil {
 		x.address = string(x.origin.Sender)
 	}
@@ -176,7 +181,7 @@ func (s *Server) guard(c echo.Context) {
 		} else {
 			connlimit.Of(x.Context).MarkServed()
 		}
-		s.logRequest(x, line{r.Method, c.Path(), c.Response().Status, s.now().Sub(began)})
+		s.logRequest(x, line{began, r.Method, c.Path(), c.Response().Status, s.now().Sub(began)})
 	}()
 	err = s.serve(c, x, began)
 }

@@ -23,6 +23,7 @@ type message struct {
 	data                  strictjson.Object // the requested call; nil: the message is plain text
 	text                  string
 	proof                 string // of key
+	traceparent           string // of the sender, as sent
 	immediately           bool   // the response does not wait for the end of the task
 	modes                 []string
 }
@@ -39,6 +40,7 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	role := in.text("role", 1<<10, true)
 	settings.number("historyLength", 0, 1<<20, 0)
 	metadata := in.within("metadata", false)
+	m.traceparent, _ = metadata.object["traceparent"].(string)
 	extension := metadata.within(Extension, false)
 	m.proof = extension.text("proof", maxProof, false)
 	for _, mode := range settings.list("acceptedOutputModes") {

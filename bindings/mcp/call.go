@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"go.opentelemetry.io/otel/attribute"
+
 	"net/http"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
@@ -41,6 +43,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 		a.toolFailed(refusal.For(err))
 		return
 	}
+	a.trace(&call, name)
 	t := d.tools.Of(r.Context(), a.Service.Definition)
 	call.Read = func() (execute.Request, error) {
 		return execute.Request{IntentUID: t.UID(name), Parameters: arguments, At: "/arguments"}, nil
@@ -84,10 +87,20 @@ func (a *answer) beside(call *execute.Call) error {
 		call.RequestID = a.RequestID
 		a.Header().Set(requestID, string(a.RequestID))
 	}
-	if trace, isText := meta["traceparent"].(string); isText && a.header.Get("Traceparent") == "" {
-		call.Traceparent = execute.ContinueTrace(trace)
-	}
 	return nil
+}
+
+// trace gives the call a span of its own: below that of the request or, if only _meta carries a traceparent, below that one.
+// OpenTelemetry semantic conventions for MCP.
+func (a *answer) trace(call *execute.Call, tool string) {
+	call.Span = a.Span.Child()
+	if sent, isText := a.meta()["traceparent"].(string); isText && a.header.Get("Traceparent") == "" {
+		call.Span = a.Continue(sent)
+	}
+	call.Operation = &execute.Operation{Name: a.Method, Target: tool, Attributes: []attribute.KeyValue{
+		attribute.String("mcp.method.name", a.Method), attribute.String("mcp.protocol.version", a.revision.name),
+		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("jsonrpc.request.id", string(a.ID)),
+	}}
 }
 
 // either reads a value from a header or from _meta; if both have it, they must be equal.

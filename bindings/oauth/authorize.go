@@ -18,9 +18,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Members of the form in addition to those of the authorization request.
+// Members of the form that are not parameters of the authorization request.
 const (
-	memberRequested  = "requested" // scope of the authorization request; scope is the part that the person permits
+	memberRequested  = "requested" // scope of the authorization request; the member scope is what the person permits
 	memberTicket     = "ticket"
 	memberDecision   = "decision"
 	memberInvitation = "invitation"
@@ -34,7 +34,7 @@ func queryOf(v url.Values, scope string) consent.Query {
 	}
 }
 
-// fieldsOf returns the hidden members of the form: the authorization request as received.
+// fieldsOf returns the hidden members of the form, which repeat the authorization request.
 func fieldsOf(q consent.Query) []page.Field {
 	return []page.Field{
 		{Name: "response_type", Value: q.ResponseType},
@@ -48,17 +48,17 @@ func fieldsOf(q consent.Query) []page.Field {
 	}
 }
 
-// A question is one authorization request that a person must decide.
+// A question is an authorization request that a person must decide on.
 type question struct {
 	*request
 	query         consent.Query
 	authorization *consent.Request
 	page          *page.Consent
 	shown         page.Shown
-	browser       string // value of the cookie: a secret
+	browser       string // the value of the cookie, which is secret
 }
 
-// question reads an authorization request. If it returns nil, it has already responded.
+// question reads and checks an authorization request. If it returns nil, it has responded.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
@@ -74,7 +74,7 @@ func (d *Door) question(q *request, values url.Values, scope string) *question {
 	return x
 }
 
-// errorURL returns the redirect URI at which the client receives an error; empty: only the person sees it.
+// errorURL returns the redirect URI that reports an error to the client, or "" if only the person may see the error.
 func (x *question) errorURL(err error) string {
 	own, ok := errors.AsType[*consent.Error](err)
 	if !ok || !own.ToClient || x.authorization == nil {
@@ -84,7 +84,8 @@ func (x *question) errorURL(err error) string {
 	return x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
-// refuse responds with an error after a person has decided: to the client if it may receive the error, otherwise only to the person.
+// refuse responds with an error after a person has decided. It redirects to the client if the client may receive the error, and otherwise
+// shows it to the person.
 func (x *question) refuse(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -96,7 +97,8 @@ func (x *question) refuse(err error) {
 }
 
 // reject responds with an error before a person has decided. Anyone can register a client with any redirect URI, so the browser is not
-// redirected by itself: the page has a link. RFC 9700 4.11.2.
+// redirected automatically: the error page has a link instead. A redirect URI on the person's own machine is the exception. RFC 9700
+// 4.11.2.
 func (x *question) reject(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -112,13 +114,13 @@ func (x *question) reject(err error) {
 	x.failPage(x.page, err)
 }
 
-// ask handles GET /oauth/authorize: the page for the person. RFC 6749 4.1.1.
+// ask handles GET /oauth/authorize: it shows the consent page. RFC 6749 4.1.1.
 func (d *Door) ask(q *request) {
 	values, err := url.ParseQuery(q.r.URL.RawQuery)
 	if err == nil {
 		err = once(values)
 	} else {
-		err = &consent.Error{Code: consent.InvalidRequest, Description: "The query cannot be read."}
+		err = &consent.Error{Code: consent.InvalidRequest, Description: "The query is malformed."}
 	}
 	if err != nil {
 		q.failPage(d.page(q.Service.Definition), err)
@@ -130,7 +132,7 @@ func (d *Door) ask(q *request) {
 	}
 }
 
-// show responds with that page.
+// show responds with the consent page. changed and wrong are as in page.Consent.Ask.
 func (x *question) show(changed bool, wrong string) {
 	if !validCookie(x.browser) {
 		x.browser = newCookie()
@@ -145,8 +147,8 @@ func (x *question) show(changed bool, wrong string) {
 	x.writePage(http.StatusOK, body, x.authorization.RedirectURI)
 }
 
-// ticket binds the form to this browser, this request, the shown content, and one display of it, which nonce names. Other sites cannot
-// make one, because they do not have the cookie.
+// ticket returns a MAC that binds the form to the browser, the request, the content that was shown, and one display of that content,
+// which nonce identifies. Other sites cannot compute a ticket, because they do not have the cookie.
 func (x *question) ticket(nonce string) string {
 	mac := hmac.New(sha256.New, []byte(x.browser))
 	for _, f := range append(fieldsOf(x.query), page.Field{Name: "shown", Value: x.shown.Digest}, page.Field{Name: "nonce", Value: nonce}) {
@@ -155,7 +157,7 @@ func (x *question) ticket(nonce string) string {
 	return nonce + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// seed returns the secret of a decision: of a form, and of the scope that the person permits in it.
+// seed returns the seed of a decision. It is derived from the cookie, the ticket of the form, and the scope that the person permits.
 func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 	mac := hmac.New(sha512.New, []byte(x.browser))
 	for _, text := range append([]string{"decision", ticket}, scope...) {
@@ -169,7 +171,7 @@ func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 func (d *Door) decide(q *request) {
 	p := d.page(q.Service.Definition)
 	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
-		q.failPage(p, &consent.Error{Code: consent.AccessDenied, Description: "Only this page itself can send its form."})
+		q.failPage(p, &consent.Error{Code: consent.AccessDenied, Description: "This form can be sent only from its own page."})
 		return
 	}
 	form, err := readForm(q)
@@ -204,7 +206,7 @@ func (d *Door) decide(q *request) {
 			"error_description", "The person did not agree.")
 		return
 	default:
-		x.show(false, "Please agree, or leave.")
+		x.show(false, "Please agree, or leave without agreeing.")
 		return
 	}
 	step, err := d.consents.Agree(q.r.Context(), q.AgreeCall(), x.authorization, consent.Decision{
@@ -215,7 +217,7 @@ func (d *Door) decide(q *request) {
 	x.agreed(step, err)
 }
 
-// agreed responds with the outcome of a consent.
+// agreed responds to a decision to agree, with the step that follows or with the error.
 func (x *question) agreed(step consent.Step, err error) {
 	own, _ := errors.AsType[*consent.Error](err)
 	switch {
@@ -224,23 +226,23 @@ func (x *question) agreed(step consent.Step, err error) {
 	case err == nil:
 		x.w.Header().Set("Location", "wait?"+url.Values{"id": {step.Handle}}.Encode())
 		x.w.WriteHeader(http.StatusSeeOther)
-	case own != nil && own.Code == consent.InvalidGrant: // the terms, in between
+	case own != nil && own.Code == consent.InvalidGrant: // the terms have changed in the meantime
 		x.show(true, "")
 	case own != nil && own.Code == consent.InvalidScope:
-		x.show(false, "Leave at least one thing that the client may do, or leave without agreeing.")
+		x.show(false, "Select at least one thing that the client may do, or leave without agreeing.")
 	case own != nil && own.Code == consent.AccessDenied && (x.authorization.Invited || x.authorization.Approved):
-		x.show(false, "This service asks for an invitation, and this is not, or no longer, a good one.")
+		x.show(false, "This service asks for an invitation. The one that you entered is not valid, or no longer valid.")
 	default:
 		x.failPage(x.page, err)
 	}
 }
 
-// wait handles GET /oauth/wait: whether the operator has approved.
+// wait handles GET /oauth/wait. It redirects to the client once the operator has approved the agent, and shows a waiting page until then.
 func (d *Door) wait(q *request) {
 	p := d.page(q.Service.Definition)
 	browser := q.cookie()
 	if !validCookie(browser) {
-		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent of this browser waits here."})
+		q.failPage(p, &consent.Error{Code: consent.InvalidRequest, Description: "No consent from this browser is waiting for approval."})
 		return
 	}
 	step, err := d.consents.Wait(q.r.Context(), q.AgreeCall(), q.r.URL.Query().Get("id"), digestOf(browser))
@@ -264,12 +266,12 @@ func (d *Door) wait(q *request) {
 	q.writePage(http.StatusOK, body, "")
 }
 
-// redirect sends the browser to the client. RFC 6749 4.1.2, RFC 9207 2.
+// redirect redirects the browser to the client, with the given parameters. RFC 6749 4.1.2, RFC 9207 2.
 func (q *request) redirect(to, state string, pairs ...string) {
 	q.send(q.location(to, state, pairs...))
 }
 
-// location returns a redirect URI with parameters for the client.
+// location returns a redirect URI with parameters for the client. pairs are names followed by their values.
 func (q *request) location(to, state string, pairs ...string) string {
 	values := url.Values{"iss": {issuer(q.Service.Definition)}}
 	if state != "" {
@@ -292,12 +294,12 @@ func (q *request) send(location string) {
 	q.w.WriteHeader(http.StatusSeeOther)
 }
 
-// failPage shows the error to the person.
+// failPage responds with a page that shows the error to the person.
 func (q *request) failPage(p *page.Consent, err error) {
 	q.Refusal = consent.RefusalOf(err)
 	_, _, status := errorCode(err)
 	description := q.Refusal.Message
-	heading := "This request cannot be answered"
+	heading := "This request failed"
 	if own, ok := errors.AsType[*consent.Error](err); ok {
 		description, status = own.Description, http.StatusBadRequest
 		if own.Code == consent.AccessDenied || own.Code == consent.UnauthorizedClient {
@@ -326,7 +328,8 @@ func (q *request) writePage(status int, body []byte, redirectURI string) {
 
 const cookieSize = 32 // bytes
 
-// cookieName has the prefix that keeps other hosts of a domain from setting it. RFC 6265bis 4.1.3.2.
+// cookieName returns the name of the cookie. With https, the name has a prefix that prevents other hosts of the domain from setting the
+// cookie. RFC 6265bis 4.1.3.2.
 func (q *request) cookieName() string {
 	if q.Service.PublicURL.Scheme == "https" {
 		return "__Host-uim-consent"
@@ -334,7 +337,7 @@ func (q *request) cookieName() string {
 	return "uim-consent"
 }
 
-// cookie returns the value that identifies the browser; empty: it sent none.
+// cookie returns the value that identifies the browser, or "" if the request does not have exactly one such cookie.
 func (q *request) cookie() string {
 	list := q.r.CookiesNamed(q.cookieName())
 	if len(list) != 1 {
@@ -344,7 +347,7 @@ func (q *request) cookie() string {
 }
 
 func (q *request) setCookie(value string) {
-	http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // only an http origin, such as on this machine, has one that is not Secure
+	http.SetCookie(q.w, &http.Cookie{ //nolint:gosec // the cookie is Secure unless public_url is http
 		Name: q.cookieName(), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		Secure: q.Service.PublicURL.Scheme == "https",
 	})
@@ -352,7 +355,7 @@ func (q *request) setCookie(value string) {
 
 func newCookie() string {
 	var b [cookieSize]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
@@ -363,7 +366,7 @@ func validCookie(s string) bool {
 
 func digestOf(secret string) string { return pat.DigestOf([]byte(secret)) }
 
-// network returns the network of an address at the precision that a record needs: /24 of IPv4, /48 of IPv6.
+// network returns the network of an address: /24 for IPv4, /48 for IPv6. A record of consent needs no higher precision.
 func network(a netip.Addr) string {
 	bits := 24
 	if a.Is6() {

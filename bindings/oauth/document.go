@@ -19,10 +19,10 @@ const (
 	documentTime = 5 * time.Second
 )
 
-var errDocument = errors.New("the answer is not a document")
+var errDocument = errors.New("the response is not a document: want the status 200")
 
-// fetcher fetches client-ID metadata documents. An unauthenticated client chooses the URL, so it may lead to this machine only if the
-// service itself does.
+// fetcher returns a function that fetches client ID metadata documents. Because an unauthenticated client chooses their URLs, the
+// function accepts a URL of this machine only if public_url is also one.
 func (d *Door) fetcher(s *service.Definition) consent.Fetch {
 	return func(ctx context.Context, address string) (consent.Document, error) {
 		u, err := url.Parse(address)
@@ -45,7 +45,7 @@ func (d *Door) fetcher(s *service.Definition) consent.Fetch {
 	}
 }
 
-// maxAge returns how long a response may be cached. RFC 9111 5.2.2.
+// maxAge returns how long a response may be cached; 0 means that it may not be cached. RFC 9111 5.2.2.
 func maxAge(h http.Header) time.Duration {
 	for directive := range strings.SplitSeq(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")

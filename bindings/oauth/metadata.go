@@ -14,7 +14,8 @@ const (
 	jwtGrant     = "urn:ietf:params:oauth:grant-type:jwt-bearer" // RFC 7523 2.1
 )
 
-// issuer names the authorization server: public_url. Tokens are opaque to clients, and have the issuer of UIM.
+// issuer returns the issuer identifier of the authorization server, which is public_url. The tokens have the UIM issuer instead, but they
+// are opaque to clients.
 func issuer(s *service.Definition) string { return strings.TrimRight(s.PublicURL.String(), "/") }
 
 // resourceMetadata describes the MCP endpoint as a protected resource. RFC 9728 2.
@@ -30,8 +31,8 @@ func resourceMetadata(s *service.Definition) map[string]any {
 	}
 }
 
-// serverMetadata describes the authorization server. Without consent it accepts only agreements that agents have signed. RFC 8414 2;
-// client-ID metadata documents, section 5; RFC 9207 3.
+// serverMetadata describes the authorization server. If consent is not open, the server accepts only agreements that agents have signed.
+// RFC 8414 2; client ID metadata documents, section 5; RFC 9207 3.
 func serverMetadata(s *service.Definition) map[string]any {
 	m := map[string]any{
 		"issuer": issuer(s), "token_endpoint": s.At(tokenRoute), "revocation_endpoint": s.At(revokeRoute),

@@ -1,6 +1,6 @@
-// Package oauth is the door through which OAuth clients get tokens for the MCP endpoint of a service: its metadata, the consent page, and
-// the endpoints for tokens, registrations and revocations. Package consent decides; this package reads requests and renders responses.
-// MCP 2026-07-28, basic/authorization; OAuth 2.1.
+// Package oauth is the door through which OAuth clients get tokens for the MCP endpoint of a service. It serves the metadata, the consent
+// page, and the endpoints for tokens, client registration and revocation. Package consent makes the decisions; this package parses
+// requests and renders responses. MCP 2026-07-28, basic/authorization; OAuth 2.1.
 package oauth
 
 import (
@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-const maxForm = 64 << 10 // bytes of a body
+const maxForm = 64 << 10 // maximum size of a body in bytes
 
 // A Door serves the OAuth paths of each service whose MCP door is open. It is safe for concurrent use.
 type Door struct {
@@ -39,13 +39,13 @@ func (d *Door) Name() string { return "oauth" }
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
 	d.consents, d.documents = p.Consents, p.Documents
-	if d.documents == nil { // client-ID metadata documents
+	if d.documents == nil { // for client ID metadata documents
 		d.documents = fetch.New(fetch.Options{Timeout: documentTime, UserAgent: "uimgate"})
 	}
 	return nil
 }
 
-// The routes.
+// The routes that the door serves.
 const (
 	resourceRoute  = "/.well-known/oauth-protected-resource"
 	serverRoute    = consent.MetadataPath
@@ -56,7 +56,8 @@ const (
 	revokeRoute    = "/oauth/revoke"
 )
 
-// Route returns the path, or that of the document for paths that end with the path of the endpoint.
+// Route returns the route of a path, or "" if the path is of another door. After the route of a metadata document, a path may have the
+// path of the endpoint.
 func (d *Door) Route(s *service.Definition, path string) string {
 	if !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
 		return ""
@@ -70,7 +71,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 		return path
 	}
 	for _, route := range []string{resourceRoute, serverRoute} {
-		// Followed by the path of the endpoint, or (RFC 8414 3.1) that of public_url.
+		// The path of the endpoint may follow or, by RFC 8414 3.1, the path of public_url.
 		if rest, ok := strings.CutPrefix(path, route); ok && (rest == "" || rest == endpoint.Path ||
 			rest == s.PublicURL.Path || rest == strings.TrimRight(s.PublicURL.Path, "/")+endpoint.Path) {
 			return route
@@ -79,12 +80,12 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// A request is one request with its response writer.
+// A request is an HTTP request with its response writer.
 type request struct {
 	*door.Request
 	r    *http.Request
 	w    http.ResponseWriter
-	back page.Link // for the error page; zero: no link
+	back page.Link // the link on the error page; zero: none
 }
 
 // Serve responds to one request.
@@ -97,7 +98,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		resourceRoute: "GET, HEAD, OPTIONS", serverRoute: "GET, HEAD, OPTIONS", authorizeRoute: "GET, HEAD, POST", waitRoute: "GET",
 		tokenRoute: "POST, OPTIONS", registerRoute: "POST, OPTIONS", revokeRoute: "POST, OPTIONS",
 	}[route], ", ")
-	if slices.Contains(methods, http.MethodOptions) { // no cookie is used there, so pages of any origin may send requests
+	if slices.Contains(methods, http.MethodOptions) { // without cookies, web pages of every origin may send requests
 		h.Set("Access-Control-Allow-Origin", "*")
 	}
 	switch {
@@ -134,7 +135,7 @@ func (d *Door) page(s *service.Definition) *page.Consent {
 	return p
 }
 
-// answer writes JSON.
+// answer responds with v as JSON.
 func (q *request) answer(status int, v any) {
 	body, err := json.Marshal(v)
 	if err != nil { // strings can always be encoded
@@ -147,7 +148,7 @@ func (q *request) answer(status int, v any) {
 	}
 }
 
-// fail writes an error as JSON. RFC 6749 5.2, RFC 7591 3.2.2.
+// fail responds with an error as JSON. RFC 6749 5.2, RFC 7591 3.2.2.
 func (q *request) fail(err error) {
 	code, description, status := errorCode(err)
 	f := consent.RefusalOf(err)
@@ -158,7 +159,7 @@ func (q *request) fail(err error) {
 	q.answer(status, map[string]string{"error": code, "error_description": description})
 }
 
-// errorCode returns the OAuth code and the status of an error.
+// errorCode returns the OAuth code, the description and the HTTP status for an error.
 func errorCode(err error) (code, description string, status int) {
 	if own, ok := errors.AsType[*consent.Error](err); ok {
 		status = http.StatusBadRequest
@@ -183,7 +184,7 @@ func errorCode(err error) (code, description string, status int) {
 	return code, ascii(string(f.Reason) + ": " + f.Message + " " + f.Suggestion()), status
 }
 
-// ascii reduces a text to the characters that an error_description can hold. RFC 6749 5.2.
+// ascii replaces the characters that an error_description cannot contain. RFC 6749 5.2.
 func ascii(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -208,16 +209,16 @@ func readForm(q *request) (url.Values, error) {
 	}
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, reason.MalformedRequest.Refusal("The body is not a form.")
+		return nil, reason.MalformedRequest.Refusal("The body is not a well-formed form.")
 	}
 	return form, nil
 }
 
-// once rejects repeated parameters, except those of our own forms. RFC 6749 3.1 and 3.2.
+// once rejects repeated parameters. Only the parameter but may be repeated, if it is given. RFC 6749 3.1 and 3.2.
 func once(values url.Values, but ...string) error {
 	for name, list := range values {
 		if len(list) > 1 && (len(but) == 0 || name != but[0]) {
-			return &consent.Error{Code: consent.InvalidRequest, Description: "A parameter is there more than once."}
+			return &consent.Error{Code: consent.InvalidRequest, Description: "A parameter occurs more than once."}
 		}
 	}
 	return nil

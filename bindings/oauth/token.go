@@ -45,7 +45,7 @@ func (d *Door) token(q *request) {
 		return
 	}
 	if tokens.Token == "" {
-		q.fail(&consent.Error{Code: "authorization_pending", Description: "The operator has to approve the agent: send it again."})
+		q.fail(&consent.Error{Code: "authorization_pending", Description: "The operator must approve the agent first. Send the same request again later."})
 		return
 	}
 	answer := map[string]any{
@@ -58,10 +58,10 @@ func (d *Door) token(q *request) {
 	q.answer(http.StatusOK, answer)
 }
 
-// parameters reads a form without repeated parameters.
+// parameters reads the form of a request. It rejects repeated parameters and the header Authorization.
 func (q *request) parameters() (url.Values, error) {
 	if _, sent := q.r.Header["Authorization"]; sent {
-		return nil, &consent.Error{Code: consent.InvalidClient, Description: "Clients are public here: send no Authorization."}
+		return nil, &consent.Error{Code: consent.InvalidClient, Description: "All clients are public: omit the header Authorization."}
 	}
 	form, err := readForm(q)
 	if err == nil {
@@ -70,10 +70,10 @@ func (q *request) parameters() (url.Values, error) {
 	return form, err
 }
 
-// issue accepts an agreement that an agent has signed with its own key.
+// issue issues a token under an agreement that an agent has signed with its own key.
 func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
-		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource is not one of this service."}
+		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource must be the MCP endpoint of this service."}
 	}
 	return q.Issue(q.r.Context(), func() (pat.IssueRequest, error) {
 		r, err := pat.IssueRequestOf(grant.Get("assertion"))
@@ -110,7 +110,8 @@ func (d *Door) register(q *request) {
 	q.answer(http.StatusCreated, answer)
 }
 
-// revoke handles POST /oauth/revoke: possession of the token suffices, and the response is 200 for every token. RFC 7009 2.
+// revoke handles POST /oauth/revoke. Anyone who has a token may revoke it. The response is also 200 if the token is unknown or has ended.
+// RFC 7009 2.
 func (d *Door) revoke(q *request) {
 	form, err := q.parameters()
 	if err == nil && form.Get("token") == "" {

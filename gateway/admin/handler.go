@@ -49,7 +49,7 @@ const Path = "/admin/v1"
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
 		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
-		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics}),
+		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics, EnableOpenMetrics: true}),
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)

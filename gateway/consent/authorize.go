@@ -226,7 +226,7 @@ func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (s
 // Wait returns the state of a consent that the operator must approve, to the browser that gave it: a Step without code while it waits.
 // The code is valid for a minute, and replaces the previous one.
 func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
-	unknown := failed(InvalidRequest, "No consent of this browser waits here.")
+	unknown := failed(InvalidRequest, "No consent from this browser is waiting for approval.")
 	if !random(handle, handleSize) {
 		return Step{}, unknown
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -23,7 +24,10 @@ type Request struct {
 	// RequestID identifies the request in the log.
 	RequestID execute.RequestID
 	Caller    service.Caller
-	Address   string // the client that limits on requests count
+	Address   string     // the client that limits on requests count
+	Span      trace.Span // of the request
+	// Continue returns a new span below the one whose traceparent a message carries.
+	Continue func(traceparent string) trace.Span
 	// Later records the outcome of a reply that is sent after the request has ended. It is called at most once, then.
 	Later func(Delivery)
 	Pipeline
@@ -43,8 +47,8 @@ func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeli
 func (q *Request) Call(name string, r *http.Request) execute.Call {
 	return execute.Call{
 		Door: name, Service: q.Serving, Caller: q.Caller, RequestID: q.RequestID,
-		Traceparent: execute.ContinueTrace(r.Header.Get("Traceparent")),
-		Observe:     func(e *execute.Event) { q.Event = e },
+		Span:    q.Span,
+		Observe: func(e *execute.Event) { q.Event = e },
 	}
 }
 

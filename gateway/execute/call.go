@@ -5,8 +5,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
+	"go.opentelemetry.io/otel/attribute"
+
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/pat"
@@ -29,12 +31,13 @@ type Call struct {
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
 	// Proved is a proof of key instead of Proof: the message of the call is signed, over intent, parameters, service and a value that is
 	// used once. It proves nothing if its key is not that of the agreement. nil: it is not signed.
-	Proved      *pat.Proof
-	RequestID   RequestID // for correlation only
-	Traceparent Traceparent
-	ContextID   string         // of the conversation that the call belongs to; empty: the protocol has none. See Executor.Record
-	Caller      service.Caller // who calls, as far as the transport identifies it
-	Observe     func(*Event)   // called with the Event of the call; may be nil
+	Proved    *pat.Proof
+	RequestID RequestID      // for correlation only
+	Span      trace.Span     // of this call; the zero Span: none
+	Operation *Operation     // of the protocol; the call then has a span of its own below that of the request. nil: it has not
+	ContextID string         // of the conversation that the call belongs to; empty: the protocol has none. See Executor.Record
+	Caller    service.Caller // who calls, as far as the transport identifies it
+	Observe   func(*Event)   // called with the Event of the call; may be nil
 	// HandedOn: the output is sent without change. If a long answer belongs to an intent without outputs, only its beginning must then be
 	// JSON; otherwise all of it must be.
 	HandedOn bool
@@ -43,6 +46,13 @@ type Call struct {
 
 	began    func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
 	identity *identity       // found by Identify; nil: Execute verifies the PAT
+}
+
+// An Operation is the operation of a protocol that makes a call, for the span of the call.
+type Operation struct {
+	Name       string // such as tools/call
+	Target     string // what it operates on, such as the name of a tool; as sent: it is exported only if it names an intent
+	Attributes []attribute.KeyValue
 }
 
 // An identity holds the claims of a token that Identify verified at a time.
@@ -103,10 +113,3 @@ func RequestIDFrom(sent string) RequestID {
 func notOfRequestID(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-", r)
 }
-
-// A Traceparent is the span of a call, as W3C Trace Context, section 3.2, writes it. Empty: none.
-type Traceparent = trace.Parent
-
-// ContinueTrace continues the trace of the sender with a span of our own. It starts a trace if the text that was sent is not a
-// traceparent.
-func ContinueTrace(sent string) Traceparent { return trace.Continue(sent) }

@@ -9,6 +9,7 @@ import (
 // enter reserves a place among the calls in progress before begin takes anything: it refuses calls of an intent whose breaker is open,
 // and may wait. Unapproved agents leave some places to approved ones.
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
+	x.begins(e, Begin)
 	agent := e.claims.Principal()
 	if e.approved, err = x.standings.approved(ctx, e.service.ID, agent); err != nil {
 		return refusal.For(err)

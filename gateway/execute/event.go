@@ -4,7 +4,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -52,6 +54,12 @@ type Event struct {
 	Parameters     strictjson.Object // as sent
 	Duties         []string          // the events that the policy requires to be reported, logged or tracked: action and rule
 	Owed           bool              // a duty of the policy requires this record
+	Span           trace.Span        // of the call
+	Client         trace.Span        // of the call to the service; the zero Span: there was none
+	Route          *upstream.Route   // of the intent to the service; nil: the intent is not known
+	Status         int               // of the service's response; 0: there was none
+	Operation      *Operation        // of the protocol; nil: the span of the call is that of its request
+	Steps          StepTimes
 }
 
 // metByRecord are the duties that the gateway meets by recording a call.
@@ -65,6 +73,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		AnswerLost: e.answerLost,
 		Rule:       e.decision.Rule, Engine: string(e.decision.Engine), Facts: e.decision.Facts, FromParameters: e.fromParameters,
 		Parameters: e.request.Parameters, ExecutionID: e.id, Reference: e.reference,
+		Span: e.call.Span, Client: e.client, Status: e.status, Operation: e.call.Operation, Steps: e.steps,
 	}
 	if e.service != nil {
 		v.Service = e.service.ID
@@ -82,7 +91,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 		v.Missing = append(v.Missing, m.Name)
 	}
 	if e.intent != nil {
-		v.Intent = e.intent.ID
+		v.Intent, v.Route = e.intent.ID, e.intent.Route
 	}
 	if e.admission != nil || result.Replayed {
 		v.Decision = "permit"

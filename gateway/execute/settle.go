@@ -26,16 +26,18 @@ type shapedCall struct {
 
 // call makes the upstream call, which requires a live Grant.
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
+	x.begins(e, Send)
 	defer e.leave()
 	x.refresh(ctx, e)
+	e.client = e.call.Span.Child().Child() // below the span of the step
 	began := x.now()
 	answer, outcome, err := e.service.Upstream.Call(ctx, e.prepared, upstream.Identity{
 		Principal: string(e.claims.Principal()), Unapproved: !e.approved,
 		AgentID: string(e.claims.Subject), AgentKey: string(e.claims.KeyID), Assurance: string(e.assurance()),
 		Standing: e.standing(), TokenID: string(e.claims.ID),
-		Traceparent: e.call.Traceparent,
+		Traceparent: e.client.Traceparent(),
 	}, g)
-	e.upstream = max(1, x.now().Sub(began))
+	e.upstream, e.status = max(1, x.now().Sub(began)), answer.Status
 	return upstreamAnswer{answer, outcome, err}
 }
 
@@ -47,6 +49,7 @@ type upstreamAnswer struct {
 
 // shape reduces a complete response to the intent's output parameters. UIM core 3.1.3.
 func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shapedCall {
+	x.begins(e, Shape)
 	if a.err != nil {
 		return shapedCall{outcome: a.outcome, refusal: refusal.For(a.err).With("outcome", a.outcome)}
 	}
@@ -91,6 +94,7 @@ func responseInvalid(err error) *reason.Refusal {
 // settle stores the end of the call before the response leaves. If the store does not accept it, the charge stays held, the agent
 // receives it as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
 func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Result, error) {
+	x.begins(e, Settle)
 	e.outcome = s.outcome
 	ended := store.Settlement{State: settledState(s), Outcome: s.outcome, Answer: e.answer(s)}
 	record, err := x.store.Settle(ctx, *e.admission, ended)

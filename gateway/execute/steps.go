@@ -8,6 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
 	"github.com/uimgate/uimgate/gateway/refusal"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -44,7 +45,10 @@ type execution struct {
 	fitted         intents.FitResult // the response, reduced to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
-	exceeded       limit.Period  // of an exhausted limit
+	status         int           // of the service's response; 0: there was none
+	client         trace.Span    // of the call to the service
+	steps          StepTimes
+	exceeded       limit.Period // of an exhausted limit
 	// settleErr: the end of the call could not yet be stored, so its record stays held.
 	settleErr  error
 	answerLost bool // it was not stored under the idempotency key, because there was no space
@@ -92,6 +96,7 @@ func (e *execution) assurance() pat.Assurance {
 // authenticate verifies the PAT, that it was not revoked up to a second ago, and that the policy it was issued under is still offered.
 // UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
+	x.begins(e, Authenticate)
 	if e.service = e.call.Service(); e.service == nil {
 		return reason.UnknownHost.Refusal("")
 	}
@@ -141,6 +146,7 @@ func (x *Executor) catchUp(ctx context.Context) bool {
 // resolve reads the request and finds its intent. The client may take its time to send it, within bounds. From then on the call belongs
 // to the service as it is served now, and the PAT must still be valid. UIM core 1.2, 4.3.
 func (x *Executor) resolve(ctx context.Context, e *execution) error {
+	x.begins(e, Resolve)
 	request, err := e.call.Read()
 	if err != nil {
 		return refusal.For(err)
@@ -179,6 +185,7 @@ func outOfScope(ctx context.Context, e *execution) error {
 // validate validates the parameters against the intent and makes the upstream request from them, so that every later step can rely on its
 // being sendable. UIM core 3.1.1.
 func (x *Executor) validate(e *execution) error {
+	x.begins(e, Validate)
 	filled, violations := e.intent.Validate(e.request.Parameters)
 	if len(violations) > 0 {
 		return refusal.InvalidParameters(e.request.Pointer(), violations)
@@ -204,6 +211,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 		}
 		return nil
 	}
+	x.begins(e, Prove)
 	digest, err := pat.ExecuteDigest(e.request.IntentUID, e.request.Parameters)
 	if err != nil {
 		return refusal.InexactParameter("", err) // its pointer points into {"intent_uid", "parameters"}
@@ -224,6 +232,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 
 // decide evaluates the policy, then the operator's own Rego, and refuses calls that can charge under static agreements.
 func (x *Executor) decide(ctx context.Context, e *execution) error {
+	x.begins(e, Decide)
 	request, err := x.question(ctx, e)
 	if err != nil {
 		return err

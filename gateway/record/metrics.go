@@ -11,6 +11,7 @@ import (
 
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
 )
@@ -40,6 +41,7 @@ type Metrics struct {
 	lostCommits prometheus.Counter
 	auditFailed prometheus.Counter
 	auditLost   prometheus.Counter
+	exportLost  *prometheus.CounterVec
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
 	waiting     prometheus.Gauge // changed settings that need a restart
@@ -62,8 +64,10 @@ func NewMetrics() *Metrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Name: name, Help: help})
 	}
 	histogram := func(name, help, label string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Namespace: "uimgate", Name: name, Help: help, Buckets: buckets},
-			[]string{label})
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "uimgate", Name: name, Help: help, Buckets: buckets,
+			NativeHistogramBucketFactor: 1.1, NativeHistogramMaxBucketNumber: 100, NativeHistogramMinResetDuration: time.Hour,
+		}, []string{label})
 	}
 	m := &Metrics{
 		registry:  prometheus.NewRegistry(),
@@ -94,14 +98,16 @@ func NewMetrics() *Metrics {
 		lostCommits: count("lost_commits_total", "Commits that the database had acknowledged and lacks."),
 		auditFailed: count("audit_write_failures_total", "Writes of the audit stream that failed. What was not written is tried again."),
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost, because too many waited to be written."),
-		reload:      gauge("config_last_reload_successful", "1 if the last reload was taken over."),
-		waiting:     gauge("config_settings_need_restart", "Settings that were changed and that only a restart takes over."),
-		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "When a configuration was last taken over."),
+		exportLost: counter("telemetry_lost_total", "Spans and log entries that the collector did not take, by signal: traces or logs.",
+			"signal"),
+		reload:   gauge("config_last_reload_successful", "1 if the last reload was taken over."),
+		waiting:  gauge("config_settings_need_restart", "Settings that were changed and that only a restart takes over."),
+		reloaded: gauge("config_last_reload_success_timestamp_seconds", "When a configuration was last taken over."),
 	}
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost, m.exportLost,
 		m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -114,6 +120,9 @@ func (m *Metrics) zero() {
 	}
 	for _, became := range []string{lateStored, lateGivenUp} {
 		m.late.WithLabelValues(became)
+	}
+	for _, signal := range []string{"traces", "logs"} {
+		m.exportLost.WithLabelValues(signal)
 	}
 	for _, direction := range []string{clockForward, clockBack} {
 		m.clockSteps.WithLabelValues(direction)
@@ -153,12 +162,26 @@ func (m *Metrics) ClockStepped(by time.Duration) {
 }
 
 // Request counts one request over HTTP.
-func (m *Metrics) Request(route string, status int, took time.Duration) {
+func (m *Metrics) Request(route string, status int, took time.Duration, span trace.Span) {
 	if route == "" {
 		route = "other"
 	}
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.durations.WithLabelValues(route).Observe(took.Seconds())
+	observe(m.durations.WithLabelValues(route), took, span)
+}
+
+// TelemetryLost counts spans or log entries that were not exported.
+func (m *Metrics) TelemetryLost(signal string, n int) {
+	m.exportLost.WithLabelValues(signal).Add(float64(n))
+}
+
+// observe adds a duration, with the trace of a sampled span as its exemplar.
+func observe(h prometheus.Observer, took time.Duration, span trace.Span) {
+	if with, ok := h.(prometheus.ExemplarObserver); ok && span.Sampled() {
+		with.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": span.TraceID(), "span_id": span.ID()})
+		return
+	}
+	h.Observe(took.Seconds())
 }
 
 // Shed counts a refusal due to overload. Without a cause it counts nothing.
@@ -186,7 +209,7 @@ func (m *Metrics) Record(v *execute.Event) {
 		m.done.Add(1)
 	}
 	if v.Upstream > 0 {
-		m.upstream.WithLabelValues(v.Service).Observe(v.Upstream.Seconds())
+		observe(m.upstream.WithLabelValues(v.Service), v.Upstream, v.Client)
 	}
 	if v.Charge != nil && !v.Replayed {
 		m.charges.WithLabelValues(v.Service, v.Charge.State).Inc()

@@ -16,6 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/trace"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/store"
@@ -48,7 +49,7 @@ func everything() *record.Metrics {
 		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Services: []record.ServiceState{{ID: "s", Concealed: map[string]int64{"i": 1}}}}
 	})
 	m.StoreTook("begin", time.Millisecond)
-	m.Request("/", 200, time.Millisecond)
+	m.Request("/", 200, time.Millisecond, trace.Span{})
 	m.Delivered("uagents", "delivered")
 	m.Record(&execute.Event{
 		Intent: "i", Decision: "deny", Engine: "plan", Exceeded: "hour", Outcome: store.Done, Charge: &reason.Charge{State: "captured"},
@@ -140,6 +141,22 @@ func TestWhatIsCounted(t *testing.T) {
 		test.does(m)
 		if text := scraped(m); !strings.Contains(text, "\nuimgate_"+test.want+"\n") {
 			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+func TestSampledRequestsAreExemplars(t *testing.T) {
+	m := record.NewMetrics()
+	span := trace.Continue("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	m.Request("/sampled", 200, time.Millisecond, span)
+	m.Request("/not-sampled", 200, time.Millisecond, span.Sample(false))
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	promhttp.HandlerFor(m.Registry(), promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+	for line := range strings.Lines(w.Body.String()) {
+		has := strings.Contains(line, span.ID()) && strings.Contains(line, span.TraceID())
+		if has != (strings.Contains(line, `route="/sampled"`) && strings.Contains(line, `le="0.001"`)) {
+			t.Errorf("%s", line)
 		}
 	}
 }

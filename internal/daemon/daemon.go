@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
 	"github.com/uimgate/uimgate/gateway/service"
+	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/internal/acme"
 	"github.com/uimgate/uimgate/internal/connlimit"
 	"github.com/uimgate/uimgate/internal/membudget"
@@ -53,6 +54,8 @@ type Options struct {
 	Now   func() time.Time
 	// Elapsed is a clock that only moves forward. nil: the time between two values of Now, by their monotonic readings.
 	Elapsed func() time.Duration
+	// Environment returns a variable of the environment, for the OTEL_* variables. nil: none is set.
+	Environment func(name string) string
 	// Version and Commit are those of the program, for its metrics.
 	Version, Commit string
 	slack           time.Duration // tests only; 0: writeSlack
@@ -128,6 +131,7 @@ type process struct {
 	addresses     Addresses
 	audit         *record.Audit
 	metrics       *record.Metrics
+	telemetry     *telemetry.Exporter
 	view          *pat.View
 	keys          *keys.Keyring
 	directory     *service.Directory
@@ -164,6 +168,9 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.closers = append(p.closers, p.data.Close)
 	p.metrics = record.NewMetrics()
+	if err := p.openTelemetry(ctx); err != nil {
+		return err
+	}
 	services := servicesOf(p.config, loaded)
 	if p.store, err = sqlstore.Open(ctx, p.data.StorePlace(p.config.Store), sqlstore.Options{
 		Now: p.Now, Elapsed: p.Elapsed, TokensKept: p.config.PAT.RenewGrace + 2*p.config.PAT.Leeway, Stepped: p.stepped, Services: &services,
@@ -223,7 +230,7 @@ func (p *process) open(ctx context.Context) (err error) {
 // build connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
-		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit}, Now: p.Now,
+		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces}, Now: p.Now,
 		Journal: p.audit, Records: p.store, Late: p.metrics.Late,
 	})
 	p.agreements = agree.New(agree.Config{PerCaller: p.config.Server.IssuePerAddress, Recorder: p.metrics, Now: p.Now})
@@ -232,7 +239,7 @@ func (p *process) build(ctx context.Context) error {
 	})
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics, Log: p.Log, Now: p.Now,
+		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics, Traces: p.telemetry.Traces, Log: p.Log, Now: p.Now,
 		PerAddress: p.config.Server.PerAddress, Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
@@ -257,6 +264,20 @@ func (p *process) openAudit() {
 	})
 	p.closers = append(p.closers, p.audit.Close)
 	_ = p.audit.Flush() // logged
+}
+
+// openTelemetry starts the export of traces, metrics and logs. From then on the log of the process is exported as well.
+func (p *process) openTelemetry(ctx context.Context) (err error) {
+	p.telemetry, err = telemetry.Open(ctx, telemetry.Options{
+		OTLP: p.config.Telemetry.OTLP, Environment: p.Environment, Version: p.Version, Registry: p.metrics.Registry(),
+		Lost: p.metrics.TelemetryLost, Log: p.Log,
+	})
+	if err != nil {
+		return err
+	}
+	p.closers = append(p.closers, p.telemetry.Close)
+	p.Log = p.telemetry.Log(p.Log)
+	return nil
 }
 
 func (p *process) openKeys(ctx context.Context) (err error) {

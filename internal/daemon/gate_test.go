@@ -50,6 +50,7 @@ type setup struct {
 	now                    func() time.Time
 	dir                    string // empty: a new one
 	slack, renewals        time.Duration
+	environment            map[string]string // for the OTEL_* variables
 }
 
 const adminToken = "test-admin-token-0123456789abcdef"
@@ -84,6 +85,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	core := zapcore.NewCore(zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig()), zapcore.AddSync(g.log), zapcore.DebugLevel)
 	options := daemon.Options{
 		Config: cfg, Load: g.load, Reload: g.reload, Log: zap.New(core), Now: now, Ready: func(a daemon.Addresses) { ready <- a },
+		Environment: func(name string) string { return s.environment[name] },
 	}
 	options.Slack(s.slack)
 	options.Renewals(s.renewals)

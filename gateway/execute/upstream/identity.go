@@ -5,20 +5,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/uimgate/uimgate/gateway/execute/internal/trace"
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
 // An Identity is the agent for whom a call is made. It is sent to the service, except Principal, Unapproved and empty members.
 type Identity struct {
-	Principal   string       // failures and successes of the call count under it
-	Unapproved  bool         // the operator has not approved the agent
-	AgentID     string       // UIM-Agent-Id
-	AgentKey    string       // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
-	Assurance   string       // UIM-Agreement-Assurance: fresh, static or consent
-	Standing    string       // UIM-Agent-Standing: approved or unapproved, by the operator
-	TokenID     string       // UIM-Token-Id: jti of the PAT
-	Traceparent trace.Parent // omitted unless it is valid
+	Principal   string // failures and successes of the call count under it
+	Unapproved  bool   // the operator has not approved the agent
+	AgentID     string // UIM-Agent-Id
+	AgentKey    string // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
+	Assurance   string // UIM-Agreement-Assurance: fresh, static or consent
+	Standing    string // UIM-Agent-Standing: approved or unapproved, by the operator
+	TokenID     string // UIM-Token-Id: jti of the PAT
+	Traceparent string // of the call; empty: none
 }
 
 // header appends all headers of a request to h; none of them is the agent's own. Errors: ErrIdentity, that of an access token.
@@ -52,8 +51,8 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 		}
 		h.Set(t.name, t.value)
 	}
-	if id.Traceparent.Valid() {
-		h.Set("Traceparent", string(id.Traceparent))
+	if id.Traceparent != "" {
+		h.Set("Traceparent", id.Traceparent)
 	}
 	for _, always := range [...]pool.Fields{p.route.fixedHeader, u.auth} {
 		for _, f := range always {

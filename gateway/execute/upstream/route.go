@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -125,6 +126,18 @@ func (r *Route) setWay(e Endpoint) error {
 
 // Template is the method and the path as the intent has them, without values: fit for logs.
 func (r *Route) Template() string { return r.method + " " + r.template }
+
+// A Target is what a Route calls, without parameters.
+type Target struct{ Method, Template, Host, Port string }
+
+// Target returns what r calls. Port is empty if it is the default of the scheme.
+func (r *Route) Target() Target {
+	host, port, err := net.SplitHostPort(r.upstream.host)
+	if err != nil {
+		host, port = r.upstream.host, ""
+	}
+	return Target{r.method, r.template, host, port}
+}
 
 // breakerOf returns the breaker for the calls of a kind of agents.
 func (r *Route) breakerOf(stranger bool) *breaker {

@@ -75,7 +75,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	program := cli.ReadVersion()
 	err = daemon.Run(ctx, daemon.Options{
 		Version: program.Version, Commit: program.Commit,
-		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now,
+		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now, Environment: os.Getenv,
 		Phase: manager.enter,
 		Ready: func(a daemon.Addresses) {
 			if _, err := membudget.UnmapProgram(); err != nil {

@@ -1,0 +1,61 @@
+package config
+
+import (
+	"crypto/x509"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/strictjson"
+)
+
+// OTLP configures the export of telemetry to a collector. OpenTelemetry protocol, OTLP/HTTP.
+type OTLP struct {
+	Endpoint    *url.URL         `yaml:"endpoint" doc:"The collector, such as https://collector.example:4318, without /v1/traces. Default: the OTEL_* variables decide what is exported, and where."` // nil: none
+	Headers     map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
+	Roots       File             `yaml:"roots" doc:"PEM file with the CAs that vouch for the collector. Default: those of the system."`
+	Traces      bool             `yaml:"traces" default:"true" doc:"Export traces."`
+	SampleOneIn int              `yaml:"sample_one_in" default:"1" min:"1" max:"1000000" doc:"Export one of so many traces that begin here. A trace that a sender began is exported if the sender sampled it; a request that failed through no fault of the agent always is."`
+	Metrics     bool             `yaml:"metrics" default:"false" doc:"Export the metrics of /metrics, each minute."`
+	Logs        bool             `yaml:"logs" default:"false" doc:"Export the log, in addition to stderr."`
+}
+
+// URL returns the endpoint of a signal: traces, metrics or logs.
+func (o *OTLP) URL(signal string) string { return o.Endpoint.JoinPath("v1", signal).String() }
+
+// RootPool returns the CAs of roots; nil if none are given.
+func (o *OTLP) RootPool() *x509.CertPool { return poolOf(o.Roots) }
+
+// Sent returns the headers, which hold secrets.
+func (o *OTLP) Sent() map[string]string {
+	out := map[string]string{}
+	for name, value := range o.Headers {
+		out[name], _ = strictjson.ScalarText(value.Tree()) // checked when it was loaded
+	}
+	return out
+}
+
+func (l *loader) checkOTLP(at string, o *OTLP) {
+	if o.Endpoint == nil && !l.Failed(at+".endpoint") &&
+		(len(o.Headers) > 0 || o.Roots.Path != "" || o.Metrics || o.Logs || !o.Traces || o.SampleOneIn > 1) {
+		l.Errorf(at+".endpoint", "is required where the other keys are set")
+	}
+	if o.Endpoint != nil {
+		for _, signal := range []string{"traces", "metrics", "logs"} {
+			if strings.HasSuffix(o.Endpoint.Path, "/v1/"+signal) {
+				l.Errorf(at+".endpoint", "must not end with /v1/%s: the gateway appends the path of each signal", signal)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
+		text, ok := strictjson.ScalarText(o.Headers[name].Tree())
+		if path := at + ".headers[" + strconv.Quote(name) + "]"; !ok || strings.TrimSpace(text) == "" || !printable(text) {
+			l.Errorf(path, "cannot be in a header: want text or a number, on one line")
+		} else {
+			l.header(path, name)
+		}
+	}
+	l.checkRoots(at+".roots", &o.Roots)
+}

@@ -1,0 +1,40 @@
+package execute
+
+import "time"
+
+// A Step is a step of a call, in their order. UIM core 3.1.
+type Step int
+
+// The steps of a call. Every call begins with Authenticate; which of the others it reaches depends on its outcome. Only calls with a
+// proof of key reach Prove.
+const (
+	Authenticate Step = iota
+	Resolve
+	Validate
+	Prove
+	Decide
+	Begin // with the wait for a place among the calls in progress
+	Send  // the call to the service, with all attempts
+	Shape
+	Settle
+	steps
+)
+
+// String returns the name of the step: authenticate, resolve, validate, prove, decide, begin, call, shape or settle.
+func (s Step) String() string {
+	return [steps]string{"authenticate", "resolve", "validate", "prove", "decide", "begin", "call", "shape", "settle"}[s]
+}
+
+// StepTimes are the times at which the steps of a call began, as durations since Event.At. A step lasts until the next one begins, or
+// until the end of the call.
+type StepTimes [steps]time.Duration
+
+// Began returns when a step began, and whether the call reached it.
+func (t *StepTimes) Began(s Step) (time.Duration, bool) { return t[s] - 1, t[s] > 0 }
+
+// begins notes the time at which a step begins. Authenticate may run again after Resolve began: its first time counts.
+func (x *Executor) begins(e *execution, s Step) {
+	if e.steps[s] == 0 {
+		e.steps[s] = 1 + max(0, x.now().Sub(e.started)) // 0: not reached
+	}
+}

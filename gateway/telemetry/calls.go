@@ -1,0 +1,120 @@
+package telemetry
+
+import (
+	"cmp"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/uimgate/uimgate/gateway/execute"
+	"github.com/uimgate/uimgate/gateway/execute/upstream"
+	"github.com/uimgate/uimgate/gateway/trace"
+)
+
+// A call is what the spans of a call need of its Event. It keeps nothing of the call in memory.
+type call struct {
+	span, client trace.Span
+	at           time.Time
+	took         time.Duration
+	steps        execute.StepTimes
+	name         string // of the span of the operation; empty: it has none
+	attributes   []attribute.KeyValue
+	service      string
+	route        *upstream.Route
+	status       int // of the service's response
+	reason       string
+	failed       bool
+}
+
+// Record exports the spans of a call: one for each step that the call reached, below the span of its request; one of the call to the
+// service below that of the step call, with kind CLIENT; and, in a protocol with operations, one of the operation between request and
+// steps. It implements execute.Recorder.
+func (t *Traces) Record(e *execute.Event) {
+	if t == nil || e.Span == (trace.Span{}) || !exported(e.Span, 0, e) {
+		return
+	}
+	c := &call{
+		span: e.Span, client: e.Client, at: e.At, took: e.Took, steps: e.Steps, service: e.Service, route: e.Route, status: e.Status,
+		reason: string(e.Reason), failed: failed(e),
+	}
+	if o := e.Operation; o != nil {
+		c.name = o.Name
+		c.attributes = append(attributes(e), o.Attributes...)
+		if o.Target != "" && e.Intent != "" { // otherwise it is any text of the agent's
+			c.name += " " + o.Target
+			c.attributes = append(c.attributes, attribute.String("gen_ai.tool.name", o.Target))
+		}
+	}
+	t.enqueue(len(c.steps), func(t *Traces) { t.call(c) })
+}
+
+// attributes describe a call. Neither parameters, tokens nor keys are among them.
+func attributes(e *execute.Event) []attribute.KeyValue {
+	out := make([]attribute.KeyValue, 0, 12)
+	for name, value := range map[string]string{
+		"uimgate.service": e.Service, "uimgate.intent": e.Intent, "uimgate.decision": e.Decision, "uimgate.agreement": e.AgreementID,
+		"uimgate.execution": e.ExecutionID, "uimgate.outcome": string(e.Outcome), "uimgate.door": e.Door,
+	} {
+		if value != "" {
+			out = append(out, attribute.String(name, value))
+		}
+	}
+	if e.Replayed {
+		out = append(out, attribute.Bool("uimgate.replayed", true))
+	}
+	return out
+}
+
+func (t *Traces) call(c *call) {
+	fault := ""
+	if c.failed {
+		fault = c.reason
+	}
+	if c.name != "" {
+		with := c.attributes
+		if c.reason != "" {
+			with = append(with, attribute.String("uimgate.reason", c.reason))
+		}
+		t.export(span{c.span, c.name, oteltrace.SpanKindServer, c.at, c.at.Add(c.took), with, fault})
+	}
+	until := c.took
+	last := true // the step that decided how the call ended
+	for step := execute.Settle; step >= execute.Authenticate; step-- {
+		began, reached := c.steps.Began(step)
+		if !reached {
+			continue
+		}
+		s := span{c.span.Child(), step.String(), oteltrace.SpanKindInternal, c.at.Add(began), c.at.Add(until), nil, ""}
+		if last && c.reason != "" {
+			s.with, s.fault = []attribute.KeyValue{attribute.String("uimgate.reason", c.reason)}, fault
+		}
+		if step == execute.Send {
+			s.place = trace.Between(c.span, c.client)
+			t.upstream(c, s.from, s.to)
+		}
+		t.export(s)
+		until, last = began, false
+	}
+}
+
+// upstream exports the span of the call to the service. OpenTelemetry semantic conventions for HTTP clients.
+func (t *Traces) upstream(c *call, from, to time.Time) {
+	target := c.route.Target()
+	with := []attribute.KeyValue{
+		attribute.String("http.request.method", target.Method), attribute.String("url.template", target.Template),
+		attribute.String("server.address", target.Host), attribute.String("uimgate.service", c.service),
+	}
+	if port, err := strconv.Atoi(target.Port); err == nil {
+		with = append(with, attribute.Int("server.port", port))
+	}
+	fault := ""
+	if c.status > 0 {
+		with = append(with, attribute.Int("http.response.status_code", c.status))
+	}
+	if c.status >= 400 || c.status == 0 {
+		fault = cmp.Or(c.reason, "_OTHER")
+	}
+	t.export(span{c.client, target.Method + " " + target.Template, oteltrace.SpanKindClient, from, to, with, fault})
+}

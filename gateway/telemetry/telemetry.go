@@ -1,0 +1,240 @@
+// Package telemetry exports traces, metrics and logs by OTLP over HTTP, to the collector that the configuration or the OTEL_* variables
+// name. Nothing that is exported waits on the way of a call: what a slow or absent collector does not take is dropped, and counted.
+package telemetry
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/contrib/bridges/otelzap"
+	prometheusbridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/wire"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/uimgate/uimgate"
+
+// Options configure an Exporter.
+type Options struct {
+	OTLP        config.OTLP
+	Environment func(name string) string // such as os.Getenv
+	Version     string                   // of the program
+	Registry    *prometheus.Registry     // has the metrics that are exported
+	Lost        func(signal string, n int)
+	Log         *zap.Logger
+}
+
+// An Exporter exports traces, metrics and logs until it is closed.
+type Exporter struct {
+	// Traces is nil if no traces are exported.
+	Traces *Traces
+	logs   *sdklog.LoggerProvider
+	report *complaints
+	close  []func(context.Context) error
+}
+
+// Open starts to export what the options and the environment ask for, which may be nothing. It does not connect: a collector that is
+// absent is not an error. Errors: options that the exporters do not accept.
+func Open(ctx context.Context, o Options) (*Exporter, error) {
+	e := &Exporter{}
+	s := signalsOf(o)
+	if !s.traces && !s.metrics && !s.logs {
+		return e, nil
+	}
+	e.report = &complaints{log: o.Log}
+	otel.SetErrorHandler(e.report)
+	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("uimgate"), semconv.ServiceVersion(o.Version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	if s.traces {
+		err = e.openTraces(ctx, o, s, about)
+	}
+	if err == nil && s.metrics {
+		err = e.openMetrics(ctx, o, about)
+	}
+	if err == nil && s.logs {
+		err = e.openLogs(ctx, o, about)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the OTLP exporter: %w", err)
+	}
+	return e, nil
+}
+
+func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *resource.Resource) error {
+	var options []otlptracehttp.Option
+	if c := o.OTLP; c.Endpoint != nil {
+		options = append(options, otlptracehttp.WithEndpointURL(c.URL("traces")), otlptracehttp.WithHeaders(c.Sent()))
+		if pool := c.RootPool(); pool != nil {
+			options = append(options, otlptracehttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
+		}
+	}
+	exporter, err := otlptracehttp.New(ctx, options...)
+	if err != nil {
+		return err
+	}
+	lost := func(spans int) { o.Lost("traces", spans) }
+	provider := sdktrace.NewTracerProvider(
+		sdktrace.WithResource(about), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSampler(sdktrace.AlwaysSample()), // Traces samples
+		sdktrace.WithBatcher(countedSpans{exporter, lost}, sdktrace.WithBlocking()),
+	)
+	e.Traces = &Traces{
+		tracer: provider.Tracer(scope), sampler: s.sampler, queue: make(chan func(*Traces), waiting), lost: lost,
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		e.Traces.run(stop)
+	}()
+	e.close = append(e.close, func(ctx context.Context) error {
+		close(stop)
+		select {
+		case <-stopped:
+		case <-ctx.Done(): // the collector does not take what waits
+		}
+		return provider.Shutdown(ctx)
+	})
+	return nil
+}
+
+func (e *Exporter) openMetrics(ctx context.Context, o Options, about *resource.Resource) error {
+	var options []otlpmetrichttp.Option
+	if c := o.OTLP; c.Endpoint != nil {
+		options = append(options, otlpmetrichttp.WithEndpointURL(c.URL("metrics")), otlpmetrichttp.WithHeaders(c.Sent()))
+		if pool := c.RootPool(); pool != nil {
+			options = append(options, otlpmetrichttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
+		}
+	}
+	exporter, err := otlpmetrichttp.New(ctx, options...)
+	if err != nil {
+		return err
+	}
+	gathered := prometheusbridge.NewMetricProducer(prometheusbridge.WithGatherer(o.Registry))
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithResource(about),
+		sdkmetric.WithReader(sdkmetric.NewPeriodicReader(exporter, sdkmetric.WithProducer(gathered))))
+	e.close = append(e.close, provider.Shutdown)
+	return nil
+}
+
+func (e *Exporter) openLogs(ctx context.Context, o Options, about *resource.Resource) error {
+	var options []otlploghttp.Option
+	if c := o.OTLP; c.Endpoint != nil {
+		options = append(options, otlploghttp.WithEndpointURL(c.URL("logs")), otlploghttp.WithHeaders(c.Sent()))
+		if pool := c.RootPool(); pool != nil {
+			options = append(options, otlploghttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
+		}
+	}
+	exporter, err := otlploghttp.New(ctx, options...)
+	if err != nil {
+		return err
+	}
+	counted := countedRecords{exporter, func(records int) { o.Lost("logs", records) }}
+	e.logs = sdklog.NewLoggerProvider(sdklog.WithResource(about), sdklog.WithProcessor(sdklog.NewBatchProcessor(counted)))
+	e.close = append(e.close, e.logs.Shutdown)
+	return nil
+}
+
+// Log returns a logger that writes to log and exports the same entries, if logs are exported.
+func (e *Exporter) Log(log *zap.Logger) *zap.Logger {
+	if e.logs == nil {
+		return log
+	}
+	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
+		exported, err := zapcore.NewIncreaseLevelCore(otelzap.NewCore(scope, otelzap.WithLoggerProvider(e.logs)), core)
+		if err != nil { // it exports no level that core does not log
+			return core
+		}
+		return zapcore.NewTee(core, exported)
+	}))
+}
+
+// closeTime bounds Close.
+const closeTime = 3 * time.Second
+
+// Close exports what waits, for at most three seconds, and ends. It logs what could not be exported; the error is nil.
+func (e *Exporter) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	var ended sync.WaitGroup
+	for _, end := range e.close {
+		ended.Go(func() {
+			if err := end(ctx); err != nil {
+				e.report.Handle(err)
+			}
+		})
+	}
+	ended.Wait()
+	return nil
+}
+
+// complaints log the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
+type complaints struct {
+	log  *zap.Logger
+	mu   sync.Mutex
+	last time.Time
+	left int
+}
+
+const complainEvery = time.Minute
+
+// Handle implements otel.ErrorHandler.
+func (c *complaints) Handle(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if now.Sub(c.last) < complainEvery {
+		c.left++
+		return
+	}
+	c.log.Warn("telemetry is not exported", zap.Error(wire.Loggable(err)), zap.Int("not_logged", c.left))
+	c.last, c.left = now, 0
+}
+
+// countedSpans count the spans that the collector did not take.
+type countedSpans struct {
+	sdktrace.SpanExporter
+	lost func(int)
+}
+
+// ExportSpans implements sdktrace.SpanExporter.
+func (c countedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := c.SpanExporter.ExportSpans(ctx, spans)
+	if err != nil {
+		c.lost(len(spans))
+	}
+	return err
+}
+
+// countedRecords count the entries of the log that the collector did not take.
+type countedRecords struct {
+	sdklog.Exporter
+	lost func(int)
+}
+
+// Export implements sdklog.Exporter.
+func (c countedRecords) Export(ctx context.Context, records []sdklog.Record) error {
+	err := c.Exporter.Export(ctx, records)
+	if err != nil {
+		c.lost(len(records))
+	}
+	return err
+}
