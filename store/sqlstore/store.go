@@ -1,14 +1,15 @@
-// Package sqlstore keeps the state of uimgate in an SQL database: execution records, limits, charges, nonces (package store), agreements,
-// tokens and revocations (package pat). It is the only package that depends on the databases; sqlmail stores the data of a relay by the
-// transactions of this package.
+// Package sqlstore stores the state of uimgate in an SQL database: execution records, limits, charges and nonces (package store), and
+// agreements, tokens and revocations (package pat). Only this package depends on the database drivers; package sqlmail stores the data of a
+// relay through its transactions.
 //
 //	s, err := sqlstore.Open(ctx, filepath.Join(data, "state.db"), sqlstore.Options{Now: time.Now})
 //	defer s.Close()
 //	begun, err := s.Begin(ctx, request)
 //
-// This package combines its subpackages: engine runs transactions; calls begins and settles calls; ledger has accounts and entries;
-// records has agreements and tokens; upkeep migrates, deletes and checks. In SQLite the changes of calls are first one row of a journal;
-// a second later, or before they are read, they are written into their tables.
+// This package combines its subpackages: engine runs transactions; calls begins and settles calls; ledger keeps accounts and ledger
+// entries; records keeps agents, agreements and tokens; upkeep migrates the schema, deletes old records and checks the state. In SQLite,
+// the changes of calls are first written to a journal, as one row per transaction. Within about a second, or before the next read, they are
+// written into their tables.
 package sqlstore
 
 import (
@@ -29,30 +30,31 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
-// newJournal makes the journal of a database. Return nil to use none.
+// newJournal returns the journal of a database.
 func newJournal(db *engine.DB) calls.Journal { return journal.New(db) }
 
-// Options of Open.
+// Options are the options of Open.
 type Options struct {
-	// Now is the process's clock. An SQLite database uses it too, but counts limits and measures deadlines by Elapsed from when it was
-	// opened; PostgreSQL has its own. Required.
+	// Now is the wall clock of the process. Required. An SQLite database takes the time from it, but counts limits and measures deadlines with
+	// Elapsed, starting from the time at which the database was opened. A PostgreSQL database has its own clock.
 	Now func() time.Time
-	// TokensKept is how long the record of a token is kept after its expiry: at least the renew grace and the leeway. The
-	// minimum is leastTokensKept.
+	// TokensKept is how long the record of a token is kept after the token has expired. It must cover the renew grace and the leeway. Values
+	// under 24 hours are raised to 24 hours.
 	TokensKept time.Duration
-	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic readings.
+	// Elapsed is a monotonic clock. If it is nil, Open derives it from the monotonic readings of Now.
 	Elapsed func() time.Duration
-	// Stepped is called when the clock of a PostgreSQL server was set, with the difference; below zero it was set back. Limits are then
-	// held back, each for up to its period. May be nil; it must be fast.
+	// Stepped is called with the difference when the clock of a PostgreSQL server has been set; the difference is negative if the clock was
+	// set back. Afterwards each rolling limit is stricter, for up to its period. Stepped may be nil, and must return quickly.
 	Stepped func(by time.Duration)
-	// Services are those of the configuration. Open compares them with those in the database, and moves the state of services with a new
-	// id to that id: see store.ServicesError. nil: they are not compared.
+	// Services are the services of the configuration. Open compares them with those in the database, and moves the state of a service whose id
+	// has changed to the new id: see store.ServicesError. If Services is nil, nothing is compared.
 	Services *store.Services
-	// SetBack is called when a PostgreSQL database lacks acknowledged commits of this process, with their minimum number: a standby was
-	// promoted that did not have them, or a copy replaced it. The effect is that of MarkRestored. May be nil; it must be fast.
+	// SetBack is called when a PostgreSQL database lacks commits that it acknowledged to this process, with the minimum number of such
+	// commits. Either a standby without these commits was promoted, or a copy has replaced the database. The state is then marked as restored:
+	// see MarkRestored. SetBack may be nil, and must return quickly.
 	SetBack func(missing int64)
-	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil; it must be
-	// fast.
+	// ServerChanged is called when a PostgreSQL database is found on another server, or on another timeline, than before. It may be nil, and
+	// must return quickly.
 	ServerChanged func()
 }
 
@@ -68,7 +70,7 @@ var (
 	ErrInUse = engine.ErrInUse
 )
 
-// The parts of a Store, whose methods are its own.
+// The parts of a Store. A Store has the methods of all of them.
 type (
 	callsRoom   = calls.Calls
 	ledgerRoom  = ledger.Ledger
@@ -76,7 +78,7 @@ type (
 	upkeepRoom  = upkeep.Upkeep
 )
 
-// A Store is one open database. It is safe for concurrent use.
+// A Store is an open database. It is safe for concurrent use.
 type Store struct {
 	*callsRoom
 	*ledgerRoom
@@ -86,10 +88,10 @@ type Store struct {
 	db *engine.DB
 }
 
-// Open opens the database at a place, and migrates its schema. A place is the path of an SQLite file, which is created (mode 0600) if it
-// does not exist, or the postgres:// URL of a database. It rejects a database that only a newer version of uimgate can use, and a
-// PostgreSQL server that does not keep what it committed. ErrInUse means that other processes use the database, which they could not
-// after the migration. Close it when done; ctx bounds only the opening.
+// Open opens a database and migrates its schema. place is the path of an SQLite file, which Open creates with mode 0600 if it does not
+// exist, or the postgres:// URL of a database. Open rejects a database that only a newer version of uimgate can use, and a PostgreSQL
+// server whose settings allow it to lose committed transactions. It returns ErrInUse if other processes use the database and could not
+// continue after the migration. The caller must call Close. ctx applies only until Open returns.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	return open(ctx, place, opts, engine.DialectOf(place), newJournal)
 }
@@ -103,7 +105,7 @@ func open(ctx context.Context, place string, opts Options, d *engine.Dialect, jo
 	return s, nil
 }
 
-// connect opens a store whose writers are not started.
+// connect opens a store without starting its writers.
 func connect(ctx context.Context, place string, opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) (*Store, error) {
 	if opts.Now == nil {
 		return nil, errors.New("opening the store: Options.Now is required")
@@ -117,7 +119,7 @@ func connect(ctx context.Context, place string, opts Options, d *engine.Dialect,
 	if err := s.connect(ctx, place); err != nil {
 		code := engine.SQLiteCode(err)
 		if code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB || errors.Is(err, ErrDamaged) || errors.Is(err, engine.ErrMisfit) {
-			err = fmt.Errorf("%w: uimgate restore takes the state back to a backup: %w", ErrDamaged, err)
+			err = fmt.Errorf("%w: restore a backup with uimgate restore: %w", ErrDamaged, err)
 		}
 		if engine.SQLState(err) == engine.InsufficientPrivilege {
 			err = fmt.Errorf("%w: %s", err, engine.PrivilegeHint)
@@ -127,7 +129,7 @@ func connect(ctx context.Context, place string, opts Options, d *engine.Dialect,
 	return s, nil
 }
 
-// assemble combines the parts of a store. Its options must be complete.
+// assemble builds a store from its parts. Options that have a default must be set.
 func assemble(opts Options, d *engine.Dialect, newJournal upkeep.NewJournal) *Store {
 	db := engine.New(d, engine.Options{
 		Now: opts.Now, Elapsed: opts.Elapsed, Stepped: opts.Stepped, SetBack: opts.SetBack, ServerChanged: opts.ServerChanged,
@@ -159,8 +161,8 @@ func (s *Store) connect(ctx context.Context, place string) error {
 	return nil
 }
 
-// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges could
-// not be written into their tables; nothing is lost then.
+// Close waits for the queued writes, and rejects new ones with store.ErrUnavailable. It also returns an error if the last charges could not
+// be written from the journal into their tables; even then, no charge is lost.
 func (s *Store) Close() error { return s.db.Close() }
 
 // Contents counts the records of a database.
@@ -174,18 +176,18 @@ func Inspect(ctx context.Context, path string) (Contents, error) {
 	return upkeep.Inspect(ctx, path, newJournal)
 }
 
-// Verify checks that the accounts of the database at a place (see Open), which may be in use, are the sums over its ledger: see
+// Verify checks that the accounts of the database at place (see Open) are the sums over its ledger. The database may be in use. See
 // upkeep.Verify.
 func Verify(ctx context.Context, place string) (Contents, error) {
 	return upkeep.Verify(ctx, place, newJournal)
 }
 
-// Fold writes the log beside the SQLite database at path back into it: see upkeep.Fold.
+// Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
-// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost one: it migrates the schema,
-// checks that the accounts balance, and marks the state as restored. Then the file is the whole database, synced, without a log beside
-// it.
+// Restore prepares the SQLite database at path, an unused copy of a backup, to replace a lost database. It migrates the schema, checks that
+// the accounts balance, and marks the state as restored. When it returns, the file is synced and contains the whole database, without a
+// write-ahead log.
 func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {
@@ -198,13 +200,13 @@ func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	return found, Fold(ctx, path)
 }
 
-// CheckServices compares the services of a configuration with those in the database at a place: see upkeep.CheckServices.
+// CheckServices compares the services of a configuration with those in the database at place: see upkeep.CheckServices.
 func CheckServices(ctx context.Context, place string, want store.Services) ([]store.ServiceProblem, error) {
 	return upkeep.CheckServices(ctx, place, want)
 }
 
-// ReadHolders is Store.Holders of the database at a place (see Open), which may be in use. It changes nothing. For a database of a
-// version before services were recorded it returns nil.
+// ReadHolders is like Store.Holders for the database at place (see Open), which may be in use. It changes nothing. If the schema is too old
+// to record services, it returns nil.
 func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) (agents []pat.Agent, err error) {
 	err = upkeep.ReadServices(ctx, place, func(db *engine.DB) error {
 		agents, err = records.New(db, nil, nil, 0).Holders(ctx, service, ids)
@@ -213,34 +215,37 @@ func ReadHolders(ctx context.Context, place, service string, ids []pat.AgentID) 
 	return agents, err
 }
 
-// Types for other packages of store that keep data in the same database by separate transactions.
+// Types for other packages of store that keep data in the same database, in separate transactions.
 type (
-	// A Tx is a transaction, as long as its Update runs.
+	// A Tx is a transaction. It is valid only until the function that received it returns.
 	Tx = *engine.Tx
 	// A Command is one of several statements that are sent together.
 	Command = engine.Command
-	// A Group is operations that share a transaction.
+	// A Group runs operations in shared transactions.
 	Group[T any] = engine.Group[T]
 )
 
-// NewGroup makes a group whose operations run runs: see engine.NewGroup.
+// NewGroup returns a group that runs its operations with run: see engine.NewGroup.
 func NewGroup[T any](s *Store, run func(context.Context, Tx, []*T) error) *Group[T] {
 	return engine.NewGroup(s.db, run)
 }
 
-// Update runs one operation inside the next transaction, and returns when that is durable. An error of the operation undoes all its
-// changes, and is returned; others of the same transaction are not affected. It may run more than once, so it must set its results anew.
-// If ctx ends before the operation runs, it does not run. It must not touch the tables that calls change.
+// Update runs an operation inside the next transaction, and returns when that transaction is durable. If run returns an error, its changes
+// are undone and Update returns the error; other operations of the transaction are not affected. run may be called more than once, and must
+// set all its results each time. If ctx ends before run is called, run is not called. run must not use the tables that calls change: see
+// engine.CallTables.
 func (s *Store) Update(ctx context.Context, run func(context.Context, Tx) error) error {
 	return s.db.Aside(ctx, run)
 }
 
-// Rows reads outside of transactions: it waits for no writer, and sees what was committed.
+// Rows calls each for every row of a query on committed data, outside of transactions. It waits for a writer only if the query uses tables
+// that calls change.
 func (s *Store) Rows(ctx context.Context, query string, args []any, each func(scan func(dest ...any) error) error) error {
 	return s.db.List(ctx, query, args, each)
 }
 
-// RestoredAt returns when the state was last set back to an earlier one, for example by a backup; the zero time: never. See MarkRestored.
+// RestoredAt returns when the state was last restored to an earlier one, for example from a backup. It returns the zero time if that never
+// happened. See MarkRestored.
 func (s *Store) RestoredAt() time.Time { return s.db.Floor() }
 
 // Nanos converts a time to its stored form: nanoseconds since 1970 UTC, and 0 for the zero time.

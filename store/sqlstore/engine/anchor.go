@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// An anchor is the clock on which an embedded database counts limits and measures deadlines: a time, and the duration since then on the
-// monotonic clock. When the wall clock is set, the two differ. The database stores the difference, so that the next process continues on
-// the same clock.
+// An anchor is the clock by which an embedded database counts limits and measures deadlines: a start time, plus the time that has passed
+// since on the monotonic clock. When the wall clock is set, the two clocks differ. The database stores the difference, so that the next
+// process can continue the same clock.
 type anchor struct {
 	at      time.Time
 	elapsed func() time.Duration
@@ -17,14 +17,15 @@ type anchor struct {
 }
 
 const (
-	behindTolerated = 5 * time.Millisecond // between two readings that count as equal
-	behindKept      = time.Second          // a smaller difference is not stored
-	behindNote      = "anchor_behind"      // the row of sequences
+	behindTolerated = 5 * time.Millisecond // two differences this close count as equal
+	behindKept      = time.Second          // from this difference on, StartAnchor moves counters
+	behindNote      = "anchor_behind"      // the row of sequences that stores the difference
 )
 
 func (a *anchor) now() time.Time { return a.at.Add(a.elapsed()) }
 
-// see compares the anchor with the wall clock. It returns the time of both and, if the wall clock was set, what the database must store.
+// see compares the anchor with the wall clock. It returns the time of the wall clock, the time of the anchor and, if the wall clock was
+// set, the rows that the database must store.
 func (a *anchor) see(wall func() time.Time) (now, counted time.Time, note map[string]int64) {
 	before := a.now()
 	now = wall()

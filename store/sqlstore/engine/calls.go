@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Calls are frequent operations. What they need is read before they run, and what they change is written when all have run, after every
-// check, so that there is nothing to undo if one fails.
+// Calls runs frequent operations in shared transactions. The transaction reads what its operations need before they run, and writes what
+// they changed after all of them have run. So there is nothing to undo if an operation fails.
 type Calls[T any] struct {
 	db   *DB
 	kind *calls
@@ -14,11 +14,11 @@ type Calls[T any] struct {
 
 // A Turn is the work of one transaction of calls.
 type Turn[T any] interface {
-	// Read returns the statements that read what the calls need. The clock is read after them.
+	// Read returns the statements that read what the calls need. They are sent before the clock is read.
 	Read(ctx context.Context) ([]Command, error)
 	// Run runs the calls. An error fails all of them.
 	Run(ctx context.Context, calls []*T) error
-	// Write returns the statements that write what they changed.
+	// Write returns the statements that write what the calls changed.
 	Write(ctx context.Context) ([]Command, error)
 }
 
@@ -26,21 +26,21 @@ type calls struct {
 	turn func(t *Tx, batch []*op, n int) work
 }
 
-// freeAttempts is how often a transaction of calls is tried without locks on a Shared database. The last attempts lock what they read, so
-// that they succeed.
+// freeAttempts is how many times a transaction of calls is tried without locks on a Shared database. Later attempts lock what they read, so
+// that no other writer can change it.
 const freeAttempts = 2
 
-// NewCalls makes calls; begin returns the work of each of their transactions. Attempt counts from 1.
+// NewCalls returns a Calls. For each attempt at a transaction, begin returns the work to do; attempt counts from 1.
 func NewCalls[T any](db *DB, begin func(t *Tx, calls []*T, attempt int) Turn[T]) *Calls[T] {
 	return &Calls[T]{db: db, kind: &calls{func(t *Tx, batch []*op, n int) work { return turnWork[T]{begin(t, items[T](batch), n)} }}}
 }
 
-// Do runs a call of an agent inside the next transaction, and returns when that is durable.
+// Do runs a call of an agent inside the next transaction, and returns when that transaction is durable.
 func (c *Calls[T]) Do(ctx context.Context, agent string, call *T) error {
 	return c.db.queued(ctx, c.db.queues.lane(agent), &op{kind: c.kind, item: call})
 }
 
-// Full reports whether new calls of an agent must be rejected, to leave space for the ends of those that have begun.
+// Full reports whether new calls of an agent must be rejected, so that there is space in the queue to settle calls that have begun.
 func (c *Calls[T]) Full(agent string) bool {
 	lane := c.db.queues.lane(agent)
 	return len(lane) >= cap(lane)-cap(lane)/settleShare

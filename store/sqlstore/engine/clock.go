@@ -8,19 +8,20 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// A clock is the clock of the process, or that of the database: read now and then, and extrapolated with the clock of the process.
+// A clock is the clock of the process, or the clock of the database, which is read now and then and extrapolated with the clock of the
+// process.
 type clock struct {
 	local func() time.Time
 	read  atomic.Pointer[clockReading]
 }
 
-// A clockReading is the time of another clock when the process's own clock read local.
+// A clockReading is the time of another clock at the moment when the process's own clock read local.
 type clockReading struct {
 	local, remote time.Time
-	off           time.Duration // maximal error when it was read
+	off           time.Duration // maximum error at that moment
 }
 
-// drift bounds the difference of two clocks relative to the elapsed time.
+// drift is the maximum rate at which two clocks drift apart.
 const drift = 1e-3
 
 func (c *clock) now() time.Time {
@@ -31,13 +32,14 @@ func (c *clock) now() time.Time {
 	return r.at(now)
 }
 
-// at returns the time of the other clock when the process's own clock reads now. The monotonic clock stops while a machine sleeps and the
-// wall clock can be set back: the elapsed time is the longer of both.
+// at returns the time of the other clock when the process's own clock reads now. The monotonic clock stops while a machine sleeps, and the
+// wall clock can be set back, so at uses the clock on which more time has passed.
 func (r *clockReading) at(now time.Time) time.Time {
 	return r.remote.Add(max(now.Sub(r.local), now.Round(0).Sub(r.local.Round(0))))
 }
 
-// set records the time of the other clock between two readings of the process's own, unless the present reading is more exact.
+// set records remote, the time of the other clock at some moment between two readings of the process's own clock, unless the current
+// reading is more accurate.
 func (c *clock) set(requested, answered, remote time.Time) {
 	took := max(0, answered.Sub(requested))
 	r := &clockReading{local: requested.Add(took / 2), remote: remote.UTC(), off: took / 2}
@@ -54,28 +56,28 @@ func (c *clock) set(requested, answered, remote time.Time) {
 }
 
 const (
-	// stepTolerated is how far the clocks may differ, beside their drift, without a step.
+	// stepTolerated is how far the clocks may differ, in addition to their drift, before the difference counts as a step.
 	stepTolerated = 2 * time.Second
-	// stepKept is how long a step may matter: the longest rolling period, with its further slots.
+	// stepKept is how long a step can affect limits: the longest rolling period, including its extra slots.
 	stepKept = 8 * 24 * time.Hour
-	// rebase is after how long readings are compared with a newer one.
+	// rebase is the age at which the reading that others are compared with is replaced.
 	rebase = time.Minute
 )
 
-// A stepWatch compares the clock of the database with the time since by a clock that only moves forward.
+// A stepWatch detects when the clock of the database is set. It compares that clock with a monotonic clock.
 type stepWatch struct {
 	mu   sync.Mutex
 	base *timedReading
 	last window.Step
 }
 
-// A timedReading is the time of the database at some moment between two of the process.
+// A timedReading is the time of the database's clock at some moment between two readings of the process's monotonic clock.
 type timedReading struct {
 	requestedAt, answered time.Duration
 	at                    time.Time
 }
 
-// see compares a reading with an earlier one, and returns by how much the clock was set since: 0 if it was not.
+// see compares r with an earlier reading, and returns by how much the clock was set between the two; 0 if it was not set.
 func (w *stepWatch) see(r timedReading) (by time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -84,7 +86,7 @@ func (w *stepWatch) see(r timedReading) (by time.Duration) {
 		w.base = &r
 		return 0
 	}
-	least, most := r.requestedAt-b.answered, r.answered-b.requestedAt // between the two
+	least, most := r.requestedAt-b.answered, r.answered-b.requestedAt // time elapsed between the two readings
 	passed, tolerated := r.at.Sub(b.at), stepTolerated+time.Duration(drift*float64(max(0, most)))
 	switch {
 	case passed > most+tolerated:
@@ -101,7 +103,7 @@ func (w *stepWatch) see(r timedReading) (by time.Duration) {
 	return by
 }
 
-// add adds a step to those before it that still matter.
+// add records s, combined with earlier steps that can still affect limits.
 func (w *stepWatch) add(s window.Step) {
 	if old := w.last; s.At.Sub(old.At).Abs() < stepKept {
 		s.Forward += old.Forward

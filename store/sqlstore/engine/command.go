@@ -12,14 +12,14 @@ type Scan = func(dest ...any) error
 type Command struct {
 	Query string
 	Args  []any
-	Row   func(Scan) error // called with every row; nil: the statement returns none
-	Must  int              // how many rows it must change, otherwise the transaction is retried; 0: any number
+	Row   func(Scan) error // called for each row; nil if the statement returns no rows
+	Must  int              // how many rows it must change, or the transaction is retried; 0 for any number
 }
 
-// chunks are how many rows one statement writes, so that few statements are prepared.
+// chunks are the numbers of rows that one statement may write, so that few different statements are prepared.
 var chunks = []int{16, 4, 2, 1}
 
-// Chunked divides a list into parts of the sizes that statements have.
+// Chunked calls each with consecutive parts of list, whose lengths are among chunks.
 func Chunked[T any](list []T, each func([]T)) {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {
@@ -28,8 +28,8 @@ func Chunked[T any](list []T, each func([]T)) {
 	}
 }
 
-// Together joins insertions into one table to statements with several rows. If a list has other statements, their order counts, and the
-// list stays unchanged.
+// Together merges INSERT statements with the same query into statements that insert several rows. If the list contains any other statement,
+// the order may matter, and Together returns the list unchanged.
 func Together(list []Command) []Command {
 	if len(list) < 2 || slices.ContainsFunc(list, func(c Command) bool { return !strings.HasPrefix(c.Query, "INSERT") }) {
 		return list
@@ -49,8 +49,8 @@ func Together(list []Command) []Command {
 	return out
 }
 
-// rowsOf makes one insertion of several. The query ends with its row, or with a conflict clause. If the insertion fails it ends the
-// transaction, so that the database need not be able to undo that statement alone.
+// rowsOf merges INSERT statements with the same query into one. The query must end with its row of values or with a conflict clause. A
+// failure of the merged statement ends the transaction, so the database need not be able to undo the statement alone.
 func rowsOf(query string, same []Command) Command {
 	if len(same) == 1 {
 		return same[0]
@@ -68,7 +68,7 @@ func rowsOf(query string, same []Command) Command {
 	return Command{Query: query, Args: args}
 }
 
-// withoutLocks removes the locks from statements that read.
+// withoutLocks removes FOR UPDATE from the statements of list, which it changes in place.
 func withoutLocks(list []Command) []Command {
 	for i := range list {
 		list[i].Query = strings.TrimSuffix(list[i].Query, " FOR UPDATE")
@@ -76,18 +76,18 @@ func withoutLocks(list []Command) []Command {
 	return list
 }
 
-// BumpLedger takes as many numbers of the ledger as its argument. The row stays locked until the transaction ends, so that numbers become
-// visible in the order of commits and none is missing. {ledger} is the last of them.
+// BumpLedger allocates as many ledger numbers as its argument. The row stays locked until the transaction ends, so that numbers become
+// visible in commit order and without gaps. {ledger} is the last allocated number.
 const (
 	BumpLedger   = "UPDATE sequences SET n = n + ? WHERE name = 'ledger'"
 	ledgerNumber = "(SELECT n FROM sequences WHERE name = 'ledger')"
 )
 
-// CallTables are the tables and columns that calls change. No view and no trigger hides them, so that a statement which reads or
-// changes one names it.
+// CallTables are the tables and columns that calls change. The schema has no views and no triggers, so every statement that reads or
+// changes one of them contains its name.
 var CallTables = []string{"executions", "ledger", "accounts", "counters", "pools", "used_at"}
 
-// Touches reports whether a statement names tables that calls change.
+// Touches reports whether a statement names a table or column that calls change.
 func Touches(query string) bool {
 	return slices.ContainsFunc(CallTables, func(what string) bool { return strings.Contains(query, what) })
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Bounds of a listing.
+// The default and the maximum number of rows on a page of a listing.
 const (
 	defaultPage = 100
 	largestPage = 1000
@@ -23,15 +23,15 @@ func (c *Conditions) Add(condition string, args ...any) {
 	c.Args = append(c.Args, args...)
 }
 
-// Equal restricts a column to a value, unless that is empty.
+// Equal requires a column to have a value. If value is empty, Equal adds no condition.
 func (c *Conditions) Equal(column, value string) {
 	if value != "" {
 		c.Add(column+" = ?", value)
 	}
 }
 
-// Query returns the statement of a selection under the conditions, of a page of limit rows. Without an order the rows are counted, not
-// listed, and limit is not bounded.
+// Query returns the statement that selects at most limit rows that meet the conditions. A limit that is not positive means 100. With an
+// order, limit is at most 1000. Without an order, the statement counts rows or reads one, and limit has no maximum.
 func (c *Conditions) Query(selection, order string, limit int) string {
 	if limit <= 0 {
 		limit = defaultPage

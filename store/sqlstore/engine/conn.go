@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Drain calls each with every row, and closes the rows.
+// Drain calls each for every row, and closes the rows.
 func Drain(rows *sql.Rows, each func(Scan) error) error {
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
@@ -25,14 +25,14 @@ func Drain(rows *sql.Rows, each func(Scan) error) error {
 const (
 	selectServer = "SELECT system_identifier, CAST(CAST('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS BIT(32)) AS INTEGER) " +
 		"FROM pg_control_system()"
-	systemNote, timelineNote = "server_system", "server_timeline" // rows of sequences
+	systemNote, timelineNote = "server_system", "server_timeline" // names of rows of sequences
 
-	// serverChangePause is how long a process accepts no calls on a new server: four polls, in which every other process finds
-	// acknowledged commits that the server lacks.
+	// serverChangePause is how long a process admits no calls after the server has changed. It is four polls long, so every other process can
+	// find out whether the new server lacks any commits acknowledged to it.
 	serverChangePause = time.Second
 )
 
-// compareServer checks whether a new connection leads to another server than the previous one.
+// compareServer checks whether a new connection reaches another server than the previous connection, and records the change.
 func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
 	was := db.server.is.Load()
 	if was == nil {
@@ -70,12 +70,12 @@ func (w *Writer) connect(ctx context.Context) error {
 	return nil
 }
 
-// selectVersion changes with every transaction of another connection, and with none of this one:
+// selectVersion reads a number that changes when another connection commits changes, but not when this connection does:
 // https://sqlite.org/pragma.html#pragma_data_version
 const selectVersion = "PRAGMA data_version"
 
-// beginAlone starts a transaction on an Exclusive database. From then on no other process writes. If others have written before, the
-// state in memory is dropped.
+// beginAlone starts a transaction on an Exclusive database. No other process can write until it ends. If another connection has written
+// since the last transaction, beginAlone drops the state in memory.
 func (w *Writer) beginAlone(ctx context.Context) error {
 	var version int64
 	err := w.send(ctx, []Command{
@@ -89,8 +89,8 @@ func (w *Writer) beginAlone(ctx context.Context) error {
 	return err
 }
 
-// abort ends a failed transaction and its connection: after some failures (a full disk, an I/O error) the database has rolled back by
-// itself, and a statement run then would be a separate transaction.
+// abort rolls back a failed transaction and closes its connection. After some failures, such as a full disk or an I/O error, the database
+// has already rolled back, and a further statement would run outside of the transaction.
 func (w *Writer) abort(ctx context.Context, why error) {
 	if w.db.Layer != nil && w.db.dialect.Sharing == Exclusive {
 		w.db.Layer.Forget()
@@ -108,7 +108,7 @@ func (w *Writer) abort(ctx context.Context, why error) {
 	w.drop()
 }
 
-// release ends the prepared statements of the connection.
+// release closes the prepared statements of the connection.
 func (w *Writer) release() {
 	for _, s := range w.stmts {
 		_ = s.Close()
@@ -124,7 +124,7 @@ func (w *Writer) drop() {
 	}
 }
 
-// send runs statements in the manner of the dialect.
+// send runs statements in order: see Dialect.Send.
 func (w *Writer) send(ctx context.Context, list []Command) error {
 	if len(list) == 0 {
 		return nil
@@ -132,7 +132,7 @@ func (w *Writer) send(ctx context.Context, list []Command) error {
 	return w.db.dialect.Send(ctx, w, list)
 }
 
-// stmt prepares each statement once per connection.
+// stmt returns the prepared statement for a query. Each query is prepared once per connection.
 func (w *Writer) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := w.stmts[query]; s != nil {
 		return s, nil
@@ -158,7 +158,7 @@ func (w *Writer) exec(ctx context.Context, query string, args ...any) (int64, er
 	return r.RowsAffected()
 }
 
-// query calls each with every row.
+// query runs a statement and calls each for every row of the result.
 func (w *Writer) query(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	s, err := w.stmt(ctx, query)
 	if err != nil {

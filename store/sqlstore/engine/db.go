@@ -11,44 +11,46 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
-	// Now is the process's clock. Required.
+	// Now is the wall clock of the process. Required.
 	Now func() time.Time
-	// Elapsed is a clock that only moves forward. Required.
+	// Elapsed is a monotonic clock. Required.
 	Elapsed func() time.Duration
-	// Stepped is called when the clock of a PostgreSQL server was set, with the difference; below zero it was set back. May be nil.
+	// Stepped is called with the difference when the clock of a PostgreSQL server has been set; the difference is negative if the clock was
+	// set back. It may be nil.
 	Stepped func(by time.Duration)
-	// SetBack is called when a PostgreSQL database lacks acknowledged commits of this process, with their minimum number. May be nil.
+	// SetBack is called when a PostgreSQL database lacks commits that it acknowledged to this process, with the minimum number of such
+	// commits. It may be nil.
 	SetBack func(missing int64)
-	// ServerChanged is called when a PostgreSQL database has another server, or another timeline, than before. May be nil.
+	// ServerChanged is called when a PostgreSQL database is found on another server, or on another timeline, than before. It may be nil.
 	ServerChanged func()
 }
 
-// A Layer lies between calls and their tables: changes of calls may not be in the tables yet. An Exclusive database calls it in its
-// transactions, one after another, except Pending.
+// A Layer holds changes of calls that are not in the tables yet. An Exclusive database calls its methods within transactions, one after
+// another; only Pending may be called at any time.
 type Layer interface {
-	// Forget drops the state in memory: another connection has written to the database, or a transaction failed.
+	// Forget drops the state in memory. It is called when another connection has written to the database, or when a transaction has failed.
 	Forget()
-	// CatchUp writes into the tables what they lack, in a transaction that may read and change them.
+	// CatchUp writes the pending changes into the tables, at the start of a transaction that may read and change the tables.
 	CatchUp(ctx context.Context, t *Tx) error
-	// Behind reports whether the tables may lack something.
+	// Behind reports whether changes may be pending.
 	Behind() bool
-	// Pending reads whether the tables lack something. It may be called at any time.
+	// Pending reads from the database whether changes are pending. It may be called at any time.
 	Pending(ctx context.Context) (bool, error)
 }
 
-// readers is how many connections read, at most.
+// readers is the maximum number of connections for reading.
 const readers = 4
 
-// A DB is one database. It is safe for concurrent use once it is started.
+// A DB is a database. It is safe for concurrent use once it is started.
 type DB struct {
 	dialect *Dialect
 	opts    Options
 	write   *sql.DB
 	read    *sql.DB
 
-	// Restore records in a transaction that the state was set back to an earlier one. Required before Connect.
+	// Restore applies, in a transaction, the consequences of restoring the state to an earlier one. It must be set before Connect.
 	Restore func(ctx context.Context, t *Tx) error
 	// Layer may be nil.
 	Layer Layer
@@ -60,7 +62,7 @@ type DB struct {
 	server   serverWatch
 	commits  commits
 	changes  signal
-	floor    atomic.Int64 // when the database was last set back to an earlier state; 0: never
+	floor    atomic.Int64 // when the database was last restored to an earlier state; 0 if never
 }
 
 // New returns a database that is not connected yet.
@@ -71,7 +73,7 @@ func New(d *Dialect, opts Options) *DB {
 	}
 }
 
-// ReadOnly makes a database of connections that only read, which the caller closes.
+// ReadOnly returns a database that reads through the given connections. The caller must close them.
 func ReadOnly(d *Dialect, read *sql.DB) *DB { return &DB{dialect: d, read: read} }
 
 // Sharing returns who may write to the database.
@@ -80,40 +82,40 @@ func (db *DB) Sharing() ShareMode { return db.dialect.Sharing }
 // Dialect returns the dialect of the database.
 func (db *DB) Dialect() *Dialect { return db.dialect }
 
-// Note leaves rows of the table sequences to later processes. They are written at the next reading of a clock, and at the latest by
-// Close.
+// Note sets rows of the table sequences for later processes. The rows are written at the next reading of a clock, or by Close at the
+// latest.
 func (db *DB) Note(rows map[string]int64) { db.notes.set(rows) }
 
-// The lifetime of a database, from its start to its end.
+// lifetime is the state of a database between Start and Close.
 type lifetime struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 	started bool
-	leave   func() error // writes what the next process must find
+	leave   func() error // writes what the next process needs
 	ending  chan struct{}
 	work    sync.WaitGroup // writers, and what Go runs
 	stop    context.CancelFunc
 }
 
-// queues are those of the writers.
+// queues are the queues of the writers.
 type queues struct {
 	lanes  []chan *op // calls, by agent
 	others chan *op   // all other operations; the first lane if there is only one writer
-	groups chan *op   // operations of groups; the first lane where there is only one writer
+	groups chan *op   // operations of groups; the first lane if there is only one writer
 	seed   maphash.Seed
 }
 
-// clocks are those that a database is used by.
+// clocks are the clocks of a database.
 type clocks struct {
 	clock   clock
 	elapsed func() time.Duration
-	anchor  *anchor // limits are counted on it; nil: on the database's clock
+	anchor  *anchor // counts limits; nil: the database's clock does
 	steps   stepWatch
 	pace    pace
 }
 
-// A Tx is one transaction, shared by the operations of a batch, which run one after another. Statements are written with ? for each
-// argument, and FOR UPDATE if a row is read in order to be changed.
+// A Tx is one transaction. The operations of a batch share it, and run one after another. A statement has ? for each argument, and FOR
+// UPDATE if it reads a row that is going to be changed.
 type Tx struct {
 	w       *Writer
 	scope   scope
@@ -121,9 +123,9 @@ type Tx struct {
 	times   times
 	seen    seen
 	op      runState
-	closing []Command // to be run after all others
-	after   []func()  // once it is committed
-	changed bool      // something that others must read
+	closing []Command // run after all other statements
+	after   []func()  // run after the commit
+	changed bool      // other processes must read the changes
 	ending  commitRule
 }
 
@@ -139,38 +141,38 @@ const (
 type LockMode int
 
 const (
-	// Pessimistic transactions lock what they read in order to change it.
+	// Pessimistic transactions lock the rows that they read and are going to change.
 	Pessimistic LockMode = iota
-	// Optimistic transactions lock nothing. They send their changes in one round trip, which is the whole transaction. Each change is
-	// conditional on the row being as it was read.
+	// Optimistic transactions lock nothing when they read. They send all their changes in one round trip, and each change takes effect only if
+	// the row is still as it was read.
 	Optimistic
 )
 
-// times are those of a transaction.
+// times are the times of a transaction.
 type times struct {
 	now         time.Time // of the whole transaction
-	counted     time.Time // on the clock on which limits are counted
-	requestedAt time.Time // when the process requested that, on its own clock
+	counted     time.Time // by the clock that counts limits
+	requestedAt time.Time // when the process requested these times, by its own clock
 }
 
-// seen is what a transaction has read of its witness, and of restores.
+// seen is what a transaction has read about its witness, restores and the server.
 type seen struct {
 	witnessed     int64
-	testified     bool  // it is counted up
-	floor         int64 // when the database was last set back
-	serverChanged bool  // to another server: it admits no calls yet; see movedPause
+	testified     bool  // the transaction increments its witness
+	floor         int64 // when the database was last restored
+	serverChanged bool  // recently, so that no calls are admitted; see serverChangePause
 }
 
 // runState is the state of the running operation.
 type runState struct {
-	shared    bool // the transaction, with others
+	shared    bool // several operations share the transaction
 	savepoint bool
-	undone    bool // it failed
+	undone    bool // an operation failed
 	undo      []func()
-	fatal     error // the transaction cannot continue
+	fatal     error // why the transaction cannot continue
 }
 
-// A commitRule is when a transaction is committed.
+// A commitRule determines whether a transaction is committed.
 type commitRule int
 
 const (
@@ -179,13 +181,13 @@ const (
 	never
 )
 
-// A kind determines how its operations run. Those of one kind may share a transaction.
+// A kind determines how operations run. Only operations of the same kind share a transaction.
 type kind interface {
-	// patience bounds one attempt at a transaction; 0: the database bounds it.
+	// patience is the time limit of one attempt at a transaction; 0 means that the database has its own limit.
 	patience(d *Dialect) time.Duration
-	// shared reports whether its operations share transactions.
+	// shared reports whether operations of this kind share transactions.
 	shared(d *Dialect) bool
-	// begin returns the work of a transaction on some operations, for the n-th attempt, counted from 1.
+	// begin returns the work of a transaction that runs a batch. n is the number of the attempt, counted from 1.
 	begin(t *Tx, batch []*op, n int) work
 }
 
@@ -193,18 +195,18 @@ type kind interface {
 type work interface {
 	// read returns the statements that read what the operations need. They are sent before the clock is read.
 	read(ctx context.Context) ([]Command, error)
-	// run runs those operations that were not abandoned. An error ends the transaction.
+	// run runs a batch, without its abandoned operations. An error ends the transaction.
 	run(ctx context.Context, batch []*op) error
-	// write returns the statements that write what was changed.
+	// write returns the statements that write what the operations changed.
 	write(ctx context.Context) ([]Command, error)
 }
 
-// An op is one operation waiting to be written.
+// An op is an operation in the queue of a writer.
 type op struct {
 	kind  kind
-	item  any // what the kind runs
-	bytes int // that it writes, in a group
-	// run runs an operation that is not an item. It may be called again if the transaction is repeated, so it sets all its results each
+	item  any // the operation, if run is nil
+	bytes int // approximate size of its writes, in a group
+	// run is the operation, unless it is an item. If the transaction is retried, run is called again, so it must set all its results each
 	// time.
 	run   func(context.Context, *Tx) error
 	state atomic.Int32
@@ -212,7 +214,7 @@ type op struct {
 	done  chan struct{}
 }
 
-// The state of an op. The goroutine that changes it from opQueued decides whether it runs.
+// The states of an op. The goroutine that changes the state from opQueued decides whether the op runs.
 const (
 	opQueued int32 = iota
 	opRunning
@@ -225,44 +227,44 @@ type Writer struct {
 	lane     chan *op
 	next     *op // already taken from the lane
 	conn     *sql.Conn
-	settings string // that prepare the connection; empty: there are none
+	settings string // SQL that prepares the connection; may be empty
 	stmts    map[string]*sql.Stmt
-	version  int64 // of an Exclusive database, because other connections have changed it
+	version  int64 // of an Exclusive database: see selectVersion
 	last     batchOf
-	late     *time.Timer // until pending changes are written into the tables; nil: there are none
-	witness  *witness    // nil: its transactions are not counted
+	late     *time.Timer // fires when pending changes must be written; nil: none are pending
+	witness  *witness    // nil if its transactions are not counted
 }
 
-// batchOf is the previous batch of a writer.
+// batchOf describes the previous batch of a writer.
 type batchOf struct {
 	size int
 	took time.Duration
 }
 
-// A server is the server of a PostgreSQL database. Another one, or another timeline, means that a standby was promoted or that the
-// database was restored: it may lack commits.
+// A server identifies the server of a PostgreSQL database and its timeline. If one of them changes, a standby was promoted or the database
+// was restored, and commits may be missing.
 type server struct{ system, timeline int64 }
 
-// serverWatch is a process's view of the servers of its database.
+// serverWatch tracks which server the database is on.
 type serverWatch struct {
-	is              atomic.Pointer[server] // nil: it is not known
+	is              atomic.Pointer[server] // nil if unknown
 	serverChanged   atomic.Bool
-	serverChangedAt atomic.Int64 // on the clock that only moves forward; 0: never
+	serverChangedAt atomic.Int64 // by the monotonic clock; 0 if never
 }
 
-// A witness is a row of the table sequences that every transaction of one writer increments. The server of a database may be replaced by
-// a standby that did not receive everything, or by a copy: then the row is missing, or it is lower than the process has acknowledged.
-// Each transaction reads it before it does anything, and each poll of Changes reads those of all writers.
+// A witness is a row of the table sequences that every transaction of one writer increments. If the server of the database is replaced by a
+// standby that did not receive every commit, or by a copy, the row is missing or lower than the value that the process has acknowledged.
+// Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
 type witness struct {
 	name  string
-	acked atomic.Int64 // the minimum value of the row, unless the database went back
+	acked atomic.Int64 // the row has at least this value, unless commits were lost
 }
 
-// commits are the sequence numbers of the commits that a process has acknowledged.
+// commits tracks which commits a process has acknowledged.
 type commits struct {
-	process       string // in the names of its witnesses
+	process       string // prefix of the names of its witnesses
 	witnesses     []*witness
 	settingBack   sync.Mutex
 	lastSetBack   atomic.Pointer[store.SetBack]
-	verifiedFloor atomic.Int64 // the floor when all witnesses were last correct
+	verifiedFloor atomic.Int64 // the floor when no commit was last found missing
 }

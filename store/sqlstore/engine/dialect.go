@@ -12,73 +12,75 @@ import (
 type ShareMode int
 
 const (
-	// Exclusive means that no other process writes while a transaction is open: a row need not be compared before it is written, and one
+	// Exclusive means that no other process writes while a transaction is open. A row need not be compared before it is written, and a single
 	// writer runs all operations.
 	Exclusive ShareMode = iota
-	// Shared means that several processes write concurrently. Calls lock nothing between reading and writing, and their changes are
-	// conditional on the rows being as they were read. Every other operation has a separate transaction, so that it holds no lock while
-	// another waits for one.
+	// Shared means that several processes write concurrently. At first, calls lock nothing between reading and writing, and their changes take
+	// effect only if the rows are still as they were read. Every other operation that is not part of a group has a separate transaction, so
+	// that it does not hold locks while another operation waits for a lock.
 	Shared
 )
 
-// CountClock is the clock on which limits are counted and deadlines are measured.
+// CountClock is the clock by which limits are counted and deadlines are measured.
 type CountClock int
 
 const (
-	// ByClock is the clock of the store itself.
+	// ByClock is the clock of the store.
 	ByClock CountClock = iota
 	// ByAnchor is a clock of the process that never jumps.
 	ByAnchor
 )
 
-// A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR UPDATE` if a row is
-// read in order to be changed, {ledger} for the next ledger number, and {whole} if the whole transaction ends with a statement that
-// fails, so that the database need not be able to undo that statement alone.
+// A Dialect is everything that differs between databases. Statements are written once, with `?` for arguments, ` FOR UPDATE` if they read a
+// row that is going to be changed, {ledger} for the ledger number that was last allocated, and {whole} if a failure of the statement ends
+// the whole transaction, so that the database need not be able to undo the statement alone.
 type Dialect struct {
 	Goose    goose.Dialect
 	Sharing  ShareMode
 	Counting CountClock
-	// Open connects to the database, once for the writers and once for the readers.
+	// Open opens two pools of connections to the database: one for the writers, one for the readers.
 	Open func(ctx context.Context, place string) (write, read *sql.DB, err error)
-	// upgrade runs a migration of the schema while no other process does, and registers this process. nil: no coordination is necessary.
+	// upgrade runs a migration of the schema while no other process does, and registers this process. It is nil if no coordination is
+	// necessary.
 	upgrade func(ctx context.Context, place string, migrate Migration) error
-	// leave ends the registration of a process that did not get as far as listening. nil: there is none.
+	// leave ends the registration of a process that has not started to listen. It is nil if processes are not registered.
 	leave func(context.Context)
-	// Schema converts a migration to the dialect's SQL. nil: unchanged.
+	// Schema converts a migration to the dialect's SQL. If it is nil, migrations are not converted.
 	Schema func(string) string
-	// lanes is how many writers run calls, each with a separate connection; calls of one agent go to one of them.
+	// lanes is how many writers run calls, each with a separate connection. All calls of an agent go to the same writer.
 	lanes int
-	// others is how many writers run other operations, and groups how many run those of groups. 0: those of the calls.
+	// others is how many writers run other operations, and groups is how many run the operations of groups. If one is 0, the first writer of
+	// calls also runs these operations.
 	others, groups int
-	// Patience bounds one attempt at a transaction, and one query; CallPatience one attempt at a transaction of calls. 0: the database
-	// bounds them.
+	// Patience is the time limit of one attempt at a transaction and of one query, and CallPatience that of one attempt at a transaction of
+	// calls. 0 means that the database has its own limit.
 	Patience, CallPatience time.Duration
-	// callSettings prepares the connection of a writer that runs calls only. Empty: there is nothing to prepare.
+	// callSettings is SQL that prepares the connection of a writer of calls. It may be empty.
 	callSettings string
 	// begin starts a transaction that may write.
 	begin string
-	// Clock queries the time in microseconds since 1970 UTC. Empty: the process's own clock is the store's.
+	// Clock is a query for the time of the database, in microseconds since 1970 UTC. If it is empty, the store uses the clock of the process.
 	Clock string
-	// unhurried removes the time bound of a transaction's queries, and makes them read one snapshot.
+	// unhurried are statements that remove the time limit of a transaction's queries, and make these queries read one snapshot.
 	unhurried []string
-	// durable queries whether the database still keeps what it commits. Empty: that cannot change while it is open.
+	// durable is a query for whether commits are still durable. It is empty if this cannot change while the database is open.
 	durable string
-	// notify is run in a transaction that changed something other processes must read.
+	// notify is a statement that runs in each transaction whose changes other processes must read.
 	notify string
-	// listen calls changed for notifications of other processes until ctx ends. nil: there are none.
+	// listen calls changed for each notification of another process until ctx ends. It is nil if there are no notifications.
 	listen func(ctx context.Context, place string, changed func())
 	// Rewrite converts a statement to the dialect's SQL.
 	Rewrite func(string) string
-	// Send runs statements in their order, in as many steps as is best for the database, and stops at the first that fails.
+	// Send runs statements in order, in as few round trips as the database permits, and stops at the first that fails.
 	Send func(ctx context.Context, w *Writer, list []Command) error
 	// Retriable reports whether a failed transaction conflicted with another writer and should be repeated.
 	Retriable func(error) bool
-	// Lost reports whether the connection ended, so that it is unknown whether the last statements were executed.
+	// Lost reports whether an error means that the connection ended, so that it is unknown whether the last statements were executed.
 	Lost func(error) bool
-	// constraint reports whether only the one statement failed, because of the stored data or of its arguments.
+	// constraint reports whether a statement failed only because of the stored data or its arguments.
 	constraint func(error) bool
 }
 
-// A Migration updates a database. Before a step after which other processes could not continue, it calls alone, which returns ErrInUse if
-// there are any.
+// A Migration updates the schema of a database. Before a step after which other processes could not continue, it calls alone, which returns
+// ErrInUse if other processes use the database.
 type Migration func(ctx context.Context, db *sql.DB, alone func(context.Context) error) error

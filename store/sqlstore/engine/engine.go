@@ -1,9 +1,10 @@
-// Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL,
-// which several processes may share. It does not depend on the records, only on how they are read and written.
+// Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which
+// several processes may share. It does not depend on what the records contain.
 //
-// Writers queue their operations. A goroutine takes all waiting ones, reads what they need, runs them one after another, writes all their
-// changes, commits once and answers all of them. So an answer means "durable", two queries and one disk flush serve many callers, and an
-// operation that fails takes nothing and does not affect the others. Readers have separate connections.
+// Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads what they need,
+// runs them one after another, writes all their changes, commits once, and then lets all callers return. So when a caller returns, its
+// changes are durable; one disk flush serves many callers; and an operation that fails changes nothing and does not affect the others.
+// Reads outside of transactions use separate connections.
 package engine
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// DialectOf returns the dialect of the database at a place.
+// DialectOf returns the dialect for a place: PostgreSQL for its URL, SQLite for a path.
 func DialectOf(place string) *Dialect {
 	if IsPostgres(place) {
 		return Postgres()
@@ -29,7 +30,7 @@ func (db *DB) Connect(ctx context.Context, place string) (err error) {
 	return err
 }
 
-// Upgrade runs a migration while no other process does.
+// Upgrade runs a migration while no other process runs one.
 func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) error {
 	if db.dialect.upgrade == nil {
 		return migrate(ctx, db.write, func(context.Context) error { return nil })
@@ -37,7 +38,7 @@ func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) erro
 	return db.dialect.upgrade(ctx, place, migrate)
 }
 
-// ReadState reads what earlier processes left about clocks, servers and restores.
+// ReadState reads what other processes have stored about clocks, servers and restores.
 func (db *DB) ReadState(ctx context.Context) error {
 	if _, err := db.Newest(ctx); err != nil { // which also reads the clock
 		return err
@@ -45,7 +46,7 @@ func (db *DB) ReadState(ctx context.Context) error {
 	if err := db.ReadFloor(ctx); err != nil {
 		return err
 	}
-	db.commits.lastSetBack.Store(nil) // what was before this process
+	db.commits.lastSetBack.Store(nil) // earlier restores do not count
 	if db.dialect.Clock == "" {
 		return nil
 	}
@@ -55,7 +56,7 @@ func (db *DB) ReadState(ctx context.Context) error {
 	return db.readServer(ctx)
 }
 
-// readStep reads the step that other processes have seen.
+// readStep reads the last step of the clock that another process has stored.
 func (db *DB) readStep(ctx context.Context) error {
 	read, err := db.sequences(ctx, "stepped", "step_forward", "step_back")
 	db.clocks.steps.last = window.Step{
@@ -64,8 +65,8 @@ func (db *DB) readStep(ctx context.Context) error {
 	return err
 }
 
-// readServer starts with the present server of the database, and checks whether it is the one that it had when it was last open. If the
-// server hides it, nothing is compared.
+// readServer records the current server of the database, and checks whether it is the same server as when the database was last open. If
+// the server hides its identity, nothing is compared.
 func (db *DB) readServer(ctx context.Context) error {
 	found, err := db.sequences(ctx, systemNote, timelineNote)
 	if err != nil {
@@ -74,7 +75,7 @@ func (db *DB) readServer(ctx context.Context) error {
 	var is server
 	was := server{found[systemNote], found[timelineNote]}
 	if db.read.QueryRowContext(ctx, selectServer).Scan(&is.system, &is.timeline) != nil {
-		return nil //nolint:nilerr // a server that hides it, such as a managed one
+		return nil //nolint:nilerr // some servers, such as managed ones, hide their identity
 	}
 	db.server.is.Store(&is)
 	if was != is {
@@ -92,7 +93,7 @@ func (db *DB) Disconnect(ctx context.Context) error {
 	return errors.Join(db.write.Close(), db.read.Close())
 }
 
-// Start starts the writers. They end with Close.
+// Start starts the writers. Close stops them.
 func (db *DB) Start(ctx context.Context, place string) {
 	last := context.WithoutCancel(ctx)
 	db.lifetime.leave = func() error { return db.leave(last) }
@@ -113,17 +114,17 @@ func (db *DB) Start(ctx context.Context, place string) {
 	db.lifetime.started = true
 }
 
-// serve starts the writer of a queue. settings prepare its connections.
+// serve starts a writer for a queue. settings is SQL that prepares the writer's connection.
 func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
 	w := &Writer{db: db, lane: lane, settings: settings, witness: db.addWitness()}
 	db.lifetime.work.Go(func() { w.run(context.WithoutCancel(ctx)) })
 }
 
-// ErrLeft means that a database was closed before the tables had what the journal has.
-var ErrLeft = errors.New("the last charges are in the journal only: the next process that opens the database writes them into the tables")
+// ErrLeft means that a database was closed before all changes in the journal were written into the tables.
+var ErrLeft = errors.New("the last charges are only in the journal: the next process that opens the database writes them into the tables")
 
-// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error also reports that the last charges
-// could not be written into their tables; nothing is lost then.
+// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. It returns ErrLeft if the last charges could not
+// be written into their tables; even then, no charge is lost.
 func (db *DB) Close() error {
 	db.lifetime.closing.Lock()
 	if db.lifetime.closed {
@@ -139,7 +140,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.lifetime.leave(), db.read.Close(), db.write.Close())
 }
 
-// leave writes what the next process must find, when no writer is running any more.
+// leave writes what the next process needs, after all writers have ended.
 func (db *DB) leave(ctx context.Context) error {
 	db.times(ctx)
 	err := db.CatchUpAlone(ctx)
@@ -149,7 +150,7 @@ func (db *DB) leave(ctx context.Context) error {
 	return errors.Join(err, db.writeLastNotes(ctx))
 }
 
-// CatchUpAlone is CatchUp while no writer is running: it writes what an earlier process and this one leave.
+// CatchUpAlone is like CatchUp, but is called while no writer is running: before the writers start, or after they have ended.
 func (db *DB) CatchUpAlone(ctx context.Context) error {
 	if db.Layer == nil || db.dialect.Sharing != Exclusive {
 		return nil
@@ -161,8 +162,8 @@ func (db *DB) CatchUpAlone(ctx context.Context) error {
 	return db.Alone(ctx, nothing)
 }
 
-// writeLastNotes writes pending notes when no writer is running any more. The pool may have connections that ended when the server
-// restarted, so it is tried once on each, and on a new one: a note may be written twice.
+// writeLastNotes writes pending notes after all writers have ended. The pool may contain connections that ended when the server restarted,
+// so writeLastNotes tries each of them once, and then a new one. A note may be written twice.
 func (db *DB) writeLastNotes(ctx context.Context) error {
 	rows := db.notes.rows()
 	if len(rows) == 0 {

@@ -14,23 +14,23 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNotOurs means that a file is not a database of uimgate.
 	ErrNotOurs = errors.New("this is not a database of uimgate")
-	// ErrMisfit means that the tables were changed while changes of calls were not in them yet.
-	ErrMisfit = errors.New("charges that are not yet in their tables do not fit them: " +
-		"undo what somebody changed there by SQL, or take the state back to a backup")
-	// ErrUnchanged means that a row was not as it was read, or as it was cached.
-	ErrUnchanged = errors.New("a row has changed meanwhile")
+	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed by someone else.
+	ErrMisfit = errors.New("the journal has charges that contradict the tables: " +
+		"undo the changes that were made to the tables by hand, or restore a backup")
+	// ErrUnchanged means that a row has changed since it was read or cached.
+	ErrUnchanged = errors.New("a row was changed concurrently")
 
 	errClosed = errors.New("the store is closed")
-	// errUnanswered is the error of operations that waited behind a transaction without a response of the database in time. They did not
-	// run.
-	errUnanswered = errors.New("the database does not answer")
-	// ErrAside is a mistake in the program; see DB.Aside.
-	ErrAside = errors.New("an operation that leaves the journal alone has a statement on what calls change")
-	// errNotDurable means that a crash of the server could lose commits.
-	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash loses what was charged: set both to on")
+	// errUnanswered is the error of operations that were queued behind a transaction to which the database did not respond in time. They did
+	// not run.
+	errUnanswered = errors.New("the database does not respond")
+	// ErrAside is a programming error: see DB.Aside.
+	ErrAside = errors.New("an operation of Aside has a statement on a table that calls change")
+	// errNotDurable means that a crash of the server can lose commits.
+	errNotDurable = errors.New("the server has fsync or synchronous_commit = off, so that a crash can lose charges: set both to on")
 )
 
-// Unavailable wraps an error of the database in store.ErrUnavailable; the caller must deny.
+// Unavailable wraps an error of the database in store.ErrUnavailable; the caller must deny the call.
 func Unavailable(cause error) error {
 	if errors.Is(cause, store.ErrUnavailable) {
 		return cause
@@ -38,41 +38,42 @@ func Unavailable(cause error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, cause)
 }
 
-// A conflict is a failure of a write after every check. A concurrent writer may be the cause: another attempt then reads what it wrote.
+// A conflict is a write that failed although all checks had passed. If a concurrent writer is the cause, the next attempt reads what that
+// writer wrote.
 type conflict struct{ error }
 
 func (c conflict) Unwrap() error { return c.error }
 
-// Conflict makes an error one after which the transaction is retried.
+// Conflict wraps an error so that the transaction is retried.
 func Conflict(err error) error { return conflict{err} }
 
-// A serverConflictError means that a transaction conflicted and that the server has ended it.
+// A serverConflictError means that a transaction conflicted and that the server has already rolled it back.
 type serverConflictError struct{ error }
 
 func (o serverConflictError) Unwrap() error { return o.error }
 
-// An unreachable database accepts no connections.
+// unreachable is the error of a database that accepts no connections.
 type unreachable struct{ error }
 
 func (u unreachable) Unwrap() error { return u.error }
 
-// A stale connection had ended before anything was written.
+// stale is the error of a connection that ended before anything was written.
 type stale struct{ error }
 
 func (s stale) Unwrap() error { return s.error }
 
-// An unansweredError is the error of a transaction without a response within the time of an attempt. If it may have been committed, the
-// error is also unsure.
+// An unansweredError is the error of a transaction to which the database did not respond within the time limit of an attempt. If the
+// transaction may have been committed, the error wraps an unsure error.
 type unansweredError struct{ error }
 
 func (e unansweredError) Unwrap() error { return e.error }
 
-// After an unsure error it is unknown whether the transaction was committed.
+// unsure is the error of a transaction that may have been committed.
 type unsure struct{ error }
 
 func (u unsure) Unwrap() error { return u.error }
 
-// Unsure reports whether it is unknown whether the transaction of an operation was committed.
+// Unsure reports whether an operation that failed may have been committed.
 func Unsure(err error) bool { return is[unsure](err) }
 
 // Closed reports whether an operation was rejected because the database is closed.

@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// A Group is operations of another package that run together: those that wait at the same time share a transaction, on every engine, and
-// one function runs all of them, so that it can lock what they need in one order, and send statements together.
+// A Group runs operations of another package together. Operations that wait at the same time share a transaction, on every database, and
+// one function runs all of them, so that it can lock what they need in one order and send their statements together.
 type Group[T any] struct {
 	db    *DB
 	group *group
 }
 
-// A group runs operations by one function.
+// A group is the kind of the operations of a Group.
 type group struct {
 	all func(context.Context, *Tx, []*op) error
 }
 
-// NewGroup makes a group whose operations run runs. run gets at least one operation, and sets all their results, anew each time: it may
-// run more than once. Its error fails the transaction and is that of all of them; if it concerns the data of one, each is tried again
-// separately. To refuse only one operation, run returns no error, and writes nothing for that operation. It must not touch the tables
-// that calls change.
+// NewGroup returns a group that runs its operations with run. run receives at least one operation. It may be called more than once, and
+// must set all results of the operations each time. An error of run fails the transaction, and is the error of all its operations; if the
+// stored data or the arguments of one operation caused it, the operations are retried separately. To refuse a single operation, run writes
+// nothing for it, and does not return an error. run must not use the tables that calls change.
 func NewGroup[T any](db *DB, run func(context.Context, *Tx, []*T) error) *Group[T] {
 	return &Group[T]{db: db, group: &group{func(ctx context.Context, t *Tx, batch []*op) error { return run(ctx, t, items[T](batch)) }}}
 }
 
-// Do runs an operation inside the next transaction, and returns when that is durable. bytes is approximately how much it writes: a
-// transaction has at most some MiB. If ctx ends before the operation runs, it does not run.
+// Do runs an operation inside the next transaction, and returns when that transaction is durable. bytes is the approximate size of what the
+// operation writes, which limits how many operations share a transaction. If ctx ends before the operation runs, it does not run.
 func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
 	return g.db.queued(ctx, g.db.queues.groups, &op{kind: g.group, item: operation, bytes: bytes})
 }
@@ -34,7 +34,7 @@ func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
 func items[T any](batch []*op) []*T {
 	all := make([]*T, len(batch))
 	for i, o := range batch {
-		all[i], _ = o.item.(*T) // of one kind
+		all[i], _ = o.item.(*T) // all items of a group have this type
 	}
 	return all
 }
@@ -59,7 +59,7 @@ func (g groupWork) run(ctx context.Context, batch []*op) error {
 		err = g.t.op.fatal
 	}
 	if err != nil && g.t.w.db.dialect.constraint(err) {
-		err = conflict{err} // of one of them
+		err = conflict{err} // caused by the data of one operation
 	}
 	return err
 }

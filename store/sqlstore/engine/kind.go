@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// nothing is an operation that only makes pending changes be written.
+// nothing is an empty operation. Before it runs, pending changes are written into the tables.
 func nothing(context.Context, *Tx) error { return nil }
 
-// Operations that run their own statements, each in a separate savepoint unless it is alone.
+// The kinds of operations that run statements themselves. An operation that shares a transaction runs in a savepoint.
 var (
 	update kind = statements{everything}
 	aside  kind = statements{besideCalls}
@@ -25,7 +25,7 @@ func (s statements) begin(t *Tx, batch []*op, _ int) work {
 	return ownStatements{t}
 }
 
-// ownStatements is the work of such operations.
+// ownStatements is the work of a transaction of the kinds update and aside.
 type ownStatements struct{ t *Tx }
 
 func (o ownStatements) read(ctx context.Context) ([]Command, error) {
@@ -53,15 +53,16 @@ func (ownStatements) write(context.Context) ([]Command, error) { return nil, nil
 
 func (groupWork) read(context.Context) ([]Command, error) { return nil, nil }
 
-// Update runs one operation inside the next transaction, and returns when that is durable, with the operation's own
-// error if it had one. If ctx ends first the operation does not run at all; once it runs, Update waits for its end.
+// Update runs an operation inside the next transaction, and returns when that transaction is durable. If the operation fails, Update
+// returns its error. run may be called more than once. If ctx ends before run is called, run is not called; once it has been called, Update
+// waits until the transaction has ended.
 func (db *DB) Update(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: update, run: run})
 }
 
-// Aside is Update for operations that neither read nor change what calls change: the tables executions, ledger, accounts, counters and
-// pools, and when agreements were used. So they need not wait until those tables have what the journal has, and work even if that cannot
-// be written, for example on a full disk: agents can still be blocked and tokens revoked. A statement on such a table is an error.
+// Aside is like Update, for operations that do not use the tables that calls change (see CallTables). Such an operation does not wait until
+// the journal is written into these tables, and works even if they cannot be written, for example on a full disk: agents can still be
+// blocked and tokens revoked. A statement on one of these tables fails with ErrAside.
 func (db *DB) Aside(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.queued(ctx, db.queues.others, &op{kind: aside, run: run})
 }

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// Notes are rows of the table sequences in which a process records for later ones what it saw of the clocks. A note is pending until the
-// database has it: the next transaction that writes anything includes it, so that nothing is counted on a clock that later processes
-// cannot find. A failed write is repeated at the next reading of a clock, and when the store is closed.
+// notes are rows of the table sequences in which a process records its observations of clocks and servers for later processes. A note is
+// pending until the database has it. The next transaction that writes anything includes the pending notes, so that nothing is counted by a
+// clock that later processes cannot reconstruct. A failed write is retried at the next reading of a clock, and by Close.
 type notes struct {
 	mu      sync.Mutex
 	pending map[string]int64
 	writing bool
 }
 
-// set changes rows that are not yet written.
+// set adds rows to the pending ones.
 func (n *notes) set(rows map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -24,7 +24,7 @@ func (n *notes) set(rows map[string]int64) {
 	maps.Copy(n.pending, rows)
 }
 
-// claim reports whether the caller must write the pending rows; it then calls done.
+// claim reports whether the caller must write the pending rows. If so, the caller must then call done.
 func (n *notes) claim() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -41,7 +41,7 @@ func (n *notes) rows() map[string]int64 {
 	return maps.Clone(n.pending)
 }
 
-// done removes the rows that were written from the pending ones, unless they changed meanwhile.
+// done removes the written rows from the pending ones, except for rows that have changed since.
 func (n *notes) done(written map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -49,7 +49,7 @@ func (n *notes) done(written map[string]int64) {
 	n.drop(written)
 }
 
-// wrote removes rows that a transaction of calls has written.
+// wrote removes the rows that a transaction has written from the pending ones.
 func (n *notes) wrote(written map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,19 +7,19 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A pace is how long this process recently took to make a transaction durable. The zero value is that of a process that has made none.
+// A pace records how long this process recently took to make transactions durable. The zero value has no transactions.
 type pace struct {
 	mu          sync.Mutex
-	last        time.Duration // the newest
-	now, before time.Duration // the longest of this turn and of the previous one
-	turn        time.Time     // the beginning of this turn
+	last        time.Duration // of the last transaction
+	now, before time.Duration // the longest of the current and of the previous turn
+	turn        time.Time     // when the current turn began
 }
 
-// paceTurn is how long a slow commit is remembered: once or twice this time.
+// paceTurn is the length of a turn. A slow commit counts for one to two turns.
 const paceTurn = 10 * time.Second
 
-// took records a transaction by the clock of the process. A single slow one does not count: the next limit per second would otherwise pay
-// for a minute for an exception.
+// took records a transaction that began and ended at the given times of the process's clock. A single slow transaction does not count;
+// otherwise one outlier would make limits per second stricter for a minute.
 func (p *pace) took(began, ended time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -39,8 +39,8 @@ func (p *pace) roll(at time.Time) {
 	}
 }
 
-// slots returns how many dispatch slots a call needs under a limit per second: those of a commit that takes twice as long as the recent
-// slow ones.
+// slots returns how many dispatch slots a call needs under a limit per second: enough for a commit that takes twice as long as the slowest
+// recent one.
 func (p *pace) slots(at time.Time) int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of the connections. A process has at most lanes + others + groups + readers + 1 connections.
+// Limits of the connections. A process has at most lanes + others + groups + readers + 1 connections.
 const (
 	postgresLanes  = 4
 	postgresOthers = 2
 	postgresGroups = 1
-	// patience bounds one attempt at a transaction and one query, and callPatience one attempt at a transaction of calls; the server
-	// gives up a little earlier, with a reason, except at a commit.
+	// patience is the time limit of one attempt at a transaction and of one query, and callPatience that of one attempt at a transaction of
+	// calls. Except during a commit, the server gives up a little earlier and reports a reason.
 	patience        = 5 * time.Second
 	callPatience    = 2 * time.Second
 	connectPatience = 2 * time.Second
@@ -30,28 +30,27 @@ const (
 	oldestPostgres = 14
 )
 
-// sessionSettings are the settings of every connection. A server that waits for a frozen or unreachable process ends the transaction, so
-// that no lock is held for long. A commit is durable regardless of the server's own setting.
+// sessionSettings are the settings of every connection. The server ends the transaction of a process that is frozen or unreachable, so that
+// no lock is held for long. Commits are durable even if synchronous_commit is off by default.
 const sessionSettings = "SET synchronous_commit = 'on'; " +
 	"SET statement_timeout = '4500ms'; SET lock_timeout = '4s'; SET idle_in_transaction_session_timeout = '1500ms'; " +
 	"SET default_transaction_isolation = 'read committed'; SET TIME ZONE 'UTC'"
 
-// callSettings are those of the connections of calls. The others wait for a replica that is frozen until
-// idle_in_transaction_session_timeout ends its transaction.
+// callSettings are the additional settings of the connections of calls. Both timeouts are longer than idle_in_transaction_session_timeout,
+// so that calls can wait until the server ends the transaction of a frozen process.
 const callSettings = "SET statement_timeout = '1900ms'; SET lock_timeout = '1800ms'"
 
-// Postgres is the dialect of PostgreSQL. It has several writers. Each locks what it reads before it changes it, in an order that is equal
-// for all writers.
+// Postgres returns the dialect of PostgreSQL, which has several writers. All writers lock rows in the same order, which prevents deadlocks.
 func Postgres() *Dialect {
 	var rewritten sync.Map
 	words := strings.NewReplacer("{ledger}", ledgerNumber, "{whole}", "")
 	own := &registration{}
 	return &Dialect{
 		Goose: goose.DialectPostgres, Sharing: Shared, Open: openPostgres, upgrade: own.upgrade, leave: own.leave,
-		// Ids are ordered by their bytes, as in SQLite, for every locale of the database.
+		// Ids are ordered by their bytes, as in SQLite, whatever the locale of the database is.
 		Schema: strings.NewReplacer(
 			" TEXT ", ` TEXT COLLATE "C" `,
-			// PostgreSQL's JSON cannot contain NUL, not even escaped.
+			// JSON in PostgreSQL cannot contain NUL, not even escaped.
 			"CAST(body AS TEXT)", `CAST(replace(convert_from(body, 'UTF8'), '\u0000', '\ufffd') AS JSON)`,
 		).Replace,
 		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, begin: "BEGIN",
@@ -87,7 +86,7 @@ func Postgres() *Dialect {
 	}
 }
 
-// numbered converts arguments to the form of PostgreSQL. No statement has a question mark elsewhere.
+// numbered replaces the question marks of arguments with $1, $2 and so on. Statements contain no other question marks.
 func numbered(query string) string {
 	var out strings.Builder
 	for n := 1; ; n++ {
@@ -101,7 +100,7 @@ func numbered(query string) string {
 	}
 }
 
-// SQLState returns the code of an error of the server, or "".
+// SQLState returns the SQLSTATE code of an error that the server reported, or "" for any other error.
 func SQLState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -109,20 +108,21 @@ func SQLState(err error) string {
 	return ""
 }
 
-// InsufficientPrivilege is the code of an error about missing privileges of a connection's role.
+// InsufficientPrivilege is the SQLSTATE code for a role that lacks privileges.
 const InsufficientPrivilege = "42501"
 
-// PrivilegeHint explains how to grant the role in the URL its privileges.
-const PrivilegeHint = "the role in the URL lacks rights: as the owner of the database, GRANT ALL ON SCHEMA public TO it; " +
-	"where the tables are another role's, GRANT ALL ON ALL TABLES IN SCHEMA public TO it"
+// PrivilegeHint explains how to grant the missing privileges to the role in the URL.
+const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role; " +
+	"if another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
 
-// lostPostgres reports whether the connection has ended: after a response of the server it has not, unless the server announces its end.
+// lostPostgres reports whether the connection has ended. An error that the server reported does not end the connection, unless its code
+// announces the end.
 func lostPostgres(err error) bool {
 	state := SQLState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
 }
 
-// openPostgres opens two bounded pools, and connects once to detect errors.
+// openPostgres opens two pools of limited size, and connects once to detect errors.
 func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
@@ -141,7 +141,7 @@ func openPostgres(ctx context.Context, place string) (write, read *sql.DB, err e
 	return write, read, nil
 }
 
-// OpenReader opens the connections of a PostgreSQL database that only read.
+// OpenReader opens a pool of connections to a PostgreSQL database, for reading only.
 func OpenReader(ctx context.Context, place string) (*sql.DB, error) {
 	write, read, err := openPostgres(ctx, place)
 	if err != nil {
@@ -150,7 +150,8 @@ func OpenReader(ctx context.Context, place string) (*sql.DB, error) {
 	return read, write.Close()
 }
 
-// checkServer rejects a server that could lose what it committed, and prepares a connection. Each transaction checks again.
+// checkServer rejects a server that is too old, could lose committed transactions or accepts no writes, and then prepares the connection.
+// Each transaction checks again that commits are durable.
 func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	var commit, flush, readOnly string
 	var number int
@@ -161,32 +162,31 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	case err != nil:
 		return err
 	case number/10000 < oldestPostgres:
-		return fmt.Errorf("the server is PostgreSQL %d: want %d or later", number/10000, oldestPostgres)
+		return fmt.Errorf("the server is PostgreSQL %d, but version %d or later is required", number/10000, oldestPostgres)
 	case commit == "off":
-		return errors.New("the server has synchronous_commit = off, so that a crash loses what was charged: set it to on, for the server or " +
-			"for this role " +
-			"(ALTER ROLE … SET synchronous_commit = on)")
+		return errors.New("the server has synchronous_commit = off, so that a crash can lose charges: set it to on for the server or " +
+			"for this role (ALTER ROLE … SET synchronous_commit = on)")
 	case flush == "off":
-		return errors.New("the server has fsync = off, so that a crash of its machine loses what was charged: set it to on")
+		return errors.New("the server has fsync = off, so that a crash of its machine can lose charges: set it to on")
 	case readOnly == "on":
-		return errors.New("the server takes no writes (a standby, or default_transaction_read_only): name the primary, or several hosts and " +
-			"target_session_attrs=read-write")
+		return errors.New("the server accepts no writes (it is a standby, or default_transaction_read_only is on): name the primary in the " +
+			"URL, or several hosts with target_session_attrs=read-write")
 	}
 	_, err = conn.Exec(ctx, sessionSettings)
 	return err
 }
 
-// ifUnchanged makes a statement fail that changes another number of rows. PostgreSQL's code is 22012, division by zero.
+// ifUnchanged makes a statement fail, with SQLSTATE 22012 (division by zero), if it changes any other number of rows.
 func ifUnchanged(query string, rows int) string {
 	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
 }
 
-// pipelined sends all statements at once: any number takes one round trip. After a failure the server skips the others.
+// pipelined sends all statements in one round trip. After a failure, the server skips the remaining statements.
 func pipelined(ctx context.Context, w *Writer, list []Command) error {
 	return w.conn.Raw(func(raw any) error {
 		conn, ok := raw.(*stdlib.Conn)
 		if !ok {
-			return fmt.Errorf("a connection is a %T", raw)
+			return fmt.Errorf("a connection has the unexpected type %T", raw)
 		}
 		batch := &pgx.Batch{}
 		for _, s := range list {
@@ -228,7 +228,7 @@ func (s Command) result(results pgx.BatchResults) error {
 	return rows.Err()
 }
 
-// ignoreRepeated drops an error that only repeats another.
+// ignoreRepeated returns err, or nil if err only repeats other.
 func ignoreRepeated(err, other error) error {
 	if err != nil && err.Error() == other.Error() {
 		return nil

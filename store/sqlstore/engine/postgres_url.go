@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// IsPostgres reports whether a place is a PostgreSQL database.
+// IsPostgres reports whether a place is the URL of a PostgreSQL database.
 func IsPostgres(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// PublicPlace returns a place for messages, without the text before the host and after the name.
+// PublicPlace returns a place as it may appear in messages: a URL without its user, password and parameters.
 func PublicPlace(place string) string {
 	if !IsPostgres(place) {
 		return place
@@ -27,11 +27,10 @@ func PublicPlace(place string) string {
 	return "postgres://" + u.Host + u.EscapedPath()
 }
 
-var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with libpq's parameters such as sslmode " +
-	"behind a question mark; " +
-	"what is special in a password is written %40 for @, %3A for :, %2F for /")
+var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with parameters of libpq, such as sslmode, " +
+	"after a question mark; in the password, write %40 for @, %3A for : and %2F for /")
 
-// postgresConfig parses a URL. The parser does not get the password, because its errors quote their input.
+// postgresConfig parses a URL. It does not pass the password to the parser, because errors of the parser quote their input.
 func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(place)
 	if err != nil {
@@ -44,7 +43,7 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	q := u.Query()
 	for _, name := range []string{"password", "sslpassword"} {
 		if q.Has(name) {
-			return nil, fmt.Errorf("%w; %s cannot be among the parameters", errURL, name)
+			return nil, fmt.Errorf("%w; %s is not allowed as a parameter", errURL, name)
 		}
 	}
 	if !q.Has("sslmode") && !local(u, q) {
@@ -70,7 +69,7 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	return c, nil
 }
 
-// local reports whether the connection stays on this machine.
+// local reports whether all hosts of the URL are on this machine.
 func local(u *url.URL, q url.Values) bool {
 	hosts := q.Get("host")
 	if hosts == "" {

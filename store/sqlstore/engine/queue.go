@@ -7,7 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Go runs background work that Close waits for, and reports whether the database is open.
+// Go runs work in a goroutine that Close waits for. If the database is closed or has not been started, Go does not run work and returns
+// false.
 func (db *DB) Go(work func()) bool {
 	db.lifetime.closing.RLock()
 	defer db.lifetime.closing.RUnlock()
@@ -18,16 +19,17 @@ func (db *DB) Go(work func()) bool {
 	return true
 }
 
-// Ending is closed when the database is about to close.
+// Ending returns a channel that is closed when Close is called.
 func (db *DB) Ending() <-chan struct{} { return db.lifetime.ending }
 
-// Changed returns a channel that is closed when this process next commits something that others must read, or is notified of a change.
+// Changed returns a channel that is closed when this process next commits something that other processes must read, or is notified of a
+// change by another process.
 func (db *DB) Changed() <-chan struct{} { return db.changes.next() }
 
 const (
-	queueLength = 16 << 10 // operations that may wait: a burst of ten thousand calls is decided, not refused with store.ErrUnavailable
-	batchSize   = 256      // operations that share one transaction, at most
-	settleShare = 4        // a quarter of a queue is reserved from new calls
+	queueLength = 16 << 10 // operations that may wait in a queue; a burst of ten thousand calls is not refused
+	batchSize   = 256      // maximum number of operations in a transaction
+	settleShare = 4        // a quarter of a queue is reserved for settling calls
 )
 
 func (q *queues) open(d *Dialect, length int) {
@@ -56,7 +58,8 @@ func (q *queues) close() {
 	}
 }
 
-// lane returns the queue for the calls of one agent, so that calls which would lock the same rows share a transaction.
+// lane returns the queue for the calls of an agent. All calls of an agent use the same queue, so that calls that need the same rows share a
+// transaction.
 func (q *queues) lane(who string) chan *op {
 	return q.lanes[maphash.String(q.seed, who)%uint64(len(q.lanes))]
 }

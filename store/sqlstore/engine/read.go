@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// CatchUp waits until the tables have everything that was committed before.
+// CatchUp waits until the tables contain everything that was committed before the call.
 func (db *DB) CatchUp(ctx context.Context) error {
 	if db.Layer == nil || db.dialect.Sharing != Exclusive || len(db.queues.lanes) == 0 {
 		return nil
@@ -18,7 +18,7 @@ func (db *DB) CatchUp(ctx context.Context) error {
 	return err
 }
 
-// ReadFloor reads when the database was last set back to an earlier state.
+// ReadFloor reads when the database was last restored to an earlier state.
 func (db *DB) ReadFloor(ctx context.Context) error {
 	read, err := db.sequences(ctx, "restored")
 	if err == nil {
@@ -27,7 +27,7 @@ func (db *DB) ReadFloor(ctx context.Context) error {
 	return err
 }
 
-// sequences reads rows of the table sequences.
+// sequences reads rows of the table sequences by their names. A missing row has no entry in the result.
 func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64, error) {
 	args := make([]any, len(names))
 	for i, name := range names {
@@ -44,12 +44,12 @@ func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64,
 	return found, err
 }
 
-// selectSequences reads rows of the table sequences by their names; what is the expression beside them.
+// selectSequences returns a query for rows of the table sequences by their names. what is appended to the columns of the query.
 func selectSequences(what string, names int) string {
 	return "SELECT name, n" + what + " FROM sequences WHERE name IN (?" + strings.Repeat(", ?", names-1) + ")"
 }
 
-// One reads one row outside the writers into dest, and reports whether there is one.
+// One reads the first row of a query into dest, and reports whether there is one. Like List, it does not run in a transaction of a writer.
 func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	found := false
 	err := db.List(ctx, query, args, func(scan Scan) error {
@@ -62,8 +62,8 @@ func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (b
 	return found && err == nil, err
 }
 
-// List reads rows outside the writers: what was committed before, even if the tables do not have it yet. It repeats the query if an idle
-// connection has ended.
+// List runs a query outside of the transactions of writers, and calls each for every row. The rows include everything that was committed
+// before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the query.
 func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if d := db.dialect.Patience; d > 0 {
 		var cancel context.CancelFunc
@@ -90,7 +90,7 @@ func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan
 	return nil
 }
 
-// All returns the rows of a query outside the writers, each as scan reads it.
+// All is like List, and returns the rows as scan reads them.
 func All[T any](ctx context.Context, db *DB, query string, args []any, scan func(Scan) (T, error)) ([]T, error) {
 	var all []T
 	err := db.List(ctx, query, args, func(row Scan) error {
@@ -104,7 +104,7 @@ func All[T any](ctx context.Context, db *DB, query string, args []any, scan func
 	return all, nil
 }
 
-// First returns the first row of a query outside the writers, as scan reads it, or the error missing if there is none.
+// First is like All, but returns only the first row, or the error missing if there is none.
 func First[T any](ctx context.Context, db *DB, missing error, query string, args []any, scan func(Scan) (T, error)) (first T, err error) {
 	all, err := All(ctx, db, query, args, scan)
 	switch {
@@ -116,7 +116,7 @@ func First[T any](ctx context.Context, db *DB, missing error, query string, args
 	return all[0], nil
 }
 
-// Ask reads rows from the tables in their present state.
+// Ask runs a query on the tables as they are, without waiting for pending changes, and calls each for every row.
 func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	rows, err := db.read.QueryContext(ctx, db.dialect.Rewrite(query), args...)
 	if err != nil {
@@ -125,7 +125,8 @@ func (db *DB) Ask(ctx context.Context, query string, args []any, each func(Scan)
 	return Drain(rows, each)
 }
 
-// Snapshot runs queries that see the tables at one moment, without a time bound. Writers continue meanwhile.
+// Snapshot calls run with a read-only transaction, whose queries all see the tables at the same moment and have no time limit. Writers do
+// not wait for the transaction.
 func (db *DB) Snapshot(ctx context.Context, run func(*sql.Tx) error) error {
 	reader, err := db.read.BeginTx(ctx, nil)
 	if err != nil {

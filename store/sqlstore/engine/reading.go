@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// times returns the time of the store, and that on which limits and deadlines are counted.
+// times returns the time of the store's clock, and the time of the clock that counts limits and deadlines.
 func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 	if db.clocks.anchor == nil {
 		now = db.Now()
@@ -19,7 +19,8 @@ func (db *DB) times(ctx context.Context) (now, counted time.Time) {
 	return now, counted
 }
 
-// seenClock takes a reading of the database's clock, reports a step, and stores it for processes that start later.
+// seenClock records a reading of the database's clock. If the clock was set, seenClock reports the step and stores it for processes that
+// start later.
 func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at time.Time) {
 	if by := db.clocks.steps.see(timedReading{sent, answered, at}); by != 0 {
 		p := db.clocks.steps.step()
@@ -31,7 +32,7 @@ func (db *DB) seenClock(ctx context.Context, sent, answered time.Duration, at ti
 	db.writeNotes(ctx)
 }
 
-// writeNotes starts writing pending notes. Those that fail stay pending.
+// writeNotes starts to write the pending notes in the background. If this fails, the notes stay pending.
 func (db *DB) writeNotes(ctx context.Context) {
 	if !db.notes.claim() {
 		return

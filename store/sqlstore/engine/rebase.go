@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// A Rebase moves what was measured on one clock to another.
+// A Rebase describes how to convert stored times from one clock to another.
 type Rebase struct {
-	Before, At time.Time // the same moment on both
-	Counted    bool      // limits too
+	Before, At time.Time // the same moment on the old and on the new clock
+	Counted    bool      // whether the counters of limits must be moved
 	behind     time.Duration
 }
 
-// StartAnchor starts the clock of an embedded database: at the present time, but never before last, which that clock had reached when
-// something was counted, nor before the database was last set back. If the clock of the previous process was behind the wall clock,
-// rebase moves everything that it measured to the wall clock; the counts are not older than they were.
+// StartAnchor starts the clock of an embedded database. The clock starts at the present time, but not before last, the latest time at which
+// a limit was counted, nor before the database was last restored. If this differs from the clock of the previous process, StartAnchor calls
+// rebase in a transaction to convert the stored deadlines. If the previous clock was behind by at least behindKept, rebase must also move
+// the counters; in their windows, the counts must not become older.
 func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(context.Context, *Tx, Rebase) error) error {
 	stored, err := db.sequences(ctx, behindNote)
 	if err != nil {
@@ -43,7 +44,7 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 	return nil
 }
 
-// rebase moves what was measured, in one transaction with the note of where the clock is.
+// rebase calls its argument rebase, and stores how far the new clock is behind the wall clock, in one transaction.
 func (db *DB) rebase(ctx context.Context, r Rebase, rebase func(context.Context, *Tx, Rebase) error) error {
 	floor := db.floor.Load()
 	if r.Counted && floor != 0 {

@@ -11,22 +11,23 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// Advisory locks of a database: "uimgate" in ASCII, and the next number.
+// The keys of advisory locks: "uimgate" in ASCII, and the next number.
 const (
 	// upgradeLock is held by the process that migrates the schema.
 	upgradeLock = 0x75696d67617465
-	// processLock is shared by all processes that use the database, and held exclusively for changes after which they could not continue.
+	// processLock is held in shared mode by all processes that use the database, and in exclusive mode for changes after which these processes
+	// could not continue.
 	processLock = upgradeLock + 1
 )
 
-// A registration is the connection on which a process holds its share of processLock. The server ends it with the connection, however the
-// process ends. The process listens for notifications on it.
+// A registration is the connection on which a process holds processLock in shared mode. The server releases the lock when the connection
+// ends, however the process ends. The process also listens for notifications on this connection.
 type registration struct {
-	conn *pgx.Conn // nil: the listener has it, or there is none
+	conn *pgx.Conn // nil if the listener has taken it, or if there is none
 }
 
-// upgrade permits one process at a time to migrate the schema, and registers this process. It waits for another one for upgradePatience;
-// the migration itself takes as long as the size of the tables requires.
+// upgrade runs a migration of the schema while no other process does, and then registers this process. It waits up to upgradePatience for
+// another process. The migration has no time limit, because its duration depends on the size of the tables.
 func (r *registration) upgrade(ctx context.Context, place string, migrate Migration) (err error) {
 	c, err := postgresConfig(place)
 	if err != nil {
@@ -40,9 +41,9 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate Migrat
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }() // which releases the locks
+	defer func() { err = errors.Join(err, lock.Close()) }() // this releases the locks
 	if _, err := lock.ExecContext(waiting, "SELECT pg_advisory_lock($1)", upgradeLock); err != nil {
-		return fmt.Errorf("waiting for another process to bring the schema up to date: %w", err)
+		return fmt.Errorf("waiting for another process to migrate the schema: %w", err)
 	}
 	locked := false
 	alone := func(ctx context.Context) error {
@@ -67,10 +68,11 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate Migrat
 	return err
 }
 
-// leavePatience bounds the wait for processes that end: the server releases their locks a little after they have closed their connections.
+// leavePatience is how long to wait for processes that are ending. The server releases their locks shortly after they have closed their
+// connections.
 const leavePatience = 3 * time.Second
 
-// holdAlone takes processLock exclusively for the connection. It returns ErrInUse if other processes still use the database after
+// holdAlone acquires processLock in exclusive mode for the connection. It returns ErrInUse if other processes still use the database after
 // leavePatience.
 func holdAlone(ctx context.Context, lock *sql.Conn) error {
 	over := time.After(leavePatience)
@@ -95,23 +97,23 @@ func holdAlone(ctx context.Context, lock *sql.Conn) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-over:
-			return fmt.Errorf("%w, which cannot go on after this: stop all uimgate processes that use it (%d connected), then start this one",
-				ErrInUse, max(1, others))
+			return fmt.Errorf("%w and could not continue after this: stop all uimgate processes that use the database (%d connected), "+
+				"then start this one", ErrInUse, max(1, others))
 		}
 	}
 }
 
 const (
-	// registered counts the processes that hold a share of processLock.
+	// registered counts the processes that hold processLock in shared mode.
 	registered = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 1 AND " +
 		"classid = 7694701 AND objid = 1734440038 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-	// unregistered counts the processes of releases without a lock: each listens on a connection, whose last statement a role without
-	// privileges on it does not see.
+	// unregistered counts the processes of older releases, which do not hold a lock. Each of them listens on a connection. If this role may
+	// not see the statement of that connection, the name of the application identifies it.
 	unregistered = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND " +
 		"(query = 'LISTEN uimgate_changes' OR query = '<insufficient privilege>' AND application_name = 'uimgate')"
 )
 
-// register connects and takes a share of processLock. It waits while another process holds it exclusively.
+// register connects and acquires processLock in shared mode. It waits while another process holds the lock in exclusive mode.
 func register(ctx context.Context, c *pgx.ConnConfig) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, c)
 	if err != nil {
@@ -136,12 +138,12 @@ func closeSoon(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// listen calls changed for notifications, and whenever one may have been missed.
+// listen calls changed for each notification, and whenever a notification may have been missed, until ctx ends.
 func (r *registration) listen(ctx context.Context, place string, changed func()) {
 	for ctx.Err() == nil {
 		conn := r.conn
 		r.conn = nil
-		_ = listenOnce(ctx, conn, place, changed) // polling continues meanwhile
+		_ = listenOnce(ctx, conn, place, changed) // without notifications, processes still poll
 		changed()
 		select {
 		case <-ctx.Done():
@@ -151,7 +153,7 @@ func (r *registration) listen(ctx context.Context, place string, changed func())
 	r.leave(ctx)
 }
 
-// listenOnce listens on a connection, nil: on a new one, until that ends.
+// listenOnce listens on conn, or on a new connection if conn is nil, until the connection or ctx ends.
 func listenOnce(ctx context.Context, conn *pgx.Conn, place string, changed func()) error {
 	if conn == nil {
 		c, err := postgresConfig(place)

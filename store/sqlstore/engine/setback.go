@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Newest reads the number of the last change, and the time.
+// Newest reads the number of the last change, and also takes a reading of the clock.
 func (db *DB) Newest(ctx context.Context) (int64, error) {
 	if db.dialect.Clock != "" {
 		return db.poll(ctx)
@@ -18,7 +18,7 @@ func (db *DB) Newest(ctx context.Context) (int64, error) {
 	return read["changes"], err
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than when it was last open, or when this process
+// ServerChanged reports whether the database has another server, or another timeline, than when it was last open or when this process
 // opened it.
 func (db *DB) ServerChanged() bool { return db.server.serverChanged.Load() }
 
@@ -39,7 +39,8 @@ func (t *Tx) missing(ctx context.Context) (int64, error) {
 	return lacks(acked, found), err
 }
 
-// poll reads the number of the last change and the clock of the server, and checks whether a commit is missing.
+// poll reads the number of the last change and the clock of the server. If acknowledged commits are missing, it calls setBack and reads
+// again.
 func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 	for {
 		acked, names := db.acknowledged()
@@ -70,8 +71,8 @@ func (db *DB) poll(ctx context.Context) (newest int64, err error) {
 	}
 }
 
-// setBack handles a database that went back like a restored one. The first of all writers and processes marks it; the others find the
-// mark.
+// setBack treats a database that lacks acknowledged commits like a restored one. The first writer or process that detects this marks the
+// state as restored; the others find the mark.
 func (db *DB) setBack(ctx context.Context) error {
 	db.commits.settingBack.Lock()
 	defer db.commits.settingBack.Unlock()
@@ -105,7 +106,8 @@ func (db *DB) setBack(ctx context.Context) error {
 	return nil
 }
 
-// SetBack returns when the database was last found to lack acknowledged commits, since it was opened, by this process or another.
+// SetBack returns when this process or another last detected that the database lacks acknowledged commits, and how many commits of this
+// process were missing. It returns the zero value if this has not happened since the database was opened.
 func (db *DB) SetBack() store.SetBack {
 	if last := db.commits.lastSetBack.Load(); last != nil {
 		return *last

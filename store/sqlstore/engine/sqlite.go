@@ -15,8 +15,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// SQLite is the dialect of SQLite. It has one writer: SQLite permits only one transaction to write, and BEGIN IMMEDIATE waits for that
-// before it reads, so that nothing changes between its reads and writes.
+// SQLite returns the dialect of SQLite, which has one writer. SQLite permits only one transaction at a time to write. BEGIN IMMEDIATE waits
+// for its turn before the transaction reads, so that nothing changes between its reads and writes.
 func SQLite() *Dialect {
 	words := strings.NewReplacer(" FOR UPDATE SKIP LOCKED", "", " FOR UPDATE", "", "{ledger}", ledgerNumber, "{whole}", "OR ROLLBACK ")
 	return &Dialect{
@@ -36,7 +36,7 @@ func SQLite() *Dialect {
 	}
 }
 
-// oneByOne sends statements to a database in this process.
+// oneByOne runs statements one after another.
 func oneByOne(ctx context.Context, w *Writer, list []Command) error {
 	for _, c := range list {
 		if c.Row != nil {
@@ -55,7 +55,7 @@ func oneByOne(ctx context.Context, w *Writer, list []Command) error {
 	return nil
 }
 
-// SQLiteCode returns the primary result code of an error, or 0.
+// SQLiteCode returns the primary result code of an error of SQLite, or 0 for any other error.
 func SQLiteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		return e.Code() & 0xff
@@ -63,9 +63,9 @@ func SQLiteCode(err error) int {
 	return 0
 }
 
-// SQLiteSource names the database file and the settings of each connection: a write-ahead log flushed at every commit, and written back
-// when it has 16 MB, so that a page which many transactions change is written back once; foreign keys enforced, a timeout of five seconds
-// for locks of other processes.
+// SQLiteSource returns the data source name of a database file, with the settings of each connection. The write-ahead log is flushed at
+// every commit. It is written back into the file when it has 16 MB, so that a page that many transactions change is written back once.
+// Foreign keys are enforced, and a transaction waits up to five seconds for locks of other processes.
 func SQLiteSource(path string, readOnly bool) string {
 	q := url.Values{}
 	q["_pragma"] = []string{
@@ -78,7 +78,7 @@ func SQLiteSource(path string, readOnly bool) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// openSQLite creates the file if it does not exist, for its owner only; the log beside it gets the same mode.
+// openSQLite creates the file if it does not exist, and permits only its owner to access it. The write-ahead log gets the same mode.
 func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
@@ -105,7 +105,7 @@ func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err erro
 	err = errors.Join(write.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&journal),
 		write.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&synchronous))
 	if err == nil && (journal != "wal" || synchronous != 2) {
-		err = fmt.Errorf("the file system does not allow a write-ahead log (journal_mode %s, synchronous %d)", journal, synchronous)
+		err = fmt.Errorf("the file system does not support a write-ahead log (journal_mode %s, synchronous %d)", journal, synchronous)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, write.Close(), read.Close())
@@ -113,5 +113,5 @@ func openSQLite(ctx context.Context, path string) (write, read *sql.DB, err erro
 	return write, read, nil
 }
 
-// DiskFull reports whether an error of SQLite is that its disk is full.
+// DiskFull reports whether an error of SQLite means that the disk is full.
 func DiskFull(err error) bool { return SQLiteCode(err) == sqlite3.SQLITE_FULL }

@@ -5,7 +5,8 @@ import (
 	"errors"
 )
 
-// A Stepper runs the transactions of a database one by one, instead of its writers: a test chooses which operations share one.
+// A Stepper runs the transactions of a database one by one, in place of the writers, so that a test can choose which operations share a
+// transaction.
 type Stepper struct{ w *Writer }
 
 // Step starts a database without writers.
@@ -54,7 +55,7 @@ func (s *Stepper) Drain(ctx context.Context) {
 	}
 }
 
-// CatchUp makes the tables have everything that was committed before.
+// CatchUp writes all pending changes into the tables.
 func (s *Stepper) CatchUp(ctx context.Context) { s.w.catchUp(ctx) }
 
 // Kill closes the connections abruptly, as if the process had ended.
@@ -63,7 +64,7 @@ func (s *Stepper) Kill() error {
 	return errors.Join(s.w.db.read.Close(), s.w.db.write.Close())
 }
 
-// Queued returns how many operations wait for a writer: calls, others, and those of groups, which may be one queue.
+// Queued returns how many operations wait in the queues of calls, of other operations and of groups. Two of these may be the same queue.
 func (db *DB) Queued() (calls, others, groups int) {
 	for _, lane := range db.queues.lanes {
 		calls += len(lane)

@@ -1,12 +1,13 @@
 package engine
 
-// Background work is done in steps, so that a call never waits for more than one of them.
+// Background work is done in steps, so that a call never waits for more than one step.
 const (
-	StepRows = 100  // of one step, at most; as in the statements with LIMIT 100
-	maxSteps = 1000 // of one kind of work
+	StepRows = 100  // maximum number of rows in a step; statements have LIMIT 100 accordingly
+	maxSteps = 1000 // maximum number of steps that Steps runs
 )
 
-// Steps repeats a step, each in a separate transaction, until one finds less than most rows, and returns the total number found.
+// Steps calls step, which must run a transaction and return how many rows it found, until a step finds fewer than most rows. It returns the
+// total number of rows.
 func Steps(most int, step func() (int, error)) (total int, err error) {
 	for range maxSteps {
 		n, err := step()

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// Counted returns the time on the clock on which limits are counted, and deadlines of calls measured. In an embedded database that clock
-// does not jump when the wall clock is set.
+// Counted returns the time of the clock that counts limits and measures the deadlines of calls. In an embedded database, this clock does
+// not jump when the wall clock is set.
 func (db *DB) Counted() time.Time {
 	if db.clocks.anchor == nil {
 		return db.Now()
@@ -15,35 +15,35 @@ func (db *DB) Counted() time.Time {
 	return db.clocks.anchor.now()
 }
 
-// Now returns the time of the store's clock, on which tokens and revocations expire: that of the database if several processes share it,
-// from the last reading and the time since. Times that are compared with those of other processes must be read from it. Limits and
-// deadlines use the clock of Counted.
+// Now returns the time of the store's clock, by which tokens and revocations expire. If several processes share the database, this is the
+// clock of the database, extrapolated from its last reading. A time that is compared with times of other processes must come from Now.
+// Limits and deadlines use the clock of Counted.
 func (db *DB) Now() time.Time { return db.clocks.clock.now().UTC().Round(0) }
 
 // Local returns the time of the process's own clock.
 func (db *DB) Local() time.Time { return db.opts.Now() }
 
-// Step returns by how much the clock of the server was recently set.
+// Step returns when and by how much the clock of the server was recently set.
 func (t *Tx) Step() window.Step { return t.w.db.clocks.steps.step() }
 
 // Slots returns how many dispatch slots a call needs under a limit per second.
 func (t *Tx) Slots() int64 { return t.w.db.clocks.pace.slots(t.times.requestedAt) }
 
-// Floor returns when the state was last set back to an earlier one, for example by a backup, on the clock on which limits are counted;
-// the zero time: never.
+// Floor returns when the state was last restored to an earlier one, for example from a backup, by the clock that counts limits. It returns
+// the zero time if that never happened.
 func (db *DB) Floor() time.Time { return FromNanos(db.floor.Load()) }
 
-// Now returns the time of the transaction on the store's clock.
+// Now returns the time of the transaction by the store's clock.
 func (t *Tx) Now() time.Time { return t.times.now }
 
-// Counted returns the time of the transaction on the clock on which limits are counted.
+// Counted returns the time of the transaction by the clock that counts limits.
 func (t *Tx) Counted() time.Time { return t.times.counted }
 
-// Asked returns when the process requested these times, on its own clock.
+// Asked returns when the process requested the times of the transaction, by its own clock.
 func (t *Tx) Asked() time.Time { return t.times.requestedAt }
 
-// Since returns the time from a reading of the process's clock, when an operation was requested, to a reading of the clock that counts
-// limits. It is never too long: that clock was read after the process requested it.
+// Since returns the duration from requested, a time of the process's clock, to at, a time of the clock that counts limits. The result is
+// never too long, because the clock that counts limits was read after the process had requested the reading.
 func (t *Tx) Since(requested, at time.Time) time.Duration {
 	return max(0, t.times.requestedAt.Sub(requested)) + at.Sub(t.times.counted)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Alone runs one operation in a transaction while no writer is running.
+// Alone runs an operation in a transaction on a separate connection. On an Exclusive database, no writer may be running.
 func (db *DB) Alone(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.alone(ctx, update, run)
 }
@@ -22,8 +22,8 @@ func (db *DB) alone(ctx context.Context, k kind, run func(context.Context, *Tx) 
 	return o.err
 }
 
-// load begins the transaction, reads and locks what its operations need, and then, when nothing more can block, reads the clock. An
-// optimistic transaction does not begin yet, and locks nothing.
+// load begins the transaction, reads and locks what its operations need, and then, when nothing can block any more, reads the clock. An
+// optimistic transaction locks nothing, and begins later, when it writes.
 func (t *Tx) load(ctx context.Context, work work) error {
 	db := t.w.db
 	var list []Command
@@ -68,7 +68,7 @@ func (t *Tx) load(ctx context.Context, work work) error {
 	return t.verify()
 }
 
-// end writes what was changed and commits.
+// end writes the changes and commits.
 func (t *Tx) end(ctx context.Context, work work) error {
 	d := t.w.db.dialect
 	list, err := work.write(ctx)
@@ -117,8 +117,8 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	}
 }
 
-// try runs a batch in one transaction, for the n-th time, counted from 1. After an error nothing of it is stored, unless the error is
-// unsure.
+// try runs a batch in one transaction. n is the number of the attempt, counted from 1. If it returns an error that is not unsure, no change
+// of the batch is stored.
 func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
 	d := w.db.dialect
 	if p := batch[0].kind.patience(d); p > 0 {
@@ -149,7 +149,7 @@ func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error)
 		}
 		return nil, err
 	}
-	// From here on nothing waits for others: every operation that was not abandoned runs.
+	// From here on, the transaction does not wait for others. Every operation that was not abandoned by now runs.
 	batch = slices.DeleteFunc(slices.Clone(batch), func(o *op) bool {
 		return !o.state.CompareAndSwap(opQueued, opRunning) && o.state.Load() == opAbandoned
 	})

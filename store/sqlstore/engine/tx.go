@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// NextChange returns the next number of the feed of changes. The row stays locked until the transaction ends, so that the numbers
-// become visible in the order of commits.
+// NextChange returns the next number of the feed of changes. The row stays locked until the transaction ends, so that the numbers become
+// visible in commit order.
 func (t *Tx) NextChange(ctx context.Context) (int64, error) {
 	if _, err := t.Exec(ctx, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'"); err != nil {
 		return 0, err
@@ -21,7 +21,7 @@ func (t *Tx) NextChange(ctx context.Context) (int64, error) {
 	return n, err
 }
 
-// MarkRestored records that the state was set back to an earlier one.
+// MarkRestored records that the state was restored to an earlier one, and calls DB.Restore.
 func (t *Tx) MarkRestored(ctx context.Context) error {
 	floor := Nanos(t.times.counted)
 	if _, err := t.Exec(ctx, "UPDATE sequences SET n = ? WHERE name = 'restored'", floor); err != nil {
@@ -31,7 +31,7 @@ func (t *Tx) MarkRestored(ctx context.Context) error {
 	return t.w.db.Restore(ctx, t)
 }
 
-// Note writes rows of the table sequences, in one order, because several processes write the same ones.
+// Note writes rows of the table sequences, in the order of their names, because several processes write the same rows.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
 	for _, c := range noting(rows) {
 		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
@@ -51,31 +51,32 @@ func noting(rows map[string]int64) (list []Command) {
 	return list
 }
 
-// Locking returns what the transaction locks.
+// Locking returns the lock mode of the transaction.
 func (t *Tx) Locking() LockMode { return t.locking }
 
-// After runs f once the transaction is committed, unless the running operation fails.
+// After makes f run after the commit, unless the running operation fails.
 func (t *Tx) After(f func()) { t.after = append(t.after, f) }
 
-// Undo runs f if the running operation fails.
+// Undo makes f run if the running operation fails.
 func (t *Tx) Undo(f func()) { t.op.undo = append(t.op.undo, f) }
 
-// Commit makes the transaction commit even if its operations fail or write nothing. Their later statements are undone by savepoints.
+// Commit makes the transaction commit even if its operations fail or write nothing. If the running operation fails, only its later
+// statements are undone, by a savepoint.
 func (t *Tx) Commit() { t.ending, t.op.shared = always, true }
 
-// Fail ends the transaction with an error.
+// Fail makes the transaction fail with err.
 func (t *Tx) Fail(err error) { t.op.fatal = err }
 
-// Failed returns the error that ends the transaction.
+// Failed returns the error that the transaction fails with, or nil.
 func (t *Tx) Failed() error { return t.op.fatal }
 
-// Conflict reports whether only a statement failed, because of the stored data.
+// Conflict reports whether an error means that a statement failed because of the stored data or its arguments.
 func (t *Tx) Conflict(err error) bool {
 	return errors.Is(err, ErrUnchanged) || t.w.db.dialect.constraint(err)
 }
 
-// one runs an operation and undoes all its changes if it fails. Its own error is returned to its caller; the error returned here ends the
-// transaction.
+// one runs an operation, and undoes its changes if it fails. The caller of the operation gets the error of the operation. The error that
+// one returns ends the transaction.
 func (t *Tx) one(ctx context.Context, o *op) error {
 	t.op.savepoint, t.op.undo = false, nil
 	after, changed := len(t.after), t.changed
@@ -101,7 +102,8 @@ func (t *Tx) one(ctx context.Context, o *op) error {
 	return err
 }
 
-// failed makes an error of the database the operation's result, and stops the transaction unless the savepoint suffices.
+// failed converts an error of the database to the result of the operation. Unless it is enough to roll back to the savepoint, it makes the
+// transaction fail.
 func (t *Tx) failed(err error) error {
 	if enough := t.op.savepoint && t.w.db.dialect.constraint(err); err != nil && t.op.fatal == nil && !enough {
 		t.op.fatal = err
@@ -168,7 +170,7 @@ func (t *Tx) Row(ctx context.Context, query string, args []any, dest ...any) (bo
 	}
 }
 
-// Rows calls each with every row.
+// Rows runs a query and calls each for every row.
 func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if err := t.permit(query); err != nil {
 		return err
@@ -179,7 +181,7 @@ func (t *Tx) Rows(ctx context.Context, query string, args []any, each func(Scan)
 	return nil
 }
 
-// Returning runs a statement that writes and returns rows, and calls each with every row.
+// Returning runs a statement that writes and returns rows, and calls each for every row.
 func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if err := t.save(ctx); err != nil {
 		return err
@@ -187,7 +189,7 @@ func (t *Tx) Returning(ctx context.Context, query string, args []any, each func(
 	return t.Rows(ctx, query, args, each)
 }
 
-// Send runs statements in their order, in one round trip if the database has a server. They are not undone if the operation fails.
+// Send runs statements in order, in one round trip if the database has a server. Their changes are not undone if only the operation fails.
 func (t *Tx) Send(ctx context.Context, list []Command) error {
 	for _, c := range list {
 		if err := t.permit(c.Query); err != nil {
@@ -207,8 +209,8 @@ func (t *Tx) Send(ctx context.Context, list []Command) error {
 	return err // the transaction fails with it
 }
 
-// Write runs the statements that an operation deferred to its end. If one does not find a row as it was read, or finds one that did not
-// exist, the transaction is retried.
+// Write runs the statements that an operation deferred to its end. If a row is not as the operation read it, or exists although the
+// operation did not find it, the transaction is retried.
 func (t *Tx) Write(ctx context.Context, list []Command) error {
 	if len(list) == 0 {
 		return nil
@@ -226,7 +228,7 @@ func (t *Tx) Write(ctx context.Context, list []Command) error {
 	return t.failed(err)
 }
 
-// Last runs statements with the end of the transaction, after all others.
+// Last adds statements that run at the end of the transaction, after all others.
 func (t *Tx) Last(list []Command) {
 	for _, c := range list {
 		if err := t.permit(c.Query); err != nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Times outside the range of nanoseconds are stored as the nearest in range, which is still far away.
+// FirstTime and LastTime are the first and the last time that can be stored. A time outside of this range is stored as the nearer of the
+// two.
 var (
 	FirstTime = time.Unix(0, math.MinInt64+1)
 	LastTime  = time.Unix(0, math.MaxInt64)

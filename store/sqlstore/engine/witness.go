@@ -9,10 +9,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// errServerChanged means that the process does not accept calls yet.
-var errServerChanged = errors.New("the database has moved to another server: the processes look whether it lacks anything")
+// errServerChanged means that the process does not admit calls yet; see serverChangePause.
+var errServerChanged = errors.New("the database has moved to another server: no calls are admitted until all processes have had " +
+	"time to check that no commits are missing")
 
-// settled reports whether the processes have had time to check a server that is new to this one.
+// settled reports whether all processes have had time to check the server since it last changed.
 func (db *DB) settled() bool {
 	at := db.server.serverChangedAt.Load()
 	return at == 0 || db.clocks.elapsed()-time.Duration(at) >= serverChangePause
@@ -25,10 +26,11 @@ const (
 		"ON CONFLICT (name) DO UPDATE SET n = excluded.n WHERE sequences.n = ?"
 )
 
-// errWentBack means that an acknowledged commit of this process is missing.
-var errWentBack = errors.New("the database lacks what it has committed: it is a standby or a copy that did not have everything")
+// errWentBack means that the database lacks a commit that it acknowledged to this process.
+var errWentBack = errors.New("the database lacks commits that it has acknowledged: it is a standby or a copy that did not receive all of " +
+	"them")
 
-// addWitness returns the witness of a further writer; nil if the database is a file of this process.
+// addWitness adds a witness for a new writer. It returns nil if the database is a file.
 func (db *DB) addWitness() *witness {
 	if db.dialect.Clock == "" {
 		return nil
@@ -41,7 +43,7 @@ func (db *DB) addWitness() *witness {
 	return w
 }
 
-// readState returns the statement that reads the clock, the witness of the writer and when the database was last set back.
+// readState returns the statement that reads the clock, the witness of the writer and the time at which the database was last restored.
 func (t *Tx) readState(micros *int64) Command {
 	name, d := "", t.w.db.dialect
 	if t.w.witness != nil {
@@ -55,7 +57,7 @@ func (t *Tx) readState(micros *int64) Command {
 	}
 }
 
-// ServerChanged returns an error if the transaction admits no calls, because the database has just moved to another server.
+// ServerChanged returns an error if the transaction must not admit calls because the database has just moved to another server.
 func (t *Tx) ServerChanged() error {
 	if t.seen.serverChanged {
 		return Unavailable(errServerChanged)
@@ -63,7 +65,8 @@ func (t *Tx) ServerChanged() error {
 	return nil
 }
 
-// verify compares what was read with what was acknowledged.
+// verify returns errWentBack if the witness is lower than the process has acknowledged. Otherwise it records what the transaction has read
+// about restores and the server.
 func (t *Tx) verify() error {
 	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
 		return errWentBack
@@ -73,7 +76,7 @@ func (t *Tx) verify() error {
 	return nil
 }
 
-// testify returns the statement that counts the transaction.
+// testify returns the statement that increments the witness of the writer.
 func (t *Tx) testify() []Command {
 	if t.w.witness == nil {
 		return nil
@@ -82,14 +85,14 @@ func (t *Tx) testify() []Command {
 	return []Command{{Query: upsertWitness, Args: []any{t.w.witness.name, t.seen.witnessed + 1, t.seen.witnessed}, Must: 1}}
 }
 
-// acknowledge records that a transaction was committed, before any caller receives an answer.
+// acknowledge records that a transaction was committed, before any caller receives a result.
 func (t *Tx) acknowledge() {
 	if t.seen.testified {
 		t.w.witness.acked.Store(t.seen.witnessed + 1)
 	}
 }
 
-// raiseFloor applies when the database was last set back, if another process did that since this one has read it.
+// raiseFloor records when the database was last restored, if another process has restored it since this process last read that time.
 func (db *DB) raiseFloor(at int64) {
 	for known := db.floor.Load(); at > known; known = db.floor.Load() {
 		if db.floor.CompareAndSwap(known, at) {
@@ -112,7 +115,7 @@ func (db *DB) noteSetBack(at time.Time, missing int64) {
 	}
 }
 
-// acknowledged returns the witnesses of this process by name, with their acknowledged values.
+// acknowledged returns the witnesses of this process by name, with the values that it has acknowledged.
 func (db *DB) acknowledged() (acked map[string]int64, names []any) {
 	acked = make(map[string]int64, len(db.commits.witnesses))
 	for _, w := range db.commits.witnesses {
@@ -124,7 +127,7 @@ func (db *DB) acknowledged() (acked map[string]int64, names []any) {
 	return acked, names
 }
 
-// lacks returns how many of the acknowledged commits are missing; found are the rows of the witnesses.
+// lacks returns how many of the acknowledged commits are missing. found contains the rows of the witnesses.
 func lacks(acked, found map[string]int64) (missing int64) {
 	for name, n := range acked {
 		missing += max(0, n-found[name])

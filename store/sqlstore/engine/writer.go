@@ -16,7 +16,7 @@ func (w *Writer) run(ctx context.Context) {
 		}
 		batch := w.gather(first)
 		began := w.db.clocks.elapsed()
-		_ = w.commit(ctx, batch) // whose operations have it
+		_ = w.commit(ctx, batch) // the operations have the error
 		w.last.took = w.db.clocks.elapsed() - began
 		w.schedule()
 	}
@@ -26,7 +26,8 @@ func (w *Writer) run(ctx context.Context) {
 // longPending is how long the tables may lack committed changes.
 const longPending = time.Second
 
-// wait returns the next operation; false: there are none any more. Meanwhile it writes what has been pending for long.
+// wait returns the next operation, or false if the lane is closed and empty. While it waits, it writes changes that have been pending for
+// longPending.
 func (w *Writer) wait(ctx context.Context) (first *op, open bool) {
 	if first, w.next = w.next, nil; first != nil {
 		return first, true
@@ -47,12 +48,12 @@ func (w *Writer) wait(ctx context.Context) (first *op, open bool) {
 	}
 }
 
-// catchUp makes the tables have everything. If that fails the journal still has it.
+// catchUp writes pending changes into the tables. If this fails, the journal still has them.
 func (w *Writer) catchUp(ctx context.Context) {
 	_ = w.commit(ctx, []*op{{kind: update, run: nothing, done: make(chan struct{})}})
 }
 
-// schedule bounds how long changes are pending.
+// schedule starts the timer that limits how long changes are pending, or stops it if none are pending.
 func (w *Writer) schedule() {
 	behind := w.db.Layer != nil && w.db.dialect.Sharing == Exclusive && w.db.Layer.Behind()
 	switch {
@@ -64,14 +65,14 @@ func (w *Writer) schedule() {
 	}
 }
 
-// A writer of the only lane that has many callers waits for more of them, as long as its last transaction took: more callers then share
-// each page and each flush. With few callers it does not wait.
+// On an Exclusive database, if the last batch had more than manyCallers operations, the writer waits for more of them: as long as its last
+// transaction took, but at most longestGather. More callers then share each page and each flush. With fewer callers, it does not wait.
 const (
 	manyCallers   = 16
 	longestGather = 4 * time.Millisecond
 )
 
-// batchBytes bounds what the operations of a group write in one transaction, except for one that writes more by itself.
+// batchBytes limits what the operations of a group write in one transaction. An operation that writes more has a separate transaction.
 const batchBytes = 4 << 20
 
 // A batch is operations that share a transaction.
@@ -89,8 +90,8 @@ func (b *batch) take(o *op) bool {
 	return true
 }
 
-// gather takes the operations that are waiting and can share a transaction, up to the bound of a batch. After a batch of several callers
-// it lets them run first: they are about to queue their next operation.
+// gather returns a batch: first and the waiting operations that can share its transaction, at most batchSize in total. If the last batch
+// had several callers, gather lets them run first, because they are about to queue their next operations.
 func (w *Writer) gather(first *op) []*op {
 	switch {
 	case w.last.size > manyCallers && w.db.dialect.Sharing == Exclusive:
@@ -117,14 +118,14 @@ func (w *Writer) gather(first *op) []*op {
 	return b.ops
 }
 
-// The fraction of the time of a group's last batch that the next one waits, and its bound.
+// A batch of a group waits for 1/lingerShare of the time that the last batch took, at most longestLinger.
 const (
 	lingerShare   = 4
 	longestLinger = 2 * time.Millisecond
 )
 
-// linger lets the callers in the last batch of a group return: otherwise callers form two halves, which alternate, and each waits for the
-// flush of the other. A single caller does not wait.
+// linger waits for the callers of a group's last batch to queue their next operations. Otherwise the callers form two halves that
+// alternate, and each half waits for the flush of the other. A single caller does not wait.
 func (w *Writer) linger(b *batch) {
 	most, pause := min(batchSize, w.last.size+len(b.ops)), min(w.last.took/lingerShare, longestLinger)
 	if w.next != nil || w.last.size < 2 || pause <= 0 || w.db.dialect.Sharing == Exclusive && w.last.size > manyCallers {
@@ -145,11 +146,11 @@ func (w *Writer) linger(b *batch) {
 	}
 }
 
-// attempts bounds how often a transaction is tried that conflicts with other writers.
+// attempts is how many times a transaction is tried that conflicts with other writers.
 const attempts = 5
 
-// commit makes a batch durable, or fails all of it. If one operation may have failed the others, each runs separately. It returns the
-// error that the batch failed with.
+// commit makes a batch durable, or fails all its operations and returns the error. If one operation may have made the others fail, commit
+// runs each of them separately.
 func (w *Writer) commit(ctx context.Context, batch []*op) error {
 	var t *Tx
 	var err error
@@ -194,13 +195,14 @@ func (w *Writer) commit(ctx context.Context, batch []*op) error {
 func (w *Writer) answer(batch []*op, err error) {
 	for _, o := range batch {
 		if err != nil {
-			o.err = Unavailable(err) // for an abandoned op the error is not read
+			o.err = Unavailable(err) // the error of an abandoned op is not read
 		}
 		close(o.done)
 	}
 }
 
-// fail answers all callers that wait for a database that is unreachable, or does not respond: one after another they would wait too long.
+// fail returns an error to all callers that wait in the lane. It is called when the database is unreachable or does not respond, because
+// trying one operation after another would take too long.
 func (w *Writer) fail(err error) {
 	if w.next != nil {
 		w.answer([]*op{w.next}, err)
