@@ -21,14 +21,14 @@ const (
 
 const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
 
-// An answer is a row of answers that may be missing.
+// An answer is a row of the table answers. The row may be missing.
 type answer struct {
 	output                []byte
 	reason, code, message *string
 	details               []byte
 }
 
-// stored returns the answer of the row; nil if there is none.
+// stored returns the answer in the row, or nil if there is no row.
 func (a answer) stored() *store.Answer {
 	if a.reason == nil {
 		return nil
@@ -43,8 +43,8 @@ func (a answer) stored() *store.Answer {
 	return out
 }
 
-// readAnswerSizes reads how much is stored for the agents of a batch. Nothing is locked: concurrent processes may exceed the bound by
-// what they add.
+// readAnswerSizes returns the statements that read how many bytes of answers are stored, for the agents of a batch and in total. They lock
+// nothing, so concurrent processes can together exceed the limit.
 func (w *work) readAnswerSizes() []engine.Command {
 	list := make([]engine.Command, 0, len(w.need.answers)+1)
 	for _, k := range w.need.answers {
@@ -61,20 +61,20 @@ func (w *work) readAnswerSizes() []engine.Command {
 	return list
 }
 
-// keeps reports whether there is space for an answer.
+// keeps reports whether an answer can be stored within the limits.
 func (w *work) keeps(k ref, a *store.Answer) bool {
 	size, most := int64(a.Size()), &w.calls.Bounds
 	return size <= store.MaxAnswer && w.answers.kept[k]+size <= most.AnswersOfAgent && w.answers.all+size <= most.Answers
 }
 
-// addAnswer counts a stored answer; a deleted one has a negative size.
+// addAnswer counts a stored answer, or, with a negative size, a deleted one.
 func (w *work) addAnswer(k ref, size int64) {
 	w.answers.kept[k] += size
 	w.answers.added[k] += size
 	w.answers.all += size
 }
 
-// writeAnswerSizes returns the statements that write what was added.
+// writeAnswerSizes returns the statements that write the changes of the sizes.
 func (w *work) writeAnswerSizes() []engine.Command {
 	var list []engine.Command
 	var all int64

@@ -16,18 +16,18 @@ import (
 type beginOp struct {
 	store.BeginRequest
 	calls        *Calls
-	requestedAt  time.Time       // on the clock of the process
+	requestedAt  time.Time       // by the clock of the process
 	reservations [][]reservation // of each candidate
 	result       store.Admission
 }
 
-// Begin takes what a call needs: the nonce, the idempotency key, one unit of every limit and the charge, all of them or none. It writes
-// an execution record if the call charges or has an idempotency key. If an earlier execution under the key has ended, Admission.Replay is
-// that record, even if the proof in the request is used up, and nothing is taken.
+// Begin takes everything that a call needs, or nothing: the nonce, the idempotency key, one unit of each limit, and the charge. It writes
+// an execution record if the call has a charge or an idempotency key. If an earlier execution under the key has ended, Begin takes nothing
+// and returns that record as Admission.Replay, even if the nonce was used before.
 //
-// Errors, after which nothing was taken: *store.LimitError (of the last refused candidate), store.ErrCredit, store.ErrNonceUsed,
-// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable; and another error for an invalid request: no
-// candidate, a negative charge, a record without id, an invalid rate.
+// If Begin fails, nothing is taken. The error is that of the last candidate (*store.LimitError or store.ErrCredit), store.ErrNonceUsed,
+// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A
+// request is invalid if it has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()
@@ -51,13 +51,13 @@ func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admissio
 }
 
 var (
-	errNoCandidate = errors.New("no candidate permits the call")
-	errCharge      = errors.New("the charge is not an amount")
-	errHold        = errors.New("a call needs the time it is held for, and its idempotency key the time it is kept for")
-	errNoID        = errors.New("an execution that is recorded needs an id")
+	errNoCandidate = errors.New("the request has no candidates")
+	errCharge      = errors.New("the charge is not a valid amount")
+	errHold        = errors.New("a call needs a positive Hold and, with an idempotency key, a positive KeyFor")
+	errNoID        = errors.New("an execution with a charge or an idempotency key needs an id")
 )
 
-// prepare checks the request and lists all keys it may read or change.
+// prepare checks the request, and lists the keys of all rows that it may read or change.
 func (b *beginOp) prepare() (rowSet, error) {
 	if len(b.Candidates) == 0 {
 		return rowSet{}, errNoCandidate
@@ -101,7 +101,8 @@ func (b *beginOp) prepare() (rowSet, error) {
 	return n, nil
 }
 
-// takesNothing reports whether the first candidate has no cost at all, so that nothing is written.
+// takesNothing reports whether the first candidate needs no limits and no charge, and the call has no nonce, no idempotency key and an
+// agreement that was used before. Such a call is admitted without a transaction.
 func (b *beginOp) takesNothing() bool {
 	return b.Nonce == nil && b.Execution.IdempotencyKey == "" && len(b.reservations[0]) == 0 &&
 		b.Candidates[0].Charge.Nano == 0 && b.calls.used.has(b.agreement())
@@ -168,8 +169,8 @@ func (b *beginOp) choose(ctx context.Context, w *work) (winner int, charge ledge
 	return 0, ledger.Charge{}, err
 }
 
-// earlier returns the effect of the execution under the same idempotency key: an error or a replay. It returns an execution whose key has
-// expired by its id.
+// earlier handles an earlier execution under the same idempotency key. It returns an error if that execution prevents the call, and sets
+// the result if the execution is replayed. If the key has expired, earlier returns the id of the execution.
 func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	e := b.Execution
 	key, known := w.keys[idempotencyKey{e.Service, string(e.AgentID), e.IdempotencyKey}]
@@ -188,7 +189,7 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 		return "", store.ErrKeyReused
 	case was.State == store.Held && was.Deadline.After(w.t.Counted()):
 		return "", store.ErrInProgress
-	case !ended: // held past its deadline counts as unresolved, even before the sweeper has changed it
+	case !ended: // a call held past its deadline counts as unresolved, even before the sweeper changes it
 		return "", store.ErrOutcomeUnknown
 	}
 	replay := *was
@@ -196,7 +197,7 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	return "", nil
 }
 
-// showStanding returns the state of the limits that the earlier execution took, or would take under the first candidate.
+// showStanding adds the state of the limits of the candidate that the earlier execution used, or of the first candidate, to the result.
 func (b *beginOp) showStanding(w *work) {
 	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
 	for _, r := range b.reservations[was] {
@@ -204,7 +205,7 @@ func (b *beginOp) showStanding(w *work) {
 	}
 }
 
-// record takes the limits of the chosen candidate, and writes the record if the call charges or has a key.
+// record takes the limits of the chosen candidate, and writes the record if the call has a charge or a key.
 func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	slots := w.take(b.reservations[winner])
 	b.admit(w, winner)
@@ -222,7 +223,7 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	if e.Charge.Nano == 0 {
 		forget = engine.Nanos(keyUntil)
 	}
-	if w.executions[e.ID] != nil { // another call has the id: the table rejects it
+	if w.executions[e.ID] != nil { // another call has the id: the table will reject the record
 		w.changes.plain = false
 	}
 	w.executions[e.ID] = &e
@@ -237,13 +238,13 @@ func (b *beginOp) record(ctx context.Context, w *work, winner int) error {
 	return err
 }
 
-// admit sets the result: what was begun in the transaction.
+// admit sets the result for the chosen candidate.
 func (b *beginOp) admit(w *work, winner int) {
 	b.result = b.Admit(winner, w.t.Now())
 	b.result.Execution.Deadline = w.t.Counted().Add(b.Hold)
 	for _, r := range b.reservations[winner] {
-		// The end is counted from the clock's own slot. If the clock was set back the counted slot is later, and this end is the earlier
-		// of the two.
+		// Expiry is computed from the slot of the clock. If the clock was set back, the slot in which the call is counted is later, and would
+		// give a later expiry.
 		p := r.key.Period
 		if ends := p.Ends(p.Slot(w.t.Counted()) + w.counters[r.key].own); !ends.IsZero() {
 			if d := w.t.Since(b.requestedAt, ends); b.result.Expires == 0 || d < b.result.Expires {
@@ -253,7 +254,7 @@ func (b *beginOp) admit(w *work, winner int) {
 	}
 }
 
-// markUsed records, once, that a call was made under the agreement, which is then kept.
+// markUsed records the first call under the agreement, so that the agreement is kept.
 func (b *beginOp) markUsed(w *work) {
 	k := b.agreement()
 	if b.calls.used.has(k) {

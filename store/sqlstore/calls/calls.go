@@ -1,4 +1,5 @@
-// Package calls begins and settles calls: nonces, idempotency keys, limits, charges and answers, all or none, in one transaction.
+// Package calls begins and settles calls. The nonce, idempotency key, limits, charge and answer of a call are written in one transaction,
+// all of them or none.
 package calls
 
 import (
@@ -9,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// New returns the calls of a database, and becomes its layer. A journal may be nil: changes are then written into the tables at once.
+// New returns the Calls of a database, and makes it the layer of the database. If journal is nil, or several processes share the database,
+// changes are written into the tables at once.
 func New(db *engine.DB, journal Journal) *Calls {
 	if db.Sharing() == engine.Shared {
 		journal = nil
@@ -25,7 +27,7 @@ func New(db *engine.DB, journal Journal) *Calls {
 	return c
 }
 
-// ReadMoves reads which services had another id when their nonces were used.
+// ReadMoves reads which services had another id when they recorded nonces.
 func (c *Calls) ReadMoves(ctx context.Context) error {
 	c.noncesAs = map[string]string{}
 	return c.db.List(ctx, "SELECT id, nonces_as FROM services WHERE nonces_as <> ''", nil, func(scan engine.Scan) error {
@@ -36,7 +38,7 @@ func (c *Calls) ReadMoves(ctx context.Context) error {
 	})
 }
 
-// turn returns the work of a transaction of calls. Only the first attempt presumes.
+// turn returns the work of a transaction of calls. Only the first attempt relies on cached executions.
 func (c *Calls) turn(t *engine.Tx, batch []*call, attempt int) *work {
 	w := c.newWork(t, batched)
 	w.need = mergeRowSets(batch)
@@ -46,8 +48,8 @@ func (c *Calls) turn(t *engine.Tx, batch []*call, attempt int) *work {
 	return w
 }
 
-// Read implements engine.Turn. It reads nonces before idempotency keys, because each statement may see later commits than the previous
-// one: a message that another process has begun must be found in progress under its key wherever its nonce is found used.
+// Read implements engine.Turn. It reads nonces before idempotency keys, because a statement may see commits that the previous statement did
+// not see. So if another process has begun a call and its nonce is found used, its idempotency key is found as well.
 func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 	var list []engine.Command
 	if w.calls.memory.journal != nil {
@@ -66,7 +68,7 @@ func (w *work) Read(ctx context.Context) ([]engine.Command, error) {
 // Run implements engine.Turn.
 func (w *work) Run(ctx context.Context, batch []*call) error {
 	for _, e := range w.need.cached {
-		if w.executions[e.ID] == nil { // one that was read by its idempotency key stays as read
+		if w.executions[e.ID] == nil { // an execution that was read by its idempotency key is not replaced
 			record := *e
 			w.executions[e.ID] = &record
 			w.mode = presuming
@@ -96,7 +98,7 @@ func (w *work) Write(ctx context.Context) ([]engine.Command, error) {
 	return append(list, w.calls.nonces.write(w.t)...), err
 }
 
-// StartClock starts the clock on which an embedded database counts.
+// StartClock starts the clock by which an embedded database counts limits. It does nothing for other databases.
 func (c *Calls) StartClock(ctx context.Context) error {
 	if c.db.Dialect().Counting != engine.ByAnchor {
 		return nil
@@ -108,7 +110,7 @@ func (c *Calls) StartClock(ctx context.Context) error {
 	return c.db.StartAnchor(ctx, last, rebase)
 }
 
-// mergeRowSets joins the row sets of a batch, each key once, in the order of keys.
+// mergeRowSets merges the row sets of a batch. Keys that are read are sorted and unique.
 func mergeRowSets(batch []*call) (all rowSet) {
 	for _, c := range batch {
 		n := &c.rows

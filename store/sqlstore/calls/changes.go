@@ -11,17 +11,18 @@ import (
 
 // Changes are the new values of the rows that calls change.
 type Changes struct {
-	At         time.Time // of the transaction; all that happened in it has this time
+	At         time.Time // the time of the transaction and of everything in it
 	Beginnings []Beginnings
 	Changed    []ledger.Line
-	Lines      []ledger.Line // in their order
+	Lines      []ledger.Line // in the order of the ledger
 	Counters   []Counter     // each once
 	Accounts   []ledger.Account
 	Pools      []ledger.Pool
 	Used       []Use
 }
 
-// A Beginnings is an execution that began, and when it may be deleted once it is settled; 0: never.
+// A Beginnings is an execution that began. Once it is settled, it may be deleted from the time Forget on, in nanoseconds since 1970 UTC; 0
+// means never.
 type Beginnings struct {
 	*store.Execution
 
@@ -42,8 +43,8 @@ type Counter struct {
 	Counts                       []byte
 }
 
-// A CounterKey identifies one counter. The period is part of it, so that a limit whose period was changed under the same id starts a
-// separate window instead of misreading the old one.
+// A CounterKey identifies one counter. The period is part of the key: if the period of a limit changes but its id does not, the limit
+// starts a separate window instead of misreading the old one.
 type CounterKey struct {
 	Service, AgentID, LimitID string
 	Period                    limit.Period
@@ -56,7 +57,7 @@ func (c *Counter) args() []any {
 	}
 }
 
-// Empty reports whether nothing was changed.
+// Empty reports whether there are no changes.
 func (c *Changes) Empty() bool {
 	return len(c.Beginnings)+len(c.Changed)+len(c.Lines)+len(c.Counters)+len(c.Accounts)+len(c.Pools)+len(c.Used) == 0
 }

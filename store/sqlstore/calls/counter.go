@@ -16,13 +16,13 @@ type reservation struct {
 	limit limit.Limit
 }
 
-// joinReservations returns the reservations of all lists: two of one counter are one unit, with the smaller Max.
+// joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max.
 func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
 	var out []reservation
 	for _, list := range lists {
 		for _, r := range list {
 			if !r.Period.Rolling() && !r.Period.Calendar() && r.Period != limit.Lifetime || r.Max < 0 || r.Max > limit.MaxCount {
-				return nil, fmt.Errorf("limit %s: %s is not a rate", r.ID, r.Rate)
+				return nil, fmt.Errorf("limit %s: %s is not a valid rate", r.ID, r.Rate)
 			}
 			k := CounterKey{service, string(r.Principal), r.ID, r.Period}
 			if i := slices.IndexFunc(out, func(o reservation) bool { return o.key == k }); i >= 0 {
@@ -35,8 +35,8 @@ func joinReservations(service string, lists ...[]store.Reservation) ([]reservati
 	return out, nil
 }
 
-// fit checks that every limit admits one more call. If not, the refusal is that of the limit that stays exhausted longest, because the
-// call cannot succeed before.
+// fit checks that every limit admits one more call. If not, it returns a *store.LimitError for the limit that stays exhausted longest,
+// because the call cannot succeed before then.
 func (w *work) fit(rs []reservation) error {
 	var refusal *store.LimitError
 	for _, r := range rs {
@@ -58,7 +58,7 @@ func (w *work) fit(rs []reservation) error {
 	return refusal
 }
 
-// take takes one unit of each limit, and returns the slots.
+// take takes one unit of each limit, and returns the slots in which the units are counted.
 func (w *work) take(rs []reservation) []store.CounterSlot {
 	out, restored := make([]store.CounterSlot, len(rs)), w.calls.db.Floor()
 	for i, r := range rs {
@@ -80,7 +80,7 @@ func (w *work) give(service string, slots []store.CounterSlot) {
 	}
 }
 
-// giveBack releases units, if they still count.
+// giveBack releases units of a slot, unless they no longer count or the database was restored since they were taken.
 func (w *work) giveBack(service string, s store.CounterSlot, units int64) {
 	if !s.Restored.Equal(w.calls.db.Floor()) {
 		return
@@ -96,10 +96,10 @@ func (w *work) standing(r reservation) limit.Status {
 	return limit.Status{Limit: r.limit, Left: c.Left(r.limit.Max), Resets: c.Resets(w.t.Counted())}
 }
 
-// dispatchKept is for how many slots the most dispatch slots that were used count for all calls: a minute.
+// dispatchKept is the number of slots (a minute) for which the largest number of dispatch slots in use applies to all calls.
 const dispatchKept = 600
 
-// leave sets how many slots the admissions of a transaction leave for dispatch, in a window that is at its slot.
+// leave sets how many dispatch slots the admissions of a transaction have. The window must have reached the slot of the transaction.
 func (c *counter) leave(slots int64) {
 	if c.Period != limit.Second {
 		c.own = 1
@@ -112,7 +112,7 @@ func (c *counter) leave(slots int64) {
 	c.More += max(c.dispatch, slots) - 1
 }
 
-// dispatched records that an admission left its dispatch slots.
+// dispatched records that an admission has the dispatch slots that leave has set.
 func (c *counter) dispatched() {
 	if c.Period == limit.Second && c.own >= c.dispatch {
 		c.dispatch, c.dispatchSlot = c.own, c.Slot

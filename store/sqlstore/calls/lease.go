@@ -12,22 +12,22 @@ import (
 )
 
 var (
-	errNoLease    = errors.New("only rolling limits are leased")
-	errLeasedOnce = errors.New("a lease may want a limit only once")
-	errReturn     = errors.New("a return needs units")
+	errNoLease    = errors.New("only rolling limits can be leased")
+	errLeasedOnce = errors.New("each limit may appear only once in a lease")
+	errReturn     = errors.New("the number of returned units is out of range")
 )
 
-// Lease leases units of limits and releases others, in one transaction. If a limit is exhausted its result has a Refusal, and no units
-// are leased of any. A demand that cannot be leased (not a rolling limit, an invalid rate, a repeated counter) is another error, and
-// nothing is leased or released. After store.ErrUnavailable it is unknown whether the transaction was committed: units may be counted as
-// used that no process holds, and the returns must not be sent again.
+// Lease leases units of limits, and releases the units in r.Returns, in one transaction. If a limit is exhausted, its result has a Refusal,
+// and no units of any limit are leased. If a demand is invalid (not a rolling limit, an invalid rate, a repeated counter), Lease returns an
+// error, and leases and releases nothing. After store.ErrUnavailable, it is unknown whether the transaction was committed: units that no
+// process holds may count as used, and the caller must not send the returns again.
 func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	l := leaseOp{service: r.Service, returns: r.Returns, requestedAt: c.db.Local()}
 	n, err := l.prepare(r.Demands)
 	if err != nil {
 		return nil, fmt.Errorf("leasing: %w", err)
 	}
-	// Returns are part of the end of calls, and are accepted like it.
+	// Returns belong to settled calls, so they are accepted even if new calls are not.
 	if len(r.Demands) > 0 && c.queue.Full(n.agentID) {
 		return nil, engine.Unavailable(store.ErrQueueFull)
 	}
@@ -40,7 +40,7 @@ func (c *Calls) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease,
 // A leaseOp is a LeaseRequest prepared for a transaction.
 type leaseOp struct {
 	service      string
-	requestedAt  time.Time // on the clock of the process
+	requestedAt  time.Time // by the clock of the process
 	returns      []store.LeaseReturn
 	reservations []reservation
 	demands      []store.LeaseDemand
@@ -97,7 +97,7 @@ func (l *leaseOp) run(_ context.Context, w *work) error {
 	refused := false
 	for i, r := range l.reservations {
 		c := w.counters[r.key]
-		clock := r.key.Period.Slot(w.t.Counted()) // if the clock was set back the counted slot is later, and this the earlier of the two
+		clock := r.key.Period.Slot(w.t.Counted()) // if the clock was set back, the counted slot is later than this one
 		l.result[i] = store.Lease{
 			Slot: c.Slot, Restored: w.calls.db.Floor(),
 			Ends: w.t.Since(l.requestedAt, r.key.Period.Ends(clock)), Expires: w.t.Since(l.requestedAt, r.key.Period.Ends(clock+c.own)),

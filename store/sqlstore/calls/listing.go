@@ -9,14 +9,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Execution returns a record with its answer, while that is stored; or store.ErrNotFound.
+// Execution returns an execution record, with its answer if that is still stored. The error is store.ErrNotFound if there is no such
+// record.
 func (c *Calls) Execution(ctx context.Context, service, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ? AND service = ?", id, service)
 	return c.execution(ctx, q)
 }
 
-// Call is Execution for an agent: it also returns store.ErrNotFound if the call is outside of the scope.
+// Call is like Execution, but also returns store.ErrNotFound if the call is outside of the scope.
 func (c *Calls) Call(ctx context.Context, s store.CallScope, id string) (store.Execution, error) {
 	var q engine.Conditions
 	q.Add("id = ?", id)
@@ -56,8 +57,8 @@ func (c *Calls) Executions(ctx context.Context, f store.Filter) ([]store.Executi
 	return engine.All(ctx, c.db, query, q.Args, scanExecution)
 }
 
-// Calls returns the calls of an agent, within the scope, that are part of a conversation, those that reached their status last first,
-// without the outputs of their answers; and their number on all pages, at most store.MostCounted.
+// Calls returns the calls of an agent that are within the scope and part of a conversation, without the outputs of their answers. The call
+// that reached its status last comes first. total is the number of calls on all pages, at most store.MostCounted.
 func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error) {
 	var q engine.Conditions
 	within(&q, f.CallScope)
@@ -93,10 +94,11 @@ func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Exe
 	return list, total, err
 }
 
-// statusSince is when an execution reached its status, as in the indexes. See store.Execution.Status.
+// statusSince is the expression for the time at which an execution reached its status. The indexes use the same expression. See
+// store.Execution.Status.
 const statusSince = "(CASE WHEN unresolved_at > 0 THEN unresolved_at WHEN settled_at > 0 THEN settled_at ELSE begun_at END)"
 
-// KeyedCall is Call by an idempotency key of the agent.
+// KeyedCall is like Call, for the call with an idempotency key of the agent.
 func (c *Calls) KeyedCall(ctx context.Context, s store.CallScope, key string) (store.Execution, error) {
 	var execution string
 	found, err := c.db.One(ctx, "SELECT execution_id FROM idempotency WHERE service = ? AND agent_id = ? AND idem_key = ?",

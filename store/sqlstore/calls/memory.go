@@ -6,10 +6,11 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// mostKnown bounds the cached counters and accounts: beyond it the cache is cleared.
+// mostKnown is the maximum number of cached counters, and of cached accounts. If one exceeds it, the cache is cleared.
 const mostKnown = 8 << 10
 
-// learn caches what a committed transaction has read and written. Rows that a journal holds back stay known.
+// learn caches what a committed transaction has read and written. The cache is not cleared while the journal has changes that the tables do
+// not have.
 func (m *memory) learn(w *work, changes *Changes) {
 	if len(m.counters) > mostKnown || m.accounts.Len() > mostKnown {
 		if m.journal == nil || !m.journal.Behind() {
@@ -48,7 +49,7 @@ func (m *memory) write(ctx context.Context, w *work, c *Changes) ([]engine.Comma
 	return c.Statements(other), err
 }
 
-// readJournal prepares the journal for a transaction, and determines whether its changes can be held back.
+// readJournal prepares the journal for a transaction, and determines whether the changes of the transaction can stay in the journal.
 func (w *work) readJournal(ctx context.Context) (list []engine.Command, err error) {
 	j, n := w.calls.memory.journal, &w.need
 	reads := len(n.keys) > 0 || len(n.executions) > 0
@@ -76,7 +77,8 @@ func (c *Calls) Forget() {
 	}
 }
 
-// CatchUp implements engine.Layer. The following operations may change what is known.
+// CatchUp implements engine.Layer. It makes the cache be dropped after the transaction, because the operations that follow may change
+// cached rows.
 func (c *Calls) CatchUp(ctx context.Context, t *engine.Tx) error {
 	t.After(c.memory.drop)
 	if c.memory.journal == nil {

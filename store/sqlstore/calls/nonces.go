@@ -21,18 +21,19 @@ const (
 		"(SELECT service, key_id, id FROM nonces WHERE until <= ? ORDER BY until LIMIT 100 FOR UPDATE SKIP LOCKED)"
 
 	selectBatches = "SELECT until, digests FROM nonce_batches WHERE id >= ?"
-	// insertBatch takes the next id of the second that its end begins with.
+	// insertBatch uses the next free id, starting from the time at which the row expires.
 	insertBatch = "INSERT INTO nonce_batches (id, until, digests) " +
 		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
 	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
 	deleteBatches = "DELETE FROM nonce_batches WHERE id <= ? AND until <= ?"
-	batchSpan     = int64(time.Second) // the id of a row is within it, from its end on
+	batchSpan     = int64(time.Second) // the id of a row is less than this above its expiry
 )
 
-// ErrManyNonces means that Bounds.Nonces are in use.
+// ErrManyNonces means that as many nonces are in use as Bounds.Nonces permits.
 var ErrManyNonces = errors.New("too many nonces are in use")
 
-// readNonces reads which nonces have been used if several processes share the database.
+// readNonces returns the statements that read which nonces have been used. It returns none for an Exclusive database, whose nonces are in
+// memory.
 func (w *work) readNonces() []engine.Command {
 	if w.calls.db.Sharing() == engine.Exclusive {
 		return nil
@@ -48,8 +49,8 @@ func (w *work) readNonces() []engine.Command {
 	return list
 }
 
-// checkNonce returns store.ErrNonceUsed if a nonce is used, also by an earlier operation of the transaction, and store.ErrUnavailable if
-// there is no space for it.
+// checkNonce returns store.ErrNonceUsed if a nonce was used before, even by an earlier operation of the transaction, and
+// store.ErrUnavailable if too many nonces are in use.
 func (w *work) checkNonce(ctx context.Context, k nonceKey) error {
 	if w.nonces[k] {
 		return store.ErrNonceUsed
@@ -60,7 +61,7 @@ func (w *work) checkNonce(ctx context.Context, k nonceKey) error {
 	return w.calls.nonces.check(ctx, w.t, w.calls.digest(k), w.calls.Bounds.Nonces)
 }
 
-// takeNonce records a nonce that checkNonce permitted as used.
+// takeNonce records a nonce as used. checkNonce must have permitted it.
 func (w *work) takeNonce(ctx context.Context, k nonceKey, until time.Time) error {
 	w.nonces[k] = true
 	if w.calls.db.Sharing() == engine.Shared {
@@ -92,7 +93,7 @@ func (c *Calls) UseNonce(ctx context.Context, t *engine.Tx, service string, key 
 	return true, err
 }
 
-// digest returns the digest of a nonce. The nonces of a service that had another id before keep that in their digests.
+// digest returns the digest of a nonce. If the service had another id when it first recorded nonces, the digest contains that id.
 func (c *Calls) digest(k nonceKey) nonces.Digest {
 	service := k.service
 	if as := c.noncesAs[service]; as != "" {
@@ -117,7 +118,8 @@ func (n *usedNonces) check(ctx context.Context, t *engine.Tx, digest nonces.Dige
 	return nil
 }
 
-// readAll reads which nonces have been used if that is not known: the connection is new, or another one has written.
+// readAll reads which nonces have been used, unless that is in memory. It is not if the connection is new, or if another connection has
+// written.
 func (n *usedNonces) readAll(ctx context.Context, t *engine.Tx) error {
 	if n.read {
 		return nil
@@ -139,7 +141,7 @@ func (n *usedNonces) take(digest nonces.Digest, until int64) {
 	n.taken = append(n.taken, takenNonce{digest, until})
 }
 
-// write returns the statement that records the nonces which calls use.
+// write returns the statement that records the nonces used by the calls of a transaction.
 func (n *usedNonces) write(t *engine.Tx) []engine.Command {
 	if len(n.taken) == 0 {
 		return nil
@@ -148,7 +150,7 @@ func (n *usedNonces) write(t *engine.Tx) []engine.Command {
 	return []engine.Command{batchRow(n.taken)}
 }
 
-// commit makes nonces used.
+// commit adds the nonces of a committed transaction to the set.
 func (n *usedNonces) commit() {
 	for _, one := range n.taken {
 		n.set.Add(one.digest, one.until)
@@ -166,7 +168,7 @@ func batchRow(taken []takenNonce) engine.Command {
 	return engine.Command{Query: insertBatch, Args: []any{from, until, row, from, from + batchSpan - 2}}
 }
 
-// NoncesHeld returns the number of nonces in memory. It is called in a transaction.
+// NoncesHeld returns the number of nonces in memory. It must be called in a transaction.
 func (c *Calls) NoncesHeld() int { return c.nonces.set.Len() }
 
 // PurgeNonces deletes some expired nonces, in a transaction of Aside, and returns their number.

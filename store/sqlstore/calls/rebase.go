@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/window"
 )
 
-// lastCounted returns a time that the clock had reached when something was last counted. The newest slot of a rolling period may begin up
-// to one slot after the clock, because rebaseCounters rounds up: the slot before it counts.
+// lastCounted returns a time that the clock had reached when a limit was last counted. Because rebaseCounters rounds up, the newest slot of
+// a rolling period may begin up to one slot after the time of the clock, so lastCounted uses the slot before.
 func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	err = c.db.List(ctx, "SELECT period, MAX(slot) FROM counters GROUP BY period", nil, func(scan engine.Scan) error {
 		var w window.Window
@@ -29,7 +29,7 @@ func (c *Calls) lastCounted(ctx context.Context) (last time.Time, err error) {
 	return last, err
 }
 
-// rebase moves deadlines and, if the new clock is ahead, counters.
+// rebase moves deadlines to the new clock and, if r.Counted is set, counters.
 func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	by := int64(r.At.Sub(r.Before))
 	for _, query := range []string{
@@ -47,8 +47,8 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	return nil
 }
 
-// rebaseCounters moves the slots of rolling periods by as many as the clock moves, rounded up, but not beyond the slot after that of the
-// new time; those of calendar periods only if their period is over.
+// rebaseCounters moves the slots of rolling periods by as many slots as the clock moves, rounded up, but not beyond the slot after the
+// present one. It moves counters of calendar periods only if the clock moves to another period.
 func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		length := p.SlotLength()

@@ -9,14 +9,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// How often, a second apart, a release is tried. After releaseTries the sweeper resolves what was held. A commit that hung may become
-// visible after its connection was given up, so a call that is not found is looked up again, visibleTries times in total.
+// A release is tried up to releaseTries times, a second apart; after that, the sweeper handles the call. A commit may become visible after
+// its connection was given up, so a call that is not found is looked up visibleTries times.
 const (
 	releaseTries = 120
 	visibleTries = 5
 )
 
-// Release releases what an unsent call may have taken. Only a call with a record can be distinguished from one that never began.
+// Release releases, in the background, what a call that was not sent may have taken. It ignores a call without a record, because such a
+// call cannot be distinguished from one that never began.
 func (c *Calls) Release(b store.Admission) {
 	if !b.Recorded {
 		return
@@ -40,7 +41,7 @@ func (c *Calls) Releasing() (busy bool, tries int) {
 	return q.busy, tries
 }
 
-// take empties the queue. If it is empty already, the goroutine that works on it must end.
+// take removes all calls from the queue and returns them. If there are none, the goroutine that works on the queue must end.
 func (l *releaseQueue) take() (calls []unsettledCall) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +78,7 @@ func (c *Calls) releaseEach(calls []unsettledCall) (left []unsettledCall) {
 		switch {
 		case engine.Closed(err):
 			return nil
-		case errors.Is(err, store.ErrUnavailable): // for the others, too
+		case errors.Is(err, store.ErrUnavailable): // the other calls would also fail
 			if u.tries < releaseTries {
 				left = append(left, u)
 			}

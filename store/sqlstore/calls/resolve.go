@@ -9,14 +9,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Resolve settles an unresolved execution by the decision of the operator: store.Captured means that the call was executed, although its
-// answer is lost; store.Released permits the idempotency key to be used again. Errors: store.ErrNotFound; store.ErrSettled if it is not
-// unresolved.
+// Resolve settles an unresolved execution as the operator decided. store.Captured means that the call was executed although its response
+// was lost; store.Released permits the idempotency key to be used again. The error is store.ErrNotFound, or store.ErrSettled if the
+// execution is not unresolved.
 func (c *Calls) Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	return c.resolve(ctx, service, id, to, ledger.ByOperator)
 }
 
-// Reconcile is Resolve as the service behind the gateway reports it.
+// Reconcile is like Resolve, for a result that the service behind the gateway reports.
 func (c *Calls) Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error) {
 	return c.resolve(ctx, service, id, to, ledger.ByService)
 }
@@ -49,8 +49,8 @@ func (c *Calls) resolve(ctx context.Context, service, id string, to store.State,
 	return result, nil
 }
 
-// Sweep makes held records unresolved whose deadline has passed, and returns their number. It works in steps of 100, each in a separate
-// transaction.
+// Sweep changes held executions whose deadline has passed to unresolved, and returns their number. It works in steps of 100, each in a
+// separate transaction.
 func (c *Calls) Sweep(ctx context.Context) (int, error) {
 	return engine.Steps(engine.StepRows, func() (n int, err error) {
 		err = c.change(ctx, func(ctx context.Context, w *work) error {

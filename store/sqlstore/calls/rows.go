@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// The keys of rows that calls read and change. All writers lock them in one order.
+// The keys of rows that calls read and change. All writers lock rows in the same order.
 type (
 	idempotencyKey struct{ service, agentID, key string }
 	nonceKey       struct{ service, keyID, id string }
@@ -33,7 +33,7 @@ func (k nonceKey) compare(o nonceKey) int {
 	return cmp.Or(strings.Compare(k.service, o.service), strings.Compare(k.keyID, o.keyID), strings.Compare(k.id, o.id))
 }
 
-// sorted orders keys and removes duplicates.
+// sorted sorts keys and removes duplicates.
 func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
 	if len(keys) > 1 {
 		slices.SortFunc(keys, compare)
@@ -41,25 +41,25 @@ func sorted[K comparable](keys []K, compare func(a, b K) int) []K {
 	return slices.Compact(keys)
 }
 
-// A rowSet holds the keys that a call reads or changes. All keys of a batch are read before its first call runs, in one order for all
-// writers, which prevents deadlocks.
+// A rowSet contains the keys of the rows that a call reads or changes. All rows of a batch are read before its first call runs. All writers
+// read them in the same order, which prevents deadlocks.
 type rowSet struct {
 	agentID    string   // of the call
-	begins     []string // the ids of executions that are to begin
+	begins     []string // the ids of executions that will begin
 	executions []ref
-	cached     []*store.Execution // changed from their cached state, and read only if they turn out to differ
+	cached     []*store.Execution // changed from their cached state; read only if the cache is outdated
 	keys       []idempotencyKey
 	nonces     []nonceKey
 	counters   []CounterKey
 	accounts   []ledger.AccountKey
 	pools      []ledger.PoolKey
-	answers    []ref // whose answers are kept
+	answers    []ref // agents with answers to store
 }
 
-// readCached makes a row set read the rows that it took from the cache before. A call settles the execution that it began. Until its
-// deadline only the call changes that, so the record is not read before it is changed: the change must find it as Begin left it. If it
-// does not, because an operator, the sweeper of a process with another clock or an earlier settlement was faster, the transaction is
-// retried, and reads.
+// readCached moves the cached executions of a row set to those that are read. At first, a call that settles an execution does not read its
+// record: until the deadline, only the call that began the execution changes it, so the change expects the record as Begin left it. If the
+// record differs, because an operator, the sweeper of a process with another clock or an earlier settlement has changed it, the transaction
+// is retried and reads the record.
 func (n *rowSet) readCached() {
 	for _, e := range n.cached {
 		n.executions = append(n.executions, ref{e.Service, e.ID})

@@ -11,10 +11,11 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Settle ends a call that Begin admitted: it changes the record, if there is one, and if the outcome is NotSent it releases the units of
-// limits that still count and deletes the idempotency key, so that the agent may try again. If the execution was already settled, the
-// error is store.ErrSettled, with the record in its present state. If nothing was recorded, call it at most once: a second call cannot be
-// detected. The answer is stored only if the call had an idempotency key.
+// Settle ends a call that Begin admitted. It changes the record, if there is one. If the outcome is store.NotSent, it also releases the
+// units of limits that still count, and deletes the idempotency key, so that the agent can retry. If the execution was already settled,
+// Settle returns the record in its present state and store.ErrSettled. For a call without a record, Settle must be called at most once,
+// because a second call cannot be detected. The answer is stored only if the call has an idempotency key and the answer is within the
+// limits.
 func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e := b.Execution
 	if err := checkSettlement(to); err != nil {
@@ -65,7 +66,7 @@ func (c *Calls) Settle(ctx context.Context, b store.Admission, to store.Settleme
 	return result, err
 }
 
-// settle ends a call.
+// settle ends a call that has a record.
 func (w *work) settle(ctx context.Context, service, id string, to store.Settlement, back []store.CounterSlot) (store.Execution, error) {
 	e, err := w.execution(ctx, service, id)
 	if err != nil {
@@ -102,21 +103,21 @@ func checkSettlement(to store.Settlement) error {
 	switch to.State {
 	case store.Captured, store.Released, store.Unresolved:
 	default:
-		return fmt.Errorf("state %q ends nothing", to.State)
+		return fmt.Errorf("state %q does not end a call", to.State)
 	}
 	switch to.Outcome {
 	case store.NotSent:
 		if to.State != store.Released {
-			return fmt.Errorf("a call that was not sent is released, not %s", to.State)
+			return fmt.Errorf("a call that was not sent must be released, not %s", to.State)
 		}
 	case store.Failed, store.Done, store.Unknown:
 	default:
-		return fmt.Errorf("outcome %q is unknown", to.Outcome)
+		return fmt.Errorf("%q is not an outcome", to.Outcome)
 	}
 	return nil
 }
 
-// execution reads a record to change it, without its answer; store.ErrNotFound if there is none.
+// execution returns a record that is going to be changed, without its answer, or store.ErrNotFound if there is none.
 func (w *work) execution(ctx context.Context, service, id string) (store.Execution, error) {
 	if w.mode == single {
 		err := w.t.Rows(ctx, selectExecution, []any{id, service}, func(scan engine.Scan) error {
@@ -134,7 +135,7 @@ func (w *work) execution(ctx context.Context, service, id string) (store.Executi
 	return store.Execution{}, store.ErrNotFound
 }
 
-// forgetKey deletes an idempotency key, which can then be used again.
+// forgetKey deletes the idempotency key and the answer of an execution. The key can then be used again.
 func (w *work) forgetKey(ctx context.Context, id string) error {
 	for k, of := range w.keys {
 		if of.id == id {
@@ -159,7 +160,7 @@ func (w *work) move(ctx context.Context, e store.Execution, to store.State, outc
 	}
 	m := ledger.Line{Execution: &e, From: from, By: by}
 	if err := w.book.Move(ctx, m); err != nil {
-		if errors.Is(err, ledger.ErrBalance) { // what it held was already released
+		if errors.Is(err, ledger.ErrBalance) { // the held amount was already released
 			return e, w.mismatch(err)
 		}
 		return e, err

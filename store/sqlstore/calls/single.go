@@ -7,12 +7,12 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// change runs an operation that reads what it needs as it runs.
+// change runs an operation that reads rows while it runs.
 func (c *Calls) change(ctx context.Context, run func(context.Context, *work) error) error {
 	return c.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return c.within(ctx, t, run) })
 }
 
-// within is change inside a transaction.
+// within is like change, inside a transaction.
 func (c *Calls) within(ctx context.Context, t *engine.Tx, run func(context.Context, *work) error) error {
 	w := c.newWork(t, single)
 	if err := run(ctx, w); err != nil {
@@ -21,7 +21,7 @@ func (c *Calls) within(ctx context.Context, t *engine.Tx, run func(context.Conte
 	return t.Write(ctx, w.statements())
 }
 
-// Find reads a record to delete it, without its answer; store.ErrNotFound if there is none.
+// Find returns a record that is going to be deleted, without its answer, or store.ErrNotFound if there is none.
 func (c *Calls) Find(ctx context.Context, t *engine.Tx, service, id string) (store.Execution, error) {
 	return c.newWork(t, single).execution(ctx, service, id)
 }

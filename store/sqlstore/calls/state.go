@@ -13,9 +13,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Calls are the calls of agents in a database. Open it with the database.
+// Calls begins and settles the calls of agents in a database.
 type Calls struct {
-	// Bounds may be set before the first call.
+	// Bounds may be changed before the first call.
 	Bounds Bounds
 
 	db       *engine.DB
@@ -24,23 +24,24 @@ type Calls struct {
 	nonces   usedNonces
 	used     *recent // agreements that have used_at set
 	releases releaseQueue
-	noncesAs map[string]string // the id in the digests of nonces, by service; others: its own
+	noncesAs map[string]string // the former ids that digests of nonces contain, by service
 }
 
-// Bounds bound the stored data.
+// Bounds are the limits of the stored data.
 type Bounds struct {
 	AnswersOfAgent, Answers int64 // bytes
-	Nonces                  int   // that may be in use at a time, if they are known in memory
+	Nonces                  int   // that may be in use at the same time, on an Exclusive database
 }
 
-// A call is an operation whose rows are known before it runs. It writes after every check, so that there is nothing to undo if it fails.
+// A call is an operation whose rows are known before it runs. It changes nothing before all its checks have passed, so that there is
+// nothing to undo if it fails.
 type call struct {
 	rows rowSet
 	run  func(context.Context, *work) error
 	err  error
 }
 
-// call runs one call of an agent in a transaction with others.
+// call runs a call of an agent, in a transaction that other calls may share.
 func (c *Calls) call(ctx context.Context, rows rowSet, run func(context.Context, *work) error) error {
 	one := &call{rows: rows, run: run}
 	if err := c.queue.Do(ctx, rows.agentID, one); err != nil {
@@ -49,7 +50,7 @@ func (c *Calls) call(ctx context.Context, rows rowSet, run func(context.Context,
 	return one.err
 }
 
-// A work is what the calls of a transaction, or one operation, have read and change.
+// A work holds what the calls of a transaction, or a single operation, have read and changed.
 type work struct {
 	t     *engine.Tx
 	calls *Calls
@@ -57,35 +58,35 @@ type work struct {
 	need  rowSet // of all calls
 	book  *ledger.Book
 
-	// What has been read, in its state at the end of the transaction.
+	// The rows that have been read, with their values at the end of the transaction.
 	counters   map[CounterKey]*counter
 	executions map[string]*store.Execution // by id
 	keys       map[idempotencyKey]keyedExecution
 	nonces     map[nonceKey]bool // used
 	answers    answerSizes
-	used       map[ref]bool // first used now
+	used       map[ref]bool // agreements that are used for the first time
 
 	changes pendingWrites
 }
 
-// mode is how a work gets the rows it reads.
+// mode is how a work reads rows.
 type mode int
 
 const (
-	// single works of one operation read as they run.
+	// single is the mode of a single operation, which reads rows while it runs.
 	single mode = iota
-	// batched works have read what their calls need before.
+	// batched is the mode of calls whose rows are read before they run.
 	batched
-	// presuming works are batched, and assume some executions to be as their calls left them.
+	// presuming is like batched, but some executions are assumed to be as in the cache.
 	presuming
 )
 
-// pendingWrites is what a work must write.
+// pendingWrites are the changes that a work must write.
 type pendingWrites struct {
 	beginnings []Beginnings
 	moves      []ledger.Line
-	writes     []engine.Command // to be run in their order
-	plain      bool             // a Journal can hold all changes back
+	writes     []engine.Command // run in order
+	plain      bool             // all changes can stay in the journal
 }
 
 // A keyedExecution is the execution that an idempotency key belongs to.
@@ -107,7 +108,7 @@ func (c *Calls) newWork(t *engine.Tx, m mode) *work {
 	}
 }
 
-// write runs a statement whose result the operation does not need: that of a call runs when all calls have run.
+// write runs a statement whose result the operation does not need. The statements of calls run after all calls have run.
 func (w *work) write(ctx context.Context, query string, args ...any) error {
 	if w.mode == single {
 		_, err := w.t.Exec(ctx, query, args...)
@@ -118,7 +119,8 @@ func (w *work) write(ctx context.Context, query string, args ...any) error {
 	return nil
 }
 
-// mismatch makes the failure of a change one after which the transaction is retried, if the cache may be out of date.
+// mismatch returns err, the error of a change. If the cache may be outdated, mismatch also makes the transaction fail, so that it is
+// retried.
 func (w *work) mismatch(err error) error {
 	if w.mode == presuming {
 		w.t.Fail(engine.Conflict(engine.ErrUnchanged))
@@ -126,8 +128,8 @@ func (w *work) mismatch(err error) error {
 	return err
 }
 
-// memory is the state that the only writer of a database keeps in memory, as its last transaction left it. So a call of an agent that
-// called recently reads nothing.
+// memory is the state that the only writer of a database keeps in memory, as its last transaction left it. With it, a call of an agent that
+// called recently reads nothing from the database.
 type memory struct {
 	journal  Journal // may be nil
 	counters map[CounterKey]Counter
@@ -139,46 +141,47 @@ func (m *memory) drop() {
 	m.accounts.Forget()
 }
 
-// A Journal holds back what calls changed before it is written into the tables. The writer of an Exclusive database calls it, except
-// Pending and Check, which may be called at any time.
+// A Journal holds changes of calls until they are written into the tables. The writer of an Exclusive database calls its methods; only
+// Pending and Check may be called at any time.
 type Journal interface {
-	// Before is called when a transaction has begun. If that reads the tables, they have everything afterwards.
+	// Before is called at the start of a transaction. If reads is set, the transaction reads the tables, and Before writes all pending changes
+	// into them.
 	Before(ctx context.Context, t *engine.Tx, reads bool) error
-	// Find returns the statements that check whether an execution which is about to begin already exists, and calls found if so.
+	// Find returns the statements that check whether an execution that is about to begin already exists. If it does, found is called.
 	Find(id string, found func()) []engine.Command
-	// Began reports whether an execution is known to be as it began.
+	// Began reports whether an execution is known to be unchanged since it began.
 	Began(id string) bool
 	// Changed is called before an execution changes.
 	Changed(id string)
-	// Keep returns the statement that holds changes back, or false if they must be written into the tables now.
+	// Keep returns the statement that adds changes to the journal, or false if they must be written into the tables now.
 	Keep(t *engine.Tx, c *Changes) (engine.Command, bool)
-	// Apply writes what was held back into the tables, before changes that are written there.
+	// Apply writes the pending changes into the tables. It is called before c is written there.
 	Apply(ctx context.Context, t *engine.Tx, c *Changes) error
-	// Forget drops the state.
+	// Forget drops the state in memory.
 	Forget()
-	// Behind reports whether the tables may lack something.
+	// Behind reports whether changes may be pending.
 	Behind() bool
-	// Pending reads whether the tables lack something.
+	// Pending reads from the database whether changes are pending.
 	Pending(ctx context.Context) (bool, error)
-	// Check checks that what is held back fits the tables, and counts it.
+	// Check checks that the pending changes are consistent with the tables, and counts them.
 	Check(ctx context.Context, reader *sql.Tx) (Unwritten, error)
 }
 
-// Unwritten counts what a Journal holds back.
+// Unwritten counts the pending changes of a Journal.
 type Unwritten struct {
 	Executions, Unresolved, Entries int64
 	Latest                          time.Time
 }
 
-// answerSizes are the sizes of stored answers, as far as a transaction has read them.
+// answerSizes are the total sizes of stored answers that a transaction has read, in bytes.
 type answerSizes struct {
-	kept  map[ref]int64 // as it was read, and what the transaction added
+	kept  map[ref]int64 // by agent, including what the transaction adds
 	all   int64
 	added map[ref]int64 // to be written
 }
 
-// Counted returns the time on the clock on which limits are counted, and deadlines of calls measured. In an embedded database
-// that clock does not jump when the wall clock is set.
+// Counted returns the time of the clock that counts limits and measures the deadlines of calls. In an embedded database, this clock does
+// not jump when the wall clock is set.
 func (c *Calls) Counted() time.Time { return c.db.Counted() }
 
 // A counter is a window inside a transaction.
@@ -189,12 +192,13 @@ type counter struct {
 	err   error // the stored counts are invalid
 	was   Counter
 
-	// The largest numbers of recently used dispatch slots, and their slot.
+	// The largest number of dispatch slots recently used, and the slot in which it was used.
 	dispatch, dispatchSlot int64
 	own                    int64 // the dispatch slots of this transaction's admissions
 }
 
-// usedNonces is the set of used nonces that the only writer keeps in memory: all that the database had, and those committed since.
+// usedNonces is the set of used nonces that the only writer keeps in memory: those that it read from the database, and those that it
+// committed since.
 type usedNonces struct {
 	set   nonces.Set
 	read  bool
@@ -207,20 +211,20 @@ type takenNonce struct {
 	until  int64
 }
 
-// mostNonces bounds the memory for nonces in use: 60 MB. Further ones are refused until some have expired.
+// mostNonces is the maximum number of nonces in use. They take up to 60 MB of memory. Further nonces are refused until some have expired.
 const mostNonces = 4 << 20
 
 func (n *usedNonces) forget() { *n = usedNonces{} }
 
 // A releaseQueue holds calls that were refused because the connection was lost during their commit. It is unknown whether they began, but
-// they were certainly not sent, so they are released as soon as the database is available.
+// they were not sent, so they are released as soon as the database is available.
 type releaseQueue struct {
 	mu    sync.Mutex
 	calls []unsettledCall
 	busy  bool // a goroutine works on it
 }
 
-// An unsettledCall waits to be released.
+// An unsettledCall is a call that waits to be released.
 type unsettledCall struct {
 	store.Admission
 

@@ -21,7 +21,7 @@ func (c *counter) becomes(k CounterKey) *Counter {
 	}
 }
 
-// becomes returns what has changed.
+// becomes returns the changes of the transaction.
 func (w *work) becomes(ctx context.Context) (*Changes, error) {
 	c := &Changes{At: w.t.Now(), Beginnings: w.changes.beginnings, Changed: w.changes.moves, Lines: w.book.Lines()}
 	for k, n := range w.counters {
@@ -37,7 +37,8 @@ func (w *work) becomes(ctx context.Context) (*Changes, error) {
 	return c, err
 }
 
-// The SQL of Begin, Settle and Lease. Charges are in ledger/book.go and ledger/pools.go, nonces in nonces.go, and answers in answers.go.
+// The SQL of Begin, Settle and Lease. The SQL for charges is in ledger/book.go and ledger/pools.go, that for nonces in nonces.go, and that
+// for answers in answers.go.
 const (
 	executionColumns = `id, service, agent_id, idem_key, fingerprint, intent, agreement_id, token_id, policy_digest,
 	rule, amount, currency, state, outcome, begun_at, deadline, settled_at, context_id, unresolved_at`
@@ -76,7 +77,7 @@ func scanExecution(scan engine.Scan) (e store.Execution, err error) {
 	return e, err
 }
 
-// readExecutions reads executions by their ids, and by their idempotency keys.
+// readExecutions returns the statements that read executions by their ids, and by their idempotency keys.
 func (w *work) readExecutions() []engine.Command {
 	list := make([]engine.Command, 0, len(w.need.executions)+len(w.need.keys))
 	for _, k := range w.need.executions {
@@ -98,7 +99,7 @@ func (w *work) readExecutions() []engine.Command {
 			}
 			e.Answer = a.stored()
 			w.keys[k] = keyedExecution{e.ID, until}
-			if known := w.executions[e.ID]; known != nil { // read for a call to settle
+			if known := w.executions[e.ID]; known != nil { // already read by its id
 				known.Answer = e.Answer
 				return nil
 			}
@@ -109,7 +110,7 @@ func (w *work) readExecutions() []engine.Command {
 	return list
 }
 
-// readCounters reads counters, except those that are known.
+// readCounters returns the statements that read counters, except those in the cache.
 func (w *work) readCounters() (list []engine.Command) {
 	for _, k := range w.need.counters {
 		c := &counter{Window: window.Window{Period: k.Period}}
@@ -126,7 +127,7 @@ func (w *work) readCounters() (list []engine.Command) {
 	return list
 }
 
-// openCounters moves the counters that were read to the present.
+// openCounters moves the counters to the slots of the transaction's time.
 func (w *work) openCounters() {
 	slots, stepped, floor := w.t.Slots(), w.t.Step(), w.calls.db.Floor()
 	for _, k := range w.need.counters {
@@ -135,15 +136,15 @@ func (w *work) openCounters() {
 		c.Counts, c.err = window.Decode(c.was.Counts)
 		c.Reach(w.t.Counted())
 		c.leave(slots)
-		if limit.KindOf(k.LimitID) == limit.Policy { // the agreed limits; the service's own continue from what is known
+		if limit.KindOf(k.LimitID) == limit.Policy { // the service's own limits continue from the stored count
 			c.Restore(floor)
 		}
 		c.Hold(stepped, w.t.Counted())
 	}
 }
 
-// statements returns the statements that write the changes if others write, too; the rows that all writers use come last. A missing row
-// is inserted: if another writer was faster that fails, and the transaction is retried.
+// statements returns the statements that write the changes, even if other processes write concurrently. Rows that all writers use come
+// last. A missing row is inserted; if another writer has inserted it first, the statement fails and the transaction is retried.
 func (w *work) statements() []engine.Command {
 	list := append(writeBeginnings(w.changes.beginnings), engine.Together(w.changes.writes)...)
 	list = append(list, writeMoves(w.changes.moves)...)
@@ -173,8 +174,8 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
 }
 
-// Statements returns the statements that write changes if no other process writes; between are those that come after the executions which
-// begin.
+// Statements returns the statements that write changes if no other process writes. The statements in between run after the insertion of new
+// executions.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	list := append(writeBeginnings(c.Beginnings), engine.Together(between)...)
 	list = append(list, writeMoves(c.Changed)...)
@@ -208,7 +209,7 @@ func writeBeginnings(list []Beginnings) []engine.Command {
 	return engine.Together(rows)
 }
 
-// A transition is what changes in an execution that changes its state.
+// A transition is a change of an execution's state.
 type transition struct {
 	from, to            store.State
 	outcome             store.Outcome
@@ -219,8 +220,8 @@ func transitionOf(m ledger.Line) transition {
 	return transition{m.From, m.State, m.Outcome, engine.Nanos(m.SettledAt), engine.Nanos(m.UnresolvedAt)}
 }
 
-// writeMoves returns the statements that change executions, equal changes in one. An execution that is first made unresolved and then
-// settled, in one transaction, is changed in this order.
+// writeMoves returns the statements that change executions. Equal changes share a statement. If an execution becomes unresolved and is
+// settled in the same transaction, its statements are in that order.
 func writeMoves(moves []ledger.Line) []engine.Command {
 	alike := map[transition][]ledger.Line{}
 	for _, m := range moves {
@@ -237,7 +238,7 @@ func writeMoves(moves []ledger.Line) []engine.Command {
 	return list
 }
 
-// writeMove returns the statement that changes executions which all change alike.
+// writeMove returns the statement that changes executions with equal transitions.
 func writeMove(same []ledger.Line) engine.Command {
 	m := transitionOf(same[0])
 	args := append(make([]any, 0, 4+len(same)), string(m.to), string(m.outcome), m.settled, m.unresolved)
@@ -245,7 +246,7 @@ func writeMove(same []ledger.Line) engine.Command {
 		args = append(args, l.ID)
 	}
 	return engine.Command{
-		// The state is not an argument: some indexes are of one state, and SQLite would plan again for every argument.
+		// The old state is not an argument: some indexes cover a single state, and SQLite would plan the statement again for every argument.
 		Query: "UPDATE {whole}executions SET state = ?, outcome = ?, settled_at = ?, unresolved_at = ? WHERE state = '" + string(m.from) +
 			"' AND id IN (?" + strings.Repeat(", ?", len(same)-1) + ")",
 		Args: args, Must: len(same),

@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Used reports whether this process has seen a recorded call under the agreement; it is true for the empty id. The first call must go
-// through Begin, which records it, so that the agreement is kept.
+// Used reports whether this process has seen a recorded call under an agreement. It returns true for the empty id. The first call under an
+// agreement must use Begin, which records it, so that the agreement is kept.
 func (c *Calls) Used(service string, id pat.AgreementID) bool {
 	return c.used.has(ref{service, string(id)})
 }
 
-// recent keeps the agreements seen recently, at least most of them and at most twice as many.
+// recent is a set of the agreements that were used last. The number of agreements it keeps is between most and twice most.
 type recent struct {
 	most     int
 	mu       sync.RWMutex
@@ -21,7 +21,7 @@ type recent struct {
 
 func newRecent(most int) *recent { return &recent{most: most, now: map[ref]struct{}{}} }
 
-// has is true for the empty id, which is never stored.
+// has reports whether an agreement is in the set. It returns true for the empty id, which is never stored.
 func (r *recent) has(k ref) bool {
 	if k.id == "" {
 		return true
