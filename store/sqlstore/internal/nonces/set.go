@@ -9,33 +9,34 @@ import (
 	"time"
 )
 
-// A Set holds used nonces by the first 8 bytes of their digests, in one table for each minute that they expire in; a table is dropped as
-// a whole. Among 4 million nonces, the chance that a fresh nonce is mistaken for one of them is 2 in 10^13: it is then refused. A used
-// nonce is never mistaken for a fresh one. The zero Set is empty. It is not safe for concurrent use.
+// A Set contains used nonces, by the first 8 bytes of their digests. It has a table for each minute in which nonces expire, and drops each
+// table as a whole. In a set of 4 million nonces, the chance that a fresh nonce is mistaken for a used one, and refused, is 2 in 10^13. A
+// used nonce is never mistaken for a fresh one. The zero Set is empty. A Set is not safe for concurrent use.
 type Set struct {
 	generations []*generation
 	len         int
-	odd         uint64 // determines the positions of keys; callers who choose nonces cannot know it
+	odd         uint64 // a secret that determines the positions of keys; agents choose the nonces
 }
 
-// mostGenerations bounds in how many tables a nonce is looked up. At the bound, nonces stay until the last of them expires.
+// mostGenerations is the maximum number of tables, in which each nonce is looked up. At the maximum, further nonces go into the newest
+// table, and stay until its last nonce expires.
 const mostGenerations = 64
 
 // A generation is an open-addressing table: a key is at its position or, if that is taken, at the next free one.
 type generation struct {
-	minute int64 // since 1970, in which its nonces end
-	last   int64 // when the last of them ends, in nanoseconds since 1970
+	minute int64 // since 1970, in which its nonces expire
+	last   int64 // when the last of them expires, in nanoseconds since 1970
 	keys   []uint64
 	n      int
 }
 
-// leastPlaces is the size of the first table of a generation. Tables grow by a half where four fifths are taken.
+// leastPlaces is the initial size of a table. A table grows by half when four fifths of it are taken.
 const leastPlaces = 64
 
 // Len returns how many nonces are in the set.
 func (s *Set) Len() int { return s.len }
 
-// Bytes returns how much memory the tables have.
+// Bytes returns the memory that the tables take.
 func (s *Set) Bytes() int {
 	n := 0
 	for _, g := range s.generations {
@@ -44,7 +45,7 @@ func (s *Set) Bytes() int {
 	return n
 }
 
-// Has reports whether a nonce is used.
+// Has reports whether a nonce is in the set.
 func (s *Set) Has(d Digest) bool {
 	k := key(d)
 	for _, g := range slices.Backward(s.generations) { // most repeated nonces are recent
@@ -55,7 +56,7 @@ func (s *Set) Has(d Digest) bool {
 	return false
 }
 
-// Add makes a nonce used until at least a time in nanoseconds since 1970.
+// Add adds a nonce. The nonce stays in the set at least until a time in nanoseconds since 1970.
 func (s *Set) Add(d Digest, until int64) {
 	if s.odd == 0 {
 		var secret [8]byte
@@ -75,7 +76,7 @@ func (s *Set) Add(d Digest, until int64) {
 	}
 }
 
-// of returns the generation of a minute.
+// of returns the generation of a minute or, if there are mostGenerations others, the newest generation.
 func (s *Set) of(minute int64) *generation {
 	var newest *generation
 	for _, g := range s.generations {
@@ -94,7 +95,7 @@ func (s *Set) of(minute int64) *generation {
 	return g
 }
 
-// Drop removes the generations whose nonces have all ended at a time in nanoseconds since 1970.
+// Drop removes the generations whose nonces have all expired at a time in nanoseconds since 1970.
 func (s *Set) Drop(now int64) {
 	s.generations = slices.DeleteFunc(s.generations, func(g *generation) bool {
 		if g.last > now {
@@ -105,11 +106,11 @@ func (s *Set) Drop(now int64) {
 	})
 }
 
-// key returns the entry of a table for a digest: never 0, which marks a free position.
+// key returns the entry of a table for a digest. It is never 0, which marks a free position.
 func key(d Digest) uint64 { return max(binary.BigEndian.Uint64(d[:8]), 1) }
 
-// find returns the position of a key, or its free one. Multiplication by a secret odd number also spreads chosen keys; its high part is a
-// position in a table of any size.
+// find returns the position of a key, or the free position for it. Multiplication by a secret odd number spreads keys even if an attacker
+// chooses them; the high part of the second product is a position in a table of any size.
 func (g *generation) find(k, odd uint64) (at uint64, found bool) {
 	at, _ = bits.Mul64(k*odd, uint64(len(g.keys)))
 	for g.keys[at] != 0 {

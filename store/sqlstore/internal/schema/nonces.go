@@ -9,20 +9,20 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
-// nonceBatches is the migration that makes rows of many nonces of the table nonces, on SQLite alone.
+// nonceBatches is the migration that replaces the table nonces with nonce_batches. It runs only on SQLite.
 const nonceBatches = 18
 
-// mostCarried is how many nonces a row has that were carried over.
+// mostCarried is the maximum number of nonces in a row that carryNonces writes.
 const mostCarried = 256
 
-// carryNonces writes all that the table nonces holds to nonce_batches, and drops it.
+// carryNonces copies the table nonces to nonce_batches, and drops it.
 func carryNonces(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, "SELECT service, key_id, id, until FROM nonces ORDER BY until")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
-	var all []byte // 16 bytes for each
+	var all []byte // digests, 16 bytes each
 	var untils []int64
 	for rows.Next() {
 		var service, keyID, id string
@@ -42,7 +42,7 @@ func carryNonces(ctx context.Context, tx *sql.Tx) error {
 	for id := int64(math.MinInt64); len(untils) > 0; {
 		n := min(mostCarried, len(untils))
 		until := untils[n-1]
-		id = max(min(until, math.MaxInt64-int64(time.Second)), id+1) // less than a second after its end
+		id = max(min(until, math.MaxInt64-int64(time.Second)), id+1) // ids start from the expiry of the row
 		if _, err := tx.ExecContext(ctx, "INSERT INTO nonce_batches (id, until, digests) VALUES (?, ?, ?)",
 			id, until, all[:n*nonces.Size]); err != nil {
 			return err

@@ -1,43 +1,44 @@
-// Package schema makes the tables of a database and brings them to the version of this program. migrations/*.sql describe each column.
+// Package schema creates the tables of a database, and migrates them to the version of this program. migrations/*.sql describe each column.
 //
-//	sequences    (name)                                the last number used: changes for replicas, the ledger's lines; when restored;
-//	                                                   what processes saw of the clocks
-//	agents       (service, id)                         who claimed which id, and its status
+//	sequences    (name)                                the last numbers of changes and ledger entries; when restored;
+//	                                                   notes of processes about clocks and servers
+//	agents       (service, id)                         the claimed ids, and their status
 //	agent_keys   (service, key_id)                     → agents; one id per key, several keys per id
 //	policies     (service, digest)                     each policy document once, byte for byte
 //	agreements   (service, id)                         → agents, policies; the evidence of each acceptance
-//	tokens       (service, id)                         → agreements; one row per PAT, never its text
-//	revocations  (service, kind, subject)              what ended before its time
+//	tokens       (service, id)                         → agreements; one row per PAT, without the PAT itself
+//	revocations  (service, kind, subject)              revoked tokens, agreements, agents and policies
 //	signing_keys (id)                                  public halves of the keys that sign PATs
-//	nonces       (service, key_id, id)                 used once, until deleted; on PostgreSQL
-//	nonce_batches (until)                              the same on SQLite: digests, those of one transaction in one row
+//	nonces       (service, key_id, id)                 used nonces, on PostgreSQL
+//	nonce_batches (until)                              used nonces, on SQLite: the digests of a transaction in one row
 //	counters     (service, agent_id, limit_id, period) one window of one limit, all its slots in one row
-//	executions   (id)                                  calls that charge or have an idempotency key
+//	executions   (id)                                  calls with a charge or an idempotency key
 //	idempotency  (service, agent_id, idem_key)         the execution a key belongs to
-//	answers      (execution_id)                        the answer to the agent, for as long as the key is kept
+//	answers      (execution_id)                        the answer to the agent, as long as the key is kept
 //	answer_sizes (service, agent_id)                   how many bytes of answers are kept
 //	accounts     (service, agent_id, currency)         the sums over the ledger
 //	pools        (service, currency)                   what unapproved agents owe together
 //	ledger       (seq)                                 append-only: every change of a charge, every top-up
 //	consents     (service, handle)                     → agreements by id; codes and refresh tokens of a person's consent, as digests
 //	clients      (service, id)                         OAuth clients that registered themselves
-//	invitations  (service, code)                       one-time codes, as digests, for people whom the operator lets consent
+//	invitations  (service, code)                       digests of one-time codes with which people may consent
 //	almanac      (service, address)                    agents that registered their endpoints with a service
-//	almanac_protocols (service, protocol, address)     → almanac; by which they are found
-//	carried      (service, agent_id, currency)         the sums over what the ledger no longer contains
+//	almanac_protocols (service, protocol, address)     → almanac; the protocols of these agents
+//	carried      (service, agent_id, currency)         the sums over deleted entries of the ledger
 //	services     (id)                                  the services that have state, with their issuers
-//	journal      (id)                                  on SQLite: what calls changed that the other tables do not have yet
-//	certificate_files (name)                           accounts, keys and certificates by ACME: package sqlcert
+//	journal      (id)                                  on SQLite: changes of calls that are not in the other tables yet
+//	certificate_files (name)                           ACME accounts, keys and certificates: package sqlcert
 //	certificate_locks (name)                           which process orders a certificate
-//	relay_*                                            what a relay of messages keeps: package sqlmail
+//	relay_*                                            the data of a relay of messages: package sqlmail
 //
-// A migration after which processes of the release before can go on begins with the line "-- uimgate: expands": it only adds tables,
-// indexes, and columns with defaults, and its program still keeps what those processes need. All others make every process stop first.
-// What an expansion made superfluous is removed by a migration of a later release.
+// If processes of the previous release can continue after a migration, the migration begins with the line "-- uimgate: expands". Such a
+// migration only adds tables, indexes, and columns with defaults, and the programs of its release still maintain what the older processes
+// need. For all other migrations, every process must stop first. What an expansion has made superfluous is removed by a migration of a
+// later release.
 //
-// A counter is one row so that Begin reads one row and writes one row per limit, and so that with concurrent writers
-// that row is the lock. revocations, agents and signing_keys have the sequence number of their last change; those
-// columns are the feed of Changes, which therefore is never larger than its subjects.
+// A counter is one row so that Begin reads one row and writes one row per limit, and so that this row is the lock between concurrent
+// writers. Rows of revocations, agents and signing_keys contain the sequence number of their last change. Those columns are the feed of
+// Changes, so the feed never has more entries than these tables have rows.
 package schema
 
 import (
@@ -57,25 +58,25 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Journal is the migration that makes the table journal, on SQLite alone.
+// Journal is the migration that creates the table journal. It runs only on SQLite.
 const Journal = 19
 
 // ErrNewer means that only a later version of this program can use the database.
 var ErrNewer = errors.New("the database was written by a newer version of uimgate: upgrade uimgate, or use another database")
 
-// Options of Migrate.
+// Options are the options of Migrate.
 type Options struct {
 	Dialect goose.Dialect
-	// Rewrite converts a migration to the SQL of the dialect; nil: unchanged.
+	// Rewrite converts a migration to the SQL of the dialect. If it is nil, migrations are not converted.
 	Rewrite func(string) string
-	// Before is called before anything is migrated, with the version of the database, 0 where it is new.
+	// Before is called before anything is migrated, with the version of the database; 0 means that the database is new.
 	Before func(ctx context.Context, version int64) error
-	// Alone is called before a migration after which processes of earlier releases cannot go on. It returns an error where there are any.
+	// Alone is called before a migration after which processes of earlier releases cannot continue. It must return an error if there are any.
 	Alone func(context.Context) error
 }
 
-// Migrate updates the schema to the version of this program. Of several processes one may do this at a time. A database of a later
-// version is left unchanged if this program can use it; otherwise the error is ErrNewer.
+// Migrate updates the schema to the version of this program. Only one process at a time may call it. If the database has a later version,
+// Migrate leaves it unchanged, and returns ErrNewer if this program cannot use it.
 func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	p, err := Provider(db, o.Dialect, o.Rewrite)
 	if err != nil {
@@ -105,17 +106,17 @@ func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	return nil
 }
 
-// expands marks a migration that only adds what programs of the previous release do not need, so that these continue beside it. All
-// others need every process to stop; those from Services on also record the version that programs need from then on.
+// expands marks a migration after which processes of the previous release can continue. For all other migrations, every process must stop;
+// those from Services on also record the version that programs need from then on.
 const expands = "-- uimgate: expands"
 
-// Services is the migration that makes the table services and the sequence needs.
+// Services is the migration that creates the table services and the sequence needs.
 const Services = 20
 
-// recordNeed is run with a migration that does not expand.
+// recordNeed is the statement that runs after a migration without the mark expands.
 const recordNeed = "UPDATE sequences SET n = %d WHERE name = 'needs'"
 
-// lastContraction returns the number of the last migration that does not expand.
+// lastContraction returns the number of the last migration without the mark expands.
 func lastContraction() (last int64) {
 	for m, err := range all() {
 		if err == nil && !m.expands {
@@ -125,7 +126,7 @@ func lastContraction() (last int64) {
 	return last
 }
 
-// Usable returns ErrNewer if only a later version of this program can use a database whose schema has a version.
+// Usable returns ErrNewer if only a later version of this program can use a database with this schema version.
 func Usable(ctx context.Context, db *sql.DB, version int64) error {
 	newest := Newest()
 	if version <= newest {
@@ -135,9 +136,9 @@ func Usable(ctx context.Context, db *sql.DB, version int64) error {
 	err := db.QueryRowContext(ctx, "SELECT n FROM sequences WHERE name = 'needs'").Scan(&needs)
 	switch {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return fmt.Errorf("reading the schema version that is needed: %w", err)
+		return fmt.Errorf("reading the required schema version: %w", err)
 	case needs > newest:
-		return fmt.Errorf("schema version %d, this program has %d: %w", version, newest, ErrNewer)
+		return fmt.Errorf("the schema has version %d, but this program has version %d: %w", version, newest, ErrNewer)
 	}
 	return nil
 }
@@ -148,7 +149,7 @@ func Newest() int64 {
 	if err != nil || len(files) == 0 {
 		return 0
 	}
-	n, err := goose.NumericComponent(path.Base(files[len(files)-1])) // they are in the order of their names
+	n, err := goose.NumericComponent(path.Base(files[len(files)-1])) // sorted by name
 	if err != nil {
 		return 0
 	}
@@ -162,7 +163,7 @@ type migration struct {
 	expands bool
 }
 
-// all returns the migrations in their order.
+// all returns the migrations in order.
 func all() iter.Seq2[migration, error] {
 	return func(yield func(migration, error) bool) {
 		files, err := fs.Glob(migrations, "migrations/*.sql")
@@ -181,8 +182,8 @@ func all() iter.Seq2[migration, error] {
 	}
 }
 
-// Provider runs the migrations in the SQL of a dialect, each file as one command: the drivers take several statements at
-// once, and the reader of goose allocates megabytes for every line it splits.
+// Provider returns the goose provider of the migrations, converted with rewrite. Each file runs as one command: the drivers accept several
+// statements at once, and the parser of goose allocates megabytes for every line.
 func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*goose.Provider, error) {
 	var steps []*goose.Migration
 	for m, err := range all() {

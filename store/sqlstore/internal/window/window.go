@@ -1,5 +1,5 @@
-// Package window counts the units of one limit in the slots of its period. A row of the database holds the newest slots; package limit
-// has the arithmetic.
+// Package window counts the units of a limit in the slots of its period. A row of the database contains the newest slots. Package limit has
+// the arithmetic of slots.
 package window
 
 import (
@@ -11,20 +11,22 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A Window is the count of one limit: the units of its newest slots. The slot never moves back, so that a clock which was set back cannot
-// count anything twice or lose it; such calls count in the highest slot seen. It is not safe for concurrent use.
+// A Window is the count of a limit: the units in its newest slots. If the clock is set back, the slot of the window does not move back, and
+// calls are counted in the highest slot reached; so no unit is lost or counted twice. Only Hold may move the slot back. A Window is not
+// safe for concurrent use.
 type Window struct {
 	Period limit.Period
 	Slot   int64
 	Counts []int64 // of Slot, Slot-1, …
-	More   int64   // how many slots count in addition to those of package limit, at most Spare
-	// If floored is set the window counts as exhausted for as long as slot floor matters.
+	More   int64   // how many slots count in addition to those of the period, at most Spare
+	// If floored is set, the window counts as exhausted for as long as the slot floor counts.
 	floor   int64
 	floored bool
 }
 
-// Restore sets when the database was last set back to an earlier state (the zero time: never). It is unknown what was counted between
-// that state and then. A lifetime counter would never be free again; it keeps the count of the state.
+// Restore sets when the database was last restored to an earlier state; the zero time means never. What was counted between that state and
+// the restore is unknown, so the window counts as exhausted for as long as the slot of the restore counts. A lifetime counter would stay
+// exhausted forever, so it keeps the restored count.
 func (w *Window) Restore(at time.Time) {
 	if at.IsZero() || w.Period == limit.Lifetime {
 		return
@@ -33,7 +35,7 @@ func (w *Window) Restore(at time.Time) {
 	w.floored = w.floor >= w.oldest()
 }
 
-// Reach moves the window to the slot of now, unless it is there or beyond.
+// Reach moves the window forward to the slot of now. It never moves the window back.
 func (w *Window) Reach(now time.Time) {
 	k := w.Period.Slot(now)
 	if k <= w.Slot {
@@ -51,7 +53,7 @@ func (w *Window) Reach(now time.Time) {
 	w.Counts = counts
 }
 
-// Sum returns how many units matter to an admission in the window's slot.
+// Sum returns how many units count for an admission in the window's slot: limit.MaxCount if the window counts as exhausted.
 func (w *Window) Sum() int64 {
 	if w.floored {
 		return limit.MaxCount
@@ -63,10 +65,10 @@ func (w *Window) Sum() int64 {
 	return sum
 }
 
-// oldest returns the first slot that matters to an admission in the window's slot.
+// oldest returns the first slot that counts for an admission in the window's slot.
 func (w *Window) oldest() int64 { return w.Period.Oldest(w.Slot) - w.More }
 
-// counted returns the units from the window's slot back to the oldest.
+// counted returns the units of the slots that count, from the window's slot back to the oldest.
 func (w *Window) counted() []int64 { return w.Counts[:min(int64(len(w.Counts)), w.Slot-w.oldest()+1)] }
 
 // Take counts n units in the window's slot.
@@ -77,7 +79,7 @@ func (w *Window) Take(n int64) {
 	w.Counts[0] += n
 }
 
-// Give releases n units of a slot, as far as it still counts them, and reports whether there were any.
+// Give releases up to n units of a slot, if the slot still counts, and reports whether it released any.
 func (w *Window) Give(slot, n int64) bool {
 	i := w.Slot - slot
 	if i < 0 || i >= int64(len(w.counted())) || w.Counts[i] == 0 {
@@ -90,7 +92,7 @@ func (w *Window) Give(slot, n int64) bool {
 // Left returns how many more calls can be admitted in the window's slot.
 func (w *Window) Left(most int64) int64 { return max(0, most-w.Sum()) }
 
-// Resets returns the time until the oldest counted slot ends; 0: never, or nothing is counted.
+// Resets returns the time until the oldest slot with units stops counting. It returns 0 if that is never, or if there are no units.
 func (w *Window) Resets(now time.Time) time.Duration {
 	if w.floored {
 		return w.until(w.floor, now)
@@ -103,8 +105,8 @@ func (w *Window) Resets(now time.Time) time.Duration {
 	return 0
 }
 
-// Retry returns the time until one more call can be admitted; 0: never. A limit of 0 never admits one; for it, retry
-// returns the next end of its window.
+// Retry returns the time until one more call can be admitted, or 0 if that is never. A limit of 0 never admits a call; for it, Retry
+// returns the time until the window's slot stops counting.
 func (w *Window) Retry(most int64, now time.Time) time.Duration {
 	if w.floored {
 		return w.until(max(w.floor, w.Slot), now)
@@ -119,7 +121,7 @@ func (w *Window) Retry(most int64, now time.Time) time.Duration {
 	return w.until(w.Slot, now)
 }
 
-// until returns the time until a slot stops counting; 0: never.
+// until returns the time until a slot stops counting, or 0 if that is never.
 func (w *Window) until(slot int64, now time.Time) time.Duration {
 	frees := w.Period.Frees(slot)
 	if frees.IsZero() {
@@ -141,12 +143,12 @@ func (w *Window) Encode() []byte {
 	return out
 }
 
-// ErrInvalid means that the bytes are not counts.
-var ErrInvalid = errors.New("the stored counter of a limit makes no sense")
+// ErrInvalid means that bytes are not encoded counts.
+var ErrInvalid = errors.New("the stored counter of a limit is invalid")
 
 // Decode is the inverse of Encode, and returns ErrInvalid for bytes that Encode does not write.
 func Decode(in []byte) ([]int64, error) {
-	const slots = 72 // the widest window, with those that are kept beside it
+	const slots = 72 // the slots of the widest window, including the spare ones
 	var out []int64
 	for len(in) > 0 {
 		c, n := binary.Uvarint(in)
@@ -158,16 +160,16 @@ func Decode(in []byte) ([]int64, error) {
 	return out, nil
 }
 
-// A Step is a recent change of the clock that slots are counted by.
+// A Step is a recent jump of the clock by which slots are counted.
 type Step struct {
-	At            time.Time // when it was seen, on the clock as it was set
+	At            time.Time // when it was detected, by the clock after the step
 	Forward, Back time.Duration
 }
 
-// Hold makes a window safe after a step of the clock, until nothing that was counted before it matters any more. After
-// a step forward what was counted seems older than it is: so many more slots count, or the window counts as used up.
-// After a step back calls count in the highest slot, which cannot be too many; where the clock would take longer than
-// the period to return there, the window counts as used up for one period, and then begins anew.
+// Hold adjusts a window after a step of the clock, so that the limit is not exceeded, until nothing counts any more that was counted before
+// the step. After a step forward, units seem older than they are: more slots then count or, if that is not enough, the window counts as
+// exhausted. After a step back, calls are counted in the highest slot, which is safe. If the clock would take longer than the period to
+// return to that slot, the window counts as exhausted for one period, and then starts again.
 func (w *Window) Hold(s Step, now time.Time) {
 	if !w.Period.Rolling() || s.Forward == 0 && s.Back == 0 {
 		return
