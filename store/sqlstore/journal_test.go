@@ -240,7 +240,7 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 			if err == nil {
 				err = s.Close()
 			} else if !strings.Contains(err.Error(), path) || errors.Is(err, ErrDamaged) != strings.Contains(err.Error(), "uimgate restore") ||
-				errors.Is(err, journal.ErrVersion) != strings.Contains(err.Error(), "stop it in order") {
+				errors.Is(err, journal.ErrVersion) != strings.Contains(err.Error(), "shut it down properly") {
 				t.Errorf("%v: tells not what to do", err)
 			} else if n := rowsIn(t, path, "journal"); n != before {
 				t.Errorf("%d records are left of %d", n, before)

@@ -12,8 +12,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// Check implements calls.Journal: accounts must equal the result of the lines of their calls, executions that began must not be in the
-// tables, and those that ended must be there unchanged. It reads the journal in the snapshot of reader.
+// Check implements calls.Journal. Each account in the journal must be the account in the table plus the changes of its pending lines.
+// Executions that began must not be in the table. Executions that changed must be in the table in their previous state. Check reads
+// everything in the snapshot of reader.
 func (j *Journal) Check(ctx context.Context, reader *sql.Tx) (calls.Unwritten, error) {
 	rows, err := reader.QueryContext(ctx, selectRecords)
 	if err != nil {
@@ -63,7 +64,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 			is = was
 		}
 		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {
-			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum over what its last calls changed: %w",
+			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum of what its last calls changed: %w",
 				k.Service, k.AgentID, k.Currency, store.ErrUnbalanced)
 		}
 	}
@@ -89,7 +90,8 @@ func checkExecutions(ctx context.Context, reader *sql.Tx, p *PendingChanges) err
 		if state, err := found(m.ID); err != nil {
 			return engine.Unavailable(err)
 		} else if state != m.From {
-			return fmt.Errorf("%w: execution %s is %q, and became %s from %s", engine.ErrDamaged, m.ID, state, m.State, m.From)
+			return fmt.Errorf("%w: execution %s is %q in its table, but became %s from %s in the journal",
+				engine.ErrDamaged, m.ID, state, m.State, m.From)
 		}
 	}
 	return nil

@@ -17,15 +17,15 @@ import (
 
 func (damage) Is(target error) bool { return target == engine.ErrDamaged }
 
-// Decode decodes a record of Encode, all of it or none.
+// Decode decodes a record of Encode. The error is ErrDamaged, or ErrVersion if the record has another version.
 func Decode(in []byte) (*calls.Changes, error) {
 	switch {
 	case len(in) < headerLen || len(in) > MaxRecord:
 		return nil, fmt.Errorf("%w: it has %d bytes", ErrDamaged, len(in))
 	case in[0] != version:
-		return nil, fmt.Errorf("%w: its form is %d, and this program reads %d", ErrVersion, in[0], version)
+		return nil, fmt.Errorf("%w: its format has version %d, but this program reads version %d", ErrVersion, in[0], version)
 	case binary.BigEndian.Uint32(in[1:]) != crc32.Checksum(in[headerLen:], castagnoli):
-		return nil, fmt.Errorf("%w: its checksum is another", ErrDamaged)
+		return nil, fmt.Errorf("%w: its checksum is wrong", ErrDamaged)
 	}
 	return decode(in[headerLen:])
 }
@@ -56,7 +56,7 @@ type decoder struct {
 	wrong bool
 }
 
-// each reads a list. An element has at least one byte, so that a list has no more than there are bytes.
+// each reads a list. An element has at least one byte, so a list has at most as many elements as there are bytes.
 func each[T any](d *decoder, read func(*decoder) T) []T {
 	n := d.length()
 	if n == 0 {
@@ -149,7 +149,7 @@ func (d *decoder) uint() uint64 {
 	return n
 }
 
-// length reads how many bytes or elements follow: no more than there are bytes.
+// length reads how many bytes or elements follow. It rejects a number larger than the number of bytes left.
 func (d *decoder) length() int {
 	n := d.uint()
 	if n > uint64(len(d.in)) {
@@ -161,7 +161,7 @@ func (d *decoder) length() int {
 	return int(n)
 }
 
-// bytes returns nil for none.
+// bytes reads a byte slice. It returns nil if there are no bytes.
 func (d *decoder) bytes() []byte {
 	n := d.length()
 	if n == 0 {
@@ -195,10 +195,10 @@ func (d *decoder) text() string {
 	return s
 }
 
-// moment reads a time since that of the record.
+// moment reads a time that is stored relative to the time of the record.
 func (d *decoder) moment() time.Time { return fromNanos(d.at + d.int()) }
 
-// time reads a time that may be none.
+// time reads a time that may be missing.
 func (d *decoder) time() time.Time {
 	if !d.flag() {
 		return time.Time{}

@@ -9,15 +9,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// An Encoder writes records. It is not safe for concurrent use; the zero value is ready.
+// An Encoder encodes records. The zero value is ready to use. It is not safe for concurrent use.
 type Encoder struct {
 	out   []byte
-	known map[string]uint64 // the numbers of strings
+	known map[string]uint64 // the numbers of the strings written so far
 	at    int64
 }
 
-// Encode returns the stored form of a record, which is valid until the next call. It returns false if the record is invalid, or would
-// exceed MaxRecord bytes.
+// Encode returns the stored form of a record, which is valid until the next call of Encode. It returns false if the record is invalid, or
+// would exceed MaxRecord bytes.
 func (e *Encoder) Encode(r *calls.Changes) ([]byte, bool) {
 	if !valid(r) {
 		return nil, false

@@ -1,8 +1,9 @@
-// Package journal makes calls on SQLite durable as one row before the tables have their changes. Consecutive rows are merged, and written
-// into the tables together; the result is the same as if each had been written by itself. In between the tables are unchanged, so
-// whatever reads or changes them first has the pending changes written.
+// Package journal makes the changes of calls on SQLite durable before they are written into their tables: it stores those of each
+// transaction as one row. Consecutive rows are merged and written into the tables together; the result is the same as if each row had been
+// written separately. Until then the tables are unchanged, so the pending changes are written before any other operation reads or changes
+// these tables.
 //
-// The store works without this package: calls.New takes a nil Journal. docs/design/0006-journal.md has the reasons.
+// The store also works without this package: calls.New accepts a nil Journal. docs/design/0006-journal.md explains the design.
 package journal
 
 import (
@@ -20,18 +21,18 @@ type Journal struct {
 	memory
 }
 
-// memory is the writer's knowledge of the journal. Only the writer uses it, or the one operation that runs alone.
+// memory is what the writer has in memory of the journal. Only the writer uses it, or an operation that runs alone.
 type memory struct {
 	state   state
-	pending PendingChanges // what the journal has and the tables do not
+	pending PendingChanges // changes that the tables do not have yet
 	applied *engine.Tx
 	newest  string // no execution in the table has a higher id
 	// began has the executions that this writer began and that no other operation has changed since.
 	began map[string]struct{}
 }
 
-// state is whether the pending changes are known. They are as long as no other process has written and no transaction has failed, after
-// which it is unknown whether it was committed.
+// state is whether the pending changes are in memory. They must be read again after another process has written, or after a transaction has
+// failed, because it is unknown whether that transaction was committed.
 type state int
 
 const (
@@ -42,12 +43,12 @@ const (
 // New returns the journal of a database.
 func New(db *engine.DB) *Journal { return &Journal{db: db} }
 
-// Bounds of the pending changes.
+// Limits of the pending changes.
 const (
-	MostPending = 1024 // rows to be written
+	MostPending = 1024 // rows to write
 
-	mostRecords = 4 << 10  // of transactions that wrote little
-	mostBegun   = 32 << 10 // executions known to be in progress
+	mostRecords = 4 << 10  // records
+	mostBegun   = 32 << 10 // executions in began
 )
 
 const (
@@ -62,7 +63,8 @@ const (
 // Forget implements calls.Journal.
 func (j *Journal) Forget() { j.memory = memory{} }
 
-// Held returns how many rows and records are pending, and whether that is known. It is called in a transaction, or when there is none.
+// Held returns how many rows and records are pending, and whether these numbers are certain. It must be called in a transaction, or while
+// there is none.
 func (j *Journal) Held() (rows, records int, sure bool) {
 	return j.pending.Size(), j.pending.Records, j.state == known
 }
@@ -75,8 +77,8 @@ func (j *Journal) Pending(ctx context.Context) (bool, error) {
 	return j.db.One(ctx, selectRecord, nil, new(int64))
 }
 
-// Before implements calls.Journal: it reads the journal if it is unread, and writes it into the tables if those are read, or if it is
-// time.
+// Before implements calls.Journal. It reads the journal if that is not in memory, and writes the pending changes into the tables if they
+// were just read, if the transaction reads the tables, or if too many changes are pending.
 func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 	due := reads || j.pending.Size() > MostPending || j.pending.Records > mostRecords
 	if j.state == unread {
@@ -104,7 +106,7 @@ func (j *Journal) read(ctx context.Context, t *engine.Tx) error {
 	return err
 }
 
-// addRecord adds a row of the journal.
+// addRecord adds a row of the journal to the pending changes.
 func addRecord(p *PendingChanges, scan engine.Scan) error {
 	var effects []byte
 	if err := scan(&effects); err != nil {
@@ -112,7 +114,7 @@ func addRecord(p *PendingChanges, scan engine.Scan) error {
 	}
 	r, err := Decode(effects)
 	if err != nil {
-		return fmt.Errorf("charges that are not yet in their tables: %w", err)
+		return fmt.Errorf("reading charges from the journal: %w", err)
 	}
 	p.Add(r)
 	return nil

@@ -12,23 +12,23 @@ import (
 
 type agreement struct{ service, id string }
 
-// PendingChanges are the changes in the records of one database that its tables do not have yet. The zero value is empty. It is not safe
-// for concurrent use.
+// PendingChanges are the changes in the journal of a database that its tables do not have yet. The zero value is empty. It is not safe for
+// concurrent use.
 type PendingChanges struct {
-	Lines    []ledger.Line      // of the ledger, in their order
-	Begun    []*store.Execution // in the order in which they began, in their present state
-	Changed  []ledger.Line      // the others that have changed, from their state in the table
+	Lines    []ledger.Line      // of the ledger, in order
+	Begun    []*store.Execution // executions that began, in order, in their present state
+	Changed  []ledger.Line      // changes of other executions, from their state in the table
 	Counters map[calls.CounterKey]calls.Counter
 	Accounts map[ledger.AccountKey]ledger.Account
 	Pools    map[ledger.PoolKey]ledger.Pool
 	Used     map[agreement]time.Time
 	Records  int
 
-	execution map[string]int // id → its place in Begun
-	changed   map[string]int // the same, in Changed
+	execution map[string]int // id → index in Begun
+	changed   map[string]int // id → index in Changed
 }
 
-// Empty reports whether there are none.
+// Empty reports whether there are no pending changes.
 func (p *PendingChanges) Empty() bool { return p.Records == 0 }
 
 // Size returns approximately how many rows the changes have.
@@ -80,7 +80,7 @@ func (p *PendingChanges) add(l ledger.Line) {
 		return
 	}
 	if i, found := p.execution[e.ID]; found {
-		became := *p.Begun[i] // the line shows it as it began
+		became := *p.Begun[i] // a copy: the line in Lines must show the execution as it began
 		became.State, became.Outcome, became.SettledAt, became.UnresolvedAt = e.State, e.Outcome, e.SettledAt, e.UnresolvedAt
 		p.Begun[i] = &became
 		return
@@ -93,7 +93,7 @@ func (p *PendingChanges) add(l ledger.Line) {
 	p.Changed = append(p.Changed, l)
 }
 
-// changes returns all pending changes as one.
+// changes merges all pending changes.
 func (p *PendingChanges) changes() *calls.Changes {
 	c := &calls.Changes{
 		Changed: p.Changed, Lines: p.Lines, Counters: slices.Collect(maps.Values(p.Counters)),

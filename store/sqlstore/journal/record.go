@@ -12,17 +12,17 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// A record begins with its version and the checksum (CRC-32C, big endian) of what follows: the time, the lines, the counters, the
-// accounts, the pools and the agreements, each list after its length. Numbers are varints of encoding/binary. A string is the number of
-// an earlier string of the record, from 1 on, or 0 and the string itself, which then has the next number; ids of executions are strings
-// without a number. Times are nanoseconds: that of the record since 1970 UTC, all others since that of the record, modulo 2^64; but that
-// of a pool as in its table.
+// A record begins with its version and the checksum (CRC-32C, big endian) of the rest: the time, the lines, the counters, the accounts, the
+// pools and the agreements. Each list follows its length. Numbers are varints of encoding/binary. A string is written as 0 and the string
+// itself, which gets the next number, starting from 1; a repeated string is written as its number. Ids of executions are strings without a
+// number. Times are in nanoseconds: the time of the record since 1970 UTC, the time of a pool as in its table, and all others since the
+// time of the record, modulo 2^64.
 const (
 	version   = 1
 	headerLen = 1 + crc32.Size
 )
 
-// MaxRecord bounds a record, in bytes. The changes of a larger one are written into the tables at once.
+// MaxRecord is the maximum size of a record, in bytes. Changes that do not fit are written into the tables at once.
 const MaxRecord = 1 << 20
 
 // Errors of Decode.
@@ -30,17 +30,18 @@ var (
 	// ErrDamaged means that bytes are not a record, or have changed since they were written.
 	ErrDamaged error = damage("a record of the journal is damaged")
 	// ErrVersion means that a record was written by another version of this program.
-	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that one again, and stop it in order")
+	ErrVersion = errors.New("a record of the journal was written by another version of uimgate: start that version again, and " +
+		"shut it down properly")
 )
 
-// damage is an engine.ErrDamaged.
+// damage is an error that matches engine.ErrDamaged.
 type damage string
 
 func (d damage) Error() string { return string(d) }
 
 func fromNanos(n int64) time.Time { return time.Unix(0, n).UTC() }
 
-// valid reports whether a record is consistent: only consistent ones are written and read.
+// valid reports whether a record is consistent. Only consistent records are written and read.
 func valid(r *calls.Changes) bool {
 	for _, l := range r.Lines {
 		if !validLine(l, r.At) {
