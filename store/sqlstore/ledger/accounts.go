@@ -10,16 +10,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Account holds what one agent paid in and used in one currency, in billionths of its unit.
+// An Account holds what one agent paid in and used in one currency, in billionths of the unit of that currency.
 type Account struct {
 	AccountKey
 
-	ToppedUp, Held, Captured int64 // Held: held and unresolved
+	ToppedUp, Held, Captured int64 // Held includes unresolved amounts
 	// Pooled means that what the account owes counts towards the pool of its service and currency.
 	Pooled bool
 }
 
-// An AccountKey names an account.
+// An AccountKey identifies an account.
 type AccountKey struct{ Service, AgentID, Currency string }
 
 // Compare orders keys in the order that all writers lock them.
@@ -38,7 +38,7 @@ func (a Account) inPool() int64 {
 	return a.owes()
 }
 
-// hold adds a charge, if the agent then still owes no more than permitted.
+// hold adds a charge. It returns false if the agent would then owe more than permitted.
 func (a Account) hold(charge money.Amount, b store.Billing) (Account, bool) {
 	used := a.Held + a.Captured
 	if charge.Nano > math.MaxInt64-used {
@@ -79,26 +79,26 @@ type Pool struct {
 	PoolKey
 
 	Owed, Faded int64
-	FadedAt     int64 // as in the table: nanoseconds since 1970 UTC, 0: never
+	FadedAt     int64 // in nanoseconds since 1970 UTC; 0: never
 }
 
-// A PoolKey names a pool.
+// A PoolKey identifies a pool.
 type PoolKey struct{ Service, Currency string }
 
-// A pool is what the unapproved agents of a service owe together in one currency. A part of it has faded: it is owed, but no longer
-// counts.
+// A pool is what the unapproved agents of a service owe together in one currency. A part of this debt may have faded: it is still owed, but
+// no longer counts towards the credit.
 type pool struct {
 	owed, faded int64     // as read; faded is part of owed
-	fadedAt     time.Time // up to when; the zero time: it begins with the next charge
-	// charged means that something was charged since: faded and fadedAt must then be written. The pool may be at its maximum at that
-	// moment, including the faded part.
+	fadedAt     time.Time // up to when faded is computed; if zero, fading starts with the next charge
+	// charged means that the transaction charges the pool, so that faded and fadedAt must be written. owed must then not exceed most, which
+	// includes the faded part.
 	charged bool
 	most    int64
 
-	storedFaded, storedAt int64 // as read, without the faded part
+	storedFaded, storedAt int64 // faded and fadedAt as stored
 }
 
-// fade lets a part of the pool fade until a time: all of a credit within store.PoolFades.
+// fade lets a part of the debt fade for the time up to now: the whole credit in store.PoolFades.
 func (p *pool) fade(now time.Time, credit int64) {
 	past, part := now.Sub(p.fadedAt), int64(0)
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A Book holds the accounts, pools and entries that operations change in one transaction, with their values at its end.
+// A Book holds the accounts, pools and entries that operations change in one transaction, with their values at the end of that transaction.
 type Book struct {
 	t        *engine.Tx
 	sharing  engine.ShareMode
@@ -39,12 +39,12 @@ func NewBook(t *engine.Tx, sharing engine.ShareMode, cache *Cache) *Book {
 	}
 }
 
-// A Line is a change of an execution that charges: an entry of the ledger.
+// A Line is an entry of the ledger: a change of an execution that has a charge.
 type Line struct {
-	// Execution is the new state of the record. No part of it that an entry has changes any more.
+	// Execution is the record in its new state. The fields that are written to the ledger must not change any more.
 	*store.Execution
 
-	From store.State // empty: it began
+	From store.State // empty if the execution began
 	By   string
 }
 
@@ -60,7 +60,7 @@ func (l Line) At() time.Time {
 	}
 }
 
-// The origin of a change of an execution, in the ledger.
+// The actors that change executions, as the ledger names them.
 const (
 	ByAgent    = "agent"
 	BySweeper  = "sweeper"
@@ -96,7 +96,7 @@ func (b *Book) readAccount(k AccountKey) []engine.Command {
 	}}}
 }
 
-// account returns an account; a missing one is empty.
+// account returns an account. A missing account is empty.
 func (b *Book) account(ctx context.Context, k AccountKey) (Account, error) {
 	if b.accounts[k] == nil {
 		if err := b.t.Send(ctx, b.readAccount(k)); err != nil {
@@ -122,8 +122,8 @@ func (b *Book) set(before, after Account) error {
 	return nil
 }
 
-// WriteAccounts returns the statements that write the changed accounts, in the order that all writers lock them. A missing row is
-// inserted: if another writer was faster, that fails, and the transaction is retried.
+// WriteAccounts returns the statements that write the changed accounts, in the order in which all writers lock them. A missing row is
+// inserted; if another writer has inserted it first, the statement fails and the transaction is retried.
 func (b *Book) WriteAccounts() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.accounts), AccountKey.Compare) {
 		if a := b.accounts[k]; a.dirty {
@@ -158,7 +158,7 @@ func (a Account) Upsert() engine.Command {
 	}}
 }
 
-// WriteLines returns the statements that write lines of the ledger, with the next numbers.
+// WriteLines returns the statements that write lines to the ledger, with the next numbers.
 func WriteLines(lines []Line) []engine.Command {
 	if len(lines) == 0 {
 		return nil
@@ -193,7 +193,7 @@ func (c *Cache) pool(k PoolKey) (p Pool, found bool) {
 	return p, found
 }
 
-// Len returns how many accounts are known.
+// Len returns how many accounts are cached.
 func (c *Cache) Len() int { return len(c.accounts) }
 
 // Learn caches what a committed transaction has read and written.

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Read returns the statements that read accounts and pools, except those that are known.
+// Read returns the statements that read accounts and pools, except those in the cache.
 func (b *Book) Read(accounts []AccountKey, pools []PoolKey) []engine.Command {
 	list := make([]engine.Command, 0, len(accounts)+len(pools))
 	for _, k := range accounts {

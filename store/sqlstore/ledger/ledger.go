@@ -1,4 +1,5 @@
-// Package ledger stores the money of agents: accounts, pools of unapproved agents, entries, top-ups and statements.
+// Package ledger stores what agents paid in and were charged: accounts, pools of unapproved agents, ledger entries and top-ups. It also
+// computes statements.
 package ledger
 
 import (
@@ -22,7 +23,8 @@ func New(db *engine.DB) *Ledger { return &Ledger{db} }
 
 func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), nil) }
 
-// Ledger returns entries, the newest first: those of one agent of one service by time, others in the order of commits.
+// Ledger returns entries, the newest first. If the filter names a service and an agent, entries are ordered by time; otherwise they are in
+// commit order.
 func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)
@@ -60,9 +62,9 @@ func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, err
 	})
 }
 
-// TopUp adds to an agent's balance, or reverses an amount of at most what was paid in. repeated reports that the same top-up was already
-// made under this reference, so that nothing was changed. Errors: money.ErrAmount if the sum would exceed its bounds, and
-// store.ErrReferenceUsed.
+// TopUp adds an amount to the balance of an agent or, if u.Reverse is set, takes back an amount that was topped up. repeated reports that
+// the same top-up was made before, under the same reference, so that nothing was changed. The error wraps money.ErrAmount if the amount is
+// not positive or the balance would be out of range, and store.ErrReferenceUsed if another top-up has the reference.
 func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err error) {
 	if u.Amount.Nano <= 0 || u.Amount.Currency == "" {
 		return false, fmt.Errorf("topping up %s by %s: %w", u.AgentID, u.Amount, money.ErrAmount)
@@ -72,7 +74,7 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 		entered.Nano = -entered.Nano
 	}
 	err = l.db.Update(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
-		// the lock comes first: two top-ups with one reference wait here
+		// lock the account first: concurrent top-ups of an agent with the same reference wait here
 		b := l.book(t)
 		before, err := b.account(ctx, AccountKey{u.Service, string(u.AgentID), u.Amount.Currency})
 		if err != nil {
@@ -84,7 +86,7 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 		after := before
 		switch {
 		case u.Reverse && entered.Nano < -before.ToppedUp:
-			return fmt.Errorf("taking back from %s: more than was topped up: %w", u.AgentID, money.ErrAmount)
+			return fmt.Errorf("reversing a top-up of %s: the amount is more than was topped up: %w", u.AgentID, money.ErrAmount)
 		case entered.Nano > math.MaxInt64-before.ToppedUp:
 			return fmt.Errorf("topping up %s: the balance would be too large: %w", u.AgentID, money.ErrAmount)
 		}
@@ -100,8 +102,8 @@ func (l *Ledger) TopUp(ctx context.Context, u store.TopUp) (repeated bool, err e
 	return repeated && err == nil, err
 }
 
-// referenced reports whether the ledger already contains this top-up. The error is store.ErrReferenceUsed if it contains another one with
-// the reference.
+// referenced reports whether the ledger already contains this top-up. The error is store.ErrReferenceUsed if it contains a different top-up
+// with the reference.
 func referenced(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.Amount) (bool, error) {
 	if u.Reference == "" {
 		return false, nil
@@ -130,8 +132,8 @@ func enterTopUp(ctx context.Context, t *engine.Tx, u store.TopUp, entered money.
 	return err
 }
 
-// Accounts returns accounts by agent and currency. Without a service it adds up those of all services. Filter.After is
-// an agent id, or an agent id, a space and a currency.
+// Accounts returns accounts, ordered by agent and currency. If the filter names no service, Accounts adds up the accounts of all services.
+// Filter.After is an agent id, or an agent id, a space and a currency.
 func (l *Ledger) Accounts(ctx context.Context, f store.Filter) ([]store.Account, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)

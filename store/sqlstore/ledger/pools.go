@@ -9,7 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that unapproved agents, who may owe credit together, may owe more: store.ErrCredit.
+// enterPool checks that the unapproved agents of a service may owe more in addition, where credit is what they may owe together. If not, it
+// returns store.ErrCredit.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
@@ -36,7 +37,7 @@ const (
 		ON CONFLICT (service, currency) DO UPDATE SET owed = excluded.owed, faded = excluded.faded, faded_at = excluded.faded_at`
 	addToPool = `INSERT INTO pools (service, currency, owed) VALUES (?, ?, ?)
 		ON CONFLICT (service, currency) DO UPDATE SET owed = pools.owed + excluded.owed`
-	// takeFromPool also takes faded amounts if only they are left.
+	// takeFromPool also reduces the faded amount if it would exceed the debt that is left.
 	takeFromPool = `UPDATE pools SET owed = owed + ?, faded = CASE WHEN faded > owed + ? THEN owed + ? ELSE faded END
 		WHERE service = ? AND currency = ?`
 )
@@ -58,7 +59,7 @@ func (b *Book) readPool(k PoolKey) []engine.Command {
 	}}}
 }
 
-// becomes returns a pool with the new values that the statement of writePool sets.
+// becomes returns a pool with the values that the statement of writePool sets.
 func (b *Book) becomes(k PoolKey) Pool {
 	more, p := b.owed[k], b.pools[k]
 	out := Pool{PoolKey: k, Owed: p.owed + more, Faded: p.storedFaded, FadedAt: p.storedAt}
@@ -76,8 +77,8 @@ func (p Pool) Upsert() engine.Command {
 	return engine.Command{Query: setPool, Args: []any{p.Service, p.Currency, p.Owed, p.Faded, p.FadedAt}}
 }
 
-// writePool returns the statement that changes a pool. The amount that all unapproved agents share is not compared with the one read: it
-// only must stay within the credit.
+// writePool returns the statement that changes a pool. The statement does not require that the pool is as it was read, because all
+// unapproved agents share it. It only requires that the debt stays within the credit.
 func (b *Book) writePool(k PoolKey) engine.Command {
 	optimistic := b.t.Locking() == engine.Optimistic
 	more, p := b.owed[k], b.pools[k]
@@ -96,7 +97,7 @@ func (b *Book) writePool(k PoolKey) engine.Command {
 	return engine.Command{Query: chargeToPoolWithin, Args: append(args, p.most), Must: 1}
 }
 
-// LeavePool removes the accounts of an agent that was approved from the pool.
+// LeavePool removes the accounts of a newly approved agent from their pools.
 func (l *Ledger) LeavePool(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
 	var keys []AccountKey
 	err := t.Rows(ctx, "SELECT currency FROM accounts WHERE service = ? AND agent_id = ? AND pooled = 1 ORDER BY currency",

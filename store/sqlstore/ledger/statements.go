@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A sum is one group of the sums in a statement.
+// A sum is one row of the result of selectSums.
 type sum struct {
 	kind, currency, intent, rule string
 	from, to                     store.State
@@ -25,17 +25,17 @@ type sum struct {
 
 // The kinds of a sum.
 const (
-	sumToppedUp = "topped_up" // of the present account
+	sumToppedUp = "topped_up" // the present value of the account
 	sumHeld     = "held"
 	sumCaptured = "captured"
-	sumOpen     = "open"     // of its unresolved executions
-	sumWithin   = "within"   // of the ledger, in the period
-	sumReversed = "reversed" // the same, of reversed top-ups
-	sumAfter    = "after"    // of the ledger, after the period
+	sumOpen     = "open"     // the unresolved executions of the account
+	sumWithin   = "within"   // ledger entries in the period
+	sumReversed = "reversed" // reversed top-ups in the period
+	sumAfter    = "after"    // ledger entries after the period
 )
 
-// selectSums is one statement, so that it reads one snapshot: the accounts of an agent, and the changes of its ledger since the period
-// began. The state before follows from both, and nothing older than the period is read.
+// selectSums reads the accounts of an agent, and the changes in its ledger since the period began. It is a single statement, so that it
+// reads one snapshot. The position before the period follows from both, so nothing older than the period is read.
 const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'held', currency, '', '', '', '', 0, held FROM accounts WHERE service = ? AND agent_id = ?
 	UNION ALL SELECT 'captured', currency, '', '', '', '', 0, captured FROM accounts WHERE service = ? AND agent_id = ?
@@ -47,8 +47,8 @@ const selectSums = `SELECT 'topped_up', currency, '', '', '', '', 0, topped_up F
 	UNION ALL SELECT 'after', currency, '', '', from_state, to_state, CAST(COUNT(*) AS BIGINT), CAST(SUM(amount) AS BIGINT) FROM ledger
 		WHERE service = ? AND agent_id = ? AND at >= ? GROUP BY currency, from_state, to_state`
 
-// Statements returns one statement for each account, by agent and currency. Errors: store.ErrPeriod; *store.ForgottenError if From is in
-// a time whose ledger was deleted.
+// Statements returns a statement for each account, ordered by agent and currency. The error wraps store.ErrPeriod if the period is not
+// valid. It is a *store.ForgottenError if ledger entries at or after From were deleted.
 func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]store.Statement, error) {
 	from, to, err := l.period(ctx, &f)
 	if err != nil {
@@ -79,14 +79,14 @@ func (l *Ledger) Statements(ctx context.Context, f store.StatementFilter) ([]sto
 	return out, nil
 }
 
-// selectCharged reads the changes of a ledger in a period, each with its execution: both are deleted together.
+// selectCharged reads the captured charges in a period, each with its execution. An execution and its ledger entries are deleted together.
 const selectCharged = `SELECT l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest, CAST(COUNT(*) AS BIGINT)
 	FROM ledger l LEFT JOIN executions e ON e.id = l.execution_id
 	WHERE l.service = ? AND l.agent_id = ? AND l.at >= ? AND l.at < ? AND l.to_state = 'captured'
 	GROUP BY l.currency, l.intent, l.rule, l.amount, e.agreement_id, e.policy_digest`
 
-// ChargedCalls returns what an agent was charged for in a period, by currency, intent, rule, price, agreement and policy. Errors are
-// those of Statements.
+// ChargedCalls returns the calls that an agent was charged for in a period, grouped and ordered by currency, intent, rule, price, agreement
+// and policy. It returns the same errors as Statements.
 func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error) {
 	from, to, err := l.period(ctx, &f)
 	if err != nil {
@@ -107,7 +107,7 @@ func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]s
 	return out, err
 }
 
-// period sets the missing bounds of the filter, and rejects a period that begins where the ledger is no longer complete.
+// period sets the missing bounds of the filter, and rejects a period in which the ledger is no longer complete.
 func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
 	var until int64
 	const last = "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1"
@@ -123,7 +123,7 @@ func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to
 	}
 	upToNow := f.To.IsZero()
 	if upToNow {
-		f.To = l.db.Now() // and entries by a clock that is ahead
+		f.To = l.db.Now() // to stays unbounded: a clock may be ahead
 	} else {
 		to = engine.Nanos(f.To)
 	}
@@ -144,7 +144,7 @@ func (l *Ledger) sums(ctx context.Context, service string, agentID pat.AgentID, 
 	})
 }
 
-// statement makes one from the sums of one currency.
+// statement returns the statement for one currency.
 func statement(sums []sum, currency string) store.Statement {
 	var st store.Statement
 	var now, after, within position

@@ -77,23 +77,24 @@ func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id p
 	return err
 }
 
-// staticKey returns the name that records have for a key under static agreements.
+// staticKey returns the id under which records store a key of static agreements.
 func staticKey(key keys.ID) keys.ID { return key + keys.ID(pat.PrincipalOf("", pat.Static)) }
 
-// keyOf returns the key with a recorded name.
+// keyOf returns the key of a recorded id: it undoes staticKey.
 func keyOf(record keys.ID) keys.ID {
 	return keys.ID(strings.TrimSuffix(string(record), string(staticKey(""))))
 }
 
-// hasKeys reports whether the id was claimed. (An agent may be blocked before it ever agrees.)
+// hasKeys reports whether an agent id has a key. An agent that was blocked before it agreed to anything has none. After an error of the
+// database, hasKeys returns true.
 func (s *Records) hasKeys(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
 	var one int
 	found, err := t.Row(ctx, "SELECT 1 FROM agent_keys WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)
 	return found || err != nil
 }
 
-// approve records the approval and its effects: pending agreements become active, and what the agent owes counts only towards its own
-// credit.
+// approve records the approval and its effects: pending agreements become active, and the debt of the agent leaves the pool of unapproved
+// agents.
 func (s *Records) approve(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason s
 	return err
 }
 
-// recordOf returns the column agent_id of rows that belong to an agent's agreement: that of the principal.
+// recordOf returns the value of the column agent_id in rows that belong to an agreement of an agent: the id of the principal.
 func recordOf(id pat.AgentID, a pat.Assurance) pat.AgentID { return pat.PrincipalOf(id, a).Record() }
 
 // agentOf is the inverse of recordOf.
@@ -170,15 +171,15 @@ func agentOf(record pat.AgentID, a pat.Assurance) pat.AgentID {
 }
 
 var (
-	// agentWaits is whether an agent waits for approval.
+	// agentWaits is the condition that an agent waits for approval.
 	agentWaits = "(status = 'active' AND EXISTS (SELECT 1 FROM agreements w WHERE w.service = agents.service AND " +
 		"w.agent_id = agents.id AND w.state = 'pending'))"
-	// waitingAgents restricts agents of one service, which is its argument, to those that wait.
+	// waitingAgents is the condition that an agent of a service waits for approval. Its argument is the service.
 	waitingAgents = "status = 'active' AND id IN (SELECT agent_id FROM agreements WHERE service = ? AND state = 'pending' " +
 		"ORDER BY id LIMIT " + strconv.Itoa(store.MostCounted) + ")"
 )
 
-// readKeys reads the keys of agents, which are sorted by service and id.
+// readKeys sets the keys of agents.
 func (s *Records) readKeys(ctx context.Context, agents []pat.Agent) error {
 	type id struct {
 		service string
@@ -188,7 +189,7 @@ func (s *Records) readKeys(ctx context.Context, agents []pat.Agent) error {
 	for i := range agents {
 		at[id{agents[i].Service, agents[i].ID}] = &agents[i]
 	}
-	for len(agents) > 0 { // in steps: the number of arguments of a statement is bounded
+	for len(agents) > 0 { // in steps, because the number of arguments of a statement is limited
 		n := min(len(agents), 200)
 		args := make([]any, 0, 2*n)
 		for _, a := range agents[:n] {

@@ -26,10 +26,10 @@ func scanAgreement(scan engine.Scan, more ...any) (a pat.Agreement, err error) {
 	return a, err
 }
 
-// Agree implements pat.Agreements. It reports that a key or id is not the agent's own before anything else about the agent. A static
-// agreement whose key ended one under the same policy stays ended, because others can make further signatures of an ended one. If an
-// earlier agreement is pending, has the same nonce and signature, and no token has been issued for it, Agree returns it in its present
-// state; so an agent can repeat the same request.
+// Agree implements pat.Agreements. If the key or the id belongs to another agent, Agree reports that before anything else about the agent.
+// If a static agreement of the same key to the same policy was revoked, the error is pat.ErrReplayed, because others can derive further
+// signatures from the revoked one. An agent can repeat a request: Agree returns the earlier agreement in its present state if it has the
+// same signature and either is static or, with the same nonce, had to wait for approval and has no token yet.
 func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement, error) {
 	a := n.Agreement
 	if a.State == "" {
@@ -67,7 +67,8 @@ func (s *Records) Agree(ctx context.Context, n pat.NewAgreement) (pat.Agreement,
 	return result, nil
 }
 
-// sameAgreement returns the agreement that a repeats, or nil; pat.ErrReplayed if its nonce is used.
+// sameAgreement returns the earlier agreement that a repeats, or nil if there is none. The error is pat.ErrReplayed if the nonce of a was
+// used, or if a is static and the earlier agreement was revoked.
 func (s *Records) sameAgreement(ctx context.Context, t *engine.Tx, a pat.Agreement) (*pat.Agreement, error) {
 	const q = "SELECT " + agreementColumns + ", awaiting FROM agreements WHERE service = ?"
 	var same *pat.Agreement
@@ -138,7 +139,7 @@ func (s *Records) Agreement(ctx context.Context, service string, id pat.Agreemen
 		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
 }
 
-// Policy returns the document with a digest, or pat.ErrNotFound.
+// Policy returns the policy document with a digest, or pat.ErrNotFound.
 func (s *Records) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
 	var offered int64

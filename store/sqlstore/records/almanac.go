@@ -18,8 +18,9 @@ func scanRegistration(scan engine.Scan) (store.Registration, error) {
 	return r, err
 }
 
-// Register records an agent's endpoints. One that was signed at the same moment is the same, and changes nothing; store.ErrOlder if there
-// is a newer one, store.ErrFull if the service has too many, and store.ErrShare if the source, or all sources around it, have too many.
+// Register records the endpoints of an agent. If the recorded registration was signed at the same time, Register changes nothing. It
+// returns store.ErrOlder if the recorded registration is newer, store.ErrFull if the service has too many registrations, and store.ErrShare
+// if the source of the registration, or a wider range of sources around it, has too many.
 func (s *Records) Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		var attested, until int64
@@ -48,7 +49,7 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 		switch {
 		case err != nil:
 			return err
-		case n == 0: // another process was faster
+		case n == 0: // another process has recorded a newer one
 			return store.ErrOlder
 		}
 		if _, err := t.Exec(ctx, "DELETE FROM almanac_protocols WHERE service = ? AND address = ?", r.Service, r.Address); err != nil {
@@ -64,7 +65,7 @@ func (s *Records) Register(ctx context.Context, r store.Registration, most store
 	})
 }
 
-// roomFor returns nil if there is space for one more registration.
+// roomFor returns store.ErrFull or store.ErrShare if there is no space for one more registration.
 func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registration, most store.RegistrationBounds) error {
 	const live = "SELECT COUNT(*) FROM almanac WHERE service = ? AND until > ?"
 	room := func(most int, full error, query string, args ...any) error {
@@ -89,14 +90,16 @@ func (s *Records) roomFor(ctx context.Context, t *engine.Tx, r *store.Registrati
 	return nil
 }
 
-// after returns the first text after all those with a prefix, in byte order.
+// after returns the first string in byte order that is after all strings with a prefix. The prefix must not be empty, and must not end with
+// the byte 0xff.
 func after(prefix string) string {
 	last := len(prefix) - 1
 	return prefix[:last] + string(prefix[last]+1)
 }
 
-// SetActive records whether an agent is active, as of the time that it signed. An older statement changes nothing; of two with the same
-// time the last counts. The error is store.ErrNotFound if the agent has not registered.
+// SetActive records whether an agent is active, according to a statement that the agent signed at the given time. A statement older than
+// the recorded one changes nothing; of two statements with the same time, the last one counts. The error is store.ErrNotFound if the agent
+// has not registered.
 func (s *Records) SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		if _, err := t.Exec(ctx, "UPDATE almanac SET active = ?, status_at = ? WHERE service = ? AND address = ? AND status_at <= ?",
@@ -113,15 +116,15 @@ func (s *Records) SetActive(ctx context.Context, service, address string, active
 	})
 }
 
-// Registration returns an agent's registration, or store.ErrNotFound; without its protocols.
+// Registration returns the registration of an agent, without its protocols, or store.ErrNotFound.
 func (s *Records) Registration(ctx context.Context, service, address string) (store.Registration, error) {
 	return engine.First(ctx, s.db, store.ErrNotFound,
 		"SELECT "+registrationColumns+" FROM almanac a WHERE a.service = ? AND a.address = ? AND a.until > ?",
 		[]any{service, address, engine.Nanos(s.db.Now())}, scanRegistration)
 }
 
-// Registrations lists the agents with a protocol, by its digest: at most limit after an address, in the order of addresses; without their
-// protocols.
+// Registrations returns the registrations of agents with a protocol, which is given by its digest: at most limit registrations, in the
+// order of addresses, with addresses greater than after. They do not include the protocols of the agents.
 func (s *Records) Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error) {
 	return engine.All(ctx, s.db, "SELECT "+registrationColumns+` FROM almanac_protocols p
 		JOIN almanac a ON a.service = p.service AND a.address = p.address

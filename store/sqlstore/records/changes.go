@@ -221,10 +221,10 @@ func (s *Records) MarkRestored(ctx context.Context) error {
 }
 
 // errCarriedOver means that another process moved the state of a service to another id.
-var errCarriedOver = errors.New("the state of a service was carried over to another id: " +
-	"restart uimgate with the configuration that names it")
+var errCarriedOver = errors.New("the state of a service was moved to another id: " +
+	"restart uimgate with a configuration that uses the new id")
 
-// current returns an error if another process changed the database so that this one cannot continue.
+// current returns an error if another process has changed the database in such a way that this process cannot continue.
 func (s *Records) current(ctx context.Context) error {
 	if s.db.Sharing() == engine.Exclusive {
 		return nil

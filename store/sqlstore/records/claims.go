@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// claim checks that the key belongs to the agent and that the agent is not blocked, and makes both if they are new. Claims of static
-// agreements, the principal and the key of such agreements, are separate from those of fresh ones, and weaker: anyone who saw a static
-// agreement can send it first.
+// claim checks that the key belongs to the agent and that the agent is not blocked. If the key and the agent are new, claim records them.
+// Static agreements have separate records of the agent and its key. Their claims are weaker than those of fresh agreements, because anyone
+// who has seen a static agreement can send it first.
 func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a, approved := n.Agreement, n.Approved
-	if a.Assurance == pat.Consent { // its id is its own
+	if a.Assurance == pat.Consent { // the id belongs to this consent alone
 		_, err := s.claimRecord(ctx, t, a.Service, a.AgentID, "", approved)
 		return err
 	}
@@ -53,7 +53,8 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 	return err
 }
 
-// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if another key made them.
+// endOtherStatic blocks the principal of static agreements under an id that a fresh agreement has just claimed, if they were signed with
+// another key.
 func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreement) error {
 	record := recordOf(a.AgentID, pat.Static)
 	other, exists, err := s.agent(ctx, t, a.Service, record)
@@ -68,11 +69,11 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 	if err != nil {
 		return err
 	}
-	return s.block(ctx, t, a.Service, string(record), "a fresh agreement of another key has the id", t.Now(), seq)
+	return s.block(ctx, t, a.Service, string(record), "a fresh agreement with another key claimed the id", t.Now(), seq)
 }
 
-// claimRecord is claim within one kind of agreements. It reports whether the record is new. Without a key, the id cannot be claimed
-// again.
+// claimRecord checks or creates one record of an agent: that of its fresh agreements, of its static agreements, or of a consent. made
+// reports whether it created the record. If key is empty, an id that exists is refused.
 func (s *Records) claimRecord(
 	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID, approved bool,
 ) (made bool, err error) {
@@ -89,7 +90,7 @@ func (s *Records) claimRecord(
 	switch {
 	case err != nil:
 		return false, err
-	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && s.unclaimed(ctx, t, service, id): // unblocked since
+	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && s.unclaimed(ctx, t, service, id): // it was unblocked
 		return true, s.claimUnblocked(ctx, t, a, key, approved)
 	case exists && owner == "":
 		return false, pat.ErrAgentIDTaken // only the key on record may see that an agent is blocked
@@ -122,7 +123,7 @@ func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent,
 	return s.approve(ctx, t, a.Service, a.ID)
 }
 
-// unclaimed reports whether no agent ever agreed under an id. Agents of consent have agreements and no key.
+// unclaimed reports whether no agent has ever agreed under an id. An agent by consent has an agreement but no key.
 func (s *Records) unclaimed(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
 	var one int
 	agreed, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)

@@ -11,7 +11,7 @@ import (
 const consentColumns = `service, handle, agreement_id, client_id, document, redirect_uri, challenge, resource, request, browser,
 	created_at, until, code, code_until, code_used, refresh, refresh_handle`
 
-// AddConsent records a consent; store.ErrUsed if there is one with its handle.
+// AddConsent records a consent. It returns store.ErrUsed if a consent with the same handle exists.
 func (s *Records) AddConsent(ctx context.Context, c store.Consent) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		n, err := t.Exec(ctx, "INSERT INTO consents ("+consentColumns+") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "+
@@ -26,12 +26,12 @@ func (s *Records) AddConsent(ctx context.Context, c store.Consent) error {
 	})
 }
 
-// Consent returns the consent of a code, or store.ErrNotFound.
+// Consent returns the consent with the handle of a code, or store.ErrNotFound.
 func (s *Records) Consent(ctx context.Context, service, handle string) (store.Consent, error) {
 	return s.consent(ctx, "service = ? AND handle = ?", service, handle)
 }
 
-// ConsentByRefresh returns the consent of a refresh token, or store.ErrNotFound.
+// ConsentByRefresh returns the consent with the handle of a refresh token, or store.ErrNotFound.
 func (s *Records) ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error) {
 	if handle == "" {
 		return store.Consent{}, store.ErrNotFound
@@ -55,25 +55,26 @@ func (s *Records) consent(ctx context.Context, condition string, args ...any) (s
 	return c, nil
 }
 
-// SetCode replaces the code of a consent, given by its digest, with another; store.ErrUsed if a code was already used.
+// SetCode sets the code of a consent, given as a digest, and its expiry. It returns store.ErrUsed if a code of the consent was already
+// used.
 func (s *Records) SetCode(ctx context.Context, service, handle, code string, until time.Time) error {
 	return s.changeOne(ctx, "UPDATE consents SET code = ?, code_until = ? WHERE service = ? AND handle = ? AND code_used = 0",
 		code, engine.Nanos(until), service, handle)
 }
 
-// UseCode uses up a code; store.ErrUsed if it is not the code of the consent, or was already used.
+// UseCode marks the code of a consent as used. It returns store.ErrUsed if code is not the code of the consent, or was already used.
 func (s *Records) UseCode(ctx context.Context, service, handle, code string) error {
 	return s.changeOne(ctx, "UPDATE consents SET code_used = 1 WHERE service = ? AND handle = ? AND code = ? AND code <> '' AND code_used = 0",
 		service, handle, code)
 }
 
-// Rotate replaces a refresh token by the next, both given by their digests; store.ErrUsed if it is not the valid one. Before the first
-// refresh token it is empty.
+// Rotate replaces a refresh token with the next one, both given as digests. It returns store.ErrUsed if refresh is not the valid refresh
+// token. Before the first refresh token, refresh is empty.
 func (s *Records) Rotate(ctx context.Context, service, handle, refresh, next string) error {
 	return s.changeOne(ctx, "UPDATE consents SET refresh = ? WHERE service = ? AND handle = ? AND refresh = ?", next, service, handle, refresh)
 }
 
-// changeOne runs a statement that changes one row or none; none is store.ErrUsed.
+// changeOne runs a statement that changes at most one row. It returns store.ErrUsed if no row was changed.
 func (s *Records) changeOne(ctx context.Context, query string, args ...any) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		n, err := t.Exec(ctx, query, args...)
@@ -84,8 +85,8 @@ func (s *Records) changeOne(ctx context.Context, query string, args ...any) erro
 	})
 }
 
-// AddClient records a client. If the service already has most of them, the one that expires first is removed, provided that it expires
-// before a time; otherwise the error is store.ErrFull.
+// AddClient records a client. If the number of clients of the service has reached most, the client that expires first is deleted, provided
+// that it expires before the given time; otherwise the error is store.ErrFull.
 func (s *Records) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
 	redirects, err := list(c.Redirects).text()
 	if err != nil {
@@ -129,7 +130,7 @@ func (s *Records) Client(ctx context.Context, service, id string) (store.Client,
 	return c, nil
 }
 
-// KeepClient keeps a client until at least a time. A missing one is not an error.
+// KeepClient keeps a client until at least the given time. A missing client is not an error.
 func (s *Records) KeepClient(ctx context.Context, service, id string, until time.Time) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		_, err := t.Exec(ctx, "UPDATE clients SET until = ? WHERE service = ? AND id = ? AND until < ?",
@@ -147,7 +148,8 @@ func (s *Records) AddInvitation(ctx context.Context, i store.Invitation) error {
 	})
 }
 
-// TakeInvitation uses up an invitation and returns it; store.ErrNotFound if there is none, or it has been used or has expired.
+// TakeInvitation deletes an invitation and returns it. It returns store.ErrNotFound if there is no such invitation, or if it was used or
+// has expired.
 func (s *Records) TakeInvitation(ctx context.Context, service, code string) (store.Invitation, error) {
 	i := store.Invitation{Service: service, Code: code}
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Agents returns agents by id, with their keys.
+// Agents returns agents with their keys, ordered by service and id.
 func (s *Records) Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)
@@ -47,7 +47,7 @@ func (s *Records) Backlog(ctx context.Context, service string) (b store.Backlog,
 	return b, err
 }
 
-// NameAgent sets the operator's name for an agent; "" deletes it. The error is pat.ErrNotFound.
+// NameAgent sets the operator's name for an agent; "" deletes it. The error is pat.ErrNotFound if there is no such agent.
 func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
 		n, err := t.Exec(ctx, "UPDATE agents SET name = ? WHERE service = ? AND id = ?", name, service, id)
@@ -58,7 +58,7 @@ func (s *Records) NameAgent(ctx context.Context, service string, id pat.AgentID,
 	})
 }
 
-// AgentNames returns the names of the given agents, at most a page, that have one.
+// AgentNames returns the names of those of the given agents that have a name. It accepts at most one page of agents.
 func (s *Records) AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error) {
 	names := map[pat.AgentID]string{}
 	if len(ids) == 0 {
@@ -105,8 +105,8 @@ func (s *Records) Agreements(ctx context.Context, f store.AgreementFilter) ([]pa
 	})
 }
 
-// A revocation of the token, of its family or of its agreement ends it at any time of issue; the others end tokens that were issued
-// before them.
+// tokenRevoked is the condition that a token is revoked. A revocation of the token, its family or its agreement counts regardless of when
+// the token was issued. Other revocations count for tokens that were issued before them.
 const tokenRevoked = `EXISTS (SELECT 1 FROM revocations r WHERE r.service = tokens.service AND (
 	(r.kind = 'token' AND r.subject IN (tokens.id, tokens.family)) OR (r.kind = 'agreement' AND r.subject = tokens.agreement_id) OR
 	(r.kind = 'agent' AND (r.subject = tokens.agent_id OR r.subject || ' static' = tokens.agent_id) AND r.at >= tokens.issued_at) OR
@@ -133,10 +133,10 @@ func (s *Records) Tokens(ctx context.Context, f store.TokenFilter) ([]store.List
 	})
 }
 
-// lastOffered is the time of the last offer of a policy, as in the index.
+// lastOffered is the expression for the time of the last offer of a policy. The index uses the same expression.
 const lastOffered = "CASE WHEN offered_at > first_offered THEN offered_at ELSE first_offered END"
 
-// OfferPolicy records that a policy is offered from FirstOffered on; if that is zero, from now on. A policy that was offered before
+// OfferPolicy records that a policy is offered from FirstOffered on or, if that is zero, from now on. A policy that was offered before
 // becomes the newest again and keeps the time of its first offer.
 func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
@@ -152,8 +152,8 @@ func (s *Records) OfferPolicy(ctx context.Context, p pat.PolicyDocument) error {
 	})
 }
 
-// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two offered at the same
-// time the lower digest comes first.
+// RecentPolicies returns the n policies (at most 1000) of a service that were offered last, the newest first. Of two policies offered at
+// the same time, the one with the lower digest comes first.
 func (s *Records) RecentPolicies(ctx context.Context, service string, n int) ([]pat.PolicyDocument, error) {
 	if n <= 0 {
 		return nil, nil

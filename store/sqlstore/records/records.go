@@ -1,5 +1,5 @@
-// Package records keeps who agreed to what: agents and their keys, agreements, tokens, revocations, signing keys, consents, and the
-// registrations of an Almanac, with the feed of their changes.
+// Package records stores agents and their keys, agreements, tokens, revocations, signing keys, consents, and the registrations of an
+// Almanac. It also provides the feed of their changes.
 package records
 
 import (
@@ -22,38 +22,39 @@ var (
 	_ pat.ViewStore   = (*Records)(nil)
 )
 
-// Records are the records of one database.
+// Records reads and writes the records of a database.
 type Records struct {
 	db         *engine.DB
 	calls      *calls.Calls
 	ledger     *ledger.Ledger
 	tokensKept time.Duration
 	moves      int64        // how often a service's state had been moved when the database was opened
-	floor      atomic.Int64 // that of the database at the last Changes
+	floor      atomic.Int64 // of the database at the last call of Changes
 }
 
-// New returns the records of a database. The record of a token is kept for tokensKept after its expiry.
+// New returns the Records of a database, and sets db.Restore. The record of a token is kept for tokensKept after the token has expired.
 func New(db *engine.DB, c *calls.Calls, l *ledger.Ledger, tokensKept time.Duration) *Records {
 	r := &Records{db: db, calls: c, ledger: l, tokensKept: tokensKept}
 	db.Restore = r.endAll
 	return r
 }
 
-// ReadState reads where the feed of changes begins.
+// ReadState reads the state of the database with which Changes compares later states.
 func (s *Records) ReadState(ctx context.Context) error {
 	s.floor.Store(engine.Nanos(s.db.Floor()))
 	_, err := s.db.One(ctx, "SELECT n FROM sequences WHERE name = 'moves'", nil, &s.moves)
 	return err
 }
 
-// Now returns the time of the store's clock, on which tokens and revocations expire.
+// Now returns the time of the store's clock, by which tokens and revocations expire.
 func (s *Records) Now() time.Time { return s.db.Now() }
 
-// Changed returns a channel that is closed when this process next commits something that Changes returns. Get the channel, then call
-// Changes, then wait: nothing is missed. Changes of other processes close it only if the database sends notifications; do not rely on it.
+// Changed returns a channel that is closed when this process next commits something that Changes returns. To miss nothing, get the channel,
+// then call Changes, and then wait. Changes of other processes close the channel only if the database sends notifications, so a caller must
+// also poll.
 func (s *Records) Changed() <-chan struct{} { return s.db.Changed() }
 
-// unless returns Aside; or Update if an agent is approved, because what it owes then leaves the pool.
+// unless returns DB.Aside or, if the operation approves an agent, DB.Update, because the debt of the agent then leaves its pool.
 func (s *Records) unless(approved bool) func(context.Context, func(context.Context, *engine.Tx) error) error {
 	if approved {
 		return s.db.Update
@@ -68,7 +69,7 @@ type list []string
 func (l *list) Scan(src any) error {
 	text, ok := src.(string)
 	if !ok {
-		return fmt.Errorf("a list is stored as text, not %T", src)
+		return fmt.Errorf("a stored list must be text, not %T", src)
 	}
 	return json.Unmarshal([]byte(text), (*[]string)(l))
 }
@@ -78,7 +79,7 @@ func (l list) text() (string, error) {
 	return string(out), err
 }
 
-// endAll ends every PAT and signing key in a transaction that marks the state as restored.
+// endAll ends every PAT and every signing key, in the transaction that marks the state as restored.
 func (s *Records) endAll(ctx context.Context, t *engine.Tx) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// takeReserved takes an agent id from the keys it is not reserved for, and ends their agreements and all PATs of the id, if the key of an
-// agreement is one it is reserved for and does not have it. What the agent owes and has used up stays with the id. A block stays too.
-// Records of PATs are kept for a time after they expire.
+// takeReserved gives an agent id to the key of an agreement if the id is reserved for that key (see n.Reserved) and the key does not have
+// it yet. Other keys for which the id is not reserved lose the id: their agreements and all PATs of the id end. What the agent owes and has
+// used stays with the id. The id of a blocked agent is not taken. Records of PATs are kept for the time kept after the PATs have expired.
 func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgreement, kept time.Duration) error {
 	a := n.Agreement
 	if len(n.Reserved) == 0 {
@@ -48,7 +48,7 @@ func (s *Records) takeReserved(ctx context.Context, t *engine.Tx, n pat.NewAgree
 	return s.endOtherStatic(ctx, t, a)
 }
 
-// endReserved records for every process that the PATs of an agent end, without a block.
+// endReserved records, for all processes, that the PATs of an agent have ended. It does not block the agent.
 func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement, kept time.Duration) error {
 	r := pat.Revocation{
 		Service: a.Service, Kind: pat.RevokedAgent, Subject: string(a.AgentID), At: t.Now(), Until: t.Now().Add(pat.MaxTTL + kept),
@@ -68,7 +68,7 @@ func (s *Records) endReserved(ctx context.Context, t *engine.Tx, a pat.Agreement
 	return err
 }
 
-// Holders returns those of some agent ids that have keys.
+// Holders returns those of the given agents that have keys.
 func (s *Records) Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error) {
 	agents := make([]pat.Agent, len(ids))
 	for i, id := range ids {

@@ -79,7 +79,7 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 			return err
 		}
 		given := k
-		if k.Assurance == pat.Consent { // consents are not signed one by one: a revocation of earlier ones also ends the next one
+		if k.Assurance == pat.Consent { // its PATs are not signed for one by one: a revocation of earlier PATs also ends later ones
 			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
 				return err
 			}
@@ -131,8 +131,8 @@ func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti p
 	return k, err
 }
 
-// Renew implements pat.Tokens. It returns pat.ErrBlocked for a token that was revoked concurrently, by itself or with its agreement,
-// agent or policy, so that its successor cannot outlive the revocation. The expiry of old is never extended.
+// Renew implements pat.Tokens. It returns pat.ErrBlocked if the token or its agreement, agent or policy was revoked concurrently, so that
+// the new token cannot outlive the revocation. The expiry of the old token is never extended.
 func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	result, next := r.Next, r.Next
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {
@@ -181,7 +181,7 @@ func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	return result, nil
 }
 
-// renewed records for every process when the renewed token expires. A recorded expiry is never extended.
+// renewed records, for all processes, when a token that was renewed expires. A recorded expiry is never extended.
 func (s *Records) renewed(ctx context.Context, t *engine.Tx, old pat.Token, ends time.Time, kept time.Duration) error {
 	seq, err := t.NextChange(ctx)
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Records) ended(ctx context.Context, t *engine.Tx, k pat.Token) (bool, e
 		}, &one)
 }
 
-// revoked reports whether a revocation names the token. A revocation of the token or of its agreement counts at any time.
+// revoked reports whether the token is revoked. A revocation of the token or its agreement counts regardless of when the token was issued.
 func (s *Records) revoked(ctx context.Context, t *engine.Tx, k pat.Token) (bool, error) {
 	var one int
 	return t.Row(ctx, `SELECT 1 FROM revocations WHERE service = ? AND ((kind = ? AND subject IN (?, ?)) OR (kind = ? AND subject = ?)
