@@ -68,7 +68,7 @@ func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, er
 func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
 	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Newest() {
-			return fmt.Errorf("the schema is of version %d and this program's %d: start the gateway once", version, schema.Newest())
+			return fmt.Errorf("the schema has version %d, but this program needs %d: start the gateway once to migrate it", version, schema.Newest())
 		}
 		found, err = look(ctx, db, journal)
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// The accounts minus the sum of their parts. Every row of the result is an error.
+// The differences between the accounts and the sums of their parts. Every row of a result is an error.
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
@@ -32,18 +32,18 @@ const (
 		GROUP BY service, currency HAVING SUM(owed) <> 0 LIMIT 1`
 )
 
-// CheckBalance checks that each account is the sum of its ledger entries and carried amounts, and that held amounts are those of
-// executions. The error wraps store.ErrUnbalanced and names an account. It reads a snapshot of the whole ledger; calls continue
-// meanwhile.
+// CheckBalance checks that each account is the sum of its ledger entries and carried amounts, that held amounts are those of executions,
+// and that each pool is the sum of its accounts. If not, the error wraps store.ErrUnbalanced and names an account. CheckBalance reads a
+// snapshot of the whole ledger; calls do not wait for it.
 func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	if err := u.db.CatchUp(ctx); err != nil {
 		return err
 	}
 	return u.db.Snapshot(ctx, func(reader *sql.Tx) error {
 		for _, check := range []struct{ query, what string }{
-			{selectUnbalanced, "the account is not the sum over its ledger"},
-			{selectHeldWrong, "what is held is not what its calls hold"},
-			{selectPoolWrong, "what unapproved agents owe together is not the sum over them"},
+			{selectUnbalanced, "the account is not the sum of its ledger entries"},
+			{selectHeldWrong, "the held amount is not the sum of what its calls hold"},
+			{selectPoolWrong, "the debt of the unapproved agents is not the sum of what each of them owes"},
 		} {
 			var service, agentID, currency string
 			switch err := reader.QueryRowContext(ctx, check.query).Scan(&service, &agentID, &currency); {

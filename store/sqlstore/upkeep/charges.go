@@ -11,11 +11,11 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// chargeRows bounds one step of the deletions below: each row takes several statements.
+// chargeRows is the maximum number of rows in a step of the deletions below, because each row needs several statements.
 const chargeRows = 10
 
-// purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its entries, and carries
-// their sums forward. A call of unknown outcome has not ended.
+// purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its ledger entries, and adds
+// their sums to the table carried. The charge of an unresolved call has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -47,8 +47,8 @@ func (u *Upkeep) removeCharge(ctx context.Context, t *engine.Tx, service, id str
 	}, e.SettledAt)
 }
 
-// removeEntries deletes the entries of an execution, which were made at the times in its record. One of an earlier version may have been
-// unresolved at a time that its record does not have.
+// removeEntries deletes the ledger entries of an execution. Their times are those in the record of the execution. A record of an earlier
+// version may lack the time at which the execution became unresolved.
 func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	query, at := "at IN (?, ?, ?)", []any{engine.Nanos(e.BeganAt), engine.Nanos(e.SettledAt), engine.Nanos(e.UnresolvedAt)}
 	if e.UnresolvedAt.IsZero() {
@@ -60,7 +60,7 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps does the same for top-ups; they change no account any more.
+// purgeTopUps deletes top-ups that are older than the ledger is kept, and adds their sums to the table carried.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
 		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
@@ -86,7 +86,7 @@ func removeTopUp(ctx context.Context, t *engine.Tx, seq string) (bool, error) {
 	return true, carry(ctx, t, a, engine.FromNanos(at))
 }
 
-// carry adds to the sums of deleted ledger entries.
+// carry adds amounts to the sums of deleted ledger entries.
 func carry(ctx context.Context, t *engine.Tx, a ledger.Account, until time.Time) error {
 	_, err := t.Exec(ctx, `INSERT INTO carried (service, agent_id, currency, topped_up, captured, until) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (service, agent_id, currency) DO UPDATE SET topped_up = carried.topped_up + excluded.topped_up,

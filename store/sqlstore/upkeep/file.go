@@ -40,7 +40,8 @@ func openFile(ctx context.Context, path string, options ...string) (*sql.DB, err
 	return db, nil
 }
 
-// hasHeader checks that a file begins like a database. SQLite would remove the files beside one that does not.
+// hasHeader checks that a file begins with the header of an SQLite database. SQLite would delete the journal files of a file without the
+// header.
 func hasHeader(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,13 +68,14 @@ func notADatabase(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// schemaOf returns the version of a database's schema; an error where this program does not support it.
+// schemaOf returns the version of a database's schema. It returns an error if the file is not a database of uimgate, or if this program
+// does not support the version.
 func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var tables int
 	if err := db.QueryRowContext(ctx,
 		"SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name IN ('goose_db_version', 'ledger', "+
 			"'agreements')").Scan(&tables); err != nil {
-		return 0, notADatabase("reading it", err)
+		return 0, notADatabase("reading the schema", err)
 	}
 	if tables != 3 {
 		return 0, engine.ErrNotOurs
@@ -86,7 +88,7 @@ func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var version int64
 	if err := db.QueryRowContext(ctx,
 		"SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&version); err != nil {
-		return 0, fmt.Errorf("%w: reading its schema version: %w", engine.ErrDamaged, err)
+		return 0, fmt.Errorf("%w: reading the schema version: %w", engine.ErrDamaged, err)
 	}
 	return version, schema.Usable(ctx, db, version)
 }
@@ -108,5 +110,5 @@ func integrityCheck(ctx context.Context, db *sql.DB) error {
 	case err != nil:
 		return errors.Join(ctx.Err(), fmt.Errorf("%w: %w", engine.ErrDamaged, err))
 	}
-	return fmt.Errorf("%w: a row of %s leads to no row of %s", engine.ErrDamaged, table, parent)
+	return fmt.Errorf("%w: a row of %s refers to a missing row of %s", engine.ErrDamaged, table, parent)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// Upgrade updates the schema and moves the state of services with new ids. A migration finds in the tables what the journal has. If that
-// cannot be written, the version that left it can still be started.
+// Upgrade migrates the schema, and moves the state of services with new ids. Before the migration, it writes the journal into the tables.
+// If that fails, the schema is not migrated, so the previous version of uimgate can still be started.
 func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
 	d := u.db.Dialect()
 	before := func(ctx context.Context, version int64) error {
@@ -28,17 +28,19 @@ func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Con
 	return u.claimServices(ctx, db, alone)
 }
 
-// ServiceTables are the tables with a column service, each after those that its rows refer to. The table nonces is on PostgreSQL alone.
+// ServiceTables are the tables with a column service, each after the tables that its rows refer to. The table nonces exists only on
+// PostgreSQL.
 var ServiceTables = []string{
 	"agents", "policies", "agreements", "agent_keys", "tokens", "revocations", "nonces", "counters", "executions", "idempotency",
 	"answer_sizes", "accounts", "pools", "ledger", "consents", "clients", "invitations", "almanac", "almanac_protocols", "carried",
 }
 
-// referred are the tables to whose rows others refer by service: they are copied, and the others follow.
+// referred are the tables whose rows other tables refer to by service. To move a service, their rows are copied, the other tables are
+// updated, and then the old rows are deleted.
 var referred = []string{"agents", "policies", "agreements"}
 
-// claimServices compares the services of a configuration with those in the database while it is opened, and moves state, all in one
-// transaction. alone returns an error if other processes use the database.
+// claimServices compares the services of a configuration with those in the database while the database is opened. It moves state and
+// records new services in one transaction. alone returns an error if other processes use the database.
 func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
 	c := comparison{want: *u.services, read: func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error {
 		rows, err := db.QueryContext(ctx, u.db.Dialect().Rewrite(query), args...)
@@ -53,7 +55,7 @@ func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(conte
 	u.servicesFound = c.warnings
 	if len(c.moves) > 0 {
 		if err := alone(ctx); err != nil {
-			return fmt.Errorf("carrying the state of service %s over to %s: %w", c.moves[0][0], c.moves[0][1], err)
+			return fmt.Errorf("moving the state of service %s to %s: %w", c.moves[0][0], c.moves[0][1], err)
 		}
 	}
 	if len(c.moves)+len(c.writes) == 0 {
@@ -66,7 +68,7 @@ func (u *Upkeep) claimServices(ctx context.Context, db *sql.DB, alone func(conte
 	defer func() { _ = t.Rollback() }()
 	for _, m := range c.moves {
 		if err := u.move(ctx, t, m[0], m[1]); err != nil {
-			return fmt.Errorf("carrying the state of service %s over to %s: %w", m[0], m[1], err)
+			return fmt.Errorf("moving the state of service %s to %s: %w", m[0], m[1], err)
 		}
 	}
 	for _, w := range c.writes {
@@ -128,7 +130,7 @@ func (u *Upkeep) move(ctx context.Context, t *sql.Tx, from, to string) error {
 
 // otherColumns lists the columns of a table except service.
 func otherColumns(ctx context.Context, t *sql.Tx, table string) (string, error) {
-	rows, err := t.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0") //nolint:gosec // one of our own tables
+	rows, err := t.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0") //nolint:gosec // table is one of ServiceTables
 	if err != nil {
 		return "", err
 	}

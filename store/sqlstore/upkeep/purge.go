@@ -7,25 +7,24 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// counterKept is how long a counter is kept after none of its slots counts any more, so that a clock which was ahead by less than this
-// and is set back finds the counts.
+// counterKept is how long a counter is kept after its last slot has stopped counting. If a clock was ahead by less than this and is then
+// set back, its counts are still there.
 const counterKept = 7 * 24 * time.Hour
 
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// Purge deletes what is no longer needed, in steps of at most 100 rows, each a transaction of its own, and returns how
-// many records were deleted:
+// Purge deletes what is no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many records were
+// deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
-//   - consents, registered clients, invitations and registrations of an Almanac whose time has passed;
+//   - consents, registered clients, invitations and registrations of an Almanac that have expired;
 //   - signing keys whose last PAT has expired;
 //   - settled executions that charged nothing, after their idempotency key is deleted;
-//   - agreements without a call in Options.UnusedKept, their policies unless those are offered, and agents that were never
-//     approved, blocked or charged after their last agreement is deleted, so that unused ids become free;
-//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are carried
-//     forward.
+//   - agreements without a call in the first 30 days, with their policies unless those were offered; and agents that were never approved,
+//     blocked or charged, once their last agreement is deleted, so that unused ids become free;
+//   - charges and top-ups that ended longer ago than the ledger is kept (see KeepLedger); their sums are kept.
 func (u *Upkeep) Purge(ctx context.Context) (int, error) {
-	// First what does not need the journal written, which on a full disk needs the room that this leaves.
+	// The first deletions do not need the journal to be written. On a full disk, they free the space to write it.
 	total, err := u.purgeExpired(ctx)
 	if err != nil {
 		return total, err
@@ -47,7 +46,7 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// expiries are the tables whose rows expire at a time with an index.
+// expiries are the tables whose rows expire at a time that is indexed.
 var expiries = []struct{ table, key, until string }{
 	{"revocations", "service, kind, subject", "until"},
 	{"signing_keys", "id", "not_after"},
@@ -59,8 +58,8 @@ var expiries = []struct{ table, key, until string }{
 	{"invitations", "service, code", "until"},
 }
 
-// expired returns the statement that deletes rows by a condition whose argument is a time. The number of rows and their order are part of
-// the statement: otherwise a query planner would read the whole table.
+// expired returns the statement that deletes up to 100 rows that meet a condition, whose argument is a time. The number of rows and their
+// order are part of the statement; otherwise a query planner would read the whole table.
 func expired(table, key, condition, order string) string {
 	return "DELETE FROM " + table + " WHERE (" + key + ") IN (SELECT " + key + " FROM " + table + " WHERE " + condition +
 		" ORDER BY " + order + " LIMIT 100 FOR UPDATE SKIP LOCKED)"
@@ -83,7 +82,7 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 	for _, e := range expiries {
 		condition, keep := e.until+" <= ?", time.Duration(0)
 		switch e.table {
-		case "signing_keys": // 0: it signs
+		case "signing_keys": // 0: the key is in use
 			condition = "not_after > 0 AND " + condition
 		case "tokens":
 			keep = u.tokensKept
@@ -93,7 +92,7 @@ func (u *Upkeep) purgeExpired(ctx context.Context) (total int, err error) {
 	return total, err
 }
 
-// purgeCounters deletes counters that have expired on the clock on which limits are counted.
+// purgeCounters deletes counters that have expired by the clock that counts limits.
 func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	return steps(ctx, u.db.Update, func(ctx context.Context, t *engine.Tx) (int, error) {
 		query := expired("counters", "service, agent_id, limit_id, period", "frees_at > 0 AND frees_at <= ?", "frees_at")
@@ -102,7 +101,7 @@ func (u *Upkeep) purgeCounters(ctx context.Context) (int, error) {
 	})
 }
 
-// purgeKeys deletes idempotency keys, and the answers kept for them. The key of an execution that is not settled stays.
+// purgeKeys deletes expired idempotency keys, and the answers stored for them. The key of an execution that is not settled stays.
 func (u *Upkeep) purgeKeys(ctx context.Context) (int, error) {
 	return u.found(ctx, engine.StepRows, 1, `SELECT i.execution_id FROM idempotency i JOIN executions e ON e.id = i.execution_id
 		WHERE i.until <= ? AND e.state IN ('captured', 'released') ORDER BY i.until`, u.db.Counted(),
@@ -132,8 +131,8 @@ func (u *Upkeep) purgeAgreements(ctx context.Context) (int, error) {
 			`a.created_at`, u.db.Now().Add(-unusedKept), purgeAgreement)
 }
 
-// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if nothing else names it. A policy that was
-// offered stays, because agents may still sign it.
+// purgeAgreement deletes an agreement, unless it was used since it was found, and its policy if no other agreement refers to it. A policy
+// that was offered stays, because agents may still sign it.
 func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, error) {
 	service, id, agent, digest := row[0], row[1], row[2], row[3]
 	n, err := t.Exec(ctx, `DELETE FROM agreements WHERE service = ? AND id = ? AND used_at = 0
@@ -148,7 +147,7 @@ func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, erro
 	return true, purgeAgent(ctx, t, service, agent)
 }
 
-// purgeAgent deletes an agent without any remaining record, so that its id is free.
+// purgeAgent deletes an agent that has no other records any more, so that its id becomes free.
 func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
 	var one int
 	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0

@@ -19,9 +19,9 @@ const selectState = `SELECT 1 WHERE EXISTS (SELECT 1 FROM agents WHERE service =
 type comparison struct {
 	read     func(ctx context.Context, query string, args []any, each func(engine.Scan) error) error
 	want     store.Services
-	issuers  map[string]string // of the services in the database, by id, once the moves are made
-	moves    [][2]string       // from one id to another
-	writes   []engine.Command  // after the moves
+	issuers  map[string]string // of the services in the database after the moves, by id
+	moves    [][2]string       // the old and the new id
+	writes   []engine.Command  // run after the moves
 	problems store.ServicesError
 	warnings []store.ServiceProblem
 }
@@ -69,7 +69,7 @@ func (c *comparison) hasState(ctx context.Context, id string) (found bool, err e
 	return found, err
 }
 
-// formerly plans to move the state of a service that had another id, unless that is done.
+// formerly plans to move the state of a service that had another id, unless it has been moved.
 func (c *comparison) formerly(ctx context.Context, at int, s store.Service) error {
 	if _, recorded := c.issuers[s.Formerly]; s.Formerly == "" || !recorded {
 		return nil
@@ -83,7 +83,7 @@ func (c *comparison) formerly(ctx context.Context, at int, s store.Service) erro
 		return err
 	}
 	if to {
-		c.wrong(at, "formerly", "services %s and %s both have state in the store, which cannot be merged: leave formerly out, and list %s "+
+		c.wrong(at, "formerly", "services %s and %s both have state in the store, which cannot be merged: remove formerly, and list %s "+
 			"under unserved", s.Formerly, s.ID, s.Formerly)
 		return nil
 	}
@@ -105,19 +105,21 @@ func (c *comparison) vanished(ctx context.Context) error {
 			return err
 		}
 		if found {
-			c.wrong(c.first(), "id", "the store has agents, revocations or accounts of service %s, which the configuration no longer names: "+
-				"write formerly: %s at the service that it is now, or list %s under unserved", id, id, id)
+			c.wrong(c.first(), "id", "the store has agents, revocations or accounts of service %s, which is no longer in the configuration: "+
+				"if the service has a new id, set formerly: %s there; if it was removed, list %s under unserved", id, id, id)
 		}
 	}
 	return nil
 }
 
-// first returns the first service that the store does not have: it may be one with a new id.
+// first returns the index of the first configured service that the store does not have, because this may be the service with a new id. It
+// returns -1 if the store has all of them.
 func (c *comparison) first() int {
 	return slices.IndexFunc(c.want.Served, func(s store.Service) bool { _, known := c.issuers[s.ID]; return !known })
 }
 
-// issuer reports an issuer that changes without the configuration naming it, and plans to record others.
+// issuer reports an issuer that changes although the configuration does not set it. It plans to record new issuers and changes that the
+// configuration sets.
 func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error {
 	was, recorded := c.issuers[s.ID]
 	switch {
@@ -141,21 +143,21 @@ func (c *comparison) issuer(ctx context.Context, at int, s store.Service) error 
 	case err != nil:
 		return err
 	case found && !s.IssuerSet:
-		c.wrong(at, "issuer", "the issuer of service %s was %s and would be %s now, the namespace of the first intent; each PAT and agreement is "+
-			"bound to it: write issuer: %s to keep it, or issuer: %s to change it", s.ID, was, s.Issuer, was, s.Issuer)
+		c.wrong(at, "issuer", "the issuer of service %s was %s, and would now be %s, the namespace of the first intent; PATs and agreements are "+
+			"bound to the issuer: set issuer: %s to keep it, or issuer: %s to change it", s.ID, was, s.Issuer, was, s.Issuer)
 		return nil
 	case found:
 		c.warnings = append(c.warnings, store.ServiceProblem{
 			At: at, Key: "issuer",
-			Message: fmt.Sprintf("was %s for service %s: PATs and agreements made for that are no longer accepted", was, s.ID),
+			Message: fmt.Sprintf("was %s for service %s: PATs and agreements made for that issuer are no longer accepted", was, s.ID),
 		})
 	}
 	c.writes = append(c.writes, engine.Command{Query: "UPDATE services SET issuer = ? WHERE id = ?", Args: []any{s.Issuer, s.ID}})
 	return nil
 }
 
-// CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. If the state
-// of a service would be lost, or only a start can move it, the error is a store.ServicesError.
+// CompareServices compares the services of a configuration with those in the store, records new ones, and returns warnings. If the state of
+// a service would be lost, or can be moved only when uimgate starts, the error is a store.ServicesError.
 func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]store.ServiceProblem, error) {
 	c := comparison{read: u.db.List, want: want}
 	if err := c.compare(ctx); err != nil {
@@ -163,7 +165,7 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 	}
 	for _, m := range c.moves {
 		at := slices.IndexFunc(want.Served, func(s store.Service) bool { return s.ID == m[1] })
-		c.wrong(at, "formerly", "only a start carries the state of service %s over to %s: restart uimgate", m[0], m[1])
+		c.wrong(at, "formerly", "the state of service %s can be moved to %s only when uimgate starts: restart uimgate", m[0], m[1])
 	}
 	if len(c.problems) > 0 {
 		return nil, c.problems
@@ -181,9 +183,8 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 	})
 }
 
-// CheckServices compares the services of a configuration with those in the database at a place (see Open), which may be in use. It
-// changes nothing, and does not report what a start would move or record. If the schema is of a version before services were recorded, it
-// compares nothing.
+// CheckServices compares the services of a configuration with those in the database at place (see Open), which may be in use. It changes
+// nothing, and does not report what a start would move or record. If the schema is too old to record services, it compares nothing.
 func CheckServices(ctx context.Context, place string, want store.Services) (warnings []store.ServiceProblem, err error) {
 	err = ReadServices(ctx, place, func(db *engine.DB) error {
 		c := comparison{read: db.Ask, want: want}
@@ -194,7 +195,7 @@ func CheckServices(ctx context.Context, place string, want store.Services) (warn
 	return warnings, err
 }
 
-// ReadServices is ReadOnly for what only a database has that records services; do is not called for others.
+// ReadServices is like ReadOnly, but calls do only if the schema of the database records services.
 func ReadServices(ctx context.Context, place string, do func(db *engine.DB) error) error {
 	return ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Services {
@@ -204,5 +205,5 @@ func ReadServices(ctx context.Context, place string, do func(db *engine.DB) erro
 	})
 }
 
-// ServicesFound returns the warnings of comparing Options.Services with the services in the database.
+// ServicesFound returns the warnings from comparing Options.Services with the services in the database.
 func (u *Upkeep) ServicesFound() []store.ServiceProblem { return u.servicesFound }

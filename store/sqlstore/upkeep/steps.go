@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// steps repeats a step, each in a separate transaction.
+// steps repeats a step until it finds fewer than engine.StepRows rows. Each step runs in a separate transaction.
 func steps(ctx context.Context, run transact, step func(context.Context, *engine.Tx) (int, error)) (int, error) {
 	return engine.Steps(engine.StepRows, func() (n int, err error) {
 		err = run(ctx, func(ctx context.Context, t *engine.Tx) error {
@@ -19,11 +19,12 @@ func steps(ctx context.Context, run transact, step func(context.Context, *engine
 	})
 }
 
-// A transact is DB.Update or DB.Aside.
+// A transact runs an operation in a transaction: DB.Update or DB.Aside.
 type transact func(ctx context.Context, run func(context.Context, *engine.Tx) error) error
 
-// found repeats a step on rows that a reader finds, so that the search delays no writer. forget reports whether the row was deleted: it
-// may have changed since it was read. The query has the time as argument, and the order of an index.
+// found reads up to most rows outside of a transaction, so that the search does not delay writers, and then calls forget for each of them
+// in a transaction. It repeats this until fewer than most rows are deleted. forget reports whether it deleted the row, which may have
+// changed since it was read. The argument of the query is at, and the query must have the order of an index.
 func (u *Upkeep) found(ctx context.Context, most, columns int, query string, at time.Time,
 	forget func(context.Context, *engine.Tx, []string) (bool, error),
 ) (int, error) {

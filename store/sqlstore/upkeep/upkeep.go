@@ -13,25 +13,25 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// NewJournal makes the journal of a database; it returns nil if there is none.
+// A NewJournal returns the journal of a database, or nil to use none.
 type NewJournal func(db *engine.DB) calls.Journal
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
-	// TokensKept is how long the record of a token is kept after its expiry.
+	// TokensKept is how long the record of a token is kept after the token has expired.
 	TokensKept time.Duration
-	// Services are compared with those in the database when it is opened; nil: they are not compared.
+	// Services are compared with the services in the database when it is opened. If Services is nil, nothing is compared.
 	Services *store.Services
 }
 
-// Upkeep maintains one database.
+// Upkeep maintains a database.
 type Upkeep struct {
 	db            *engine.DB
 	calls         *calls.Calls
 	journal       calls.Journal // may be nil
 	tokensKept    time.Duration
 	services      *store.Services
-	servicesFound []store.ServiceProblem // warnings of the opening
+	servicesFound []store.ServiceProblem // warnings from Upgrade
 	kept          atomic.Int64           // see KeepLedger
 }
 
@@ -42,14 +42,15 @@ func New(db *engine.DB, c *calls.Calls, journal calls.Journal, o Options) *Upkee
 	return u
 }
 
-// KeepLedger sets how long charges and top-ups are kept after they ended, from the next Purge on; their sums stay. Without a call Purge
-// keeps them all.
+// KeepLedger sets how long the next calls of Purge keep charges and top-ups after they have ended. Their sums are always kept. Before the
+// first call of KeepLedger, Purge keeps all charges and top-ups.
 func (u *Upkeep) KeepLedger(d time.Duration) { u.kept.Store(int64(d)) }
 
 func (u *Upkeep) ledgerKept() time.Duration { return time.Duration(u.kept.Load()) }
 
-// Ready writes one row, and the changes of calls into their tables. It returns an error if those do not fit the tables. A full disk that
-// accepts the row alone is not an error, because much still works there. It takes at most two seconds, less if ctx ends sooner.
+// Ready writes one row, and writes the pending changes of calls into their tables. It returns an error if the row cannot be written, or if
+// the changes contradict the tables. It returns nil if the disk is full but still accepts the row, because most operations still work. It
+// takes at most two seconds.
 func (u *Upkeep) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -66,9 +67,10 @@ func (u *Upkeep) Ready(ctx context.Context) error {
 	return nil
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than when it was last open, or when this process
+// ServerChanged reports whether the database has another server, or another timeline, than when it was last open or when this process
 // opened it.
 func (u *Upkeep) ServerChanged() bool { return u.db.ServerChanged() }
 
-// SetBack returns when the database was last found to lack acknowledged commits, since it was opened, by this process or another.
+// SetBack returns when this process or another last detected that the database lacks acknowledged commits, and how many commits of this
+// process were missing. It returns the zero value if this has not happened since the database was opened.
 func (u *Upkeep) SetBack() store.SetBack { return u.db.SetBack() }
