@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A clock that was slow when the process started and is set right later must not lose, in the next process, what was counted.
-func TestAClockThatIsSetRightBeforeARestartAdmitsNoMore(t *testing.T) {
+// If a clock was slow when the process started and is corrected later, the next process must not lose the counts.
+func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 	t.Parallel()
 	monthEnds := time.Date(2026, 10, 31, 23, 59, 20, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -60,9 +60,9 @@ func TestAClockThatIsSetRightBeforeARestartAdmitsNoMore(t *testing.T) {
 	}
 }
 
-// The slots of long periods are moved by whole slots, so that they begin up to one slot after the new time. The clock must not jump there
-// at the next start: what was counted in short periods would be over.
-func TestAClockThatIsSetRightDoesNotJumpAtTheStartAfter(t *testing.T) {
+// Counters of long periods are moved by whole slots, so that their slots begin up to one slot after the new time. The clock must not jump
+// to that time at the next start; otherwise the counts of short periods would expire.
+func TestCorrectedClockDoesNotJumpOnRestart(t *testing.T) {
 	t.Parallel()
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	m.wall.Advance(time.Date(2026, 10, 31, 12, 0, 5, 0, time.UTC).Sub(m.wall.Now()))
@@ -87,8 +87,8 @@ func TestAClockThatIsSetRightDoesNotJumpAtTheStartAfter(t *testing.T) {
 	closeStore(t, s)
 }
 
-// The wall clock may be set as often as it likes: what counts is how far it is away in the end.
-func TestAClockThatIsSetForwardAndBackHoldsNothingUp(t *testing.T) {
+// The wall clock may be set any number of times. Only the final difference counts.
+func TestClockSetForwardAndBackBlocksNothing(t *testing.T) {
 	t.Parallel()
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)
@@ -110,8 +110,8 @@ func TestAClockThatIsSetForwardAndBackHoldsNothingUp(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A call is held for as long as it may take, whatever happens to the wall clock and to the process.
-func TestTheDeadlineOfACallDoesNotFollowTheWallClock(t *testing.T) {
+// A call is held until its deadline, even if the wall clock is set or the process restarts.
+func TestCallDeadlineIgnoresWallClock(t *testing.T) {
 	t.Parallel()
 	for name, by := range map[string]time.Duration{"forward": 2 * time.Hour, "a little": 30 * time.Second, "back": -3 * time.Hour} {
 		for _, restart := range []bool{false, true} {
@@ -161,7 +161,7 @@ func TestTheDeadlineOfACallDoesNotFollowTheWallClock(t *testing.T) {
 }
 
 // An idempotency key is kept for a day, not until the wall clock has been set by a day.
-func TestAnIdempotencyKeyDoesNotFollowTheWallClock(t *testing.T) {
+func TestIdempotencyKeyIgnoresWallClock(t *testing.T) {
 	t.Parallel()
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)

@@ -42,7 +42,7 @@ func onEachEngine(t *testing.T, at time.Time, run func(engineTest)) {
 	}
 }
 
-func TestAnswersThatAreKeptAreBounded(t *testing.T) {
+func TestStoredAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	onEachEngine(t, time.Now(), func(on engineTest) {
 		t, s, clock := on.T, on.store, on.clock

@@ -15,7 +15,7 @@ import (
 )
 
 // The previous schema kept answers as bodies of HTTP. Idempotency keys are kept for a day, so they outlive an upgrade.
-func TestAnswersOfTheSchemaBeforeAreReadable(t *testing.T) {
+func TestAnswersOfPreviousSchemaAreReadable(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { answersOfOldSchema(t, filepath.Join(t.TempDir(), "state.db"), `\u0000`) })
 	t.Run("postgres", func(t *testing.T) { answersOfOldSchema(t, pgtest.Start(t).Database(t), `\ufffd`) })
 }

@@ -19,8 +19,8 @@ func revocation(kind pat.RevocationKind, subject string, at time.Time) pat.Revoc
 	return pat.Revocation{Service: "s", Kind: kind, Subject: subject, At: at, Until: at.Add(time.Hour)}
 }
 
-// On a full disk, where the journal cannot be written into the tables, what does not need them goes on as if there was no journal.
-func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
+// On a full disk, the journal cannot be written into the tables. Operations that do not need these tables still work.
+func TestFullDiskStillRevokesAndBlocks(t *testing.T) {
 	t.Parallel()
 	for _, journals := range []bool{false, true} {
 		t.Run(fmt.Sprintf("journal %v", journals), func(t *testing.T) {
@@ -76,8 +76,8 @@ func TestAFullDiskStillEndsTokensAndAgents(t *testing.T) {
 	}
 }
 
-// An operation that leaves the journal alone leaves also what the writer knows of it.
-func TestWhatIsPendingStaysSoBesideOtherOperations(t *testing.T) {
+// An operation of Aside changes neither the journal nor what the writer has in memory of it.
+func TestAsideLeavesChangesPending(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
@@ -137,8 +137,8 @@ func TestWhatIsPendingStaysSoBesideOtherOperations(t *testing.T) {
 	}
 }
 
-// What an operation that leaves the journal alone must not touch, it cannot.
-func TestAnOperationBesideTheJournalCannotTouchItsTables(t *testing.T) {
+// An operation of Aside cannot use the tables that calls change.
+func TestAsideRejectsTablesOfCalls(t *testing.T) {
 	t.Parallel()
 	s := openWithPragma(t, t.TempDir(), "")
 	for name, run := range map[string]func(context.Context, *engine.Tx) error{
@@ -156,7 +156,7 @@ func TestAnOperationBesideTheJournalCannotTouchItsTables(t *testing.T) {
 		"several": func(ctx context.Context, t *engine.Tx) error {
 			return t.Send(ctx, []Command{{Query: "DELETE FROM accounts"}})
 		},
-		"what comes last": func(_ context.Context, t *engine.Tx) error {
+		"last statements": func(_ context.Context, t *engine.Tx) error {
 			t.Last([]Command{{Query: "DELETE FROM pools"}})
 			return nil
 		},
@@ -167,8 +167,8 @@ func TestAnOperationBesideTheJournalCannotTouchItsTables(t *testing.T) {
 	}
 }
 
-// Whatever the journal is written into is known as such, so that whoever reads it waits for that; and nothing else is.
-func TestWhatTheJournalIsWrittenIntoIsKnown(t *testing.T) {
+// CallTables names exactly the tables and columns that the journal is written into, so that statements that read them wait for it.
+func TestCallTablesAreComplete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)

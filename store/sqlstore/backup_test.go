@@ -100,7 +100,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 }
 
 // A relay's records are counted as those of the gateway.
-func TestABackupCountsWhatARelayHas(t *testing.T) {
+func TestBackupCountsRelayRecords(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {
@@ -130,7 +130,7 @@ func TestABackupCountsWhatARelayHas(t *testing.T) {
 	}
 }
 
-func TestABackupThatIsStoppedFails(t *testing.T) {
+func TestCanceledBackupFails(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	openStore(t, dir)
@@ -205,7 +205,7 @@ func TestADamagedDatabaseIsRejected(t *testing.T) {
 	}{
 		"empty":              {file(nil), sqlstore.ErrNotOurs},
 		"text":               {file([]byte(strings.Repeat("no database at all ", 1000))), sqlstore.ErrNotOurs},
-		"another's":          {spoil(statement("DROP TABLE ledger")), sqlstore.ErrNotOurs},
+		"another program's":  {spoil(statement("DROP TABLE ledger")), sqlstore.ErrNotOurs},
 		"cut off":            {file(text[:len(text)/2]), sqlstore.ErrDamaged},
 		"overwritten":        {file(holed), sqlstore.ErrDamaged},
 		"a charge is gone":   {spoil(statement("DELETE FROM ledger WHERE seq = 7")), store.ErrUnbalanced},
@@ -215,7 +215,7 @@ func TestADamagedDatabaseIsRejected(t *testing.T) {
 				`currency, from_state, to_state, actor)
 				VALUES (9999, 1, 's', 'a', 'x', 'i', 'r', 5, 'USD', '', 'held', 'agent')`)(db)
 		}), store.ErrUnbalanced},
-		"a reference leads nowhere": {spoil(statement(`INSERT INTO agent_keys (service, key_id, agent_id, added_at, position) VALUES ('s', ` +
+		"a reference without a target": {spoil(statement(`INSERT INTO agent_keys (service, key_id, agent_id, added_at, position) VALUES ('s', ` +
 			`'k', 'nobody', 1, 0)`)), sqlstore.ErrDamaged},
 		"a directory": {t.TempDir(), sqlstore.ErrNotOurs},
 	} {

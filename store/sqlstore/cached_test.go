@@ -34,8 +34,8 @@ func charged(id string) store.BeginRequest {
 
 var captured = store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte(`{"n":1}`)}}
 
-// A settlement knows its execution from its beginning: it does not read it.
-func TestASettlementReadsNoRecord(t *testing.T) {
+// A settlement relies on the cached execution, and does not read the record.
+func TestSettleReadsNoRecord(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {
@@ -58,8 +58,8 @@ func TestASettlementReadsNoRecord(t *testing.T) {
 	}
 }
 
-// Where another process was faster, a settlement finds that, and the others of its transaction are settled.
-func TestASettlementThatComesSecondIsToldSo(t *testing.T) {
+// If another process has settled a call, Settle reports that, and the other calls of the transaction are settled.
+func TestSecondSettlementReturnsErrSettled(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"sqlite", "postgres"} {
 		t.Run(engine, func(t *testing.T) {

@@ -65,8 +65,8 @@ func charges(ctx context.Context, s *sqlstore.Store) error {
 	return <-failed
 }
 
-// What was charged in the journal only, when the process was killed, is in the tables when the next one has opened them.
-func TestWhatTheJournalHasSurvivesTheKill(t *testing.T) {
+// Charges that were only in the journal when the process was killed are in the tables after the next Open.
+func TestJournalSurvivesKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	var captured []string
@@ -144,12 +144,12 @@ func rowsOf(t *testing.T, path, query string) (out []string) {
 	return out
 }
 
-func TestWhatWasAcknowledgedSurvivesTheKill(t *testing.T) {
+func TestAcknowledgedChangesSurviveKill(t *testing.T) {
 	t.Parallel()
 	crash(t, sqlstore.SQLiteLives, func(place string) string { return filepath.Join(place, "state.db") })
 }
 
-func TestWhatPostgresAcknowledgedSurvivesTheKill(t *testing.T) {
+func TestPostgresChangesSurviveKill(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	crash(t, sqlstore.PostgresLives, func(place string) string { return databaseAt(t, place, ownDatabase) })

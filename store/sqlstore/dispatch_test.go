@@ -72,8 +72,8 @@ func freeCall(service string, perSecond int64) store.BeginRequest {
 	}
 }
 
-// One process has a slow disk, or a long way to the database, the other has not.
-func TestTheMostDispatchSlotsCountForAll(t *testing.T) {
+// One process has a slow disk or a slow connection to the database, and the other has not.
+func TestLargestDispatchAppliesToAllProcesses(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	clock := storetest.NewClock(start)

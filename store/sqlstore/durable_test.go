@@ -29,7 +29,7 @@ func setting(t *testing.T, c *pgtest.Cluster, what string) {
 	}
 }
 
-func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
+func TestChargesSurviveServerWithFsyncOff(t *testing.T) {
 	t.Parallel()
 	c, dsn := fleeting(t)
 	s := openOn(t, dsn, nil)
@@ -63,7 +63,7 @@ func TestWhatWasCapturedOutlivesASettingThatIsSwitchedOff(t *testing.T) {
 	}
 }
 
-func TestAServerThatNoLongerFlushesIsNoticed(t *testing.T) {
+func TestServerWithFsyncOffIsDetected(t *testing.T) {
 	t.Parallel()
 	c, dsn := fleeting(t)
 	s := openOn(t, dsn, nil)
@@ -85,7 +85,7 @@ func TestAServerThatNoLongerFlushesIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAStoreClosesThoughItsConnectionsEnded(t *testing.T) {
+func TestCloseAfterLostConnections(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	database, err := c.CreateDatabase(t.Context(), "")

@@ -155,7 +155,7 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	}
 }
 
-func TestADatabaseThatCannotBeWrittenDeniesAndStillReads(t *testing.T) {
+func TestReadOnlyDatabaseDeniesAndStillReads(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if _, err := openWithPragma(t, dir, "").Begin(t.Context(), paidCall(1)); err != nil {
@@ -191,8 +191,8 @@ func unserved(t *testing.T) (s *Store, step *engine.Stepper, queued func() int) 
 	return s, step, func() int { n, _, _ := s.db.Queued(); return n }
 }
 
-// New calls are rejected before those in progress can no longer be settled, and what is given up does not run.
-func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
+// New calls are rejected while there is still space to settle calls in progress, and abandoned calls do not run.
+func TestFullQueueKeepsSpaceToSettle(t *testing.T) {
 	t.Parallel()
 	const most, all = 192, 256 // three quarters
 	s, step, queued := unserved(t)
@@ -240,8 +240,8 @@ func TestAQueueThatFillsKeepsRoomToSettle(t *testing.T) {
 	})
 }
 
-// A caller waits for another process no longer than its context permits, and takes nothing then.
-func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
+// A caller whose context ends while it waits for another process returns, and takes nothing.
+func TestCallCanBeCanceledWhileDatabaseIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openWithPragma(t, dir, "")
@@ -276,7 +276,7 @@ func TestACallCanBeGivenUpWhileTheDatabaseIsLocked(t *testing.T) {
 	}
 }
 
-// A policy that is offered stays without agreements over it.
+// An offered policy is kept even if it has no agreements.
 func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 	t.Parallel()
 	s := openWithPragma(t, t.TempDir(), "")

@@ -8,7 +8,7 @@ import (
 )
 
 // A writer drops what it knows of the journal when another process has written, and when a transaction fails, while others read.
-func TestReadersGoOnWhileTheWriterForgetsTheJournal(t *testing.T) {
+func TestReadersContinueWhileWriterForgetsJournal(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), Options{Now: time.Now})
 	if err != nil {

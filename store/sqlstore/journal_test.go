@@ -89,8 +89,8 @@ func same(c Contents) bool {
 	return c == all
 }
 
-// Whoever opens a database finds in its tables what the journal had; who only looks at it counts that.
-func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
+// Opening a database writes the journal into the tables. Reading it without opening it counts the changes in the journal.
+func TestOpenWritesJournalIntoTables(t *testing.T) {
 	t.Parallel()
 	path := left(t)
 	copied := filepath.Join(t.TempDir(), "copy.db")
@@ -120,7 +120,7 @@ func TestTheJournalIsInTheTablesOnceTheDatabaseIsOpen(t *testing.T) {
 	}
 }
 
-// A call that becomes unresolved changes no account: where a journal has nothing else of an agent, its account is the one of the table.
+// A call that becomes unresolved changes no account: if the journal has nothing else of an agent, the account in the table applies.
 func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -155,7 +155,7 @@ func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	}
 }
 
-// What the first version with a journal left is written into the tables by every later one.
+// Later versions write a journal of the first version with a journal into the tables.
 func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -201,25 +201,25 @@ func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	}
 }
 
-// A journal that says nothing certain is not guessed at.
-func TestADamagedJournalIsSaid(t *testing.T) {
+// A journal that is damaged is reported, and not written into the tables.
+func TestDamagedJournalIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do         string
 		open, look error // of Open; of Verify and Inspect
 	}{
-		"a byte is another": {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
-		"nothing":           {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"an extra byte": {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
+		"nothing":       {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
 		"of another version": {
 			"UPDATE journal SET effects = x'02' || substr(effects, 2) WHERE id = 1", journal.ErrVersion, journal.ErrVersion,
 		},
-		"a record is missing":       {"DELETE FROM journal WHERE id = 2", ErrDamaged, ErrDamaged},
-		"a call began twice":        {"UPDATE executions SET id = '000002' WHERE id = '000000'", ErrDamaged, ErrDamaged},
-		"what ended is not there":   {"UPDATE executions SET id = 'x' WHERE id = '000001'", ErrDamaged, ErrDamaged},
-		"what ended has ended":      {"UPDATE executions SET state = 'unresolved' WHERE id = '000001'", ErrDamaged, ErrDamaged},
-		"an account was changed":    {"UPDATE accounts SET captured = captured + 1", nil, store.ErrUnbalanced},
-		"it is as it was left":      {"SELECT 1", nil, nil},
-		"the tables are all it has": {"DELETE FROM journal", nil, nil},
+		"a record is missing":      {"DELETE FROM journal WHERE id = 2", ErrDamaged, ErrDamaged},
+		"a call began twice":       {"UPDATE executions SET id = '000002' WHERE id = '000000'", ErrDamaged, ErrDamaged},
+		"an ended call is missing": {"UPDATE executions SET id = 'x' WHERE id = '000001'", ErrDamaged, ErrDamaged},
+		"a call ended before":      {"UPDATE executions SET state = 'unresolved' WHERE id = '000001'", ErrDamaged, ErrDamaged},
+		"an account was changed":   {"UPDATE accounts SET captured = captured + 1", nil, store.ErrUnbalanced},
+		"unchanged":                {"SELECT 1", nil, nil},
+		"an empty journal":         {"DELETE FROM journal", nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -252,8 +252,8 @@ func TestADamagedJournalIsSaid(t *testing.T) {
 	}
 }
 
-// Somebody who changed the tables by SQL while charges were in the journal is told: by whatever needs them, and by what operators look at.
-func TestAStoreIsNotReadyWhereTheJournalDoesNotFit(t *testing.T) {
+// If the tables were changed by SQL while charges were in the journal, operations that need the tables fail, and so does Ready.
+func TestNotReadyIfJournalContradictsTables(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
@@ -321,7 +321,7 @@ func TestTheJournalIsEmptyAtRest(t *testing.T) {
 }
 
 // What is pending is bounded, and what has no form in the journal goes into the tables at once.
-func TestWhatIsPendingIsBounded(t *testing.T) {
+func TestPendingChangesAreBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)

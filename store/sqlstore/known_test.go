@@ -13,9 +13,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// What a writer remembers of its last transactions is no more than what the database says: another connection and operations that are no
-// calls may have changed it, and a transaction may have failed.
-func TestWhatAWriterKnowsIsWhatTheDatabaseSays(t *testing.T) {
+// The cache of a writer always agrees with the database: another connection or an operation that is not a call may have changed the
+// database, and a transaction may have failed.
+func TestCacheAgreesWithDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do   string // by another connection

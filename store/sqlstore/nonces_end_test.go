@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
-// What a database of an earlier version holds stays used; so it does where that is much.
-func TestUsedNoncesAreCarriedOver(t *testing.T) {
+// Nonces in a database of an earlier version stay used, even if there are many.
+func TestUsedNoncesAreMigrated(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	db := AtVersion(t, path, 17)
@@ -74,7 +74,7 @@ func (m *movable) minutes() int { return int(time.Duration(m.by.Load()) / time.M
 
 func (m *movable) now() time.Time { return m.start.Add(time.Duration(m.by.Load())) }
 
-func TestNoncesThatHaveEndedAreForgotten(t *testing.T) {
+func TestExpiredNoncesAreForgotten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	m := movable{start: time.Now()}
@@ -102,8 +102,8 @@ func TestNoncesThatHaveEndedAreForgotten(t *testing.T) {
 	}
 }
 
-// Nonces of one transaction end one after another, and none of them before its time.
-func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
+// The nonces of a transaction expire separately, and none of them early.
+func TestNoncesOfATransactionExpireSeparately(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	m := movable{start: time.Now()}
@@ -136,7 +136,7 @@ func TestNoncesOfATransactionEndEachAtItsTime(t *testing.T) {
 	beginWith(t, s, "60")
 }
 
-// More nonces than there is room for are refused, and use nothing; as soon as some have ended there is room again.
+// Nonces over the limit are refused, and their calls take nothing. Once some nonces have expired, new ones are accepted.
 func TestNoncesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := movable{start: time.Now()}
@@ -182,7 +182,7 @@ func TestNoncesAreBounded(t *testing.T) {
 	}
 }
 
-// A record of used nonces that cannot be read denies what has one, and nothing else.
+// If a record of used nonces is damaged, only calls with a nonce are denied.
 func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -199,8 +199,8 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	}
 }
 
-// Nonces that end at one moment, at the last there is, and before all others have rows beside each other.
-func TestRowsOfNoncesThatEndTogether(t *testing.T) {
+// Nonces that expire at the same time, at the last possible time, and before all others get separate rows.
+func TestNonceRowsWithEqualExpiry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := opened(t, path, time.Now, engine.SQLite())

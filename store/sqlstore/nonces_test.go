@@ -68,7 +68,7 @@ func closed(t *testing.T, s *Store) {
 	}
 }
 
-// A nonce stays used, whatever happens to who took it.
+// A nonce stays used, whatever happens to the process that used it.
 func TestAUsedNonceStaysUsed(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(t *testing.T, s *Store, path string) *Store{
@@ -215,8 +215,8 @@ func using(t *testing.T, s *Store, nonce string, then error) error {
 	})
 }
 
-// An operation that fails, alone or beside others, leaves its nonce as it was.
-func TestAnOperationThatFailsLeavesItsNonce(t *testing.T) {
+// An operation that fails, alone or in a shared transaction, leaves its nonce unused.
+func TestFailedOperationLeavesNonceUnused(t *testing.T) {
 	t.Parallel()
 	s := openWithPragma(t, t.TempDir(), "")
 	errUndone := errors.New("undone")

@@ -52,7 +52,7 @@ func unapproved(agent, id string, most int64) store.BeginRequest {
 	return r
 }
 
-func TestAFrozenProcessHoldsNobodyUp(t *testing.T) {
+func TestFrozenProcessBlocksNoOthers(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var f frozen
@@ -89,9 +89,9 @@ func TestAFrozenProcessHoldsNobodyUp(t *testing.T) {
 	}
 }
 
-// What a call reads is read by several statements, each of which sees what was committed before it. The same message at
-// another process may be begun between any two of them: it has been used, and it has its key, both or neither.
-func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
+// What a call reads is read by several statements, each of which sees what was committed before it. Another process may begin the same
+// message between any two of them: both its nonce and its key must be found, or neither.
+func TestMessageBegunBetweenReadsIsInProgress(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	message := func(id string) store.BeginRequest {
@@ -127,8 +127,8 @@ func TestAMessageBegunBetweenTwoReadsIsInProgress(t *testing.T) {
 	}
 }
 
-// Processes that overtake each other all the time take no more than there is, and all of it.
-func TestProcessesThatOvertakeEachOtherTakeWhatThereIs(t *testing.T) {
+// Processes that conflict all the time take exactly what the limit permits.
+func TestConcurrentProcessesTakeExactlyTheLimit(t *testing.T) {
 	t.Parallel()
 	const most = 120
 	dsn := pgtest.Start(t).Database(t)

@@ -18,7 +18,7 @@ import (
 )
 
 // PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.
-func TestNoPlanOfPostgresWalksATableThatGrows(t *testing.T) {
+func TestPostgresPlansScanNoGrowingTable(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	place := ownDatabase(t)

@@ -39,7 +39,7 @@ func TestConformance(t *testing.T) { //nolint:tparallel // the suite runs its sc
 		return s
 	}
 	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when all of it is done
-	t.Run("no statement walks a table", func(t *testing.T) { explainAll(t, openAs, statements) })
+	t.Run("no statement scans a table", func(t *testing.T) { explainAll(t, openAs, statements) })
 }
 
 func explainAll(t *testing.T, openAs storetest.Opener, statements map[string]bool) {

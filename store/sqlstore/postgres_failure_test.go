@@ -25,7 +25,7 @@ func openOn(t *testing.T, dsn string, change func(*engine.Dialect)) *Store {
 	return opened(t, dsn, time.Now, d)
 }
 
-func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
+func TestUnresponsiveDatabaseDenies(t *testing.T) {
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)
 	dsn, err := proxy.DSN(c.Database(t))
@@ -70,8 +70,8 @@ func TestADatabaseThatDoesNotAnswerDenies(t *testing.T) {
 	}
 }
 
-// The server ends one of two transactions that wait for each other; that one is tried again.
-func TestADeadlockIsTriedAgain(t *testing.T) {
+// If two transactions wait for each other, the server ends one of them, and that transaction is retried.
+func TestDeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var lost sync.Map
@@ -116,8 +116,8 @@ func TestADeadlockIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What was answered as begun or ended is so, whatever happens to the server, and what was not answered holds nothing
-// for long.
+// Acknowledged calls stay begun or settled, whatever happens to the server. A call that was not acknowledged does not hold anything for
+// long.
 func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Private(t, nil)

@@ -37,7 +37,7 @@ func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparalle
 	openShared(t, dsn)
 }
 
-func TestARoleWithoutRightsIsToldTheGrant(t *testing.T) {
+func TestRoleWithoutPrivilegesGetsHint(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	dsn := c.Database(t)
@@ -66,15 +66,15 @@ func TestARoleWithoutRightsIsToldTheGrant(t *testing.T) {
 	openShared(t, u.String())
 }
 
-func TestErrorsHoldNoPassword(t *testing.T) {
+func TestErrorsContainNoPassword(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]string{
 		"an unknown sslmode":        "postgres://me:s3cr3t@127.0.0.1/x?sslmode=nonsense",
 		"no such port":              "postgres://me:s3cr3t@127.0.0.1:99999999/x",
-		"nobody there":              "postgres://me:s3cr3t@127.0.0.1:1/x",
+		"no server":                 "postgres://me:s3cr3t@127.0.0.1:1/x",
 		"a password that splits it": "postgres://me:s3cr3t%zz@127.0.0.1/x",
 		"a password with a slash":   "postgres://me:s3cr3t/more@127.0.0.1/x",
-		"among the parameters":      "postgres://me@127.0.0.1:1/x?password=s3cr3t",
+		"a password parameter":      "postgres://me@127.0.0.1:1/x?password=s3cr3t",
 		"no such file":              "postgres://me:s3cr3t@127.0.0.1/x?sslrootcert=/nowhere&sslmode=verify-full",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 	}
 }
 
-func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
+func TestRevocationBySlowClockTakesEffect(t *testing.T) {
 	t.Parallel()
 	dsn := freshDatabase(t)
 	behind, ahead := byClock(t, dsn, -time.Hour), byClock(t, dsn, time.Hour)
@@ -192,7 +192,7 @@ func TestWhatIsRevokedByAClockThatIsBehindIsRevoked(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatComesBackIsUsedAgain(t *testing.T) {
+func TestStoreRecoversWhenDatabaseReturns(t *testing.T) {
 	direct := freshDatabase(t)
 	proxy := pgtest.Start(t).Proxy(t)
 	dsn, err := proxy.DSN(direct)
@@ -237,7 +237,7 @@ func next(t *testing.T, ch <-chan struct{}) {
 	}
 }
 
-func TestChangesOfOtherProcessesNotifyAlsoAfterALostConnection(t *testing.T) {
+func TestNotificationsResumeAfterLostConnection(t *testing.T) {
 	t.Parallel()
 	direct := freshDatabase(t)
 	proxy := pgtest.Start(t).Proxy(t)
@@ -297,7 +297,7 @@ func TestAFailingServerIsUnavailableAndRecovers(t *testing.T) {
 	}
 }
 
-// Where the locale of the database sorts a before B, ids are ordered by their bytes nevertheless.
+// Ids are ordered by their bytes even if the locale of the database sorts a before B.
 func TestIdsAreOrderedByTheirBytes(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)

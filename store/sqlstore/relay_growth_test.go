@@ -143,7 +143,7 @@ func relayed(from, to mail.Key, id string) mail.NewMessage {
 	}
 }
 
-func TestAGrownRelayIsOne(t *testing.T) {
+func TestRelayWithDataWorks(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		t.Run(p.name, func(t *testing.T) {

@@ -155,9 +155,9 @@ func ignoring(err, expected error) error {
 	return err
 }
 
-// The polls of waiting messages, the most frequent of all, seek one place in one index. In no statement SQLite reads a whole table, or
-// sorts more than the agents with a rare tag.
-func TestNoStatementOfARelayWalksATable(t *testing.T) {
+// The polls of waiting messages, the most frequent of all, seek one place in one index. In no statement does SQLite read a whole table, or
+// sort more than the agents with a rare tag.
+func TestRelayStatementsScanNoTable(t *testing.T) {
 	t.Parallel()
 	s, r := relayWithData(t, places[0].at(t), 50, 500)
 	for _, query := range relayStatements(t, s, r) {
@@ -192,7 +192,7 @@ func TestNoStatementOfARelayWalksATable(t *testing.T) {
 }
 
 // PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.
-func TestNoPlanOfPostgresWalksATableOfARelay(t *testing.T) {
+func TestPostgresPlansScanNoRelayTable(t *testing.T) {
 	t.Parallel()
 	place := ownDatabase(t)
 	s, r := relayWithData(t, place, 5000, 50_000)

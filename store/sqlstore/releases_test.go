@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// What the release of commit 888c3cd recorded holds after the migration.
-func TestTheStateOfAnEarlierReleaseHolds(t *testing.T) {
+// The state that the release of commit 888c3cd recorded is valid after the migration.
+func TestStateOfEarlierReleaseIsMigrated(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
 		t.Helper()
@@ -29,9 +29,9 @@ func TestTheStateOfAnEarlierReleaseHolds(t *testing.T) {
 	})
 }
 
-// A process of the release of commit 888c3cd could begin calls after the migration, and not settle them: it would have called the service,
-// and find no column for the answer.
-func TestAMigrationRefusesWhileAnEarlierReleaseRuns(t *testing.T) {
+// A process of the release of commit 888c3cd could begin calls after the migration, but not settle them: it would call the service, and
+// then find no column for the answer.
+func TestMigrationFailsWhileEarlierReleaseRuns(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	dsn, change := pastEngines["PostgreSQL"](t)
@@ -52,8 +52,9 @@ func TestAMigrationRefusesWhileAnEarlierReleaseRuns(t *testing.T) {
 	must(t, s.Close())
 }
 
-// A release that only adds to the schema leaves processes of the one before at work. One that removes something does not, and each says so.
-func TestProcessesGoOnBesideANewerRelease(t *testing.T) {
+// If a release only adds to the schema, processes of the previous release continue. If it removes something, they stop, and each reports
+// why.
+func TestProcessesContinueBesideNewerRelease(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, change func(string)) {
 		t.Helper()
@@ -82,8 +83,8 @@ func TestProcessesGoOnBesideANewerRelease(t *testing.T) {
 	})
 }
 
-// Another process would go on under the former id, with neither revocations nor limits.
-func TestNoStateIsCarriedOverBesideAnotherProcess(t *testing.T) {
+// Another process would continue under the former id, without revocations and limits.
+func TestStateIsNotMovedWhileOthersRun(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	dsn, change := pastEngines["PostgreSQL"](t)

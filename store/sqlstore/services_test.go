@@ -127,8 +127,8 @@ func holds(t *testing.T, s *sqlstore.Store, service string) {
 
 func isLimit(err error) bool { _, ok := errors.AsType[*store.LimitError](err); return ok }
 
-// A service with another id has lost what was revoked, blocked, counted and charged. It is carried over, or no start takes place.
-func TestAServiceWithAnotherIDKeepsItsState(t *testing.T) {
+// Under a new id, a service would lose its revocations, blocks, counts and charges. Its state is moved, or Open fails.
+func TestServiceWithNewIDKeepsItsState(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
 		t.Helper()
@@ -177,7 +177,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Two services with state are not made one.
+// The states of two services are not merged.
 func TestStateIsNotMerged(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, change func(string)) {
@@ -194,8 +194,8 @@ func TestStateIsNotMerged(t *testing.T) {
 	})
 }
 
-// PATs and agreements name the issuer: where it changes because intents were reordered, all end at once.
-func TestAnIssuerDoesNotChangeInSilence(t *testing.T) {
+// PATs and agreements name the issuer. If it changes because intents were reordered, all of them become invalid at once.
+func TestIssuerChangeNeedsConfiguration(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
 		t.Helper()
@@ -219,8 +219,8 @@ func TestAnIssuerDoesNotChangeInSilence(t *testing.T) {
 	})
 }
 
-// A table that is forgotten would stay with the former id.
-func TestEveryTableWithAServiceFollows(t *testing.T) {
+// The rows of a table that was forgotten would stay under the former id.
+func TestEveryTableWithAServiceIsMoved(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
 		t.Helper()
@@ -238,8 +238,8 @@ func TestEveryTableWithAServiceFollows(t *testing.T) {
 	})
 }
 
-// A proof that was used for a service is used after the service got another id.
-func TestUsedNoncesFollowAService(t *testing.T) {
+// A nonce that was used for a service stays used after the service has a new id.
+func TestUsedNoncesStayUsedAfterMove(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
 		t.Helper()

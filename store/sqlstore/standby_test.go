@@ -106,9 +106,9 @@ func polled(t *testing.T, s *sqlstore.Store, seq int64) (list []pat.Change, newe
 	return list, newest
 }
 
-// A standby that is promoted may lack what its primary committed last. The process that committed it notices, and the state is
-// held for all as after a restore.
-func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
+// A standby that is promoted may lack what its primary committed last. The process that committed it detects this, and the state is marked
+// as restored for all processes.
+func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"a call comes first": "call", "a poll comes first": "poll"} {
 		t.Run(name, func(t *testing.T) {
@@ -182,8 +182,8 @@ func TestAStandbyThatLacksCommitsSetsTheStateBack(t *testing.T) {
 	}
 }
 
-// A standby that has everything goes on where the primary ended.
-func TestAStandbyThatLacksNothingGoesOn(t *testing.T) {
+// A standby that has every commit continues where the primary ended.
+func TestCompleteStandbyContinues(t *testing.T) {
 	t.Parallel()
 	p := newReplicated(t)
 	s, setBacks := p.open(t)

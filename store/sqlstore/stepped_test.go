@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// What is counted after the wall clock was set stays counted, even if the process is killed after the first such transaction.
-func TestAClockIsNotedWithWhatIsCountedOnIt(t *testing.T) {
+// Counts made after the wall clock was set are kept, even if the process is killed after the first such transaction.
+func TestClockNoteIsWrittenWithCounts(t *testing.T) {
 	t.Parallel()
 	path, in := filepath.Join(t.TempDir(), "state.db"), &world{now: time.Now()}
 	Empty.Copy(t, path)

@@ -64,7 +64,7 @@ func admitted(t *testing.T, s *sqlstore.Store, most int64, p limit.Period) int {
 	}
 }
 
-func TestAWallClockThatIsSetAdmitsNoMore(t *testing.T) {
+func TestSetWallClockAdmitsNoMoreCalls(t *testing.T) {
 	t.Parallel()
 	m := newMachine()
 	s := m.open(t, filepath.Join(t.TempDir(), "state.db"))
@@ -80,7 +80,7 @@ func TestAWallClockThatIsSetAdmitsNoMore(t *testing.T) {
 	closeStore(t, s)
 }
 
-func TestAWallClockThatIsSetBackHoldsNothingUp(t *testing.T) {
+func TestWallClockSetBackBlocksNothing(t *testing.T) {
 	t.Parallel()
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)
@@ -149,7 +149,7 @@ func (c *stepped) open(t *testing.T) *sqlstore.Store {
 	return s
 }
 
-func TestAStepOfTheDatabasesClockHoldsLimitsBack(t *testing.T) {
+func TestDatabaseClockStepHoldsLimits(t *testing.T) {
 	t.Parallel()
 	for by, c := range map[string]struct {
 		least time.Duration
@@ -191,8 +191,8 @@ func TestAStepOfTheDatabasesClockHoldsLimitsBack(t *testing.T) {
 	}
 }
 
-// A day's slots are long: a short step holds back none of its calls.
-func TestASmallStepHoldsLongPeriodsBackByASlot(t *testing.T) {
+// The slots of a day are long, so a short step of the clock does not hold back any calls.
+func TestSmallStepHoldsLongPeriodsByOneSlot(t *testing.T) {
 	t.Parallel()
 	clock := newStepped(t)
 	s := clock.open(t)
@@ -206,8 +206,8 @@ func TestASmallStepHoldsLongPeriodsBackByASlot(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A step that the database does not take when it is seen is written later.
-func TestAStepThatCannotBeWrittenAtOnceIsWrittenLater(t *testing.T) {
+// If a step of the clock cannot be written when it is detected, it is written later.
+func TestFailedStepNoteIsWrittenLater(t *testing.T) {
 	t.Parallel()
 	clock := newStepped(t)
 	s := clock.open(t)

@@ -46,15 +46,15 @@ type Options struct {
 	// Stepped is called with the difference when the clock of a PostgreSQL server has been set; the difference is negative if the clock was
 	// set back. Afterwards each rolling limit is stricter, for up to its period. Stepped may be nil, and must return quickly.
 	Stepped func(by time.Duration)
-	// Services are the services of the configuration. Open compares them with those in the database, and moves the state of a service whose id
-	// has changed to the new id: see store.ServicesError. If Services is nil, nothing is compared.
+	// Services are the services of the configuration. Open compares them with those in the database, and, if a service has a new id, moves its
+	// state to that id: see store.ServicesError. If Services is nil, nothing is compared.
 	Services *store.Services
 	// SetBack is called when a PostgreSQL database lacks commits that it acknowledged to this process, with the minimum number of such
 	// commits. Either a standby without these commits was promoted, or a copy has replaced the database. The state is then marked as restored:
 	// see MarkRestored. SetBack may be nil, and must return quickly.
 	SetBack func(missing int64)
-	// ServerChanged is called when a PostgreSQL database is found on another server, or on another timeline, than before. It may be nil, and
-	// must return quickly.
+	// ServerChanged is called when a PostgreSQL database is found on a different server or timeline than before. It may be nil, and must
+	// return quickly.
 	ServerChanged func()
 }
 
@@ -91,7 +91,7 @@ type Store struct {
 // Open opens a database and migrates its schema. place is the path of an SQLite file, which Open creates with mode 0600 if it does not
 // exist, or the postgres:// URL of a database. Open rejects a database that only a newer version of uimgate can use, and a PostgreSQL
 // server whose settings allow it to lose committed transactions. It returns ErrInUse if other processes use the database and could not
-// continue after the migration. The caller must call Close. ctx applies only until Open returns.
+// continue after the migration. The caller must call Close. ctx is used only until Open returns.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	return open(ctx, place, opts, engine.DialectOf(place), newJournal)
 }
@@ -168,7 +168,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // Contents counts the records of a database.
 type Contents = upkeep.Contents
 
-// Backup writes a snapshot of the SQLite database at path to the file to: see upkeep.Backup.
+// Backup writes a snapshot of the SQLite database at path into a new file, whose path is to: see upkeep.Backup.
 func Backup(ctx context.Context, path, to string) error { return upkeep.Backup(ctx, path, to) }
 
 // Inspect checks that the SQLite database at path, which must not be in use, is complete: see upkeep.Inspect.
@@ -185,9 +185,9 @@ func Verify(ctx context.Context, place string) (Contents, error) {
 // Fold merges the write-ahead log of the SQLite database at path into the database file: see upkeep.Fold.
 func Fold(ctx context.Context, path string) error { return upkeep.Fold(ctx, path) }
 
-// Restore prepares the SQLite database at path, an unused copy of a backup, to replace a lost database. It migrates the schema, checks that
-// the accounts balance, and marks the state as restored. When it returns, the file is synced and contains the whole database, without a
-// write-ahead log.
+// Restore prepares the SQLite database at path, a copy of a backup that is not in use, to replace a lost database. It migrates the schema,
+// checks that the accounts balance, and marks the state as restored. When it returns, the file is synced and contains the whole database,
+// without a write-ahead log.
 func Restore(ctx context.Context, path string, opts Options) (Contents, error) {
 	s, err := Open(ctx, path, opts)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-func TestOpenNeedsAClock(t *testing.T) {
+func TestOpenRequiresNow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	if _, err := sqlstore.Open(t.Context(), path, sqlstore.Options{}); err == nil {
 		t.Fatal("opened without a clock")
@@ -26,7 +26,7 @@ func TestOpenNeedsAClock(t *testing.T) {
 	}
 }
 
-func TestFilesAreForTheirOwnerOnly(t *testing.T) {
+func TestFilesAreAccessibleOnlyToOwner(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b#c?d%20e")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// Where a write fails half-way and the database rolls back by itself, the call is denied, and the next one works again: whether the call is
-// what could not be written, or one before it.
+// If a write fails and the database rolls back, the call is denied, and the next call works again: whether the failed write was that of the
+// call or of an earlier one.
 func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 	for _, table := range []string{"journal", "counters"} {
 		dir := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Calls that share a transaction share its statements: 16 begin with one insertion into the journal, and end with another; into the tables
-// they come together. Those with a key have one for each table.
+// Calls that share a transaction share its statements: 16 calls begin with one insertion into the journal, and are settled with another;
+// they are written into the tables together. Calls with a key need one statement for each table.
 func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	t.Parallel()
 	const calls = 16

@@ -236,9 +236,9 @@ func (w *twins) beside() {
 	}
 }
 
-// Whatever is done, in whichever transactions, and whatever fails or ends in between: a store that journals what calls change returns what
-// one returns that writes it into the tables at once, and its tables become the same.
-func TestAJournaledStoreIsTheSame(t *testing.T) {
+// Whatever operations run, in whichever transactions, and whatever fails in between: a store with a journal returns the same results as a
+// store that writes changes into the tables at once, and its tables have the same contents in the end.
+func TestJournalDoesNotChangeResults(t *testing.T) {
 	t.Parallel()
 	for range TwinLives {
 		seed := rand.Uint64()

@@ -58,9 +58,9 @@ func begins(list []engine.Command) bool {
 	return slices.ContainsFunc(list, func(c engine.Command) bool { return strings.Contains(c.Query, "INTO executions (") })
 }
 
-// While commits hang, those who wait behind one are refused with it: they do not wait for a commit of their own. What a commit did that
-// was not answered is undone as soon as the database answers again.
-func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
+// While a commit hangs, the calls queued behind it fail with it, instead of each waiting for a separate commit. The effect of a commit
+// without a response is undone as soon as the database responds again.
+func TestHangingCommitFailsQueuedCalls(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Private(t, pgtest.Replicated)
 	name, err := c.CreateDatabase(t.Context(), "")
@@ -131,8 +131,8 @@ func TestACommitThatHangsRefusesThoseBehindIt(t *testing.T) {
 	}
 }
 
-// A call whose transaction was not answered is not tried again, whatever was running.
-func TestWhatIsNotAnsweredIsNotTriedAgain(t *testing.T) {
+// A call is not retried if the database did not respond to its transaction, whatever statement was running.
+func TestUnansweredCallIsNotRetried(t *testing.T) {
 	t.Parallel()
 	reads := func(list []engine.Command) bool { return strings.HasPrefix(list[0].Query, "SELECT") }
 	for name, hangs := range map[string]func([]engine.Command) bool{"reading": reads, "writing": begins} {
@@ -166,8 +166,8 @@ func TestWhatIsNotAnsweredIsNotTriedAgain(t *testing.T) {
 	}
 }
 
-// A commit that hung can become visible after the call was refused and looked for. It is undone then.
-func TestACommitThatIsVisibleLateIsUndone(t *testing.T) {
+// A commit that hung can become visible after the call was refused and looked up. It is then undone.
+func TestLateVisibleCommitIsUndone(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	name, err := c.CreateDatabase(t.Context(), "")

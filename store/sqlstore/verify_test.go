@@ -10,7 +10,7 @@ import (
 )
 
 // Both databases, while they are in use.
-func TestALineTakenOutOfTheLedgerIsFound(t *testing.T) {
+func TestVerifyFindsDeletedLedgerEntry(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	dsn := ownDatabase(t)

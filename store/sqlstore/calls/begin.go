@@ -197,7 +197,8 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	return "", nil
 }
 
-// showStanding adds the state of the limits of the candidate that the earlier execution used, or of the first candidate, to the result.
+// showStanding adds to the result the state of the limits of the candidate that the earlier execution used or, if there is no such
+// candidate, of the first candidate.
 func (b *beginOp) showStanding(w *work) {
 	was := max(0, slices.IndexFunc(b.Candidates, func(c store.Candidate) bool { return c.Rule == b.result.Replay.Rule }))
 	for _, r := range b.reservations[was] {

@@ -9,7 +9,7 @@ import (
 )
 
 // A writer remembers so many counters and accounts, and no more.
-func TestAWriterKnowsABoundedNumber(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var m memory
 	for i := range 3 * mostKnown {

@@ -118,8 +118,8 @@ func (n *usedNonces) check(ctx context.Context, t *engine.Tx, digest nonces.Dige
 	return nil
 }
 
-// readAll reads which nonces have been used, unless that is in memory. It is not if the connection is new, or if another connection has
-// written.
+// readAll reads which nonces have been used, unless the set is already in memory. It is not in memory on a new connection, or after another
+// connection has written.
 func (n *usedNonces) readAll(ctx context.Context, t *engine.Tx) error {
 	if n.read {
 		return nil

@@ -60,7 +60,7 @@ const (
 	stepTolerated = 2 * time.Second
 	// stepKept is how long a step can affect limits: the longest rolling period, including its extra slots.
 	stepKept = 8 * 24 * time.Hour
-	// rebase is the age at which the reading that others are compared with is replaced.
+	// rebase is the age at which a stepWatch replaces the reading with which it compares new ones.
 	rebase = time.Minute
 )
 

@@ -30,8 +30,8 @@ func (c *Conditions) Equal(column, value string) {
 	}
 }
 
-// Query returns the statement that selects at most limit rows that meet the conditions. A limit that is not positive means 100. With an
-// order, limit is at most 1000. Without an order, the statement counts rows or reads one, and limit has no maximum.
+// Query returns the statement that selects at most limit rows that meet the conditions. A limit that is not positive means 100. If there is
+// an order, a limit over 1000 is reduced to 1000. Without an order, the statement counts rows or reads one, and the limit has no maximum.
 func (c *Conditions) Query(selection, order string, limit int) string {
 	if limit <= 0 {
 		limit = defaultPage

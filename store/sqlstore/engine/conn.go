@@ -27,12 +27,12 @@ const (
 		"FROM pg_control_system()"
 	systemNote, timelineNote = "server_system", "server_timeline" // names of rows of sequences
 
-	// serverChangePause is how long a process admits no calls after the server has changed. It is four polls long, so every other process can
-	// find out whether the new server lacks any commits acknowledged to it.
+	// serverChangePause is how long a process refuses calls after the server has changed. The pause is four polls long, so that every other
+	// process can find out whether the new server lacks commits that were acknowledged to that process.
 	serverChangePause = time.Second
 )
 
-// compareServer checks whether a new connection reaches another server than the previous connection, and records the change.
+// compareServer checks whether a new connection reaches a different server than the previous connection, and if so records the change.
 func (db *DB) compareServer(ctx context.Context, conn *sql.Conn) {
 	was := db.server.is.Load()
 	if was == nil {

@@ -23,7 +23,7 @@ type Options struct {
 	// SetBack is called when a PostgreSQL database lacks commits that it acknowledged to this process, with the minimum number of such
 	// commits. It may be nil.
 	SetBack func(missing int64)
-	// ServerChanged is called when a PostgreSQL database is found on another server, or on another timeline, than before. It may be nil.
+	// ServerChanged is called when a PostgreSQL database is found on a different server or timeline than before. It may be nil.
 	ServerChanged func()
 }
 
@@ -43,7 +43,7 @@ type Layer interface {
 // readers is the maximum number of connections for reading.
 const readers = 4
 
-// A DB is a database. It is safe for concurrent use once it is started.
+// A DB is a database with its readers and writers. It is safe for concurrent use once it is started.
 type DB struct {
 	dialect *Dialect
 	opts    Options
@@ -160,7 +160,7 @@ type seen struct {
 	witnessed     int64
 	testified     bool  // the transaction increments its witness
 	floor         int64 // when the database was last restored
-	serverChanged bool  // recently, so that no calls are admitted; see serverChangePause
+	serverChanged bool  // recently, so that calls are refused; see serverChangePause
 }
 
 // runState is the state of the running operation.
@@ -266,5 +266,5 @@ type commits struct {
 	witnesses     []*witness
 	settingBack   sync.Mutex
 	lastSetBack   atomic.Pointer[store.SetBack]
-	verifiedFloor atomic.Int64 // the floor when no commit was last found missing
+	verifiedFloor atomic.Int64 // the floor at the last check that found no commit missing
 }

@@ -16,8 +16,8 @@ const (
 	// writer runs all operations.
 	Exclusive ShareMode = iota
 	// Shared means that several processes write concurrently. At first, calls lock nothing between reading and writing, and their changes take
-	// effect only if the rows are still as they were read. Every other operation that is not part of a group has a separate transaction, so
-	// that it does not hold locks while another operation waits for a lock.
+	// effect only if the rows are still as they were read. Every operation that is neither a call nor part of a group has a separate
+	// transaction, so that it does not hold locks while another operation waits for a lock.
 	Shared
 )
 
@@ -49,8 +49,8 @@ type Dialect struct {
 	Schema func(string) string
 	// lanes is how many writers run calls, each with a separate connection. All calls of an agent go to the same writer.
 	lanes int
-	// others is how many writers run other operations, and groups is how many run the operations of groups. If one is 0, the first writer of
-	// calls also runs these operations.
+	// others is how many writers run other operations, and groups is how many run the operations of groups. If either is 0, the first writer
+	// of calls also runs these operations.
 	others, groups int
 	// Patience is the time limit of one attempt at a transaction and of one query, and CallPatience that of one attempt at a transaction of
 	// calls. 0 means that the database has its own limit.

@@ -46,7 +46,7 @@ func (db *DB) ReadState(ctx context.Context) error {
 	if err := db.ReadFloor(ctx); err != nil {
 		return err
 	}
-	db.commits.lastSetBack.Store(nil) // earlier restores do not count
+	db.commits.lastSetBack.Store(nil) // restores before this start do not count
 	if db.dialect.Clock == "" {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // A Group runs operations of another package together. Operations that wait at the same time share a transaction, on every database, and
-// one function runs all of them, so that it can lock what they need in one order and send their statements together.
+// one function runs all of them, so that it can lock rows in a fixed order and send the statements of all operations together.
 type Group[T any] struct {
 	db    *DB
 	group *group

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestOneSlowCommitIsNoPace(t *testing.T) {
+func TestSingleSlowCommitIsIgnored(t *testing.T) {
 	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	var p pace
 	took := func(d time.Duration) { p.took(at, at.Add(d)) }

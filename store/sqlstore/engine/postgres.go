@@ -115,8 +115,8 @@ const InsufficientPrivilege = "42501"
 const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role; " +
 	"if another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
 
-// lostPostgres reports whether the connection has ended. An error that the server reported does not end the connection, unless its code
-// announces the end.
+// lostPostgres reports whether an error means that the connection has ended. An error that the server reported means this only if its code
+// announces the end of the connection; any other error means it.
 func lostPostgres(err error) bool {
 	state := SQLState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")
@@ -176,7 +176,8 @@ func checkServer(ctx context.Context, conn *pgx.Conn) error {
 	return err
 }
 
-// ifUnchanged makes a statement fail, with SQLSTATE 22012 (division by zero), if it changes any other number of rows.
+// ifUnchanged returns a statement that runs query, and that fails with SQLSTATE 22012 (division by zero) unless query changes exactly the
+// given number of rows.
 func ifUnchanged(query string, rows int) string {
 	return fmt.Sprintf("WITH changed AS (%s RETURNING 1) SELECT 1 / CASE COUNT(*) WHEN %d THEN 1 ELSE 0 END FROM changed", query, rows)
 }

@@ -8,7 +8,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-func TestServersElsewhereAreReachedByTLSOnly(t *testing.T) {
+func TestRemoteServersRequireTLS(t *testing.T) {
 	for place, secure := range map[string]bool{
 		"postgres://me@db.example/x":                 true,
 		"postgres://me@192.0.2.7:5433/x":             true,

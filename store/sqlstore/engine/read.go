@@ -44,7 +44,7 @@ func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64,
 	return found, err
 }
 
-// selectSequences returns a query for rows of the table sequences by their names. what is appended to the columns of the query.
+// selectSequences returns a query for rows of the table sequences by their names. The SQL text in what is appended to its columns.
 func selectSequences(what string, names int) string {
 	return "SELECT name, n" + what + " FROM sequences WHERE name IN (?" + strings.Repeat(", ?", names-1) + ")"
 }

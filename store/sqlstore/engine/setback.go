@@ -18,8 +18,8 @@ func (db *DB) Newest(ctx context.Context) (int64, error) {
 	return read["changes"], err
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than when it was last open or when this process
-// opened it.
+// ServerChanged reports whether the database is on a different server or timeline than when it was last open or when this process opened
+// it.
 func (db *DB) ServerChanged() bool { return db.server.serverChanged.Load() }
 
 // missing returns how many acknowledged commits of this process the database lacks.

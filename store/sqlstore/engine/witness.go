@@ -10,7 +10,7 @@ import (
 )
 
 // errServerChanged means that the process does not admit calls yet; see serverChangePause.
-var errServerChanged = errors.New("the database has moved to another server: no calls are admitted until all processes have had " +
+var errServerChanged = errors.New("the database has moved to another server: calls are refused until all processes have had " +
 	"time to check that no commits are missing")
 
 // settled reports whether all processes have had time to check the server since it last changed.
@@ -65,8 +65,8 @@ func (t *Tx) ServerChanged() error {
 	return nil
 }
 
-// verify returns errWentBack if the witness is lower than the process has acknowledged. Otherwise it records what the transaction has read
-// about restores and the server.
+// verify returns errWentBack if the witness is lower than the value that the process has acknowledged. Otherwise it records what the
+// transaction has read about restores and the server.
 func (t *Tx) verify() error {
 	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
 		return errWentBack

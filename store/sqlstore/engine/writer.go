@@ -16,7 +16,7 @@ func (w *Writer) run(ctx context.Context) {
 		}
 		batch := w.gather(first)
 		began := w.db.clocks.elapsed()
-		_ = w.commit(ctx, batch) // the operations have the error
+		_ = w.commit(ctx, batch) // the operations return the error
 		w.last.took = w.db.clocks.elapsed() - began
 		w.schedule()
 	}

@@ -21,7 +21,7 @@ type Journal struct {
 	memory
 }
 
-// memory is what the writer has in memory of the journal. Only the writer uses it, or an operation that runs alone.
+// memory is the state of the journal that the writer keeps in memory. Only the writer uses it, or an operation that runs alone.
 type memory struct {
 	state   state
 	pending PendingChanges // changes that the tables do not have yet
@@ -47,7 +47,7 @@ func New(db *engine.DB) *Journal { return &Journal{db: db} }
 const (
 	MostPending = 1024 // rows to write
 
-	mostRecords = 4 << 10  // records
+	mostRecords = 4 << 10  // records to merge
 	mostBegun   = 32 << 10 // executions in began
 )
 
@@ -77,8 +77,8 @@ func (j *Journal) Pending(ctx context.Context) (bool, error) {
 	return j.db.One(ctx, selectRecord, nil, new(int64))
 }
 
-// Before implements calls.Journal. It reads the journal if that is not in memory, and writes the pending changes into the tables if they
-// were just read, if the transaction reads the tables, or if too many changes are pending.
+// Before implements calls.Journal. It reads the journal if its changes are not in memory, and writes the pending changes into the tables if
+// they were just read, if the transaction reads the tables, or if too many changes are pending.
 func (j *Journal) Before(ctx context.Context, t *engine.Tx, reads bool) error {
 	due := reads || j.pending.Size() > MostPending || j.pending.Records > mostRecords
 	if j.state == unread {

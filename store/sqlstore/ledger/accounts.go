@@ -98,7 +98,7 @@ type pool struct {
 	storedFaded, storedAt int64 // faded and fadedAt as stored
 }
 
-// fade lets a part of the debt fade for the time up to now: the whole credit in store.PoolFades.
+// fade lets a part of the debt fade for the time from fadedAt to now. An amount of credit fades in store.PoolFades.
 func (p *pool) fade(now time.Time, credit int64) {
 	past, part := now.Sub(p.fadedAt), int64(0)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that the unapproved agents of a service may owe more in addition, where credit is what they may owe together. If not, it
-// returns store.ErrCredit.
+// enterPool checks that the debt of all unapproved agents of a service may grow by the amount more. Together they may owe credit. If not,
+// it returns store.ErrCredit.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {

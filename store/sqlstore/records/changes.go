@@ -129,15 +129,16 @@ func scanKey(scan engine.Scan, more ...any) (k keys.SigningKey, err error) {
 	return k, err
 }
 
-// SigningKeys implements pat.KeyStore, the oldest first.
+// SigningKeys implements pat.KeyStore. The oldest key comes first.
 func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.SigningKey, error) {
 	return engine.All(ctx, s.db, "SELECT "+keyColumns+" FROM signing_keys WHERE not_after = 0 OR not_after > ? ORDER BY created_at, id",
 		[]any{engine.Nanos(now)}, func(scan engine.Scan) (keys.SigningKey, error) { return scanKey(scan) })
 }
 
-// Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The
-// newest number is read first: a change that commits meanwhile may be returned now, and again next time. If the database was set back to
-// an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including what has ended.
+// Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The newest
+// number is read first: a change that is committed in the meantime may be returned now, and again by the next call. If the database was
+// restored to an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including what
+// has ended.
 func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.db.Newest(ctx)
 	if err != nil {
@@ -211,11 +212,11 @@ func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, 
 	return out, newest, nil
 }
 
-// MarkRestored must be called once after the database was set back to an earlier state. The call ends every PAT and every signing key
-// from before the call. Every rolling or calendar window of a policy's limit that began before the call counts as exhausted until the
-// window is over. Lifetime counters and the service's own limits (limit.Token, limit.Ceiling) continue from the restored count. A PAT
-// ends with the key that signed it, so PATs without a record in the database end too. A process whose key has ended makes a new key when
-// the process starts.
+// MarkRestored must be called once after the database was restored to an earlier state. The call ends every PAT and every signing key from
+// before the call. Every rolling or calendar window of a policy's limit that began before the call counts as exhausted until the window is
+// over. Lifetime counters and the service's own limits (limit.Token, limit.Ceiling) continue from the restored count. A PAT ends with the
+// key that signed it, so PATs without a record in the database end too. A process whose key has ended makes a new key when the process
+// starts.
 func (s *Records) MarkRestored(ctx context.Context) error {
 	return s.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return t.MarkRestored(ctx) })
 }

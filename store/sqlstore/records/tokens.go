@@ -79,7 +79,7 @@ func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 			return err
 		}
 		given := k
-		if k.Assurance == pat.Consent { // its PATs are not signed for one by one: a revocation of earlier PATs also ends later ones
+		if k.Assurance == pat.Consent { // people do not consent to each PAT, so a revocation of earlier PATs also ends later ones
 			if given.IssuedAt, err = s.agreedAt(ctx, t, k); err != nil {
 				return err
 			}

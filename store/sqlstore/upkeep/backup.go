@@ -23,9 +23,9 @@ type Contents struct {
 	RelayAgents, RelayMessages, RelayBlobs              int64     // of a relay; the contents of blobs are not in the database
 }
 
-// Backup writes a snapshot of the SQLite database at path to the file to, which must be empty or absent. The database may be used
-// meanwhile, in this process or another: other transactions do not wait, but the write-ahead log grows until the copy is complete. The
-// copy is not synced. When ctx ends the copy is left incomplete.
+// Backup writes a snapshot of the SQLite database at path into a file, whose path is to. The file must be empty or absent. Other
+// transactions, in this process or another, do not wait, but the write-ahead log grows until the copy is complete. The copy is not synced.
+// If ctx ends, the copy is left incomplete.
 func Backup(ctx context.Context, path, to string) error {
 	db, err := openFile(ctx, path, "mode", "rw") // unchanged: nothing is migrated
 	if err != nil {
@@ -41,9 +41,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, every reference
-// has a target and, if its schema is this program's, its accounts are the sums over its ledger. It changes nothing. The error wraps
-// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, every reference has
+// a target and, if its schema has the version of this program, its accounts are the sums over its ledger. It changes nothing. The error
+// wraps engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {
@@ -64,7 +64,7 @@ func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, er
 }
 
 // Verify checks that the accounts of the database at a place, which may be in use, are the sums over its ledger. It changes nothing. The
-// error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema has another version than this program needs.
+// error wraps store.ErrUnbalanced or engine.ErrNotOurs, or reports that the schema is too old or too new for this program.
 func Verify(ctx context.Context, place string, journal NewJournal) (found Contents, err error) {
 	err = ReadOnly(ctx, place, func(db *engine.DB, version int64) error {
 		if version < schema.Newest() {

@@ -46,7 +46,7 @@ func (u *Upkeep) Purge(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// expiries are the tables whose rows expire at a time that is indexed.
+// expiries are the tables whose rows expire, with the indexed column of the time.
 var expiries = []struct{ table, key, until string }{
 	{"revocations", "service, kind, subject", "until"},
 	{"signing_keys", "id", "not_after"},

@@ -67,8 +67,8 @@ func (u *Upkeep) Ready(ctx context.Context) error {
 	return nil
 }
 
-// ServerChanged reports whether the database has another server, or another timeline, than when it was last open or when this process
-// opened it.
+// ServerChanged reports whether the database is on a different server or timeline than when it was last open or when this process opened
+// it.
 func (u *Upkeep) ServerChanged() bool { return u.db.ServerChanged() }
 
 // SetBack returns when this process or another last detected that the database lacks acknowledged commits, and how many commits of this

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
-func TestDigestsAreOfTheirPartsAlone(t *testing.T) {
+func TestDigestDependsOnPartsOnly(t *testing.T) {
 	t.Parallel()
 	seen := map[nonces.Digest][3]string{}
 	for _, parts := range [][3]string{
@@ -42,7 +42,7 @@ func TestDigestsAreOfTheirPartsAlone(t *testing.T) {
 
 func numbered(n int) nonces.Digest { return nonces.Of("s", "k", strconv.Itoa(n)) }
 
-func TestASetHoldsWhatWasAddedUntilItIsOver(t *testing.T) {
+func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 	t.Parallel()
 	const minute = int64(time.Minute)
 	var s nonces.Set
@@ -96,8 +96,8 @@ func TestTimesFarApartShareTables(t *testing.T) {
 	}
 }
 
-// Digests of 8 equal bytes are one: what is not known to be fresh is used. So is the one that stands for a free place.
-func TestWhatLooksUsedIsUsed(t *testing.T) {
+// Digests with the same first 8 bytes count as the same nonce. Even a digest of zeros, which mark a free position, is kept.
+func TestEqualPrefixesCountAsUsed(t *testing.T) {
 	t.Parallel()
 	var s nonces.Set
 	s.Add(nonces.Digest{}, 1)
@@ -106,7 +106,7 @@ func TestWhatLooksUsedIsUsed(t *testing.T) {
 	}
 }
 
-// Two million nonces of ten minutes have less than 40 MB.
+// Two million nonces of ten minutes take less than 40 MB.
 func TestASetIsSmall(t *testing.T) {
 	t.Parallel()
 	var s nonces.Set

@@ -15,7 +15,7 @@ import (
 type Set struct {
 	generations []*generation
 	len         int
-	odd         uint64 // a secret that determines the positions of keys; agents choose the nonces
+	odd         uint64 // a secret factor of positions, because agents choose the nonces
 }
 
 // mostGenerations is the maximum number of tables, in which each nonce is looked up. At the maximum, further nonces go into the newest

@@ -28,7 +28,7 @@ func TestExpansionsOnlyAdd(t *testing.T) {
 }
 
 // Programs of releases before Services do not read which version is needed, so none of them can go on.
-func TestWhatIsNeededIsRecordedFromServicesOn(t *testing.T) {
+func TestNeedIsRecordedFromServicesOn(t *testing.T) {
 	t.Parallel()
 	for m, err := range all() {
 		if err == nil && m.version <= Services && m.expands {

@@ -14,7 +14,7 @@ import (
 )
 
 // What has to be done before tables change is done at the version that they have, however old that is; not where it is too new.
-func TestBeforeAMigrationTheSchemaIsAsItWas(t *testing.T) {
+func TestBeforeRunsBeforeAnyMigration(t *testing.T) {
 	t.Parallel()
 	errNo := errors.New("no")
 	newest := schema.Newest()
