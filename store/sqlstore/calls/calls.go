@@ -98,7 +98,7 @@ func (w *work) Write(ctx context.Context) ([]engine.Command, error) {
 	return append(list, w.calls.nonces.write(w.t)...), err
 }
 
-// StartClock starts the clock by which an embedded database counts limits. It does nothing for other databases.
+// StartClock starts the clock that an embedded database uses to count limits. It does nothing for other databases.
 func (c *Calls) StartClock(ctx context.Context) error {
 	if c.db.Dialect().Counting != engine.ByAnchor {
 		return nil

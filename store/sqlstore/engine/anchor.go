@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// An anchor is the clock by which an embedded database counts limits and measures deadlines: a start time, plus the time that has passed
+// An anchor is the clock that an embedded database uses to count limits and measure deadlines: a start time, plus the time that has passed
 // since on the monotonic clock. When the wall clock is set, the two clocks differ. The database stores the difference, so that the next
 // process can continue the same clock.
 type anchor struct {

@@ -21,7 +21,7 @@ const (
 	Shared
 )
 
-// CountClock is the clock by which limits are counted and deadlines are measured.
+// CountClock determines which clock counts limits and measures deadlines.
 type CountClock int
 
 const (

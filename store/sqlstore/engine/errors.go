@@ -14,7 +14,7 @@ var (
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrNotOurs means that a file is not a database of uimgate.
 	ErrNotOurs = errors.New("this is not a database of uimgate")
-	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed by someone else.
+	// ErrMisfit means that changes in the journal contradict the tables, because the tables were changed outside of uimgate.
 	ErrMisfit = errors.New("the journal has charges that contradict the tables: " +
 		"undo the changes that were made to the tables by hand, or restore a backup")
 	// ErrUnchanged means that a row has changed since it was read or cached.

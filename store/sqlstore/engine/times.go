@@ -15,9 +15,9 @@ func (db *DB) Counted() time.Time {
 	return db.clocks.anchor.now()
 }
 
-// Now returns the time of the store's clock, by which tokens and revocations expire. If several processes share the database, this is the
-// clock of the database, extrapolated from its last reading. A time that is compared with times of other processes must come from Now.
-// Limits and deadlines use the clock of Counted.
+// Now returns the time of the store's clock, which determines when tokens and revocations expire. If several processes share the database,
+// this is the clock of the database, extrapolated from its last reading. A time that is compared with times of other processes must come
+// from Now. Limits and deadlines use the clock of Counted.
 func (db *DB) Now() time.Time { return db.clocks.clock.now().UTC().Round(0) }
 
 // Local returns the time of the process's own clock.

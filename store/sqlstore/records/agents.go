@@ -77,7 +77,7 @@ func (s *Records) addKey(ctx context.Context, t *engine.Tx, service string, id p
 	return err
 }
 
-// staticKey returns the id under which records store a key of static agreements.
+// staticKey returns the id that records use for a key of static agreements.
 func staticKey(key keys.ID) keys.ID { return key + keys.ID(pat.PrincipalOf("", pat.Static)) }
 
 // keyOf returns the key of a recorded id: it undoes staticKey.

@@ -46,7 +46,7 @@ func (s *Records) ReadState(ctx context.Context) error {
 	return err
 }
 
-// Now returns the time of the store's clock, by which tokens and revocations expire.
+// Now returns the time of the store's clock, which determines when tokens and revocations expire.
 func (s *Records) Now() time.Time { return s.db.Now() }
 
 // Changed returns a channel that is closed when this process next commits something that Changes returns. To miss nothing, get the channel,

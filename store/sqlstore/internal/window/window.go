@@ -160,7 +160,7 @@ func Decode(in []byte) ([]int64, error) {
 	return out, nil
 }
 
-// A Step is a recent jump of the clock by which slots are counted.
+// A Step is a recent jump of the clock that determines slots.
 type Step struct {
 	At            time.Time // when it was detected, by the clock after the step
 	Forward, Back time.Duration
