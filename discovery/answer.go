@@ -11,15 +11,15 @@ import (
 // An answer is the result of querying one name.
 type answer struct {
 	name          string
-	texts         []string // of the TXT records, each joined
+	texts         []string // one for each TXT record, its strings joined
 	err           error    // ErrNoDomain, ErrNoRecords, or the error of the query
 	authenticated bool     // validated by the server
 	ttl           time.Duration
 	expires       time.Time
-	continues     bool // the CNAME records lead to a name outside of the message
+	continues     bool // the CNAME records lead to a name that the message has no records for
 }
 
-// uimRecords returns the UIM records, each once.
+// uimRecords returns the UIM records without duplicates. If one is malformed, the error wraps ErrRecord.
 func (a answer) uimRecords() ([]Record, error) {
 	var out []Record
 	seen := map[Record]bool{}
@@ -36,7 +36,7 @@ func (a answer) uimRecords() ([]Record, error) {
 	return out, nil
 }
 
-// consistentRecords returns the UIM records; if they contradict each other, the error is a *ConflictError.
+// consistentRecords returns the UIM records without duplicates. If two of them contradict each other, the error is a *ConflictError.
 func (a answer) consistentRecords() ([]Record, error) {
 	list, err := a.uimRecords()
 	if err != nil {
@@ -54,7 +54,7 @@ func (a answer) consistentRecords() ([]Record, error) {
 
 // A chain follows the CNAME records of a name.
 type chain struct {
-	at   string // the present name, in canonical form
+	at   string // the current name, in canonical form
 	seen map[string]bool
 }
 
@@ -66,7 +66,7 @@ func newChain(name string) *chain {
 func (c *chain) step(target string) error {
 	target = dns.CanonicalName(target)
 	if c.seen[target] {
-		return fmt.Errorf("%w: they lead in a circle", ErrChain)
+		return fmt.Errorf("%w: they form a loop", ErrChain)
 	}
 	if len(c.seen) > maxChain {
 		return fmt.Errorf("%w: there are more than %d", ErrChain, maxChain)
@@ -76,8 +76,9 @@ func (c *chain) step(target string) error {
 	return nil
 }
 
-// readAnswer returns the TXT records of the name that the chain has reached, following CNAME records. It ignores records of other names.
-// The error wraps ErrServer or ErrChain.
+// readAnswer follows the CNAME records of m from the current name of the chain, and returns the TXT records of the name where they end.
+// It ignores records of other names. The error wraps ErrServer or ErrChain; if there are no records, the answer has ErrNoDomain or
+// ErrNoRecords in err.
 func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	a := answer{authenticated: m.AuthenticatedData, ttl: maxTTL}
 	switch m.Rcode {
@@ -86,7 +87,7 @@ func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 		return answer{}, fmt.Errorf("%w: %s", ErrServer, rcodeName(m.Rcode))
 	}
 	if m.Rcode == dns.RcodeSuccess && len(m.Answer) == 0 && !m.Authoritative && !m.RecursionAvailable {
-		return answer{}, fmt.Errorf("%w: it only refers to other servers: a recursive or authoritative one is needed", ErrServer)
+		return answer{}, fmt.Errorf("%w: the response only refers to other servers: use a recursive or an authoritative server", ErrServer)
 	}
 	aliases := map[string]*dns.CNAME{}
 	texts := map[string][]*dns.TXT{}
@@ -134,7 +135,7 @@ func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	return a, nil
 }
 
-// negativeTTL returns how long the absence of records may be cached: RFC 2308 5. Without SOA it is not cached.
+// negativeTTL returns how long the absence of records may be cached (RFC 2308 5); it returns 0 if m has no SOA record.
 func negativeTTL(m *dns.Msg) time.Duration {
 	for _, rr := range m.Ns {
 		if soa, ok := rr.(*dns.SOA); ok {
@@ -144,7 +145,7 @@ func negativeTTL(m *dns.Msg) time.Duration {
 	return 0
 }
 
-// ttlDuration converts a TTL. One with the highest bit set counts as 0: RFC 2181 8.
+// ttlDuration converts a TTL in seconds. A TTL with the highest bit set counts as 0 (RFC 2181 8).
 func ttlDuration(ttl uint32) time.Duration {
 	if ttl >= 1<<31 {
 		return 0

@@ -8,19 +8,19 @@ import (
 )
 
 const (
-	// defaultNames is the number of names that a Resolver caches. One domain takes two.
+	// defaultNames is the default number of names that a Resolver caches. Each domain takes two.
 	defaultNames = 4096
 	// minTTL keeps an agent from sending a query for every call, whatever TTL a domain sets.
 	minTTL = 5 * time.Second
 	// maxTTL bounds how long a removed record is still used.
 	maxTTL = time.Hour
-	// maxNegativeTTL bounds how long an added record is not seen.
+	// maxNegativeTTL bounds how long a cached absence of records can hide a new record.
 	maxNegativeTTL = 5 * time.Minute
-	// maxTexts bounds what is cached for one name, in bytes.
+	// maxTexts bounds the texts that are cached for one name, in bytes. An answer with longer texts is not cached.
 	maxTexts = 16 << 10
 )
 
-// answers are cached for their TTL, within bounds. Failures are not cached.
+// answers caches answers for their TTL, within the bounds above. Failed queries are not cached.
 type answers struct {
 	now func() time.Time
 	of  *cache.Cache[string, answer] // nil: nothing is cached
@@ -48,8 +48,8 @@ func (c *answers) get(name string) (answer, bool) {
 	return a, true
 }
 
-// put sets the expiry of the answer and caches it until then. It keeps only the texts of UIM records and of the MCP registry, and returns
-// the answer with those.
+// put sets the expiry of the answer and caches the answer until then. It drops all texts except UIM records and proofs for the MCP
+// registry, and returns the answer without the dropped texts. It does not cache an absence of records without a TTL.
 func (c *answers) put(a answer) answer {
 	ttl := max(a.ttl, minTTL)
 	if errors.Is(a.err, ErrNotFound) && a.ttl == 0 {

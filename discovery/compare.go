@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// A Kind is the kind of difference between a record in DNS and the wanted one.
+// A Kind is how DNS differs from a wanted record.
 type Kind string
 
-// The kinds.
+// The kinds of difference.
 const (
-	Missing   Kind = "missing"   // wanted, and not in DNS
+	Missing   Kind = "missing"   // wanted, but not in DNS
 	Different Kind = "different" // in DNS with another value
 	Surplus   Kind = "surplus"   // in DNS, but not wanted
 )
 
-// A Difference is one record that differs from the wanted ones.
+// A Difference describes one record that is missing from DNS, has another value there, or is in DNS without being wanted.
 type Difference struct {
 	Kind Kind   `json:"kind"`
 	Name string `json:"name"`
 	Key  string `json:"key"`
-	Want string `json:"want,omitempty"` // value; empty for Surplus
-	Have string `json:"have,omitempty"` // value; empty for Missing
+	Want string `json:"want,omitempty"` // the wanted value; empty for Surplus
+	Have string `json:"have,omitempty"` // the value in DNS; empty for Missing
 }
 
 func (d Difference) String() string {
@@ -35,8 +35,7 @@ func (d Difference) String() string {
 	}
 }
 
-// Compare returns the differences between the wanted UIM records and those in DNS. The order of records and how they are
-// split into strings do not matter.
+// Compare returns the differences between the wanted records and the records that DNS has. It ignores the order of the records.
 func Compare(want, have []Record) []Difference {
 	var out []Difference
 	same := func(list []Record, r Record) bool { return slices.Contains(list, r) }

@@ -6,27 +6,27 @@ import (
 )
 
 var (
-	// ErrNotFound means that a domain has no UIM records. It is one of the two below.
+	// ErrNotFound means that a domain has no UIM records. ErrNoDomain and ErrNoRecords wrap it.
 	ErrNotFound = errors.New("no UIM records")
-	// ErrNoDomain means that there is no such domain (NXDOMAIN).
-	ErrNoDomain = fmt.Errorf("%w: there is no such domain", ErrNotFound)
+	// ErrNoDomain means that the domain does not exist (NXDOMAIN).
+	ErrNoDomain = fmt.Errorf("%w: the domain does not exist", ErrNotFound)
 	// ErrNoRecords means that the domain exists without UIM records (NODATA).
-	ErrNoRecords = fmt.Errorf("%w: the domain has none", ErrNotFound)
-	// ErrServer means that no DNS server answered (SERVFAIL, REFUSED, no connection). It is unknown whether the domain has records.
-	ErrServer = errors.New("the DNS servers did not answer the question")
-	// ErrTimeout means that no DNS server answered in time. It is an ErrServer.
+	ErrNoRecords = fmt.Errorf("%w: the domain exists, but has no such records", ErrNotFound)
+	// ErrServer means that no DNS server answered the query (SERVFAIL, REFUSED, no connection). Whether the domain has records is unknown.
+	ErrServer = errors.New("the DNS servers did not answer the query")
+	// ErrTimeout means that no DNS server answered in time. It wraps ErrServer.
 	ErrTimeout = fmt.Errorf("%w in time", ErrServer)
-	// ErrAnswer means that a DNS answer cannot be used. It is an ErrServer.
-	ErrAnswer = fmt.Errorf("%w with anything of use", ErrServer)
-	// ErrChain means that the CNAME records of a name lead in a circle or too far.
-	ErrChain = errors.New("the CNAME records lead nowhere")
+	// ErrAnswer means that a DNS response is invalid. It wraps ErrServer.
+	ErrAnswer = fmt.Errorf("%w with a valid response", ErrServer)
+	// ErrChain means that the CNAME records of a name form a loop or a chain that is too long.
+	ErrChain = errors.New("the CNAME records cannot be followed")
 	// ErrConflict means that a domain has two values for one field. The error is a *ConflictError.
 	ErrConflict = errors.New("the records contradict each other")
 )
 
-// A ConflictError names the records that contradict each other. The values come from DNS, in visible ASCII.
+// A ConflictError describes two records that contradict each other. The values come from DNS and consist of visible ASCII.
 type ConflictError struct {
-	Name   string // of both records
+	Name   string // the name of both records
 	Field  Field
 	Values [2]string
 }

@@ -14,17 +14,18 @@ import (
 )
 
 const (
-	// udpSize is the announced size of UDP answers: it passes every path unfragmented. RFC 6891 6.2.5, DNS Flag Day 2020.
+	// udpSize is the maximum size of UDP responses that a query announces. Packets of this size are not fragmented on common paths. RFC 6891
+	// 6.2.5, DNS Flag Day 2020.
 	udpSize = 1232
-	// maxStray is the number of unrelated packets after which TCP is used.
+	// maxStray is the number of unrelated UDP packets after which the query is repeated over TCP.
 	maxStray = 64
 )
 
 // errOverTCP means that the query must be repeated over TCP.
-var errOverTCP = errors.New("ask over TCP")
+var errOverTCP = errors.New("the query must be repeated over TCP")
 
-// query sends the query for the TXT records of a name to each server until one answers it, in two rounds. The error wraps ErrServer, or
-// is the cause of ctx if the caller cancelled it.
+// query queries one server after another for the TXT records of a name until one answers, in at most two rounds. The error wraps
+// ErrServer, or is the cause of ctx if the caller cancelled it.
 func (r *Resolver) query(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
 	var last error
 	for range rounds {
@@ -37,7 +38,7 @@ func (r *Resolver) query(ctx context.Context, servers []string, name string) (*d
 				return m, nil
 			}
 			if err == nil {
-				err = fmt.Errorf("%w: %s answers %s", ErrServer, server, rcodeName(m.Rcode))
+				err = fmt.Errorf("%w: %s returned %s", ErrServer, server, rcodeName(m.Rcode))
 			}
 			if ctx.Err() != nil {
 				if errors.Is(ctx.Err(), context.Canceled) {
@@ -55,7 +56,7 @@ func lacksEDNS(m *dns.Msg) bool {
 	return m.Rcode == dns.RcodeFormatError || m.Rcode == dns.RcodeNotImplemented || m.Rcode == dns.RcodeBadVers
 }
 
-// queryServer makes one exchange over UDP, and over TCP if that answer is truncated or doubtful.
+// queryServer sends a query over UDP, and again over TCP if the UDP response is truncated or may be forged.
 func (r *Resolver) queryServer(ctx context.Context, server, name string, edns bool) (*dns.Msg, error) {
 	q, err := question(name, edns)
 	if err != nil {
@@ -71,12 +72,12 @@ func (r *Resolver) queryServer(ctx context.Context, server, name string, edns bo
 	return m, nil
 }
 
-// question returns a query with a fresh id and letters of random case, which a forger would have to guess
+// question returns a query with a random id, for the name in random letter case. To forge a response, an attacker has to guess both
 // (draft-vixie-dnsext-dns0x20).
 func question(name string, edns bool) (*dns.Msg, error) {
 	chance := make([]byte, len(name))
 	if _, err := rand.Read(chance); err != nil {
-		return nil, fmt.Errorf("asking DNS: %w", err)
+		return nil, fmt.Errorf("creating a DNS query: %w", err)
 	}
 	mixed := []byte(strings.ToLower(name))
 	for i, c := range mixed {
@@ -93,7 +94,7 @@ func question(name string, edns bool) (*dns.Msg, error) {
 	return q, nil
 }
 
-// exchange sends q and waits for its answer. The error wraps errOverTCP if TCP may get a better one.
+// exchange sends q and waits for the response. The error wraps errOverTCP if the query must be repeated over TCP.
 func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.Msg) (*dns.Msg, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.Timeout)
 	defer cancel()
@@ -114,14 +115,14 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.
 	return readUDP(c, q)
 }
 
-// readUDP ignores packets that are not the answer, because anyone can send them.
+// readUDP reads the response to q. It ignores unrelated packets, because anyone can send them.
 func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	stray := error(nil)
 	for range maxStray {
 		packet, err := c.ReadMsgHeader(nil)
 		switch {
 		case errors.Is(err, dns.ErrShortRead):
-			stray = errors.New("it sent less than a message")
+			stray = errors.New("the response is too short")
 			continue
 		case err != nil && stray != nil:
 			return nil, fmt.Errorf("%w: %w", ErrAnswer, stray)
@@ -132,7 +133,7 @@ func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 		err = m.Unpack(packet)
 		switch {
 		case m.Id != q.Id || !m.Response:
-			stray = errors.New("what it sent answers another question")
+			stray = errors.New("the response belongs to another query")
 		case m.Truncated, err != nil:
 			return nil, errOverTCP
 		case sameQuestion(m, q) && m.Question[0].Name == q.Question[0].Name:
@@ -142,13 +143,13 @@ func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 		case emptyRefusal(m):
 			return m, nil
 		default:
-			stray = errors.New("what it sent answers another question")
+			stray = errors.New("the response belongs to another query")
 		}
 	}
 	return nil, errOverTCP
 }
 
-// readTCP reads one message.
+// readTCP reads one message, which must be the response to q.
 func readTCP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	packet, err := c.ReadMsgHeader(nil)
 	if err != nil {
@@ -157,16 +158,16 @@ func readTCP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	m := new(dns.Msg)
 	switch err := m.Unpack(packet); {
 	case err != nil:
-		return nil, fmt.Errorf("%w: it sent no DNS message", ErrAnswer)
+		return nil, fmt.Errorf("%w: the response is not a DNS message", ErrAnswer)
 	case m.Truncated:
-		return nil, fmt.Errorf("%w: it is cut off over TCP too", ErrAnswer)
+		return nil, fmt.Errorf("%w: the response is truncated even over TCP", ErrAnswer)
 	case m.Id != q.Id || !m.Response || !sameQuestion(m, q) && !emptyRefusal(m):
-		return nil, fmt.Errorf("%w: what it sent answers another question", ErrAnswer)
+		return nil, fmt.Errorf("%w: the response belongs to another query", ErrAnswer)
 	}
 	return m, nil
 }
 
-// sameQuestion reports whether m repeats the question of q.
+// sameQuestion reports whether m repeats the question of q. It ignores the case of the name.
 func sameQuestion(m, q *dns.Msg) bool {
 	if len(m.Question) != 1 || m.Opcode != dns.OpcodeQuery {
 		return false
@@ -175,12 +176,12 @@ func sameQuestion(m, q *dns.Msg) bool {
 	return a.Qtype == b.Qtype && a.Qclass == b.Qclass && strings.EqualFold(a.Name, b.Name)
 }
 
-// emptyRefusal reports whether m has an error code and no question, as some servers send it.
+// emptyRefusal reports whether m is an error response without a question section, which some servers send.
 func emptyRefusal(m *dns.Msg) bool {
 	return len(m.Question) == 0 && len(m.Answer) == 0 && m.Rcode != dns.RcodeSuccess && m.Rcode != dns.RcodeNameError
 }
 
-// serverError wraps the error of an exchange with one server.
+// serverError adds the address of the server to the error of an exchange, and makes it wrap ErrServer.
 func serverError(server string, err error) error {
 	network, _ := errors.AsType[net.Error](err)
 	switch {

@@ -24,7 +24,7 @@ func lookup(t *testing.T, timeout time.Duration, servers ...string) (discovery.L
 // short is a timeout for servers that never answer; patient is one for servers that do.
 const short, patient = 50 * time.Millisecond, 20 * time.Second
 
-func TestWhatIsCutOffIsAskedForOverTCP(t *testing.T) {
+func TestTruncatedAnswerRetriedOverTCP(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	for i := range 100 {
@@ -38,7 +38,7 @@ func TestWhatIsCutOffIsAskedForOverTCP(t *testing.T) {
 	}
 }
 
-func TestADomainWithAllThatDNSCanHold(t *testing.T) {
+func TestLargestTXTResponse(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	for i := range 220 {
@@ -49,7 +49,7 @@ func TestADomainWithAllThatDNSCanHold(t *testing.T) {
 	}
 }
 
-func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
+func TestTruncatedAnswerOverTCPFails(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.Truncated = true })
@@ -58,7 +58,7 @@ func TestACutOffAnswerOverTCPIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestASlowServerIsAskedTwice(t *testing.T) {
+func TestSlowServerIsQueriedTwice(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // never
@@ -70,7 +70,7 @@ func TestASlowServerIsAskedTwice(t *testing.T) {
 	}
 }
 
-func TestALostPacketIsNoFailure(t *testing.T) {
+func TestLostPacketIsRetried(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	lost := map[string]bool{}
@@ -85,7 +85,7 @@ func TestALostPacketIsNoFailure(t *testing.T) {
 	}
 }
 
-func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
+func TestFailoverToNextServer(t *testing.T) {
 	works := newServer(t, good)
 	for _, code := range []int{dns.RcodeServerFailure, dns.RcodeRefused, dns.RcodeNotAuth, 12} {
 		broken := newServer(t)
@@ -112,7 +112,7 @@ func TestAnotherServerIsAskedWhereOneFails(t *testing.T) {
 	}
 }
 
-func TestAServerWithoutEDNS(t *testing.T) {
+func TestServerWithoutEDNS(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{dns.RcodeFormatError, dns.RcodeNotImplemented} {
 		s := newServer(t, good)
@@ -131,7 +131,7 @@ func TestAServerWithoutEDNS(t *testing.T) {
 	}
 }
 
-func TestAReferralIsNoAnswer(t *testing.T) {
+func TestReferralIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, "shop.example.", "_uim.shop.example.")
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.RecursionAvailable = false })
@@ -155,7 +155,7 @@ func evil(q *dns.Msg) *dns.Msg {
 	return m
 }
 
-func TestForgedPacketsArePassedOver(t *testing.T) {
+func TestForgedPacketsAreIgnored(t *testing.T) {
 	t.Parallel()
 	forge := map[string]func(q, m *dns.Msg) []byte{
 		"wrong id":            func(_, m *dns.Msg) []byte { m.Id++; return packed(t, m) },
@@ -195,7 +195,7 @@ func TestForgedPacketsArePassedOver(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
+func TestWrongCaseRetriedOverTCP(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
 	var over atomic.Int32
@@ -220,7 +220,7 @@ func TestWhatMayBeForgedIsAskedForOverTCP(t *testing.T) {
 	}
 }
 
-func TestAFloodOfPacketsEnds(t *testing.T) {
+func TestStrayPacketsAreBounded(t *testing.T) {
 	t.Parallel()
 	addr := rawUDP(t, func(q *dns.Msg) [][]byte {
 		m := evil(q)
@@ -236,7 +236,7 @@ func TestAFloodOfPacketsEnds(t *testing.T) {
 	}
 }
 
-func TestOverTCP(t *testing.T) {
+func TestInvalidOverTCP(t *testing.T) {
 	t.Parallel()
 	for name, talk := range map[string]func(conn net.Conn, q *dns.Msg){
 		"wrong id": func(conn net.Conn, q *dns.Msg) { m := evil(q); m.Id++; _, _ = conn.Write(framed(packed(t, m))) },
@@ -297,7 +297,7 @@ func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 	}
 }
 
-func TestAnEndlessChainOverManyMessagesEnds(t *testing.T) {
+func TestCNAMEChainAcrossMessagesIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	n := 0

@@ -149,7 +149,7 @@ func cnames(from string, n int) (lines []string) {
 	return lines
 }
 
-func TestAContradictionNamesBothValues(t *testing.T) {
+func TestConflictErrorHasBothValues(t *testing.T) {
 	t.Parallel()
 	r, _ := resolver(t, newServer(t, `shop.example. 60 IN TXT "uim-agents-file=https://b.example/"`,
 		`shop.example. 60 IN TXT "uim-agents-file=https://a.example/"`))
@@ -165,7 +165,7 @@ func TestAContradictionNamesBothValues(t *testing.T) {
 	}
 }
 
-func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
+func TestAuthenticatedNeedsEveryAnswer(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	for _, except := range []string{"", "_uim.shop.example.", "shop.example."} {
@@ -180,7 +180,7 @@ func TestAuthenticatedMeansEveryAnswer(t *testing.T) {
 	}
 }
 
-func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
+func TestQueryRequestsDNSSECAndSmallPackets(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, `shop.example. 60 IN TXT `+specAgents)
 	var mixed atomic.Bool
@@ -206,7 +206,7 @@ func TestTheQuestionAsksForDNSSECAndSmallPackets(t *testing.T) {
 	}
 }
 
-func TestDomains(t *testing.T) {
+func TestParseDomain(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
 		"shop.example": "shop.example", "Shop.EXAMPLE.": "shop.example",
@@ -295,7 +295,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 	}
 }
 
-func TestAnHourAtMost(t *testing.T) {
+func TestTTLIsAtMostAnHour(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, `shop.example. 2000000000 IN TXT `+specAgents, `_uim.shop.example. 2000000000 IN TXT `+draftAgents)
 	r, c := resolver(t, s)
@@ -351,7 +351,7 @@ func TestServersOfResolvConf(t *testing.T) {
 	}
 }
 
-func TestTheCallerEndsALookup(t *testing.T) {
+func TestLookupReturnsContextCause(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	ctx, cancel := context.WithCancelCause(t.Context())

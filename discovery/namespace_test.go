@@ -29,7 +29,7 @@ func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // The shop's intents are in the namespace shop.example. A domain whose DNS leads to them has to vouch for that name.
-func TestADomainCannotOfferAnothersIntents(t *testing.T) {
+func TestNamespaceOfAnotherDomainIsRefused(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := newServer(t)

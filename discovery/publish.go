@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A Service holds the addresses of one service's documents, as its domain publishes them. Empty fields are not published.
+// A Service holds what a domain publishes about its service: the URLs of the service's documents, and its licence. Empty fields are not
+// published.
 type Service struct {
 	Domain     string `json:"domain"`
 	AgentsFile string `json:"agents_file,omitempty"`
@@ -17,7 +18,7 @@ type Service struct {
 	License    string `json:"license,omitempty"`
 }
 
-// field returns a field of the service, to be read or set.
+// field returns a pointer to the member of s that holds f.
 func (s *Service) field(f Field) *string {
 	switch f {
 	case AgentsFile:
@@ -31,8 +32,8 @@ func (s *Service) field(f Field) *string {
 	}
 }
 
-// Records returns the TXT records that publish a service, in both forms: with the draft's names at _uim below the domain, and with those
-// of UIM core 5.1 at the domain itself. The agents.json and the policy are required. The error wraps ErrDomain or ErrRecord.
+// Records returns the TXT records that publish a service, in both forms: with the keys of the draft at _uim below the domain, and with
+// the keys of UIM core 5.1 at the domain itself. AgentsFile and Policy are required. The error wraps ErrDomain or ErrRecord.
 func Records(s Service) ([]Record, error) {
 	domain, err := ParseDomain(s.Domain)
 	if err != nil {
@@ -60,8 +61,8 @@ func Records(s Service) ([]Record, error) {
 	return records, nil
 }
 
-// MCPProof returns the TXT record, at the domain itself, that lets the owner of the private key list servers of the domain in the MCP
-// registry. The error wraps ErrDomain. MCP registry, authentication.
+// MCPProof returns the TXT record that entitles the holder of the private key to list servers of the domain in the MCP registry. The
+// record belongs at the domain itself. The error wraps ErrDomain. MCP registry, authentication.
 func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
 	domain, err := ParseDomain(domain)
 	if err != nil {
@@ -71,7 +72,7 @@ func MCPProof(domain string, key ed25519.PublicKey) (Record, error) {
 	return Record{Name: domain + ".", Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, nil
 }
 
-// Zone writes records as lines of a zone file, RFC 1035 5.1, with a TTL in whole seconds.
+// Zone formats records as lines of a zone file (RFC 1035 5.1). It truncates the TTL to whole seconds.
 func Zone(records []Record, ttl time.Duration) string {
 	var b strings.Builder
 	for _, r := range records {
@@ -84,8 +85,8 @@ func Zone(records []Record, ttl time.Duration) string {
 	return b.String()
 }
 
-// escape writes a character-string in the form of master files and of package dns: \" and \\, and bytes that are not
-// printable as \DDD. RFC 1035 5.1.
+// escape writes a character-string as master files and package dns do: a quote as \", a backslash as \\, and bytes other than printable
+// ASCII as \DDD. RFC 1035 5.1.
 func escape(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -48,7 +48,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-func TestRecordsThatCannotBe(t *testing.T) {
+func TestInvalidRecords(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		change func(*discovery.Service)
@@ -72,7 +72,7 @@ func TestRecordsThatCannotBe(t *testing.T) {
 }
 
 // A published service is found, through a real zone file and a real server.
-func TestWhatIsPublishedIsFound(t *testing.T) {
+func TestPublishedRecordsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*discovery.Service){
 		"all":      func(*discovery.Service) {},
@@ -147,7 +147,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestRecordsOfADomainIncludeContradictions(t *testing.T) {
+func TestRecordsIncludeConflicts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good, `shop.example. 60 IN TXT "uim-agents-file=https://old.example/"`)
 	r, _ := resolver(t, s)
@@ -167,7 +167,7 @@ func TestRecordsOfADomainIncludeContradictions(t *testing.T) {
 }
 
 // The record has the form that mcp-publisher expects; the key is that of RFC 8032, 7.1, test 1.
-func TestProofForTheRegistryOfMCP(t *testing.T) {
+func TestMCPProof(t *testing.T) {
 	t.Parallel()
 	key, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
 	if err != nil {

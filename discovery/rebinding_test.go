@@ -20,7 +20,7 @@ import (
 
 // A name that had a public address when it was looked up first, and has a private one when it is dialled, is refused: over
 // UDP, and over TCP, which Go's resolver uses if an answer is truncated.
-func TestANameThatChangesItsAddressIsRefused(t *testing.T) {
+func TestDNSRebindingIsRefused(t *testing.T) {
 	t.Parallel()
 	web := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the private address was asked") }))
 	t.Cleanup(web.Close)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// A Field is one fact that a record holds. The text is its name in UIM core 5.1.
+// A Field identifies what a record holds. It is the key that UIM core 5.1 defines, or MCPRegistry.
 type Field string
 
-// The fields.
+// The fields of UIM core 5.1.
 const (
 	AgentsFile   Field = "uim-agents-file"   // URL of agents.json; required
 	APIDiscovery Field = "uim-api-discovery" // URL of the search endpoint
@@ -18,8 +18,8 @@ const (
 	License      Field = "uim-license"       // name or URL of a licence
 )
 
-// fields lists every field with its name in the draft, in the order of publication. The draft has no name for the licence, which keeps
-// its name of UIM core.
+// fields lists the fields of UIM core in the order of publication, each with its key in the draft. The draft has no key for the licence,
+// so its key is the one of UIM core.
 var fields = []struct {
 	field Field
 	draft string
@@ -28,20 +28,20 @@ var fields = []struct {
 const (
 	// maxValue bounds the value of a record, in bytes.
 	maxValue = 2048
-	// maxString is the longest character-string of a TXT record. RFC 1035 3.3.
+	// maxString is the maximum length of a character-string of a TXT record, in bytes. RFC 1035 3.3.
 	maxString  = 255
 	draftLabel = "_uim."
 )
 
-// MCPRegistry is the key of records with another purpose than UIM: the keys that may speak for the domain in the MCP registry, v=MCPv1;
-// k=ed25519; p=… Agents do not read them. MCP registry, authentication.
+// MCPRegistry is the key of records that are not part of UIM: each contains a public key whose holder may act for the domain in the MCP
+// registry, in the form v=MCPv1; k=ed25519; p=…. Agents ignore these records. MCP registry, authentication.
 const MCPRegistry Field = "v"
 
-// proofPrefix begins the value of such a record.
+// proofPrefix is how the value of an MCPRegistry record starts.
 const proofPrefix = "MCPv1;"
 
 // ErrRecord means that a record, or a value for one, is malformed.
-var ErrRecord = errors.New("this is not a UIM record")
+var ErrRecord = errors.New("not a valid UIM record")
 
 // A Record is one TXT record. The zero Record means that there is none.
 type Record struct {
@@ -51,10 +51,10 @@ type Record struct {
 	Value string // visible ASCII, at most 2048 bytes
 }
 
-// Text returns the content of the record: its strings joined.
+// Text returns the content of the record, its strings joined: the key, an equals sign and the value.
 func (r Record) Text() string { return r.Key + "=" + r.Value }
 
-// Strings returns the character-strings of the record, each of at most 255 bytes. RFC 1035 3.3.14.
+// Strings splits the content of the record into character-strings of at most 255 bytes. RFC 1035 3.3.14.
 func (r Record) Strings() []string {
 	text := r.Text()
 	out := make([]string, 0, len(text)/maxString+1)
@@ -65,8 +65,8 @@ func (r Record) Strings() []string {
 	return append(out, text)
 }
 
-// parseProof parses a TXT record of the MCP registry found at name, its strings joined; ok is false if it is another record, or cannot be
-// printed.
+// parseProof parses a TXT record for the MCP registry; text is its strings joined. ok is false if the record has another purpose, is too
+// long, or has characters other than visible ASCII.
 func parseProof(name, text string) (r Record, ok bool) {
 	value, found := strings.CutPrefix(text, string(MCPRegistry)+"=")
 	value = strings.Trim(value, " ")
@@ -77,16 +77,16 @@ func parseProof(name, text string) (r Record, ok bool) {
 	return Record{Name: name, Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, true
 }
 
-// parseRecord parses a TXT record found at name, its strings joined. Ours is false if it is not a UIM record, like most TXT records. It
-// accepts keys in either form and any case, and drops spaces around key and value (RFC 1464). The error wraps ErrRecord; it quotes no
-// value.
+// parseRecord parses a TXT record; text is its strings joined. ours is false if the record is not a UIM record, as most TXT records are
+// not. The key may be in either form and any case, and spaces around key and value are dropped (RFC 1464). The error wraps ErrRecord and
+// does not quote the value.
 func parseRecord(name, text string) (r Record, ours bool, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {
 		return Record{}, false, nil
 	}
 	key = strings.Trim(key, " \t")
-	ascii := !strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) // some letters have an ASCII lower case
+	ascii := !strings.ContainsFunc(key, func(c rune) bool { return c >= 0x80 }) // ToLower maps some other letters to ASCII
 	key = strings.ToLower(key)
 	field, known := fieldOf(key)
 	if !known || !ascii {
@@ -108,22 +108,22 @@ func fieldOf(key string) (Field, bool) {
 	return "", false
 }
 
-// check applies the same rules to records that are published and to records that are looked up.
+// check validates a record before it is published, and after it is looked up. The error wraps ErrRecord.
 func (r Record) check() error {
 	switch {
 	case r.Value == "":
 		return fmt.Errorf("%w: %s at %s is empty", ErrRecord, r.Key, r.Name)
 	case len(r.Value) > maxValue:
-		return fmt.Errorf("%w: %s at %s has %d bytes, at most %d are read", ErrRecord, r.Key, r.Name, len(r.Value), maxValue)
+		return fmt.Errorf("%w: %s at %s has %d bytes; the maximum is %d", ErrRecord, r.Key, r.Name, len(r.Value), maxValue)
 	case strings.ContainsFunc(r.Value, func(c rune) bool { return c < ' ' || c >= 0x7f }), strings.Trim(r.Value, " ") != r.Value:
-		return fmt.Errorf("%w: %s at %s has characters other than visible ASCII", ErrRecord, r.Key, r.Name)
+		return fmt.Errorf("%w: %s at %s must be visible ASCII, without spaces at the start or end", ErrRecord, r.Key, r.Name)
 	case r.Field == License:
 		return nil
 	}
 	u, err := url.Parse(r.Value)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.Fragment != "" ||
 		strings.Contains(r.Value, " ") {
-		return fmt.Errorf("%w: %s at %s is not an https URL", ErrRecord, r.Key, r.Name)
+		return fmt.Errorf("%w: %s at %s must be an https or http URL without user and fragment", ErrRecord, r.Key, r.Name)
 	}
 	return nil
 }

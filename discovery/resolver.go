@@ -16,26 +16,27 @@ import (
 const (
 	// defaultTimeout bounds one exchange with one server.
 	defaultTimeout = 2 * time.Second
-	// rounds bounds how often each server is queried.
+	// rounds bounds how often each server is queried for a name.
 	rounds = 2
 	// maxTimeouts bounds the timeouts of a whole lookup, over all servers and names.
 	maxTimeouts = 5
-	maxServers  = 3
-	maxChain    = 8 // CNAME records followed
+	// maxServers bounds how many servers are queried.
+	maxServers = 3
+	maxChain   = 8 // CNAME records followed
 )
 
 // Options are the options of a Resolver. The zero Options use the system's servers.
 type Options struct {
-	// Servers are addresses of recursive resolvers, with or without port. Empty: those that ResolvConf names, read again for each lookup.
-	// At most three are used.
+	// Servers are the addresses of recursive resolvers, with or without a port. If empty, the Resolver reads them from ResolvConf before
+	// each query. At most three servers are used.
 	Servers []string
-	// ResolvConf is the system's list of resolvers; empty is /etc/resolv.conf.
+	// ResolvConf is the file that lists the system's resolvers; if empty, it is /etc/resolv.conf.
 	ResolvConf string
-	// Timeout bounds one exchange with one server; 0 is 2 s. A lookup takes at most five of them.
+	// Timeout bounds one exchange with one server; 0 means 2 s. A lookup takes at most five times as long.
 	Timeout time.Duration
-	// Names is the number of names that are cached; 0 is 4096, less than 0 none.
+	// Names is the maximum number of names in the cache; 0 means 4096. If Names is negative, nothing is cached.
 	Names int
-	// Now is the clock; nil is the system's.
+	// Now returns the current time; nil means time.Now.
 	Now func() time.Time
 }
 
@@ -45,7 +46,7 @@ type Resolver struct {
 	cache *answers
 }
 
-// New makes a Resolver, without any query.
+// New returns a Resolver. It does not send any query.
 func New(o Options) *Resolver {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -54,7 +55,7 @@ func New(o Options) *Resolver {
 		o.ResolvConf = "/etc/resolv.conf"
 	}
 	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
+		o.Now = time.Now //nolint:forbidigo // the default if the caller sets no clock
 	}
 	return &Resolver{o: o, cache: newAnswers(o.Names, o.Now)}
 }
@@ -62,19 +63,21 @@ func New(o Options) *Resolver {
 // A Listing is what a domain publishes about its service.
 type Listing struct {
 	Service
-	// Records are all UIM records of the domain, those at _uim first.
+	// Records are all UIM records of the domain. Those at _uim come first.
 	Records []Record
-	// Authenticated is true if the server has validated every answer by DNSSEC (the AD bit). It is only as trustworthy as the server and
-	// the connection to it. RFC 4035 3.2.3, RFC 6840 5.8.
+	// Authenticated is true if the server has validated every answer with DNSSEC (the AD bit). It is only as trustworthy as the server and
+	// the connection to the server. RFC 4035 3.2.3, RFC 6840 5.8.
 	Authenticated bool
-	// Expires is when the first of the answers expires.
+	// Expires is when the first of the answers expires in the cache.
 	Expires time.Time
 }
 
-// Lookup returns what a domain publishes about its service: the records at _uim below it, and for missing fields the records at the
-// domain itself. It ignores records that are not UIM's; repeated ones count once. It ignores a failure at the domain itself if _uim names
-// an agents.json. Errors: ErrDomain; ErrNotFound (ErrNoDomain or ErrNoRecords); ErrServer (also ErrTimeout, ErrAnswer); ErrChain;
-// ErrRecord; a *ConflictError; the cause of ctx. UIM core 5.1, 5.3.
+// Lookup returns what a domain publishes about its service. It reads the records at _uim below the domain, and takes fields that are
+// missing there from the records at the domain itself. If the records at _uim contain the URL of an agents.json, Lookup ignores a failure
+// to read the records at the domain itself.
+//
+// The error wraps ErrDomain, ErrNotFound (as ErrNoDomain or ErrNoRecords), ErrServer (possibly as ErrTimeout or ErrAnswer), ErrChain,
+// ErrRecord or the cause of ctx, or is a *ConflictError. UIM core 5.1, 5.3.
 func (r *Resolver) Lookup(ctx context.Context, domain string) (Listing, error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
@@ -110,7 +113,7 @@ func (r *Resolver) Lookup(ctx context.Context, domain string) (Listing, error) {
 	return whole, nil
 }
 
-// add adds the records of one name. Fields that are set already keep their values.
+// add adds the records of one name. Fields that are already set keep their values.
 func (l *Listing) add(a answer) error {
 	records, err := a.consistentRecords()
 	if err != nil {
@@ -129,7 +132,8 @@ func (l *Listing) add(a answer) error {
 	return nil
 }
 
-// Locate is Lookup in the form of agent.Options.Locate: it returns the URL of the agents.json that the domain names.
+// Locate looks up the URL of the agents.json that the domain publishes. It can serve as agent.Options.Locate. The errors are those of
+// Lookup; without that URL, the error wraps ErrNoRecords.
 func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) {
 	found, err := r.Lookup(ctx, domain)
 	if err != nil {
@@ -141,9 +145,9 @@ func (r *Resolver) Locate(ctx context.Context, domain string) ([]string, error) 
 	return []string{found.AgentsFile}, nil
 }
 
-// Records returns the UIM records that a domain publishes, for Compare: those at _uim and those at the domain itself, even if they
-// contradict each other, and then those of the MCP registry. A domain without any is not an error. Errors are those of Lookup except
-// ErrNotFound and ErrConflict.
+// Records returns the records that a domain publishes, for use with Compare: the UIM records at _uim, those at the domain itself, and
+// then the records for the MCP registry. Records that contradict each other and a domain without records are not errors. All other errors
+// are those of Lookup. authenticated is true if the server has validated both answers with DNSSEC.
 func (r *Resolver) Records(ctx context.Context, domain string) (records []Record, authenticated bool, err error) {
 	name, err := ParseDomain(domain)
 	if err != nil {
@@ -179,7 +183,7 @@ func (r *Resolver) lookupBoth(ctx context.Context, domain string) (below, apex a
 	return below, apex
 }
 
-// lookupName returns the records of one name, from the cache or by a query. An error is in the answer.
+// lookupName returns the answer for one name, from the cache or by a query. If that fails, the answer has the error in err.
 func (r *Resolver) lookupName(ctx context.Context, name string) answer {
 	if a, ok := r.cache.get(name); ok {
 		return a
@@ -192,7 +196,7 @@ func (r *Resolver) lookupName(ctx context.Context, name string) answer {
 	return r.cache.put(a)
 }
 
-// follow queries the TXT records of a name, and of the names that its CNAME records lead to.
+// follow queries the TXT records of a name. If a response ends with a CNAME record, it goes on to query the target of that record.
 func (r *Resolver) follow(ctx context.Context, name string) (answer, error) {
 	servers, err := r.servers()
 	if err != nil {
@@ -219,13 +223,13 @@ func (r *Resolver) follow(ctx context.Context, name string) (answer, error) {
 	}
 }
 
-// servers returns the addresses of the servers, in order.
+// servers returns the addresses of at most maxServers servers, in the order in which they are queried.
 func (r *Resolver) servers() ([]string, error) {
 	list, port := r.o.Servers, "53"
 	if len(list) == 0 {
 		c, err := dns.ClientConfigFromFile(r.o.ResolvConf)
 		if err != nil {
-			return nil, fmt.Errorf("%w: none is known: %w", ErrServer, err)
+			return nil, fmt.Errorf("%w: cannot read the list of servers: %w", ErrServer, err)
 		}
 		list, port = c.Servers, c.Port
 	}
@@ -237,7 +241,7 @@ func (r *Resolver) servers() ([]string, error) {
 		out = append(out, s)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: %s names none", ErrServer, r.o.ResolvConf)
+		return nil, fmt.Errorf("%w: %s lists no servers", ErrServer, r.o.ResolvConf)
 	}
 	return out, nil
 }
