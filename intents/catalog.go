@@ -2,17 +2,17 @@ package intents
 
 import "slices"
 
-// A Catalog is the offer of one service, read from its agents.json. It is read-only and safe for concurrent use; callers must not modify
-// the results of its methods.
+// A Catalog holds the intents that one service offers, and the other members of its agents.json. It is read-only and safe for concurrent
+// use; callers must not modify the results of its methods.
 type Catalog struct {
-	Dialect    Dialect // the document was written in
+	Dialect    Dialect // the dialect of the document
 	Service    Service
 	PublicKey  string // uim-public-key, or security.public_key
 	PolicyFile string // uim-policy-file, or security.policy_url
 	Discovery  string // uim-api-discovery
 	Execute    string // uim-api-execute
-	// Doors are the members that name the service in other protocols, such as uim-mcp, by their names: all strings of at most 2,083
-	// characters whose names begin with uim- and that have no separate field here. One with "://" is an http or https URL.
+	// Doors holds the members that locate the service in other protocols, such as uim-mcp, by name: every string of 1 to 2,048 characters
+	// whose name begins with uim- and for which this struct has no field. A value that contains "://" is an http or https URL.
 	Doors      map[string]string
 	Issuer     string // uim-issuer
 	License    string // uim-license
@@ -29,13 +29,13 @@ type Catalog struct {
 
 	document []byte
 	members  []member
-	spans    []edit // the place of each intent in document, and its published text
+	spans    []edit // the position of each intent in document, and its published text
 }
 
 // Intents returns all intents in the order of the document.
 func (c *Catalog) Intents() []*Intent { return c.intents }
 
-// A family is the intents of one namespace and name, in all versions.
+// A family identifies all versions of an intent: they have the same namespace and name.
 type family struct{ namespace, name string }
 
 func (u UID) family() family { return family{u.Namespace, u.Name} }
@@ -46,7 +46,7 @@ func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 	return i, ok
 }
 
-// Versions returns the UIDs with the namespace and name of uid, oldest version first.
+// Versions returns the UIDs with the namespace and name of uid, lowest version first.
 func (c *Catalog) Versions(uid UID) []UID { return slices.Clone(c.versions[uid.family()]) }
 
 // ByTitle returns the intents with exactly this intent_name: normally the versions of one intent.

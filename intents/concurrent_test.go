@@ -6,7 +6,7 @@ import (
 )
 
 // One catalogue serves all calls at once. The schema has parts that the library checks and parts that the walk checks.
-func TestValidatingConcurrently(t *testing.T) {
+func TestConcurrentValidate(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/x"}]},
 		"$defs": {"x": {"type": "string", "pattern": "^[a-z]+$"}}}, {"name": "b", "type": "string", "format": "date", "default": "2026-11-22"}]`)
 	good, bad := object(t, `{"a": [1, "x"]}`), object(t, `{"a": [1, "X"], "b": "today"}`)

@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// An index answers searches without reading intents. It maps each word to the intents that contain it, with a weight for the place where
-// it occurs.
+// An index serves searches without reading intents. It maps each word to the intents that contain the word, with a weight for the place
+// where it occurs.
 type index struct {
 	entries []entry
-	words   []string // sorted, for prefixes
+	words   []string // the keys of posts, sorted for prefix searches
 	posts   map[string][]posting
-	service string // lower case
+	service string // the name of the service, in lower case
 }
 
 // An entry holds the values that filters compare, in lower case.
@@ -26,7 +26,7 @@ type entry struct {
 
 type posting struct{ intent, weight int32 }
 
-// The weights of the places that a word may occur in.
+// The weight of a word depends on where it occurs in an intent.
 const (
 	inName        = 8
 	inTags        = 5
@@ -51,7 +51,7 @@ func newIndex(all []*Intent, service string) *index {
 			for w, weight := range i.words {
 				x.posts[w] = append(x.posts[w], posting{int32(n), weight})
 			}
-			i.words = nil // the index has them now
+			i.words = nil // no longer needed
 		}
 	}
 	x.words = make([]string, 0, len(x.posts))
@@ -62,7 +62,7 @@ func newIndex(all []*Intent, service string) *index {
 	return x
 }
 
-// weigh returns the words of an intent, each with the largest weight of its places.
+// weigh returns the words of an intent with their weights. A word that occurs in several places has the largest of their weights.
 func weigh(i *Intent) map[string]int32 {
 	weights := map[string]int32{}
 	note := func(text string, weight int32) {
@@ -84,7 +84,8 @@ func weigh(i *Intent) map[string]int32 {
 	return weights
 }
 
-// wordsOf splits a text into lowercase words, CamelCase also into its parts, each without a plural s.
+// wordsOf splits a text into lowercase words, and returns the parts of a CamelCase word in addition to the word itself. It removes a
+// plural s from each.
 func wordsOf(text string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -112,7 +113,7 @@ func stem(word string) string {
 	return word
 }
 
-// find returns the intents that match, best first.
+// find returns the positions of the intents that match q. The best match comes first; without a text, they are in document order.
 func (x *index) find(q Query) []int {
 	if q.ServiceName != "" && !strings.Contains(x.service, strings.ToLower(q.ServiceName)) {
 		return nil
@@ -141,8 +142,8 @@ func (x *index) find(q Query) []int {
 // minPrefix is the minimum length of a word that matches longer words as their prefix.
 const minPrefix = 3
 
-// rank scores intents by the words of a text: first by how many of the words they contain, then by how rare these are and where they
-// occur. The result has one score for each intent.
+// rank scores intents by the words of a text: first by how many of the words an intent contains, then by how rare the words are and where
+// they occur. The result has one score for each intent; 0 means that it contains none of the words.
 func (x *index) rank(text string) []int64 {
 	const perWord = 1 << 32
 	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))

@@ -15,47 +15,47 @@ type Intent struct {
 	UID         UID
 	Name        string // intent_name: SearchProducts
 	Description string
-	Inputs      []Parameter // in the written order; a map of parameters in the order of its members
+	Inputs      []Parameter // in the order of the document
 	Outputs     []Parameter
-	Endpoint    *Endpoint // nil if the file names none: calls then go to the service's execute URL
+	Endpoint    *Endpoint // nil if the document has none: calls then go to the execute URL of the service
 	Tags        []string
 	Category    string
-	Version     string // as written; only UID.Version counts
+	Version     string // as written; UID.Version is the binding version
 	RateLimit   string // informative text such as 1000/hour; only the policy is binding
 	Price       string // informative text such as 0.01 USD
-	Retired     bool   // no longer executed; ReplacedBy may name its successor
+	Retired     bool   // the intent is no longer executed; ReplacedBy may be its successor
 	ReplacedBy  UID
-	// Safe means that a call changes nothing, so that it may be repeated. Default: true for GET and HEAD.
+	// Safe means that a call changes nothing, so it may be repeated. By default, it is true for the methods GET and HEAD.
 	Safe bool
 
 	place  int              // index in the document
 	raw    []byte           // the member as the operator wrote it, without private members
-	words  map[string]int32 // until the index has them
+	words  map[string]int32 // with their weights; nil once they are in the index
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 	hidden []Parameter
 
-	declared        map[string]bool // members of responses, by declaredMembers
-	places          *place          // positions of Outputs; nil: only Fit can find them
+	declared        map[string]bool // the result of declaredMembers
+	places          *place          // the result of placesOf; if nil, only Fit can find the outputs
 	requiredOutputs int
 }
 
-// An Endpoint is where an intent is executed, as the operator publishes it. URL may hold {name} placeholders in path segments and query
-// values; each names an input parameter.
+// An Endpoint describes the request that executes an intent, as the operator publishes it. URL may contain {name} placeholders in path
+// segments and query values; each names an input parameter.
 type Endpoint struct {
 	URL         string
 	Method      string // uppercase
 	ContentType string // of the request body
-	// Accept are the media types, or ranges such as image/*, that the response may have, in lowercase with ", " between them. Responses
-	// that are not JSON are passed on in an object with content (text or base64), content_type and, for base64, content_encoding. Empty:
-	// JSON.
+	// Accept lists the media types, or ranges such as image/*, that the response may have, in lower case and separated by ", ". If it is
+	// empty, the response must be JSON. Agents receive a response that is not JSON as an object with content (text or base64), content_type
+	// and, for base64, content_encoding.
 	Accept string
 }
 
-// HasBody reports whether calls have a body, by the method.
+// HasBody reports whether requests with the method have a body.
 func (e *Endpoint) HasBody() bool { return slices.Contains(withBody, e.Method) }
 
-// Media returns ContentType in lowercase without parameters.
+// Media returns ContentType in lower case, without parameters such as charset.
 func (e *Endpoint) Media() string {
 	media, _, _ := strings.Cut(e.ContentType, ";")
 	return strings.ToLower(strings.TrimSpace(media))
@@ -69,14 +69,14 @@ type Parameter struct {
 	Description string
 	Default     any // a strictjson tree; meaningful only if HasDefault
 	HasDefault  bool
-	// From is the JSON pointer to an output in the upstream's response ("" is the whole response); HasFrom reports whether there is one.
-	// Without one, the output is the member with the parameter's name.
+	// From is the JSON pointer to an output in the upstream's response; "" is the whole response. It is only meaningful if HasFrom is true.
+	// Otherwise, the output is the member with the parameter's name.
 	From    string
 	HasFrom bool
-	// Schema is the JSON Schema (2020-12) of the value, a strictjson tree: never change it.
+	// Schema is the JSON Schema (2020-12) of the value, as a strictjson tree. Callers must not modify it.
 	Schema strictjson.Object
 
-	at       *schema.Path // of an input
+	at       *schema.Path // the position of an input in the parameters object
 	absent   bool         // null counts as missing
 	compiled *schema.Schema
 }
@@ -106,7 +106,7 @@ func (i *Intent) HiddenInput(name string) (*Parameter, bool) {
 	return &i.hidden[at], true
 }
 
-// hide removes inputs from the caller's view.
+// hide moves the inputs with these names from Inputs to hidden, and removes them from the published text.
 func (i *Intent) hide(names []string) {
 	if len(names) == 0 {
 		return
@@ -123,18 +123,18 @@ func (i *Intent) hide(names []string) {
 	}
 	i.Inputs = shown
 	placed := func(name string) bool { return strings.Contains(i.Endpoint.URL, "{"+name+"}") }
-	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // otherwise readers would look for the parameter
+	endpoint := i.Endpoint == nil || !slices.ContainsFunc(names, placed) // a published URL must not refer to a hidden input
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
 }
 
-// Fit converts an operator's value to the type of the parameter's schema, if that is lossless. The error describes the problem, and never
-// quotes the value.
+// Fit validates a value that the operator has configured, and converts it to the type of the parameter's schema if no information is
+// lost. The error never quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
 	v = p.compiled.Convert(v)
 	steps := schema.NewMeter(schema.CallSteps)
 	first := p.compiled.First(v, steps)
 	if steps.Exhausted() {
-		return nil, errors.New("takes too much work to check")
+		return nil, errors.New("takes too much work to validate")
 	}
 	if first != nil {
 		return nil, errors.New(first.Message + within(first.Pointer))
@@ -142,8 +142,8 @@ func (p *Parameter) Fit(v any) (any, error) {
 	return v, nil
 }
 
-// Content reports how strings of the parameter, or of its items, encode bytes: base64 if contentEncoding has that, and the
-// contentMediaType. Bodies of multipart/form-data and application/octet-stream carry the bytes and this media type.
+// Content reports how strings of the parameter, or of its items, encode bytes: base64 is true if contentEncoding is base64, and mediaType
+// is the contentMediaType. Bodies of type multipart/form-data and application/octet-stream carry the decoded bytes with this media type.
 func (p *Parameter) Content() (base64 bool, mediaType string) {
 	value := map[string]any(p.Schema)
 	if inner, _, ok := schema.Nullable(value); ok {
@@ -156,11 +156,11 @@ func (p *Parameter) Content() (base64 bool, mediaType string) {
 	return value["contentEncoding"] == "base64", mediaType
 }
 
-// InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that way. It is made
-// anew for each call and the caller may modify it at its top level. References inside parameters are rewritten for the larger document.
+// InputSchema returns one JSON Schema (2020-12) for the whole parameters object, for protocols that describe calls that way. References
+// inside parameters are rewritten for this larger schema. Each call returns a new object, and the caller may modify its top level.
 func (i *Intent) InputSchema() strictjson.Object { return objectSchema(i.Inputs, false) }
 
-// OutputSchema is InputSchema for the response; nil if the intent declares no outputs.
+// OutputSchema is like InputSchema, but for the output. It returns nil if the intent declares no outputs.
 func (i *Intent) OutputSchema() strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil
@@ -168,11 +168,11 @@ func (i *Intent) OutputSchema() strictjson.Object {
 	return objectSchema(i.Outputs, true)
 }
 
-// InputSchemaAt is InputSchema for a place inside a larger document: base is the fragment of the place of the schema, such as
-// #/components/schemas/search. References inside the schema are rewritten accordingly.
+// InputSchemaAt returns InputSchema for use inside a larger document. base is the URI fragment of the schema in that document, such as
+// #/components/schemas/search; references inside the schema are rewritten accordingly.
 func (i *Intent) InputSchemaAt(base string) strictjson.Object { return schemaAt(i.InputSchema(), base) }
 
-// OutputSchemaAt is OutputSchema for a place inside a larger document; nil if the intent declares no outputs.
+// OutputSchemaAt is like InputSchemaAt, but for the output. It returns nil if the intent declares no outputs.
 func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
 	if len(i.Outputs) == 0 {
 		return nil
@@ -181,7 +181,7 @@ func (i *Intent) OutputSchemaAt(base string) strictjson.Object {
 }
 
 func schemaAt(root map[string]any, base string) map[string]any {
-	moved, _ := schema.Rebase(root, base).(map[string]any) // an object stays one
+	moved, _ := schema.Rebase(root, base).(map[string]any) // Rebase maps an object to an object
 	return moved
 }
 

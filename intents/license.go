@@ -25,17 +25,17 @@ var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL tha
 // licenseElements are the elements in canonical order, each with its meaning. PD and CC0, which dedicate the work to the public domain,
 // are always single.
 var licenseElements = []struct{ name, meaning string }{
-	{"PD", "It is in the public domain: anyone may use it for any purpose, without conditions."},
-	{"CC0", "The service gives up its rights in it (CC0): anyone may use it for any purpose, without conditions."},
+	{"PD", "The material is in the public domain: anyone may use it for any purpose, without conditions."},
+	{"CC0", "The service waives its rights in the material (CC0): anyone may use it for any purpose, without conditions."},
 	{"BY", "Give appropriate credit, link to the licence, and indicate what you changed."},
 	{"NC", "Commercial use is not allowed."},
-	{"SA", "What you build from it must be licensed under the same terms."},
-	{"ND", "Do not change, adapt or remix it."},
+	{"SA", "Anything that you build from the material must be licensed under the same terms."},
+	{"ND", "Do not change, adapt or remix the material."},
 	{"EAU", "Harmful use, such as surveillance or discrimination, is not allowed."},
-	{"IO", "It may be accessed and copied for indexing and search only."},
-	{"AIATTR", "AI systems must name the source in outputs that derive from it."},
+	{"IO", "The material may be accessed and copied only for indexing and search."},
+	{"AIATTR", "AI systems must name the source in outputs that derive from the material."},
 	{"NoDM", "Text and data mining is not allowed."},
-	{"NoMT", "Training AI models on it is not allowed."},
+	{"NoMT", "Training AI models on the material is not allowed."},
 	{"NoLTS", "Long-term storage is not allowed."},
 	{"BACP", "Bypassing paywalls or other access controls is not allowed."},
 }
@@ -65,7 +65,7 @@ func ParseLicense(s string) (License, error) {
 		u, err := url.Parse(s)
 		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" ||
 			u.Fragment != "" {
-			return License{}, fmt.Errorf("no plain http or https URL: %w", ErrLicense)
+			return License{}, fmt.Errorf("not a plain http or https URL: %w", ErrLicense)
 		}
 		name = strings.TrimRight(u.Path, "/")
 		name = name[strings.LastIndexByte(name, '/')+1:]
@@ -85,7 +85,7 @@ func ParseLicense(s string) (License, error) {
 		case 1:
 			l.Artifacts += string(a.letter)
 		default:
-			return License{}, fmt.Errorf("%c occurs twice: %w", a.letter, ErrLicense)
+			return License{}, fmt.Errorf("the artifact %c occurs twice: %w", a.letter, ErrLicense)
 		}
 	}
 	written := strings.Split(strings.ToLower(m[3]), "-")
@@ -107,9 +107,9 @@ func ParseLicense(s string) (License, error) {
 func (l License) checkElements() error {
 	switch {
 	case l.publicDomain() && len(l.Elements) > 1:
-		return fmt.Errorf("what is in the public domain has no conditions: %w", ErrLicense)
+		return fmt.Errorf("PD and CC0 cannot be combined with other elements: %w", ErrLicense)
 	case l.Has("ND") && l.Has("SA"):
-		return fmt.Errorf("ND allows no derivatives and SA licenses them: %w", ErrLicense)
+		return fmt.Errorf("ND cannot be combined with SA, because ND forbids derivatives and SA licenses them: %w", ErrLicense)
 	default:
 		return nil
 	}
@@ -143,9 +143,9 @@ func (l License) Plain() []string {
 	if len(l.Elements) == 0 {
 		return nil
 	}
-	out := []string{"It covers " + l.covers() + "."}
+	out := []string{"The licence covers " + l.covers() + "."}
 	if l.Open {
-		out = append(out, "It is offered at no charge.")
+		out = append(out, "The material is offered at no charge.")
 	}
 	for _, e := range licenseElements {
 		if l.Has(e.name) || e.name == "EAU" && !l.publicDomain() {

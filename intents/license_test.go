@@ -63,27 +63,27 @@ func TestLicenseNames(t *testing.T) {
 	}
 }
 
-func TestLicenseInPlainWords(t *testing.T) {
+func TestLicensePlain(t *testing.T) {
 	for in, want := range map[string][]string{
 		"uim-pd-v1.0": {
-			"It covers everything the service returns.",
-			"It is in the public domain: anyone may use it for any purpose, without conditions.",
+			"The licence covers everything the service returns.",
+			"The material is in the public domain: anyone may use it for any purpose, without conditions.",
 		},
 		"Open-DA-UIM-NC-BY-v1.0": {
-			"It covers data and applications and services.",
-			"It is offered at no charge.",
+			"The licence covers data and applications and services.",
+			"The material is offered at no charge.",
 			"Give appropriate credit, link to the licence, and indicate what you changed.",
 			"Commercial use is not allowed.",
 			"Harmful use, such as surveillance or discrimination, is not allowed.",
 		},
 		"A-UIM-BY-ND-IO-NoDM-NoMT-v1.0": {
-			"It covers applications and services.",
+			"The licence covers applications and services.",
 			"Give appropriate credit, link to the licence, and indicate what you changed.",
-			"Do not change, adapt or remix it.",
+			"Do not change, adapt or remix the material.",
 			"Harmful use, such as surveillance or discrimination, is not allowed.",
-			"It may be accessed and copied for indexing and search only.",
+			"The material may be accessed and copied only for indexing and search.",
 			"Text and data mining is not allowed.",
-			"Training AI models on it is not allowed.",
+			"Training AI models on the material is not allowed.",
 		},
 	} {
 		l, err := intents.ParseLicense(in)

@@ -18,7 +18,7 @@ const (
 // parameterMembers are the members of a parameter that are not keywords of its schema.
 var parameterMembers = []string{"name", "from", "constraints", "required"}
 
-// parameters reads a list of parameters, or a map of name to schema in the order of names.
+// parameters reads a list of parameters, or a map from names to schemas in the order of names.
 func (b *builder) parameters(at string, v any, names []string, inputs bool) []Parameter {
 	var out []Parameter
 	switch v := v.(type) {
@@ -31,30 +31,31 @@ func (b *builder) parameters(at string, v any, names []string, inputs bool) []Pa
 	case map[string]any:
 		if strictjson.Object(v).Text("type") != "" && v["properties"] != nil {
 			b.Hard("parameters", at,
-				"this is a JSON Schema of the whole object: write its properties here, as a list of parameters or a map of name to schema")
+				"this is a JSON Schema for the whole object: write its properties here, as a list of parameters or a map from names to schemas")
 			return nil
 		}
 		for _, name := range names {
 			out = append(out, b.mapMember(at+finding.Pointer(name), name, v[name], inputs)...)
 		}
 	default:
-		b.Hard("parameters", at, "parameters must be a list, or a map of name to schema, not %s", finding.Article(strictjson.Kind(v)))
+		b.Hard("parameters", at, "parameters must be a list, or a map from names to schemas, not %s", finding.Article(strictjson.Kind(v)))
 	}
 	if len(out) > maxParameters {
-		b.Hard("parameters", at, "more than %d parameters", maxParameters)
+		b.Hard("parameters", at, "there are more than %d parameters", maxParameters)
 		return nil
 	}
 	seen := make(map[string]bool, len(out))
 	for _, p := range out {
 		if seen[p.Name] {
-			b.Hard("duplicate", at, "the parameter %s occurs twice here", finding.Excerpt(p.Name))
+			b.Hard("duplicate", at, "the parameter %s occurs twice", finding.Excerpt(p.Name))
 		}
 		seen[p.Name] = true
 	}
 	return out
 }
 
-// credentials are names of parameters in lowercase, without separators, whose values are usually the operator's and not the agents'.
+// credentials are the names, in the form that BareName returns, of parameters whose values usually come from the operator and not from
+// the agents.
 var credentials = func() map[string]bool {
 	out := map[string]bool{}
 	for name := range strings.FieldsSeq(`secret clientid clientsecret apikey apisecret apitoken accesstoken authtoken bearertoken authkey appid
@@ -64,14 +65,14 @@ var credentials = func() map[string]bool {
 	return out
 }()
 
-// IsCredential reports whether a parameter of this name usually has a value that the operator provides: a secret, or the account it
-// belongs to.
+// IsCredential reports whether the value of a parameter with this name usually comes from the operator: a secret, or the account that the
+// secret belongs to.
 func IsCredential(name string) bool {
 	bare := BareName(name)
 	return credentials[bare] || credentials[strings.TrimPrefix(bare, "x")]
 }
 
-// BareName returns a name in lowercase without separators: api_key, Api-Key and apiKey are equal.
+// BareName returns a name in lower case without separators, so that api_key, Api-Key and apiKey are equal.
 func BareName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
@@ -96,11 +97,11 @@ func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 		return nil
 	}
 	p := Parameter{Name: name}
-	if m.List("required") == nil { // a list is the keyword of the schema: the required members
+	if m.List("required") == nil { // a list is the schema keyword, which names required members
 		p.Required, _ = b.Flag(at, m, "required")
 	}
 	if m["type"] == nil && !b.hasType(m) {
-		b.Advise("no-type", at, "the parameter %s has no type: any value will be taken", finding.Excerpt(name))
+		b.Advise("no-type", at, "the parameter %s has no type: any value is accepted", finding.Excerpt(name))
 	}
 	return b.finish(at, p, m, inputs)
 }
@@ -115,7 +116,7 @@ func (b *builder) hasType(m strictjson.Object) bool {
 	return false
 }
 
-// mapMember reads "name": {schema}. A parameter without default is required; an explicit required takes precedence.
+// mapMember reads "name": {schema}. An input without a default is required; an explicit required takes precedence.
 func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 	if !b.named(at, name) {
 		return nil
@@ -135,7 +136,7 @@ func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 		}
 	case bool:
 		if !v {
-			b.Hard("schema", at, "the schema false takes no value: leave the parameter out")
+			b.Hard("schema", at, "the schema false accepts no value: remove the parameter")
 			return nil
 		}
 	case string:
@@ -148,16 +149,16 @@ func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 	return b.finish(at, p, m, inputs)
 }
 
-// finish reads the common members of both forms and compiles the schema.
+// finish reads the members that both forms have, and compiles the schema.
 func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs bool) []Parameter {
 	p.Description = b.Text(at, m, "description", maxDescription)
 	if from, ok := m["from"]; ok {
 		s, isText := from.(string)
 		switch {
 		case inputs:
-			b.Soft("unknown-member", at+"/from", "from is for output parameters")
+			b.Soft("unknown-member", at+"/from", "from is allowed only in output parameters")
 		case !isText || !schema.IsPointer(s) || len(s) > strictjson.MaxPath:
-			b.Hard("from", at+"/from", "from must be a JSON pointer into the upstream's answer, such as /data/items")
+			b.Hard("from", at+"/from", "from must be a JSON pointer into the upstream's response, such as /data/items")
 		default:
 			p.From, p.HasFrom = s, true
 		}
@@ -174,7 +175,7 @@ func (b *builder) finish(at string, p Parameter, m strictjson.Object, inputs boo
 	return []Parameter{p}
 }
 
-// readDefault reads the default: null means absent unless the schema accepts null.
+// readDefault reads the default of a parameter. A default of null means that null counts as absent, unless the schema accepts null.
 func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 	value, has := m["default"]
 	where := at + "/default"
@@ -191,13 +192,13 @@ func (b *builder) readDefault(at string, p *Parameter, m strictjson.Object) {
 	first := p.compiled.First(value, steps)
 	switch {
 	case steps.Exhausted():
-		b.Hard("default", where, "the default takes too much work to check")
+		b.Hard("default", where, "the default takes too much work to validate")
 	case first != nil && value == nil:
 		p.absent = true
 	case first != nil:
-		b.Soft("default", where, "the default breaks the parameter's own schema%s: %s", within(first.Pointer), first.Message)
+		b.Soft("default", where, "the default violates the parameter's schema%s: %s", within(first.Pointer), first.Message)
 	case p.Required:
-		b.Soft("default", where, "a required parameter has no default: %s is both", finding.Excerpt(p.Name))
+		b.Soft("default", where, "a required parameter must not have a default, but %s has one", finding.Excerpt(p.Name))
 	default:
 		p.Default, p.HasDefault = value, true
 	}
@@ -210,7 +211,7 @@ func within(pointer string) string {
 	return " at " + pointer
 }
 
-// typeName returns the UIM type of a schema: its one type beside null, or any.
+// typeName returns the UIM type of a schema: its only type other than null, or any.
 func typeName(root map[string]any) string {
 	if inner, _, ok := schema.Nullable(root); ok {
 		if m, ok := inner.(map[string]any); ok {

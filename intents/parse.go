@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// MaxIntents bounds one catalogue.
+	// MaxIntents bounds the intents of one catalogue.
 	MaxIntents = 100_000
-	// MaxDocument bounds agents.json, in bytes.
+	// MaxDocument bounds the size of agents.json, in bytes.
 	MaxDocument = 64 << 20
 )
 
 // Options control how a document is read.
 type Options struct {
-	// Strict is for the operator's own document: every departure from the known members, types and schema keywords is an error. Otherwise
-	// the document is that of another service: everything usable is read, an unusable intent is left out with a warning, and there are no
-	// errors unless nothing can be read.
+	// Strict is for the operator's own document: every deviation from the known members, types and schema keywords is an error. Without
+	// Strict, which is for the documents of other services, Parse reads everything that is usable and omits unusable intents with a warning.
+	// It then reports errors only if the whole document is unusable.
 	Strict bool
-	// Hidden returns the names of inputs that callers neither see nor set, because the gateway has their values: they are left out of
-	// Inputs, schemas, search and the published intent, and only HiddenInput returns them. It is called for each intent, concurrently,
-	// and must not modify it. Nil: none.
+	// Hidden returns the names of inputs that callers neither see nor set, because the gateway supplies their values. Parse omits these
+	// inputs from Inputs, schemas, search and the published intent; only HiddenInput returns them. Parse calls Hidden once for each intent,
+	// concurrently, and Hidden must not modify the intent. If Hidden is nil, no inputs are hidden.
 	Hidden func(*Intent) []string
 }
 
-// Parse reads agents.json. The catalogue is nil if and only if the list has errors. Every schema is checked, keyword by
-// keyword, and every default validated. Intents are read concurrently on all processors.
+// Parse reads agents.json. It checks every keyword of every schema and validates every default. It reads intents concurrently on all
+// processors. The Catalog is nil if and only if the list has errors.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	f := &reader{finding.List{Strict: opts.Strict}}
 	if len(data) > MaxDocument {
-		f.Problems.Errorf("too-large", "", "agents.json has %d bytes, at most %d are read", len(data), MaxDocument)
+		f.Problems.Errorf("too-large", "", "agents.json has %d bytes; the maximum is %d", len(data), MaxDocument)
 		return nil, f.Problems
 	}
 	data = bytes.Clone(data) // the catalogue keeps parts of it
@@ -68,7 +68,7 @@ func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	return c, bounded(list)
 }
 
-// bounded shortens a list. It drops warnings before errors.
+// bounded shortens a list to finding.MaxProblems entries and a note. It drops warnings before errors.
 func bounded(list problem.List) problem.List {
 	if len(list) <= finding.MaxProblems {
 		return list
@@ -89,8 +89,8 @@ func rank(p problem.Problem) int {
 	return 1
 }
 
-// unreadable returns the position at which the document is not JSON. err comes from reading parts; reading the whole gives a better
-// position.
+// unreadable reports that the document is not valid JSON, and where. err is the error of decoding a part of the document. unreadable
+// decodes the whole document again, because this yields a more exact position; if there is none, it reports the position at.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {
@@ -100,11 +100,11 @@ func unreadable(data []byte, err error, at string) problem.List {
 		list.Errorf("json", located.Pointer, "%s", located.Reason)
 		return list
 	}
-	list.Errorf("json", at, "this is not acceptable JSON")
+	list.Errorf("json", at, "the document is not acceptable JSON")
 	return list
 }
 
-// top decodes all members but the intents. It returns the text of the intents with its offset.
+// top decodes all members except the list of intents, which it returns in raw without decoding it.
 func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad problem.List) {
 	tree = make(strictjson.Object, len(all))
 	for i, m := range all {
@@ -125,17 +125,17 @@ func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad pr
 	return tree, raw, nil
 }
 
-// A readResult is one intent, or the problems found in it.
+// A readResult is the result of reading one intent. If the intent is unusable, the field intent is nil.
 type readResult struct {
 	intent *Intent
 	list   problem.List
-	broken bool // its text is not acceptable JSON
+	broken bool // the text of the intent is not acceptable JSON
 }
 
-// load reads the intents.
+// load reads the intents into c.
 func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.List) {
 	if raw == nil {
-		list.Errorf("required", "/intents", "intents is missing: it must be a list")
+		list.Errorf("required", "/intents", "intents is missing or not a list")
 		return list
 	}
 	pieces, offsets, err := elements(raw.value)
@@ -143,7 +143,7 @@ func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.Lis
 		return unreadable(data, err, "/intents")
 	}
 	if len(pieces) > MaxIntents {
-		list.Errorf("too-many", "/intents", "%d intents, at most %d are read", len(pieces), MaxIntents)
+		list.Errorf("too-many", "/intents", "there are %d intents; the maximum is %d", len(pieces), MaxIntents)
 		return list
 	}
 	readings := readAll(pieces, opts)
@@ -190,7 +190,7 @@ func read(n int, piece []byte, opts Options) readResult {
 	b := &builder{reader{finding.List{Strict: opts.Strict}}}
 	v, err := strictjson.Decode(piece)
 	if err != nil {
-		reason := "it is not acceptable JSON"
+		reason := "not acceptable JSON"
 		if located, ok := errors.AsType[*strictjson.Error](err); ok {
 			reason = located.Reason
 			at += located.Pointer
@@ -219,7 +219,7 @@ func read(n int, piece []byte, opts Options) readResult {
 	return readResult{intent: intent, list: list}
 }
 
-// named adds the name of the intent to its findings.
+// named returns the findings of an intent. Each message begins with the name of the intent.
 func named(b *builder, name string) problem.List {
 	for i := range b.Problems {
 		b.Problems[i].Message = name + ": " + b.Problems[i].Message
@@ -227,7 +227,7 @@ func named(b *builder, name string) problem.List {
 	return b.Problems
 }
 
-// arrange makes the maps and the search index, and finds the problems that concern several intents.
+// arrange builds the maps and the search index, and finds problems that involve several intents.
 func (c *Catalog) arrange(opts Options) problem.List {
 	f := &reader{finding.List{Strict: opts.Strict}}
 	c.byUID = make(map[UID]*Intent, len(c.intents))
@@ -237,7 +237,7 @@ func (c *Catalog) arrange(opts Options) problem.List {
 	kept := c.intents[:0]
 	for _, i := range c.intents {
 		if _, twice := c.byUID[i.UID]; twice {
-			f.Soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s occurs twice here", i.UID)
+			f.Soft("duplicate", "/intents/"+strconv.Itoa(i.place)+"/intent_uid", "the intent %s occurs twice", i.UID)
 			continue
 		}
 		c.byUID[i.UID] = i

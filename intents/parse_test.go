@@ -332,7 +332,7 @@ func TestDuplicateUIDs(t *testing.T) {
 }
 
 // Lenient reading keeps everything that is usable.
-func TestLenientLeavesOutOnlyWhatIsInvalid(t *testing.T) {
+func TestLenientOmitsOnlyInvalidIntents(t *testing.T) {
 	doc := "{\"intents\": [42, {\"intent_uid\": \"nonsense\"}, {\"intent_uid\": \"a.example:dup:v1\", \"tags\": [], \"tags\": []}, {\"x\": " +
 		"\"\xff\"}," +
 		`{"intent_uid": "a.example:ref:v1", "input_parameters": [{"name": "a", "$ref": "https://evil.example/"}]},
@@ -360,7 +360,7 @@ func TestLenientLeavesOutOnlyWhatIsInvalid(t *testing.T) {
 	}
 }
 
-func TestTooMuchIsRejected(t *testing.T) {
+func TestOversizedDocuments(t *testing.T) {
 	many := `{"intents": [` + strings.Repeat("0,", intents.MaxIntents) + `0]}`
 	if c, list := intents.Parse([]byte(many), intents.Options{}); c != nil || list[0].Code != "too-many" {
 		t.Error(list)

@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Fill holds what the gateway publishes if the operator's file has no value. Empty fields are not published.
+// A Fill holds the values that the gateway publishes for members that the operator's document does not set. Empty fields are not published.
 type Fill struct {
 	PublicKey    string // uim-public-key
 	PolicyURL    string // uim-policy-file
@@ -30,8 +30,8 @@ type Fill struct {
 // An Extra is a member of agents.json for another protocol, such as uim-mcp.
 type Extra struct{ Name, Value string }
 
-// Published returns agents.json as served: the operator's document byte for byte, with the members of fill where they are absent, null or
-// empty, and without the from members of outputs.
+// Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions: values from
+// fill replace members that are absent, null or empty, and the from members of outputs and hidden inputs are removed.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

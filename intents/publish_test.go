@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-func TestPublishedKeepsTheOperatorsDocument(t *testing.T) {
+func TestPublishedKeepsDocumentBytes(t *testing.T) {
 	doc := strings.Replace(shop, "?full={full}", "", 1)
 	c := strict(t, doc)
 	got, err := c.Published(intents.Fill{

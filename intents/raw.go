@@ -12,47 +12,47 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A member is one member of an object, with its place in the document.
+// A member is one member of an object, with its position in the text that was split.
 type member struct {
 	name     string
-	start    int // of the name
-	from, to int // of the value
+	start    int // offset of the name
+	from, to int // offsets of the value
 	value    []byte
 }
 
 var errShape = errors.New("not an object")
 
-// splitter returns a decoder for texts that strictjson has accepted, or will check later. It only finds where values begin and end:
-// strictjson checks for duplicates and invalid UTF-8 below the level it reads.
+// splitter returns a decoder that finds where values begin and end. It accepts duplicate names and invalid UTF-8, because strictjson
+// checks the same text, before or after.
 func splitter(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// members splits an object.
+// members splits an object into its members.
 func members(data []byte) ([]member, error) {
 	dec := splitter(data)
 	if dec.PeekKind() != '{' {
 		return nil, errShape
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, fmt.Errorf("splitting: %w", err)
+		return nil, fmt.Errorf("splitting JSON: %w", err)
 	}
 	var out []member
 	for dec.PeekKind() == '"' {
 		m := member{}
 		key, err := dec.ReadValue()
 		if err != nil {
-			return nil, fmt.Errorf("splitting: %w", err)
+			return nil, fmt.Errorf("splitting JSON: %w", err)
 		}
 		m.start = int(dec.InputOffset()) - len(key)
 		name, err := strictjson.Decode(key)
 		if err != nil {
-			return nil, fmt.Errorf("splitting: %w", err)
+			return nil, fmt.Errorf("splitting JSON: %w", err)
 		}
 		m.name, _ = name.(string)
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, fmt.Errorf("splitting: %w", err)
+			return nil, fmt.Errorf("splitting JSON: %w", err)
 		}
 		m.to = int(dec.InputOffset())
 		m.from = m.to - len(value)
@@ -60,7 +60,7 @@ func members(data []byte) ([]member, error) {
 		out = append(out, m)
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, fmt.Errorf("splitting: %w", err)
+		return nil, fmt.Errorf("splitting JSON: %w", err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errShape
@@ -75,24 +75,24 @@ func elements(data []byte) (values [][]byte, offsets []int, err error) {
 		return nil, nil, errShape
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, fmt.Errorf("splitting: %w", err)
+		return nil, nil, fmt.Errorf("splitting JSON: %w", err)
 	}
 	for k := dec.PeekKind(); k != ']' && k != 0; k = dec.PeekKind() {
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, nil, fmt.Errorf("splitting: %w", err)
+			return nil, nil, fmt.Errorf("splitting JSON: %w", err)
 		}
 		to := int(dec.InputOffset())
 		values = append(values, data[to-len(value):to:to])
 		offsets = append(offsets, to-len(value))
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, nil, fmt.Errorf("splitting: %w", err)
+		return nil, nil, fmt.Errorf("splitting JSON: %w", err)
 	}
 	return values, offsets, nil
 }
 
-// parameterOrder returns, for parameters written as a map, the names in their order.
+// parameterOrder returns the names of input_parameters and of output_parameters in the order of the document, if they are written as a map.
 func parameterOrder(raw []byte) map[string][]string {
 	out := map[string][]string{}
 	all, err := members(raw)
@@ -120,7 +120,7 @@ type edit struct {
 	with     []byte
 }
 
-// apply makes edits that are in order and do not overlap.
+// apply applies edits. They must be in order and must not overlap.
 func apply(data []byte, edits []edit) []byte {
 	if len(edits) == 0 {
 		return data
@@ -134,7 +134,7 @@ func apply(data []byte, edits []edit) []byte {
 	return append(out, data[at:]...)
 }
 
-// withoutSources removes only the from members of an intent's output parameters.
+// withoutSources removes the from members of an intent's output parameters. It leaves all other bytes unchanged.
 func withoutSources(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte(`from"`)) && !bytes.Contains(raw, []byte(`\`)) {
 		return raw // the name occurs nowhere, with or without escapes
@@ -170,7 +170,7 @@ func sourceEdits(outputs []byte, base int) []edit {
 	return edits
 }
 
-// cut removes one member of an object with the comma that goes with it.
+// cut returns the edit that removes one member of an object together with its comma. base is the offset of the object.
 func cut(object []byte, base int, name string) []edit {
 	all, err := members(object)
 	if err != nil {
@@ -190,8 +190,8 @@ func cut(object []byte, base int, name string) []edit {
 	return nil
 }
 
-// withoutInputs removes inputs with these names from an intent, and its endpoint unless that may stay. If the endpoint showed that calls
-// change nothing, a member of the intent then states it.
+// withoutInputs removes the inputs with these names from the text of an intent. Unless endpoint is true, it also removes the endpoint.
+// The method of the removed endpoint may have shown that the intent is safe; "safe": true then takes its place.
 func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	all, err := members(raw)
 	if err != nil {
@@ -212,7 +212,7 @@ func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	return apply(raw, edits)
 }
 
-// inputsWithout removes parameters from a list or a map of them.
+// inputsWithout removes the parameters with these names from a list or a map of parameters.
 func inputsWithout(inputs []byte, names []string) []byte {
 	var kept [][]byte
 	if list, _, err := elements(inputs); err == nil {

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxName        = 200    // characters of intent_name and the like
+	maxName        = 200    // characters of intent_name and other short texts
 	maxDescription = 10_000 // characters
 	maxURL         = 2048
 )
@@ -25,13 +25,13 @@ var intentMembers = []string{
 	"version", "rate_limit", "price", "retired", "replaced_by", "safe", "uid", "name",
 }
 
-// A reader reads a part of the document, and collects its problems.
+// A reader reads a part of the document, and collects the problems that it finds.
 type reader struct{ finding.List }
 
 // A builder reads one intent.
 type builder struct{ reader }
 
-// intent reads one member of intents. raw is its text, for the order of its members.
+// intent reads one element of intents. raw is the text of the element.
 func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i := &Intent{}
 	i.UID = b.uid(at, m)
@@ -98,35 +98,35 @@ func (b *builder) uid(at string, m strictjson.Object) UID {
 		return UID{}
 	}
 	if other := m["uid"]; other != nil && name != "uid" && other != v {
-		b.Hard("uid", at+"/uid", "uid and intent_uid differ: leave one out")
+		b.Hard("uid", at+"/uid", "uid and intent_uid differ: remove one of them")
 	}
 	if !uid.Canonical() {
-		b.Advise("uid", at+"/"+name, "the name in %s should hold only a-z, 0-9 and hyphens; other readers may refuse it", finding.Excerpt(s))
+		b.Advise("uid", at+"/"+name, "the name in %s should contain only a-z, 0-9 and hyphens: other programs may reject it", finding.Excerpt(s))
 	}
 	return uid
 }
 
-// canonicalOrDraft reads a member by its canonical name or by that of the draft's dialect.
+// canonicalOrDraft reads a member by its canonical name or by its name in the draft's dialect.
 func (f *reader) canonicalOrDraft(at string, m strictjson.Object, name, draft string, most int) string {
 	if m[name] == nil {
 		return f.Text(at, m, draft, most)
 	}
 	if other, ok := m[draft]; ok && other != nil && other != m[name] {
-		f.Soft("duplicate", at+finding.Pointer(draft), "%s and %s differ: leave one out", name, draft)
+		f.Soft("duplicate", at+finding.Pointer(draft), "%s and %s differ: remove one of them", name, draft)
 	}
 	return f.Text(at, m, name, most)
 }
 
-// terms reads the informative texts.
+// terms reads rate_limit and price, which are informative.
 func (b *builder) terms(at string, m strictjson.Object, i *Intent) {
 	if i.RateLimit = b.Text(at, m, "rate_limit", maxName); i.RateLimit != "" {
 		if _, err := limit.ParseRate(i.RateLimit); err != nil {
-			b.Advise("rate-limit", at+"/rate_limit", "rate_limit is only shown to agents, but is not a rate such as 1000/hour")
+			b.Advise("rate-limit", at+"/rate_limit", "rate_limit should be a rate such as 1000/hour; it is only shown to agents")
 		}
 	}
 	if i.Price = b.Text(at, m, "price", maxName); i.Price != "" {
 		if _, err := money.Parse(i.Price); err != nil {
-			b.Advise("price", at+"/price", "price is only shown to agents, but is not an amount such as 0.01 USD")
+			b.Advise("price", at+"/price", "price should be an amount such as 0.01 USD; it is only shown to agents")
 		}
 	}
 }
@@ -150,7 +150,7 @@ func (b *builder) retirement(at string, m strictjson.Object, i *Intent) {
 
 var (
 	methods     = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
-	reads       = methods[:2] // change nothing (RFC 9110 section 9.2.1)
+	reads       = methods[:2] // safe methods (RFC 9110 section 9.2.1)
 	withBody    = methods[2:5]
 	bodies      = []string{"application/json", "application/x-www-form-urlencoded", "multipart/form-data", wholeBody}
 	mediaRange  = regex.Lazy(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
@@ -163,7 +163,7 @@ const (
 	maxAccept = 20 // media types of a response
 )
 
-// endpoint reads an object, or a URL alone, which means a POST of JSON.
+// endpoint reads an endpoint, which is an object or just a URL. A URL means that calls are POST requests with a JSON body.
 func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	at += "/endpoint"
 	e := &Endpoint{Method: "POST", ContentType: bodies[0]}
@@ -193,7 +193,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 		b.Hard("endpoint", at+"/method", "method %s is not one of %s", finding.Excerpt(e.Method), strings.Join(methods, ", "))
 	}
 	if media := e.Media(); !slices.Contains(bodies, media) && (!mediaRange().MatchString(media) || !strings.HasSuffix(media, "+json")) {
-		b.Soft("endpoint", at+"/content_type", "content_type %s is not one of %s, nor ends in +json", finding.Excerpt(e.ContentType),
+		b.Soft("endpoint", at+"/content_type", "content_type %s is not one of %s, and does not end in +json", finding.Excerpt(e.ContentType),
 			strings.Join(bodies, ", "))
 	}
 	if reason := badEndpoint(e.URL); reason != "" {
@@ -205,7 +205,7 @@ func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	return e
 }
 
-// accept reads the media types that a response may have: one text, separated by commas.
+// accept reads the media types that a response may have, which are separated by commas.
 func (b *builder) accept(at string, m strictjson.Object) string {
 	var out []string
 	for one := range strings.SplitSeq(b.Text(at, m, "accept", maxURL), ",") {
@@ -213,7 +213,7 @@ func (b *builder) accept(at string, m strictjson.Object) string {
 		switch {
 		case one == "" || slices.Contains(out, one):
 		case !mediaRange().MatchString(one):
-			b.Soft("endpoint", at+"/accept", "accept must be media types such as application/pdf or image/*, with commas between them; %s is none",
+			b.Soft("endpoint", at+"/accept", "accept must list media types such as application/pdf or image/*, separated by commas; %s is not a media type",
 				finding.Excerpt(one))
 		case len(out) == maxAccept:
 			b.Soft("too-many", at+"/accept", "accept has more than %d media types", maxAccept)
@@ -225,7 +225,7 @@ func (b *builder) accept(at string, m strictjson.Object) string {
 	return strings.Join(out, ", ")
 }
 
-// wholeBody checks that a whole-body value is the only parameter.
+// wholeBody checks that a body of type application/octet-stream has exactly one parameter: all others must be placeholders in the URL.
 func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 	if e.Media() != wholeBody || !e.HasBody() {
 		return
@@ -237,7 +237,7 @@ func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 		}
 	}
 	if len(names) != 1 {
-		b.Soft("endpoint", at+"/content_type", "with %s one parameter is the whole body and all others have a {place} in the URL; %d have none",
+		b.Soft("endpoint", at+"/content_type", "with %s, one parameter is the whole body and all others must be placeholders in the URL; %d are not",
 			wholeBody, len(names))
 	}
 }
@@ -252,16 +252,16 @@ func badEndpoint(s string) string {
 	}
 	plain := placeholder().ReplaceAllString(s, "x")
 	if strings.ContainsAny(plain, "{} \\\"<>") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "holds characters that do not belong there: a placeholder is {name}, blanks are written %20"
+		return "contains invalid characters: write placeholders as {name} and spaces as %20"
 	}
 	u, err := url.Parse(plain)
 	switch {
 	case err != nil:
-		return "cannot be read"
+		return "is malformed"
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Hostname() == "":
 		return "must be absolute, such as https://api.example.com/search"
 	case u.User != nil:
-		return "must not hold a user name or password: it is published"
+		return "must not contain a user name or password, because it is published"
 	case strings.Contains(s, "#"):
 		return "must not have a fragment"
 	}
@@ -282,17 +282,17 @@ func badEndpoint(s string) string {
 	return ""
 }
 
-// placeholders checks that each placeholder names an input that is always present.
+// placeholders checks that each placeholder names an input. It warns if a placeholder in the path names an input that calls may omit.
 func (b *builder) placeholders(at string, e *Endpoint, i *Intent) {
 	path, _, _ := strings.Cut(e.URL, "?")
 	for _, m := range placeholder().FindAllStringSubmatch(e.URL, -1) {
 		p, ok := i.Input(m[1])
 		switch {
 		case !ok:
-			b.Hard("endpoint", at, "the placeholder {%s} names no input parameter%s", strings.Trim(finding.Excerpt(m[1]), `"`), finding.Suggestion(m[1], i.known))
+			b.Hard("endpoint", at, "the placeholder {%s} does not name an input parameter%s", strings.Trim(finding.Excerpt(m[1]), `"`), finding.Suggestion(m[1], i.known))
 		case strings.Contains(path, m[0]) && !p.Required && !p.HasDefault:
 			b.Advise("endpoint", at,
-				"the path needs {%s}, but the parameter is optional and has no default: calls without it will be refused", p.Name)
+				"the path needs {%s}, but the parameter is optional and has no default: calls without the parameter will be refused", p.Name)
 		}
 	}
 }

@@ -7,10 +7,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Rewrite is Fit from the bytes of a response to those of the output, which it appends to out: in one pass, without a tree. It copies
-// values unchanged, in the order of the response, except for the conversions of Fit. If out is empty and the output is a part of the
-// response, as is usual, it returns that part and copies nothing; without outputs it returns the whole response. Rewrite returns false if
-// it cannot decide, or if the response does not fit: then use Fit for the result or the error.
+// Rewrite does the work of Fit in one pass and without a tree: it reads the bytes of a response and appends the bytes of the output to
+// out. Values keep the order of the response, and are copied unchanged except for the conversions of Fit. If out is empty and the output
+// is one contiguous part of the response, which is usual, Rewrite returns that part without copying. If the intent declares no outputs,
+// Rewrite returns the whole response.
+//
+// ok is false if the response does not match the declared outputs, or if Rewrite cannot handle it. The caller must then use Fit, which
+// returns the output or the error.
 func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared UndeclaredMembers, ok bool) {
 	c := strictjson.Begin(answer)
 	defer c.End()
@@ -41,15 +44,16 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 	return w.Written(), undeclared, true
 }
 
-// A rewriter writes the outputs that it reads, as long as they fit.
+// A rewriter copies the outputs of a response, and stops at the first one that does not match its schema.
 type rewriter struct {
 	*schema.Transcriber
 
-	outputs  int // written
-	required int // of them
+	outputs  int // outputs written
+	required int // required outputs written
 }
 
-// members reads an object that has outputs as members; it adds other members to undeclared, unless that is nil.
+// members reads an object that contains outputs. It adds all other members to undeclared, unless undeclared is nil. It returns false if
+// an output does not match its schema, or the response is invalid.
 func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 	for w.Cursor.Open('{'); w.Cursor.Member(); {
 		next := at.members[string(w.Cursor.Name())]
@@ -65,7 +69,7 @@ func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 		case w.Cursor.Next() == '{':
 			fits = w.members(next, nil)
 		default:
-			fits = w.Cursor.Skip() // the requested member is missing
+			fits = w.Cursor.Skip() // the outputs below are missing
 		}
 		if !fits {
 			return false

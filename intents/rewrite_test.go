@@ -118,8 +118,8 @@ func FuzzRewriteAgreesWithFit(f *testing.F) {
 	})
 }
 
-// An output that stands in the answer as it is, is that part of it; any other leaves the answer alone.
-func TestRewriteCopiesNothingThatStays(t *testing.T) {
+// If the output is a contiguous part of the response, Rewrite returns that part. It never modifies the response.
+func TestRewriteReturnsPartOfResponse(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [{"name": "a", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}, `+
 		`"required": ["n"]}}, {"name": "b", "type": "string"}]`)).Intents()[0]
 	for answer, stays := range map[string]bool{
@@ -141,8 +141,8 @@ func TestRewriteCopiesNothingThatStays(t *testing.T) {
 	}
 }
 
-// What is remembered of a member's name is asked of the same schema only, and of the same names in the same order.
-func TestRewriteKnowsMembersApart(t *testing.T) {
+// The cache of member names is used only for the same schema, and for the same names in the same order.
+func TestRewriteCacheOfMemberNames(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [
 		{"name": "a", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "string"}}, "required": ["n"]}},
 		{"name": "b", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "string"}}, "required": ["m"], "additionalProperties": false}},

@@ -12,35 +12,35 @@ import (
 )
 
 const (
-	// defaultPageSize is the page size of a search without one.
+	// defaultPageSize is the page size of a search that does not set one.
 	defaultPageSize = 20
 	// MaxPageSize is the largest page size.
 	MaxPageSize  = 100
-	maxQueryText = 500 // characters of one filter
-	maxWords     = 20  // of query and description
+	maxQueryText = 500 // characters of one parameter of a search
+	maxWords     = 20  // words of Text, and of Description, that a search considers
 
-	briefBytes       = 960 // of one intent in the view brief, so that a page of 20 stays below 20 kB
-	briefDescription = 300 // characters
+	briefBytes       = 960 // bytes of one intent in the brief view, so that a page of 20 intents stays below 20 kB
+	briefDescription = 300 // characters of a description in the brief view
 )
 
-// The views of a search: which members of each intent the result has.
+// The views of a search. The view determines which members of each intent the result has.
 const (
 	viewBrief = "brief" // uid, name, the start of the description, price and whether it is safe
 	viewFull  = "full"  // the intent as its operator wrote it
 )
 
-// A Query is a search for intents. All filters must match; empty filters match everything. Letters match in any case. UIM core 5.4.
+// A Query is a search for intents. An intent must match all filters; an empty filter matches every intent. Case is ignored. UIM core 5.4.
 type Query struct {
-	Text        string   // ranked: intents that contain more of its words, in places of larger weight, come first
-	ServiceName string   // part of the service's name
-	IntentName  string   // part of intent_name
+	Text        string   // words; intents that contain more of them, or have them in more important places, come first
+	ServiceName string   // a part of the service's name
+	IntentName  string   // a part of intent_name
 	UID         string   // the UID, or its namespace:name
-	Namespace   string   // exactly
-	Category    string   // exactly
+	Namespace   string   // the whole namespace
+	Category    string   // the whole category
 	Description string   // words that must all occur in the description
 	Tags        []string // tags that must all be present
-	Page        int      // from 1; 0 is 1
-	PageSize    int      // 0 is 20; above MaxPageSize is MaxPageSize
+	Page        int      // from 1; 0 means 1
+	PageSize    int      // 0 means 20; MaxPageSize is the maximum
 	Brief       bool     // view=brief: the JSON of the page has only the members needed to choose an intent
 }
 
@@ -51,15 +51,15 @@ type Page struct {
 	TotalPages   int
 	CurrentPage  int
 	PageSize     int
-	Clamped      bool // the requested page size was above MaxPageSize; PageSize is the one used
+	Clamped      bool // the requested page size exceeded MaxPageSize; PageSize is the size used
 	Brief        bool // as in Query
-	// Details is a URI template with {intent_uid} for the whole of an intent; it is written on a Brief page.
+	// Details is a URI template, with the variable intent_uid, for the full view of an intent. Only the JSON of a Brief page contains it.
 	Details string
 }
 
-// MarshalJSON writes {"intents": […], "pagination": {…}}, with the intents as their operator wrote them. For a Brief page it writes
-// {"view": "brief", "details": …, …}, and for each intent intent_uid, intent_name, price, safe, and as much of the description as fits
-// into 960 bytes for the intent.
+// MarshalJSON returns {"intents": […], "pagination": {…}}, with the intents as their operator wrote them. For a Brief page, it returns
+// {"view": "brief", "details": …, …}. Each intent then has intent_uid, intent_name, price, safe, and the start of its description: at
+// most 300 characters, and no more than fit into 960 bytes for the whole intent.
 func (p Page) MarshalJSON() ([]byte, error) {
 	type pagination struct {
 		TotalResults int `json:"total_results"`
@@ -77,7 +77,7 @@ func (p Page) MarshalJSON() ([]byte, error) {
 		for n, i := range p.Intents {
 			var err error
 			if list[n], err = i.brief(); err != nil {
-				return nil, fmt.Errorf("writing a page: %w", err)
+				return nil, fmt.Errorf("encoding a page: %w", err)
 			}
 		}
 	}
@@ -88,12 +88,12 @@ func (p Page) MarshalJSON() ([]byte, error) {
 		Pagination pagination        `json:"pagination"`
 	}{view, details, list, pagination{p.TotalResults, p.TotalPages, p.CurrentPage, p.PageSize}})
 	if err != nil {
-		return nil, fmt.Errorf("writing a page: %w", err)
+		return nil, fmt.Errorf("encoding a page: %w", err)
 	}
 	return out, nil
 }
 
-// brief is what one needs to know in order to choose the intent.
+// brief returns the JSON of the intent in the brief view.
 func (i *Intent) brief() ([]byte, error) {
 	b := struct {
 		UID         string `json:"intent_uid"`
@@ -110,7 +110,7 @@ func (i *Intent) brief() ([]byte, error) {
 	return plainJSON(b)
 }
 
-// plainJSON writes JSON without the escapes that only HTML needs.
+// plainJSON encodes v as JSON, without the escapes that only HTML needs.
 func plainJSON(v any) ([]byte, error) {
 	var out bytes.Buffer
 	w := json.NewEncoder(&out)
@@ -121,10 +121,11 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// shorten cuts a text after a word, to at most this many characters, and this many bytes once it is encoded as JSON.
+// shorten truncates a text to this many characters, and to room bytes when encoded as JSON, and appends an ellipsis. It truncates at a
+// space, if there is one in the second half of the result.
 func shorten(text string, characters, room int) string {
 	const mark = "…"
-	at, word, escapes := 0, 0, len(mark) // word: the end of the last whole one
+	at, word, escapes := 0, 0, len(mark) // word is the end of the last whole word
 	for n, r := range text {
 		switch {
 		case r < ' ', r == '\u2028', r == '\u2029':
@@ -150,7 +151,7 @@ func shorten(text string, characters, room int) string {
 }
 
 // ErrQuery means that a parameter of a search is invalid.
-var ErrQuery = errors.New("this search cannot be made")
+var ErrQuery = errors.New("the search is invalid")
 
 // queryNames are the parameters of the search endpoint.
 var queryNames = []string{
@@ -159,15 +160,15 @@ var queryNames = []string{
 }
 
 // ParseQuery reads the parameters of the search endpoint: query, service_name, intent_name, uid, namespace, category, description, tags
-// (comma-separated), page, page_size and view, which is full unless it is brief: UIM core 5.4 shows whole intents. It ignores other
-// parameters.
+// (comma-separated), page, page_size and view. The view is full, as in UIM core 5.4, or brief; full is the default. ParseQuery ignores
+// other parameters. The error wraps ErrQuery, and names the parameter but not its value.
 func ParseQuery(values map[string][]string) (Query, error) {
 	got := map[string]string{}
 	for _, name := range queryNames {
 		switch list := values[name]; {
 		case len(list) == 0:
 		case len(list) > 1 && name != "tags":
-			return Query{}, fmt.Errorf("%s is given %d times: %w", name, len(list), ErrQuery)
+			return Query{}, fmt.Errorf("%s must occur once, not %d times: %w", name, len(list), ErrQuery)
 		default:
 			got[name] = strings.TrimSpace(strings.Join(list, ","))
 		}
@@ -194,15 +195,15 @@ func ParseQuery(values map[string][]string) (Query, error) {
 		}
 		n, err := strconv.Atoi(got[name])
 		if err != nil || n < 1 || n > 1_000_000_000 {
-			return Query{}, fmt.Errorf("%s must be a whole number from 1: %w", name, ErrQuery)
+			return Query{}, fmt.Errorf("%s must be a positive whole number: %w", name, ErrQuery)
 		}
 		*to = n
 	}
 	return q, nil
 }
 
-// Search answers a Query from the index made at load. It does not return retired intents. Intents of equal rank, and
-// all of them where Text is empty, are in the order of the document.
+// Search returns one page of the intents that match q. It does not return retired intents. Intents of equal rank are in the order of the
+// document, and so are all intents if Text is empty.
 func (c *Catalog) Search(q Query) Page {
 	found := c.index.find(q)
 	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found), Brief: q.Brief}

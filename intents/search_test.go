@@ -36,7 +36,7 @@ func TestSearch(t *testing.T) {
 		q    intents.Query
 		want string
 	}{
-		"everything but the retired": {
+		"all except retired": {
 			intents.Query{},
 			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1 b.example:book-flight:v1",
 		},
@@ -60,7 +60,7 @@ func TestSearch(t *testing.T) {
 			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
 		},
 		"more words first": {intents.Query{Text: "order flight"}, "b.example:book-flight:v1 a.example:place-order:v1"},
-		"beginnings of words": {
+		"prefixes of words": {
 			intents.Query{Text: "prod"},
 			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
 		},
@@ -110,7 +110,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-func TestTheBriefViewFitsAnAgentsContext(t *testing.T) {
+func TestBriefViewIsBounded(t *testing.T) {
 	var list []string
 	for n := range 25 {
 		list = append(list, fmt.Sprintf(`{"intent_uid": "shop.example:intent-%02d:v1", "intent_name": %q, "description": %q, "price": "0.01 USD",

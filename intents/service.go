@@ -16,7 +16,7 @@ type Dialect string
 // The dialects.
 const (
 	Core    Dialect = "core"    // service-info, as in UIM core 5.2
-	Crawler Dialect = "crawler" // the same with service_info
+	Crawler Dialect = "crawler" // like Core, but with service_info
 	Draft   Dialect = "draft"   // service, security and compliance, as in draft-uim-protocol-core-01
 )
 
@@ -32,7 +32,7 @@ type Service struct {
 	DocumentationURL string `json:"documentation_url,omitempty"`
 }
 
-// Compliance lists the rules that a service declares to follow. UIM core 5.2.
+// Compliance lists the rules that a service claims to follow. UIM core 5.2.
 type Compliance struct {
 	Standards      []string          `json:"standards,omitempty"`
 	Regional       map[string]string `json:"regional-compliance,omitempty"`
@@ -55,13 +55,13 @@ var (
 	urlMembers   = []string{"service", "terms", "privacy", "documentation", "logo"}
 )
 
-// dialect detects the dialect of the document; false means an unsupported one.
+// dialect detects the dialect of the document. It returns false if the document is an agents.json of another project.
 func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 	_, intents := tree["intents"]
 	if _, other := tree["agentsJson"]; other || !intents && tree["flows"] != nil && tree["sources"] != nil {
 		f.Problems.Errorf("foreign", "",
-			"this is an agents.json of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM's has service-info "+
-				"and intents")
+			"this agents.json is in the format of the agents-json project (agentsJson, sources, flows), which describes API flows; UIM requires "+
+				"service-info and intents")
 		return false
 	}
 	found := ""
@@ -73,7 +73,7 @@ func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 			continue
 		}
 		if found != "" {
-			f.Soft("duplicate", finding.Pointer(d.member), "%s and %s both describe the service: leave one out", found, d.member)
+			f.Soft("duplicate", finding.Pointer(d.member), "%s and %s both describe the service: remove one of them", found, d.member)
 			continue
 		}
 		found, c.Dialect = d.member, d.dialect
@@ -190,7 +190,7 @@ func (f *reader) compliance(name string, tree strictjson.Object) Compliance {
 	regions := f.Object(at, m, member)
 	for _, region := range regions.Names() {
 		if len(out.Regional) == finding.MaxTags {
-			f.Soft("too-many", at+finding.Pointer(member), "more than %d regions", finding.MaxTags)
+			f.Soft("too-many", at+finding.Pointer(member), "there are more than %d regions", finding.MaxTags)
 			break
 		}
 		if rule := f.Text(at+finding.Pointer(member), regions, region, maxName); rule != "" {
@@ -203,7 +203,7 @@ func (f *reader) compliance(name string, tree strictjson.Object) Compliance {
 	return out
 }
 
-// doors reads the members that name the service in other protocols.
+// doors reads the members that locate the service in other protocols.
 func (f *reader) doors(tree strictjson.Object) map[string]string {
 	doors := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(tree)) {

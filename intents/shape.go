@@ -11,12 +11,12 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrResponse means that the upstream's response does not fit the intent's outputs. Every such error is a *ResponseError.
-var ErrResponse = errors.New("the service's answer does not fit the intent's outputs")
+// ErrResponse means that the upstream's response does not match the intent's outputs. Every such error is a *ResponseError.
+var ErrResponse = errors.New("the service's response does not match the intent's outputs")
 
-// A ResponseError names the output that could not be filled. It never contains values of the response.
+// A ResponseError describes why an output is missing or invalid. It never contains values of the response.
 type ResponseError struct {
-	Output  string // name of the output parameter; empty if the fault is in the response as a whole
+	Output  string // name of the output parameter; empty if the error concerns the response as a whole
 	Pointer string // into the upstream's response
 	Message string
 }
@@ -28,19 +28,19 @@ func (e *ResponseError) Error() string {
 	return fmt.Sprintf("%v: output %s at %q: %s", ErrResponse, e.Output, e.Pointer, e.Message)
 }
 
-// Is makes errors.Is(err, ErrResponse) hold.
+// Is reports whether target is ErrResponse.
 func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 
-// A FitResult is a response that was fitted to the outputs of an intent. Pointers are into the upstream's response.
+// A FitResult is the result of Fit. Pointers are into the upstream's response.
 type FitResult struct {
 	Output     any
-	Missing    []MissingOutput
-	Dropped    []schema.Violation // optional ones that did not fit
+	Missing    []MissingOutput    // required outputs that were omitted
+	Dropped    []schema.Violation // why optional outputs were omitted, one for each
 	Undeclared UndeclaredMembers
 }
 
-// UndeclaredMembers are members of a response that belong to no output: Count of them, and the names of at most MaxUndeclared, in order
-// and cut to 128 bytes.
+// UndeclaredMembers describes the members of a response that belong to no output. Count is their number. Names has the sorted names of at
+// most MaxUndeclared of them, each truncated to 128 bytes.
 type UndeclaredMembers struct {
 	Names []string
 	Count int
@@ -49,25 +49,26 @@ type UndeclaredMembers struct {
 // A MissingOutput is a required output that a response does not have, or that violates its schema.
 type MissingOutput struct {
 	Name    string `json:"output"`
-	Message string `json:"message"` // for people, about the output; never quotes the response
+	Message string `json:"message"` // readable text that never quotes the response
 }
 
-// MaxUndeclared bounds the members that UndeclaredMembers names.
+// MaxUndeclared bounds the names in UndeclaredMembers.
 const MaxUndeclared = 16
 
-// Fit converts the upstream's answer, a tree that strictjson made, to what the agent gets; the empty answer of a 204
-// is an empty object. The rules:
+// Fit converts the upstream's response to the output for the agent. body is a tree of package strictjson; for an empty response (204), it
+// is an empty object. The rules are:
 //
-//   - without outputs the answer is passed on unchanged;
-//   - an output is the value at its From, or the member with its name;
-//   - an answer that is not an object is the value of the only output;
-//   - strings become numbers or booleans, and these strings, if the output's type requires it and
-//     nothing is lost; nothing else is converted;
-//   - members that no output names are dropped, and so are optional outputs that are absent or do not
-//     fit their schema; a required one that is absent or does not fit is an error, or, if Fit is lenient,
-//     left out as well, and among Missing.
+//   - If the intent declares no outputs, the response is passed on unchanged.
+//   - An output is the value at its From, or the member with its name.
+//   - If the response is not an object, it is the value of the only output.
+//   - Strings are converted to numbers or booleans, and numbers and booleans to strings, if the
+//     output's type requires it and no information is lost. There are no other conversions.
+//   - Members that do not belong to an output are dropped. So are optional outputs that are absent or
+//     do not match their schema.
+//   - A required output that is absent or does not match its schema is an error. If lenient is true,
+//     it is omitted and added to Missing instead.
 //
-// The error is a *ResponseError. The body is not changed; the result shares its values.
+// The error is a *ResponseError. Fit does not modify body; the result shares values with it.
 func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	if len(i.Outputs) == 0 {
 		return FitResult{Output: body}, nil
@@ -75,7 +76,7 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	f := FitResult{}
 	object, isObject := strictjson.AsObject(body)
 	if !isObject && len(i.Outputs) != 1 {
-		return FitResult{}, &ResponseError{Message: fmt.Sprintf("%s cannot be shared out among %d outputs",
+		return FitResult{}, &ResponseError{Message: fmt.Sprintf("%s cannot be divided among %d outputs",
 			finding.Article(strictjson.Kind(body)), len(i.Outputs))}
 	}
 	shaped := make(map[string]any, len(i.Outputs))
@@ -85,7 +86,7 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 		v, at, found := p.source(body, isObject)
 		if !found {
 			if p.Required && !lenient {
-				return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required and absent"}
+				return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it is required, but absent"}
 			}
 			if p.Required {
 				f.Missing = append(f.Missing, MissingOutput{p.Name, "is absent"})
@@ -95,7 +96,7 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 		v = p.compiled.Convert(v)
 		first := p.compiled.First(v, steps)
 		if steps.Exhausted() {
-			return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to check"}
+			return FitResult{}, &ResponseError{Output: p.Name, Pointer: at, Message: "it takes too much work to validate"}
 		}
 		if first == nil {
 			shaped[p.Name] = v
@@ -122,14 +123,14 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 	return f, nil
 }
 
-// A place is the position of outputs in a response: an output, or members on the way to some.
+// A place is a node in the tree of the positions of outputs in a response: an output, or an object with places below it.
 type place struct {
 	output  *Parameter
 	name    []byte // of the output, as JSON, with a colon
 	members map[string]*place
 }
 
-// places returns the positions of the outputs; nil if two of them share values, or one is inside a list.
+// placesOf returns the positions of the outputs. It returns nil if two outputs overlap, or if one is inside a list.
 func placesOf(outputs []Parameter) *place {
 	root := &place{}
 	for n := range outputs {
@@ -167,7 +168,8 @@ func placesOf(outputs []Parameter) *place {
 
 func isIndex(token string) bool { return token != "" && strings.Trim(token, "0123456789") == "" }
 
-// declaredMembers are the members of a response that are outputs or contain them; nil if one output is the whole response.
+// declaredMembers returns the top-level members of a response that are outputs or contain outputs. It returns nil if one output is the
+// whole response.
 func declaredMembers(outputs []Parameter) map[string]bool {
 	declared := make(map[string]bool, len(outputs))
 	for n := range outputs {

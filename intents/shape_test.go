@@ -91,7 +91,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-func TestConformReportsWhatWasDropped(t *testing.T) {
+func TestFitReportsDroppedOutputs(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [{"name": "a", "type": "integer", "from": "/x"}]`)).Intents()[0]
 	fitted, err := i.Fit(map[string]any{"x": "many"}, false)
 	dropped := fitted.Dropped
@@ -106,8 +106,8 @@ func TestConformReportsWhatWasDropped(t *testing.T) {
 	}
 }
 
-// Read leniently, an answer lacks what does not fit, and says so; what no output names is told apart.
-func TestFitLeavesOutWhatIsMissing(t *testing.T) {
+// Lenient Fit omits required outputs that are absent or invalid, and reports them. It reports undeclared members separately.
+func TestLenientFitReportsMissing(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [
 		{"name": "a", "type": "integer", "required": true}, {"name": "b", "type": "string", "required": true, "from": "/in~1side/b"},
 		{"name": "c", "type": "integer", "required": true}, {"name": "d", "type": "boolean"}]`)).Intents()[0]

@@ -93,7 +93,7 @@ func TestWorkOfOneCallIsBounded(t *testing.T) {
 }
 
 // What honest agents send is far below the bound.
-func TestWorkOfHonestCalls(t *testing.T) {
+func TestWorkOfTypicalCalls(t *testing.T) {
 	order := `{"sku":"a-17","count":2,"price":"19.99","ship":{"kind":"parcel","to":"Main Street 1"},"when":"2024-02-29T12:00:00Z"}`
 	for _, tt := range []dearValue{
 		{"numbers", `"type": "array", "items": {"type": "number", "minimum": -1, "maximum": 1}`, times(20_000, "0.1234567890")},

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable; the zero UID identifies nothing. Only
-// ParseUID makes others. UIM core 1.2.
+// A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable. The zero UID identifies no intent; all
+// others come from ParseUID. UIM core 1.2.
 type UID struct {
 	Namespace string // the provider's DNS name, lower case, at most 253 bytes
 	Name      string // at most 100 bytes
@@ -34,7 +34,7 @@ var (
 // see Canonical. The error wraps ErrUID.
 func ParseUID(s string) (UID, error) {
 	if len(s) > maxUID {
-		return UID{}, fmt.Errorf("a UID of %d bytes, at most %d are allowed: %w", len(s), maxUID, ErrUID)
+		return UID{}, fmt.Errorf("the UID has %d bytes; the maximum is %d: %w", len(s), maxUID, ErrUID)
 	}
 	parts := strings.Split(s, ":")
 	if len(parts) != 3 {
@@ -43,21 +43,21 @@ func ParseUID(s string) (UID, error) {
 	u := UID{parts[0], parts[1], parts[2]}
 	switch {
 	case len(u.Namespace) > 253 || !namespaceForm().MatchString(u.Namespace):
-		return UID{}, fmt.Errorf("the namespace of %q is not a DNS name in lower case: %w", s, ErrUID)
+		return UID{}, fmt.Errorf("the namespace of %q is not a lowercase DNS name: %w", s, ErrUID)
 	case !nameForm().MatchString(u.Name):
-		return UID{}, fmt.Errorf("the name in %q may hold letters, digits and hyphens, at most 100: %w", s, ErrUID)
+		return UID{}, fmt.Errorf("the name in %q must consist of 1 to 100 letters, digits and hyphens: %w", s, ErrUID)
 	case !versionForm().MatchString(u.Version):
 		return UID{}, fmt.Errorf("the version of %q is not like v1, v2.1 or v1.2.3: %w", s, ErrUID)
 	}
 	return u, nil
 }
 
-// Canonical reports whether the name is in the alphabet of UIM core 1.2: a-z, 0-9 and the hyphen.
+// Canonical reports whether the name uses only the characters of UIM core 1.2: a-z, 0-9 and the hyphen.
 func (u UID) Canonical() bool {
 	return u.Name != "" && !strings.ContainsFunc(u.Name, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 }
 
-// String returns the form that ParseUID reads; empty for the zero UID.
+// String returns the text that ParseUID parses. It is empty for the zero UID.
 func (u UID) String() string {
 	if u == (UID{}) {
 		return ""
@@ -65,10 +65,10 @@ func (u UID) String() string {
 	return u.Namespace + ":" + u.Name + ":" + u.Version
 }
 
-// MarshalText writes String.
+// MarshalText returns the text of String.
 func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses a UID like ParseUID. Empty text is the zero UID.
 func (u *UID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*u = UID{}
@@ -82,7 +82,8 @@ func (u *UID) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Compare orders UIDs by namespace, name and then version, numbers by value: v2 before v10, v1 before v1.0.
+// Compare orders UIDs by namespace, then by name, and then by version. It compares versions number by number: v2 comes before v10, and v1
+// before v1.0.
 func (u UID) Compare(o UID) int {
 	return cmp.Or(cmp.Compare(u.Namespace, o.Namespace), cmp.Compare(u.Name, o.Name), compareVersions(u.Version, o.Version))
 }
@@ -90,7 +91,7 @@ func (u UID) Compare(o UID) int {
 func compareVersions(a, b string) int {
 	as, bs := strings.Split(strings.TrimPrefix(a, "v"), "."), strings.Split(strings.TrimPrefix(b, "v"), ".")
 	for i := range min(len(as), len(bs)) {
-		// ParseUID has accepted digits only, at most nine: Atoi cannot fail.
+		// ParseUID accepts at most nine digits, so Atoi cannot fail.
 		x, _ := strconv.Atoi(as[i])
 		y, _ := strconv.Atoi(bs[i])
 		if c := cmp.Compare(x, y); c != 0 {

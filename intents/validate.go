@@ -8,19 +8,20 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MaxViolations bounds the violations that one call of Validate returns.
+// MaxViolations bounds the violations that Validate returns.
 const MaxViolations = 64
 
-// Validate checks the parameters of a call, a tree of package strictjson. It returns an object that includes the defaults, or every
-// violation (at most MaxViolations) in the order in which the intent declares its parameters, undeclared ones last. It does not modify
-// the given object. The returned object shares its values, and is the given one if there is nothing to fill in: the caller must modify
-// neither. Numbers are compared exactly, at any size.
+// Validate checks the parameters of a call, which are a tree of package strictjson. If they are valid, it returns them with the defaults
+// filled in. Otherwise, it returns all violations, up to MaxViolations, in the order in which the intent declares its parameters;
+// undeclared parameters come last. Validate does not modify params. The returned object shares values with params, or is params itself if
+// nothing has to change, so the caller must modify neither. Numbers of any size are compared exactly.
 //
-// An optional parameter whose schema does not accept null may be sent as null and counts as absent, because models fill in every
-// parameter of the schema. Defaults inside a parameter's own schema are annotations and are not added.
+// If the schema of an optional parameter does not accept null, a null counts as absent, because language models tend to fill in every
+// parameter of a schema. Validate does not add defaults that are nested in the schema of a parameter: JSON Schema treats them as
+// annotations.
 func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []schema.Violation) {
 	r := schema.NewReport(MaxViolations, schema.CallSteps)
-	complete := true // nothing to fill in or to leave out
+	complete := true // no default to add and no null to remove
 	for n := range i.Inputs {
 		p := &i.Inputs[n]
 		v, sent := p.in(params)
@@ -48,13 +49,13 @@ func (i *Intent) Validate(params strictjson.Object) (strictjson.Object, []schema
 	}
 }
 
-// in returns the sent value of a parameter, and whether there was one.
+// in returns the value that was sent for the parameter. sent is false if the parameter is missing, or is a null that counts as absent.
 func (p *Parameter) in(params strictjson.Object) (v any, sent bool) {
 	v, sent = params[p.Name]
 	return v, sent && (v != nil || !p.absent)
 }
 
-// filled returns valid parameters with the defaults of those that were not sent.
+// filled returns a copy of valid parameters, with defaults for those that were not sent.
 func (i *Intent) filled(params strictjson.Object) strictjson.Object {
 	out := make(strictjson.Object, len(i.Inputs))
 	for n := range i.Inputs {

@@ -183,7 +183,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 	}
 }
 
-func TestAllViolationsAtOnceInOrder(t *testing.T) {
+func TestAllViolationsInOrder(t *testing.T) {
 	c := strict(t, strings.Replace(shop, "?full={full}", "", 1))
 	i := c.Intents()[0]
 	sent := object(t, `{"zzz": 1, "Query": "x", "limit": 0, "category": "cars"}`)
@@ -209,7 +209,7 @@ func TestAllViolationsAtOnceInOrder(t *testing.T) {
 	}
 }
 
-func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
+func TestValidateCopiesToFillDefaults(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "string"}, {"name": "b", "type": "object", "default": {"x": [1.10, 123456789012345678901]}}]`)
 	sent := map[string]any{}
 	first, _ := i.Validate(sent)
@@ -223,8 +223,8 @@ func TestValidateFillsDefaultsIntoANewMap(t *testing.T) {
 	}
 }
 
-// Where nothing is filled in, what was sent is returned; null that counts as absent is left out of a copy.
-func TestValidateReturnsWhatIsComplete(t *testing.T) {
+// If there is nothing to fill in, Validate returns the given object. It omits a null that counts as absent from a copy.
+func TestValidateWithoutDefaultsToFill(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "string", "required": true}, {"name": "b", "type": "integer", "default": 1},
 {"name": "c", "type": "string", "default": null}, {"name": "d", "type": "string"}, {"name": "e", "type": ["string", "null"]}]`)
 	for _, tt := range []struct {
@@ -250,8 +250,8 @@ func TestValidateReturnsWhatIsComplete(t *testing.T) {
 	}
 }
 
-// An answer is bounded and repeats no value, for every input.
-func TestViolationsAreBoundedAndSilent(t *testing.T) {
+// For every input, the violations are bounded and do not contain values.
+func TestViolationsAreBoundedWithoutValues(t *testing.T) {
 	for name, tt := range map[string]struct{ parameters, sent string }{
 		"bad items": {
 			`[{"name": "a", "type": "array", "items": {"type": "integer"}}]`,
@@ -280,7 +280,7 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 			`{"a": "` + strings.Repeat("canary", 100_000) + `"}`,
 		},
 		"colliding items": {`[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [` + strings.Repeat(`["canary"],`, manyItems) + `0]}`},
-		"dear text": {
+		"expensive text": {
 			`[{"name": "a", "type": "array", "items": {"type": "string", "pattern": ".{1,1000}x"}}]`,
 			`{"a": [` + strings.Repeat(`"`+strings.Repeat("canary", 1000)+`",`, dearTexts) + `"ax"]}`,
 		},
@@ -301,7 +301,7 @@ func TestViolationsAreBoundedAndSilent(t *testing.T) {
 }
 
 // A call that has used up the budget for checks has one violation that reports this.
-func TestBudgetsEndACall(t *testing.T) {
+func TestStepBudgetEndsACall(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"oneOf": [{"enum": [`+strings.Repeat(`"x",`, 2000)+`"y"]}, {"type": "null"}]}}]`)
 	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat(`"y",`, 100_000)+`"y"]}`)); len(violations) != 1 ||
 		violations[0].Reason != reason.ParameterTooLong {
@@ -355,8 +355,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// One list of names, however they are written, says which parameters are the operator's.
-func TestNamesOfCredentials(t *testing.T) {
+// IsCredential ignores how names are separated and capitalized.
+func TestIsCredential(t *testing.T) {
 	for name, want := range map[string]bool{
 		"secret": true, "api_key": true, "X-Api-Key": true, "clientSecret": true, "AccountSid": true, "Authorization": true, "access.token": true,
 		"token": true, "bearer_token": true, "page_token": false, "key": false, "x": false, "secretary": false, "": false,
@@ -367,8 +367,8 @@ func TestNamesOfCredentials(t *testing.T) {
 	}
 }
 
-// A long text costs what finding out its length does: nothing where its bytes say that it fits, or cannot.
-func TestLongTextsThatFit(t *testing.T) {
+// Characters of a long text are counted only if its length in bytes does not decide whether it fits.
+func TestLengthOfLongTexts(t *testing.T) {
 	in := with(t, `[{"name": "a", "type": "string", "minLength": 2, "maxLength": 10000000}]`)
 	for text, want := range map[string]string{
 		strings.Repeat("A", 8_000_000): "", strings.Repeat("A", 41_000_000): "maxLength", "A": "minLength", "é": "minLength", "éé": "",

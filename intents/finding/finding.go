@@ -1,5 +1,5 @@
-// Package finding collects the problems of a part of agents.json, and reads the simple members of its objects. Content of a document
-// reaches a message only at a bounded length.
+// Package finding collects the problems found in a part of agents.json, and reads members with simple types. Messages quote the document
+// only up to a bounded length.
 package finding
 
 import (
@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	maxFindings = 100 // of one intent
-	// MaxProblems bounds the reported problems of one catalogue.
+	maxFindings = 100 // problems reported for one intent
+	// MaxProblems bounds the problems reported for one catalogue.
 	MaxProblems = 1000
 	// MaxTags bounds the entries of a list of strings.
 	MaxTags = 100
-	maxTag  = 100 // characters of one
+	maxTag  = 100 // characters of one entry
 )
 
-// A List collects the problems of one part of a document. In strict reading they are errors; in lenient reading they
-// are warnings, and unusable records whether the part must be left out.
+// A List collects the problems of one part of a document. If Strict is true, the problems are errors. Otherwise, they are warnings, and
+// Unusable records whether the part must be omitted.
 type List struct {
 	Strict   bool
 	Problems problem.List
@@ -39,12 +39,12 @@ func (f *List) Hard(code, at, format string, args ...any) {
 	f.add(f.Strict, code, at, format, args...)
 }
 
-// Soft reports a problem that an operator must correct; lenient reading ignores it.
+// Soft reports a problem that an operator must correct. In lenient reading, the part stays usable.
 func (f *List) Soft(code, at, format string, args ...any) {
 	f.add(f.Strict, code, at, format, args...)
 }
 
-// Advise warns an operator; lenient reading ignores it.
+// Advise warns an operator. It does nothing in lenient reading.
 func (f *List) Advise(code, at, format string, args ...any) {
 	if f.Strict {
 		f.add(false, code, at, format, args...)
@@ -53,7 +53,7 @@ func (f *List) Advise(code, at, format string, args ...any) {
 
 func (f *List) add(isError bool, code, at, format string, args ...any) {
 	if isError {
-		// The bound never drops the first error, so that a list with errors always contains one.
+		// The bound does not apply to the first error: a part with errors must always report one.
 		if len(f.Problems) < maxFindings || !f.Problems.Failed() {
 			f.Problems.Errorf(code, at, format, args...)
 		}
@@ -64,7 +64,8 @@ func (f *List) add(isError bool, code, at, format string, args ...any) {
 	}
 }
 
-// Unknown reports members that are not in known. Members that start with x- are extensions of the operator.
+// Unknown reports members that are not in known. It accepts names that start with x-, which are extensions by the operator. It does
+// nothing in lenient reading.
 func (f *List) Unknown(at string, m strictjson.Object, known []string) {
 	if !f.Strict {
 		return
@@ -73,11 +74,12 @@ func (f *List) Unknown(at string, m strictjson.Object, known []string) {
 		if slices.Contains(known, name) || strings.HasPrefix(name, "x-") {
 			continue
 		}
-		f.Soft("unknown-member", at+Pointer(name), "%s is not a member known here%s", Excerpt(name), Suggestion(name, known))
+		f.Soft("unknown-member", at+Pointer(name), "%s is not a known member%s", Excerpt(name), Suggestion(name, known))
 	}
 }
 
-// Suggestion returns the end of a message about an unknown name: the known one that it resembles, or all known ones.
+// Suggestion returns the end of a message about an unknown name. It contains the known name that is most similar or, if there is none,
+// all known names.
 func Suggestion(name string, known []string) string {
 	if n := suggest.Name(name, known); n != "" {
 		return ": did you mean " + n + "?"
@@ -115,7 +117,7 @@ func (f *List) Flag(at string, m strictjson.Object, name string) (value, set boo
 	}
 }
 
-// Texts reads an optional list of at most maxTags strings.
+// Texts reads an optional list of at most MaxTags strings.
 func (f *List) Texts(at string, m strictjson.Object, name string) []string {
 	const most = MaxTags
 	switch v := m[name].(type) {
@@ -151,7 +153,7 @@ func (f *List) Object(at string, m strictjson.Object, name string) strictjson.Ob
 	return inner
 }
 
-// Article returns the name of a kind of value with its article.
+// Article returns the kind of a JSON value with its indefinite article, such as "an array".
 func Article(kind string) string {
 	switch kind {
 	case "array", "object":
@@ -163,7 +165,7 @@ func Article(kind string) string {
 	}
 }
 
-// Excerpt quotes a name from a document for a message, at a bounded length.
+// Excerpt quotes a name from a document for use in a message, and truncates it if it is long.
 func Excerpt(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -172,7 +174,7 @@ func Excerpt(s string) string {
 	return fmt.Sprintf("%q…", strings.ToValidUTF8(s[:most], ""))
 }
 
-// Pointer returns the JSON pointer of RFC 6901 with these tokens.
+// Pointer returns the JSON pointer (RFC 6901) that consists of these tokens.
 func Pointer(tokens ...string) string {
 	var b strings.Builder
 	for _, t := range tokens {

@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// Domain returns the domain of a service: its issuer, or the host of the issuer if that is a URL.
+// Domain returns the domain of a service: the host of its issuer if the issuer is a URL, and otherwise the issuer itself.
 func Domain(issuer string) string {
 	if u, err := url.Parse(issuer); err == nil && u.Hostname() != "" {
 		return u.Hostname()
@@ -15,9 +15,9 @@ func Domain(issuer string) string {
 	return issuer
 }
 
-// Reverse returns the domain of an issuer with its labels reversed, as in example.shop: names of servers and of members of _meta begin
-// with it. It leaves out labels that such a name cannot have, and returns "uim" if none is left. MCP 2026-07-28, basic, _meta; MCP
-// registry, server.json.
+// Reverse returns the domain of an issuer with its labels in reverse order, such as example.shop. The names of MCP servers and of members
+// of _meta begin with it. Reverse omits labels that are not allowed in such names, and returns "uim" if no label is left. MCP 2026-07-28,
+// basic, _meta; MCP registry, server.json.
 func Reverse(issuer string) string {
 	labels := strings.FieldsFunc(Domain(issuer), func(r rune) bool {
 		return r > unicode.MaxASCII || r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -32,5 +32,5 @@ func Reverse(issuer string) string {
 	return strings.Join(labels, ".")
 }
 
-// Member returns the member of _meta with the intent's UID, in tools of an issuer. MCP 2026-07-28, basic, _meta.
+// Member returns the name of the member of _meta that holds the intent's UID in the tools of an issuer. MCP 2026-07-28, basic, _meta.
 func Member(issuer string) string { return Reverse(issuer) + "/intent" }

@@ -1,5 +1,5 @@
-// Package toolname names intents so that model APIs can call them as tools. A UID cannot be such a name: it has colons and dots, and may
-// be too long. MCP 2026-07-28, server/tools, Tool Names.
+// Package toolname derives tool names from the UIDs of intents, so that language models can call intents as tools. A UID cannot serve as
+// a tool name, because it contains colons and dots and may be too long. MCP 2026-07-28, server/tools, Tool Names.
 package toolname
 
 import (
@@ -10,21 +10,22 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// Max bounds a name, in bytes. Model APIs allow 64, and clients put a name of the server in front.
+// Max bounds the length of a name, in bytes. Model APIs allow 64 bytes, and clients prepend the name of the server.
 const Max = 48
 
-// Digits of SHA-256(uid), in hex: of an ordinary suffix, and of one if two names with ordinary suffixes are equal.
+// The number of hex digits of SHA-256(uid) in a suffix.
 const (
 	digits     = 6
-	moreDigits = 32
+	moreDigits = 32 // if the names of two UIDs are equal with 6 digits
 )
 
-// Names returns the intents by their tool names: <name>_<version> with hyphens for dots, such as find-products_v1, at most Max of
-// [A-Za-z0-9_-]. A longer name is cut and ends with a hyphen and 6 hex digits of SHA-256(uid). The same holds for all versions of an
-// intent whose name occurs in more than one namespace. So a name depends on the UID and on the other intents, never on which versions
-// they have: a new version renames no tool. The order of the UIDs does not matter; repeated ones count once; the zero UID is left out.
+// Names returns the UIDs by tool name. A tool name is <name>_<version> with hyphens for dots, such as find-products_v1, and has at most
+// Max characters of [A-Za-z0-9_-]. A longer name is truncated and ends with a hyphen and 6 hex digits of SHA-256(uid). All versions of an
+// intent also get this suffix if the intent's name occurs in more than one namespace. A tool name therefore depends on the UID and on
+// which other intents there are, but not on their versions: a new version does not rename any tool. Names ignores the order of the UIDs,
+// duplicates and the zero UID.
 func Names(uids []intents.UID) map[string]intents.UID {
-	namespace := map[string]string{} // of the intents with a name
+	namespace := map[string]string{} // one namespace for each name of an intent
 	several := map[string]bool{}     // names in more than one namespace
 	for _, uid := range uids {
 		if first, ok := namespace[uid.Name]; ok && first != uid.Namespace {
@@ -59,11 +60,12 @@ func Names(uids []intents.UID) map[string]intents.UID {
 	return out
 }
 
-// maxLabel bounds a label, in bytes, so that it leaves space for the name.
+// maxLabel bounds the length of a label, in bytes, to leave space for the name.
 const maxLabel = 20
 
-// Under prepends a label, such as the host of a service, to names that Names returned: shop-example_find-products_v1. The label becomes
-// lowercase letters, digits and hyphens; label and names are cut, like those of Names, so that they fit in Max.
+// Under prepends a label, such as the host of a service, to names that Names returned: shop-example_find-products_v1. In the label, Under
+// changes letters to lower case, and replaces characters other than letters and digits by hyphens. It truncates a label longer than
+// maxLabel and a name longer than Max, and appends hash digits as Names does.
 func Under(label string, names map[string]intents.UID) map[string]intents.UID {
 	text := strings.Trim(strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
@@ -94,7 +96,7 @@ func plain(uid intents.UID) string {
 	return uid.Name + "_" + strings.ReplaceAll(uid.Version, ".", "-")
 }
 
-// suffixed cuts a name so that a hyphen and this many hex digits of the SHA-256 of its UID fit behind it.
+// suffixed appends a hyphen and this many hex digits of SHA-256(of) to name. It first truncates name so that the result fits into Max.
 func suffixed(name, of string, digits int) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), Max-1-digits)] + "-" + hex.EncodeToString(sum[:])[:digits]

@@ -65,9 +65,8 @@ func TestNames(t *testing.T) {
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,48}$`)
 
-// TestNamesAreUniqueAndStay: of any catalogue every intent has one name of its own, in the alphabet of model APIs, in
-// whatever order the intents stand; and versions added to it leave the names of all others as they were.
-func TestNamesAreUniqueAndStay(t *testing.T) {
+// In any catalogue, every intent has a unique valid tool name that does not depend on the order of the intents or on other versions.
+func TestNamesAreUniqueAndStable(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	n := strings.Repeat("n", 99)
