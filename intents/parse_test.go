@@ -241,7 +241,7 @@ func TestStrictErrors(t *testing.T) {
 		{"exponential depth", in(`"items": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}`), "/intents/0/input_parameters/0", "too much work"},
 		{
 			"deep schema", in(`"items": ` + strings.Repeat(`{"items": `, 40) + "{}" + strings.Repeat("}", 40)),
-			"/intents/0/input_parameters/0/items" + strings.Repeat("/items", 32), "nest deeper",
+			"/intents/0/input_parameters/0/items" + strings.Repeat("/items", 32), "nested deeper",
 		},
 		{
 			"parameter twice", one(`"input_parameters": [{"name": "a", "type": "any"}, {"name": "a", "type": "any"}]`),

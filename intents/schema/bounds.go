@@ -29,7 +29,7 @@ var kindNames = map[string]kind{
 	"object": objectKind,
 }
 
-// kindsNamed reads the keyword type.
+// kindsNamed returns the types that a value of the keyword type permits.
 func kindsNamed(v any) (out kind) {
 	if s, ok := v.(string); ok {
 		return kindNames[s]
@@ -59,7 +59,7 @@ func (k kind) has(v any, m *Meter) bool {
 	}
 }
 
-// isWhole reports whether a number is an integer: 1.0 and 10e-1 are.
+// isWhole reports whether a number is an integer, as 1.0 and 10e-1 are. It returns false once m is exhausted.
 func isWhole(s string, m *Meter) bool {
 	if _, ok := small(s); ok {
 		return true
@@ -71,7 +71,7 @@ func isWhole(s string, m *Meter) bool {
 	return !strings.HasPrefix(exponent, "-")
 }
 
-// small returns an integer of at most 18 digits that is written with digits alone.
+// small parses an integer of at most 18 characters that has only digits and an optional minus sign.
 func small(s string) (int64, bool) {
 	if len(s) > 18 || digits(strings.TrimPrefix(s, "-")) != len(strings.TrimPrefix(s, "-")) {
 		return 0, false
@@ -80,8 +80,8 @@ func small(s string) (int64, bool) {
 	return n, err == nil
 }
 
-// short returns a number without exponent and with at most 18 digits before its point, and whether the exact number is above it (1),
-// below it (-1) or equal (0).
+// short parses a number that has no exponent, and at most 18 characters before the decimal point. n is its integer part. rest is 1 if the
+// exact number is above n, -1 if it is below n, and 0 if they are equal.
 func short(s string) (n int64, rest int, ok bool) {
 	whole, fraction, _ := strings.Cut(s, ".")
 	if n, ok = small(whole); !ok || digits(fraction) != len(fraction) {
@@ -97,10 +97,10 @@ func short(s string) (n int64, rest int, ok bool) {
 	}
 }
 
-// bounds holds the keywords that restrict one value and no value inside it, except those of an identity.
+// bounds holds the keywords that restrict a value itself and not the values inside it, except the keywords in identity.
 type bounds struct {
 	numbers           []numberBound
-	minLength         int // characters; -1: none, also below
+	minLength         int // in characters; here and below, -1 means no bound
 	maxLength         int
 	minItems          int
 	maxItems          int
@@ -117,13 +117,13 @@ type dependency struct {
 	names []string
 }
 
-// A numberBound compares a number with one that the schema states.
+// A numberBound is a keyword that compares numbers with a limit.
 type numberBound struct {
 	keyword string
 	limit   *big.Rat
-	whole   int64 // the limit, if isWhole
+	whole   int64 // the limit, if isWhole is true
 	isWhole bool
-	digits  int // of the limit
+	digits  int // the magnitude of the limit
 }
 
 var numberKeywords = []string{"exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"}
@@ -159,7 +159,7 @@ func (c *compiler) newBounds(m map[string]any) *bounds {
 	return &out
 }
 
-// hold adds a violation for every keyword that the value violates.
+// hold adds a fault for every keyword that the value violates.
 func (b *bounds) hold(v any, c *check, at *Path, r *Report) {
 	if b == nil {
 		return
@@ -208,7 +208,7 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 		}
 		outside(n, b.minLength, b.maxLength, "minLength", "maxLength", c, at, r)
 		if b.maxLength >= 0 && n > b.maxLength {
-			return // a text that is too long is not also matched
+			return // do not match a text that is too long
 		}
 	}
 	if b.pattern != nil && !b.pattern.match(s, &r.meter) {
@@ -216,8 +216,9 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 	}
 }
 
-// length returns a length of a text that the bounds treat like its own, if its bytes permit that: it has at most one character for each
-// byte, and at least one for every four.
+// length returns a number of characters for which minLength and maxLength have the same result as for the length of s. It derives the
+// number from the size of s: a text has at most one character for each byte, and at least one for every four bytes. known is false if the
+// size does not determine the result.
 func (b *bounds) length(s string) (n int, known bool) {
 	most, least := len(s), (len(s)+utf8.UTFMax-1)/utf8.UTFMax
 	switch {
@@ -246,7 +247,7 @@ func (b *bounds) number(s string, c *check, at *Path, r *Report) {
 		if exact == nil {
 			var ok bool
 			if exact, ok = new(big.Rat).SetString(s); !ok {
-				r.breaks(c, one.keyword, at) // not a number according to checkTree: deny
+				r.breaks(c, one.keyword, at) // checkTree has already rejected such a number
 				return
 			}
 		}
@@ -256,10 +257,10 @@ func (b *bounds) number(s string, c *check, at *Path, r *Report) {
 	}
 }
 
-// breaksShort is for numbers as short returns them.
+// breaksShort is like breaks, for a number in the form that short returns.
 func (b *numberBound) breaksShort(n int64, rest int) bool {
 	if b.keyword == "multipleOf" {
-		return n%b.whole != 0 // above 0
+		return n%b.whole != 0 // multipleOf is positive
 	}
 	return b.beyond(cmp.Or(cmp.Compare(n, b.whole), rest))
 }
@@ -284,7 +285,7 @@ func (b *numberBound) beyond(order int) bool {
 	}
 }
 
-// magnitude returns about how many decimal digits a fraction with this value has.
+// magnitude estimates how many decimal digits a fraction with this value has.
 func magnitude(s string) int {
 	n := len(s)
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -14,19 +14,19 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A check is a compiled schema that values are evaluated against. This package evaluates it instead of a library, because no library can
-// be interrupted: this evaluation counts its steps. The library santhosh-tekuri/jsonschema defines what is valid: tests compare the two,
-// and the library checks the operator's schemas (reference.go).
+// A check is a compiled schema. This package evaluates values itself and counts its steps, because no JSON Schema library can be
+// interrupted. The library santhosh-tekuri/jsonschema is the reference for what is valid: tests compare both implementations, and the
+// library checks the operator's schemas (reference.go).
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]
-	plain    bool // combines no schemas: values inside may be converted
-	bare     bool // requires no more than a type
-	anything bool // nor a type
+	plain    bool // combines no schemas, so values may be converted
+	bare     bool // restricts at most the type
+	anything bool // accepts every value
 
 	doc   map[string]any // the schema, for limits in messages
-	kinds kind           // of the permitted types; 0: any
-	cost  int            // steps in addition to those that depend on the value
+	kinds kind           // the permitted types; 0 means any
+	cost  int            // the steps that do not depend on the value
 
 	*identity
 	*bounds
@@ -36,19 +36,19 @@ type check struct {
 	properties map[string]*check
 	additional *check
 	required   []string
-	flags      map[string]uint64 // a bit for each of the first maxFlags of required
-	known      []string          // names of properties, sorted
-	closed     bool              // no others are allowed
-	open       bool              // any others are
+	flags      map[string]uint64 // one bit for each of the first maxFlags names of required
+	known      []string          // the names of properties, sorted
+	closed     bool              // additionalProperties is false
+	open       bool              // additionalProperties is true
 }
 
-// A combination holds the keywords that evaluate a value against several schemas, or choose among them.
+// A combination holds the keywords that apply several schemas to a value, or choose among schemas.
 type combination struct {
 	ref, not, when, then, otherwise *check
 	all, any, one                   []*check
-	prefix                          []*check // of items
+	prefix                          []*check // prefixItems
 	contains                        *check
-	minContains, maxContains        int // maxContains -1: no bound
+	minContains, maxContains        int // maxContains is -1 if there is no bound
 	patterns                        []patternCheck
 	names                           *check // propertyNames
 	dependent                       []namedCheck
@@ -66,18 +66,19 @@ type patternCheck struct {
 	check *check
 }
 
-var errReference = errors.New("a $ref that leads nowhere")
+var errReference = errors.New("a $ref points to a schema that does not exist")
 
-// A compiler compiles the schema of one parameter, in the normal form that the walker has checked.
+// A compiler compiles the schema of one parameter, in the normal form that a walker returned.
 type compiler struct {
 	root      any
-	made      map[string]*check // by pointer, where the parameter uses $ref
+	made      map[string]*check // by pointer; only used if the parameter has a $ref
 	referring bool
 	tracking  bool // a keyword depends on which items or properties other keywords have evaluated
 	err       error
 }
 
-// compile compiles a schema; referring reports whether it holds a $ref. If a report of it must then set tracking.
+// compile compiles a schema; referring must be true if the schema contains a $ref. tracking is true if a Report that evaluates the schema
+// must have tracking set.
 func compile(schema any, referring bool) (out *check, tracking bool, err error) {
 	c := compiler{root: schema, referring: referring, made: map[string]*check{}}
 	out = c.check(schema, "")
@@ -125,7 +126,7 @@ func (c *compiler) check(schema any, at string) *check {
 	return out
 }
 
-// below returns the pointer to a schema inside another; it is needed only to recognize references.
+// below returns the pointer to a schema inside the schema at at. Pointers are needed only to resolve references.
 func (c *compiler) below(at string, path ...string) string {
 	if !c.referring {
 		return ""
@@ -170,7 +171,7 @@ func (c *compiler) children(out *check, m map[string]any, at string) {
 	}
 }
 
-// combining are the keywords of a combination.
+// combining lists the keywords of a combination.
 var combining = []string{
 	"$ref", "not", "if", "allOf", "anyOf", "oneOf", "prefixItems", "contains", "patternProperties", "propertyNames", "dependentSchemas",
 	"unevaluatedItems", "unevaluatedProperties",
@@ -215,7 +216,7 @@ func (c *compiler) reference(ref string) *check {
 			return c.check(schema, target)
 		}
 	}
-	c.err = errReference // the walker has found each of them
+	c.err = errReference // unreachable: settle has checked all references
 	return &check{never: true}
 }
 
@@ -227,8 +228,8 @@ func (c *compiler) pattern(text string) *pattern {
 	return p
 }
 
-// Nullable recognizes the schema that generators for typed languages write for a value or null: anyOf of one schema, at index i, and
-// {"type": "null"}, with no other assertion.
+// Nullable recognizes a schema for a value or null, in the form that generators for typed languages write: anyOf with the schema inner,
+// at index i, and {"type": "null"}, without other assertions.
 func Nullable(m map[string]any) (inner any, i int, ok bool) {
 	list, ok := m["anyOf"].([]any)
 	if !ok || len(list) != 2 {
@@ -268,7 +269,7 @@ func texts(v any) []string {
 	return out
 }
 
-// countOf returns a keyword whose value is a count of at most maxCount, or -1.
+// countOf returns the value of a keyword that is a count, or -1 if the schema does not have the keyword.
 func countOf(m map[string]any, name string) int {
 	n, ok := rational(m, name)
 	if !ok || !n.IsInt() || !n.Num().IsInt64() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// convert makes the lossless conversions in the value, and in the values inside it where the schema permits. It copies what it changes.
+// convert applies lossless conversions to v and, as far as the schema permits, to the values inside it. It changes only copies.
 func (c *check) convert(v any) any {
 	if c == nil || !c.plain {
 		return v

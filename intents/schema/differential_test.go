@@ -186,7 +186,7 @@ func (d dice) schema(depth int) any {
 	return m
 }
 
-func TestWalkAgreesWithTheLibraryAtRandom(t *testing.T) {
+func TestRandomSchemasAgreeWithLibrary(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(7, 11))}
 	compared := 0
 	for range randomSchemas {

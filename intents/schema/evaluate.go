@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// seen are the items or members of a value that some keyword has evaluated; unevaluatedItems and unevaluatedProperties apply to the rest.
-// It is kept only if a schema needs it.
+// seen records the items or members of a value that some keyword has evaluated: unevaluatedItems and unevaluatedProperties apply to all
+// others. It is recorded only if a schema has one of these two keywords.
 type seen struct {
 	all   bool
 	names map[string]bool
@@ -33,7 +33,7 @@ func (s *seen) item(i int, m *Meter) {
 	s.items[i] = true
 }
 
-// add adds what a schema of the same value has evaluated.
+// add adds the items and members that another schema has evaluated for the same value.
 func (s *seen) add(other seen, m *Meter) {
 	s.all = s.all || other.all
 	for name := range other.names {
@@ -44,7 +44,7 @@ func (s *seen) add(other seen, m *Meter) {
 	}
 }
 
-// validate evaluates one value against the schema. Faults of the value itself come before those of the values inside.
+// validate evaluates a value against the schema, and adds the faults to r.
 func (c *check) validate(v any, at *Path, r *Report) (s seen) {
 	if c == nil || r.full() || !r.take(max(c.cost, 1)) || c.nullable && v == nil {
 		return s
@@ -86,7 +86,7 @@ func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 			s.item(i, &r.meter)
 		}
 	}
-	inside := pathAt(at, 0) // one for all items: faults keep its text
+	inside := pathAt(at, 0) // reused for all items, because faults store the path as text
 	for i, item := range v {
 		sub := c.items
 		if i < len(prefix) {
@@ -105,7 +105,7 @@ func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 	}
 }
 
-// count evaluates the items against contains.
+// count checks contains, minContains and maxContains.
 func (c *check) count(v []any, at *Path, r *Report, s *seen) {
 	matched := 0
 	inside := pathAt(at, 0)
@@ -171,7 +171,7 @@ func (c *check) member(name string, member any, inside *Path, sub *check, r *Rep
 	}
 }
 
-// allMembers evaluates every member against the applicable keywords, in the order of their names.
+// allMembers evaluates every member against all applicable keywords, in the order of the names of the members.
 func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Report, s *seen) {
 	if len(v) == 0 || !r.take(sorting(len(v))) {
 		return
@@ -205,7 +205,7 @@ func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Repo
 	}
 }
 
-// combine evaluates a value against the schemas that apply to the same value.
+// combine evaluates a value against the schemas that the keywords of a combination apply to the value itself.
 func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	if object, ok := v.(map[string]any); ok {
 		for _, d := range c.dependent {
@@ -237,7 +237,8 @@ func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	c.unevaluated(v, at, r, s)
 }
 
-// choose evaluates a value against alternatives, and explains the one whose type is that of the value, if there is only one.
+// choose evaluates a value against the alternatives of anyOf or oneOf. If no alternative matches, and only one permits the type of the
+// value, choose reports the faults of that alternative.
 func (c *check) choose(keyword string, branches []*check, v any, at *Path, r *Report, s *seen) {
 	if branches == nil || r.full() {
 		return
@@ -271,7 +272,7 @@ func (c *check) choose(keyword string, branches []*check, v any, at *Path, r *Re
 	}
 }
 
-// refusesType reports whether a branch failed at the type of the value itself.
+// refusesType reports whether the type of the value itself is among the faults.
 func refusesType(faults []fault, at *Path) bool {
 	for _, f := range faults {
 		if f.kind == brokenKeyword && f.keyword == "type" && f.at == at.String() {

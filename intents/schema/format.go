@@ -16,11 +16,11 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// maxRegexText bounds a value of format regex, in bytes: reading one costs more than its length.
+// maxRegexText bounds a value of the format regex, in bytes: the cost of parsing it is not proportional to its length.
 const maxRegexText = 1000
 
-// formats are the values of the format keyword, all asserted (validation 7.3, and those of OpenAPI). They replace those
-// of the library, which accept signs in times and addresses, leading hyphens in host names and spaces in URIs.
+// formats has the supported values of the keyword format: those of JSON Schema (validation 7.3) and of OpenAPI. All of them are asserted.
+// They replace the formats of the library, which accept signs in times and addresses, leading hyphens in host names, and spaces in URIs.
 var formats = map[string]func(any) bool{
 	"date": text(isDate), "time": text(isTime), "date-time": text(isDateTime), "duration": matching(durationForm),
 	"email": text(isEmail), "idn-email": text(isEmail), "hostname": text(isHostname),
@@ -40,7 +40,7 @@ var formats = map[string]func(any) bool{
 		if len(s) > maxRegexText {
 			return false
 		}
-		_, err := syntax.Parse(s, syntax.Perl) // the only errors of compiling it
+		_, err := syntax.Parse(s, syntax.Perl) // syntax.Compile adds no errors
 		return err == nil
 	}),
 	"byte":     text(func(s string) bool { _, err := base64.StdEncoding.DecodeString(s); return err == nil }),
@@ -67,12 +67,12 @@ const durationTime = `(?:[0-9]+H(?:[0-9]+M(?:[0-9]+S)?)?|[0-9]+M(?:[0-9]+S)?|[0-
 
 func accepted(any) bool { return true }
 
-// matching makes a format of the strings that a pattern matches.
+// matching returns a format that accepts the strings that form matches.
 func matching(form func() *regexp.Regexp) func(any) bool {
 	return text(func(s string) bool { return form().MatchString(s) })
 }
 
-// text makes a format of strings; values of other types pass (validation 7.2.1).
+// text returns a format for strings; it accepts all values of other types (validation 7.2.1).
 func text(valid func(string) bool) func(any) bool {
 	return func(v any) bool {
 		s, ok := v.(string)
@@ -80,7 +80,7 @@ func text(valid func(string) bool) func(any) bool {
 	}
 }
 
-// integerOf makes a format of numbers: integers of the given number of bits.
+// integerOf returns a format for numbers: it accepts signed integers of this many bits, and all values of other types.
 func integerOf(bits uint) func(any) bool {
 	least := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))
 	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits-1), big.NewInt(1))
@@ -143,7 +143,7 @@ func isEmail(s string) bool {
 	return isHostname(domain) && isLocalPart(s[:at])
 }
 
-// isLocalPart accepts what net/mail accepts as an address without display name, comment or space.
+// isLocalPart reports whether net/mail accepts local as the local part of an address without display name, comment or space.
 func isLocalPart(local string) bool {
 	address, err := mail.ParseAddress(local + "@example.com")
 	return err == nil && address.Name == "" &&
@@ -168,7 +168,7 @@ func isHostname(s string) bool {
 	return true
 }
 
-// isURI reports whether s follows RFC 3986 (ascii) or RFC 3987.
+// isURI reports whether s follows RFC 3986 or, if ascii is false, RFC 3987. If absolute is false, s may be a relative reference.
 func isURI(s string, absolute, ascii bool) bool {
 	for _, c := range s {
 		if c <= ' ' || c == 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) || ascii && c > 0x7f {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// identity holds the keywords about equality: enum, const and uniqueItems. Each value has one text, so that the cost of a list is
-// proportional to its length, for any content.
+// identity holds the keywords about equality: enum, const and uniqueItems. It compares values by their canonical text, so the cost for a
+// list is proportional to the size of the list, whatever the list contains.
 type identity struct {
 	enum     map[string]bool
 	constant string
@@ -37,13 +37,13 @@ func newIdentity(m map[string]any) *identity {
 	return &out
 }
 
-// hold adds a violation for every keyword that the value violates.
+// hold adds a fault for every keyword that the value violates.
 func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	if d == nil {
 		return
 	}
 	if d.enum != nil || d.isConst {
-		var space [64]byte // enough for most
+		var space [64]byte // large enough for most values
 		text := appendIdentity(space[:0], v, &r.meter)
 		if d.enum != nil && !d.enum[string(text)] {
 			r.breaks(c, "enum", at)
@@ -67,8 +67,8 @@ func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	}
 }
 
-// appendIdentity appends a text that is equal for two checked values exactly if they are equal (core 4.2.2): 1, 1.0 and 10e-1 are. It is
-// meaningless once the meter is used up.
+// appendIdentity appends the canonical text of a value that checkTree has accepted. Two values have the same text if and only if they are
+// equal (core 4.2.2): 1, 1.0 and 10e-1 are equal. The text is meaningless once m is exhausted.
 func appendIdentity(b []byte, v any, m *Meter) []byte {
 	if !m.take(stepsOfIdentity) {
 		return b
@@ -115,7 +115,7 @@ func appendText(b []byte, s string) []byte {
 	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }
 
-// canonicalNumber writes a JSON number as its significant digits and a power of ten.
+// canonicalNumber returns a JSON number as its significant digits and a power of ten.
 func canonicalNumber(s string) string {
 	if _, ok := small(s); ok && s[len(s)-1] != '0' {
 		return s + "e0"

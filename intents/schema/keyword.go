@@ -17,22 +17,22 @@ const (
 	numberValue
 	positiveValue
 	countValue
-	listValue      // of anything
-	filledValue    // a list that is not empty
-	namesValue     // a list of different strings
-	namesMapValue  // an object of namesValue
+	listValue      // a list of any values
+	filledValue    // a non-empty list
+	namesValue     // a list of unique strings
+	namesMapValue  // an object whose values are namesValue
 	schemaValue    // a schema
-	schemasValue   // a list of schemas, not empty
-	schemaMapValue // an object of schemas
-	patternsValue  // an object of schemas whose names are patterns
+	schemasValue   // a non-empty list of schemas
+	schemaMapValue // an object whose values are schemas
+	patternsValue  // a schemaMapValue whose names are patterns
 	patternValue
 	formatValue
 	typeValue
 	refValue
 )
 
-// keywords are those of JSON Schema 2020-12 (core 8 and 10, validation 6 to 9), and common additions of other schema
-// dialects: definitions (draft-07), nullable, example, discriminator (OpenAPI 3).
+// keywords has the keywords of JSON Schema 2020-12 (core 8 and 10, validation 6 to 9), and common keywords of other dialects: definitions
+// (draft-07), and nullable, example and discriminator (OpenAPI 3).
 var keywords = map[string]valueKind{
 	"$schema": textValue, "$comment": textValue, "$ref": refValue, "$defs": schemaMapValue, "definitions": schemaMapValue,
 	"type": typeValue, "enum": filledValue, "const": anyValue, "nullable": boolValue,
@@ -53,7 +53,7 @@ var keywords = map[string]valueKind{
 
 var keywordNames = slices.Sorted(maps.Keys(keywords))
 
-// annotations have no effect on which values are valid.
+// annotations has the keywords that do not affect which values are valid.
 var annotations = map[string]bool{
 	"$schema": true, "$comment": true, "title": true, "description": true, "default": true, "deprecated": true, "readOnly": true,
 	"writeOnly": true,
@@ -61,14 +61,14 @@ var annotations = map[string]bool{
 	"nullable": true, // the walker has converted it into a type
 }
 
-// forbidden keywords would change what a reference means, or let a schema name one elsewhere.
+// forbidden has the keywords that could change the meaning of a reference, or refer to other documents.
 var forbidden = map[string]bool{
 	"$id": true, "$anchor": true, "$dynamicRef": true, "$dynamicAnchor": true, "$recursiveRef": true, "$recursiveAnchor": true,
 	"$vocabulary": true,
 }
 
-// eachSubschema calls visit for every schema directly inside m, in a fixed order, with the one or two
-// tokens that lead to it.
+// eachSubschema calls visit for every schema directly inside m, in a fixed order. path is the position of the schema in m: one or two
+// tokens.
 func eachSubschema(m map[string]any, visit func(path []string, sub any)) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		switch keywords[name] {
@@ -94,8 +94,8 @@ func arrayIndex(token string, n int) (int, bool) {
 	return i, err == nil && i >= 0 && i < n
 }
 
-// Rebase copies a schema, moving each reference under base. It changes schema positions only: a member called $ref
-// inside an enum or a default is data.
+// Rebase returns a copy of a schema in which each reference starts with base instead of #. It changes only references in schemas: a
+// member named $ref inside an enum or a default is data.
 func Rebase(schema any, base string) any {
 	m, ok := schema.(map[string]any)
 	if !ok {
@@ -114,7 +114,7 @@ func Rebase(schema any, base string) any {
 	return out
 }
 
-// replaceAt puts v at path (one or two tokens), copying the container it changes.
+// replaceAt sets the value at path, which has one or two tokens, to v. It changes a copy of the inner container.
 func replaceAt(m map[string]any, path []string, v any) {
 	if len(path) == 1 {
 		m[path[0]] = v

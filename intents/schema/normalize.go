@@ -21,34 +21,34 @@ import (
 const (
 	maxSchemaDepth = 32   // schemas inside schemas
 	maxSchemas     = 2000 // schemas of one parameter
-	maxReferring   = 500  // the same, where the parameter uses $ref
+	maxReferring   = 500  // schemas of one parameter that contains a $ref
 	maxPattern     = 2000 // bytes of one pattern
 	maxCount       = 1 << 30
 )
 
 var types = []string{"string", "number", "integer", "boolean", "array", "object", "null", "any"}
 
-// A walker checks one parameter's schema and copies it into the normal form for compiling: it writes the UIM type any and the OpenAPI
-// member nullable in JSON Schema.
+// A walker checks the schema of one parameter and copies it into the normal form for compiling. In this form, plain JSON Schema replaces
+// the UIM type any and the OpenAPI keyword nullable.
 type walker struct {
 	*finding.List
-	at      string          // of the parameter, in the document
-	schemas map[string]bool // pointers, inside the parameter, of all schemas
-	refs    map[string]string
-	parents map[string]string // the place of each reference in the document, for messages
+	at      string            // the position of the parameter in the document
+	schemas map[string]bool   // the positions of all schemas in the parameter
+	refs    map[string]string // the target of each reference, by the position of its schema
+	parents map[string]string // the position of each reference in the document, for messages
 	count   int
 }
 
-// normalize checks schema and returns its normal form. inside is the pointer from the parameter's root, outside that in
-// the document (they differ below constraints).
+// normalize checks a schema and returns its normal form. inside is the position of the schema in the parameter, where constraints is
+// merged into the parameter; outside is its position in the document.
 func (w *walker) normalize(schema any, inside, outside string, depth int) any {
 	w.count++
 	switch {
 	case depth > maxSchemaDepth:
-		w.Hard("schema", outside, "schemas nest deeper than %d levels", maxSchemaDepth)
+		w.Hard("schema", outside, "schemas are nested deeper than %d levels", maxSchemaDepth)
 		return true
 	case w.count == maxSchemas+1:
-		w.Hard("schema", w.at, "the parameter holds more than %d schemas", maxSchemas)
+		w.Hard("schema", w.at, "the parameter contains more than %d schemas", maxSchemas)
 		return true
 	case w.count > maxSchemas:
 		return true
@@ -73,7 +73,7 @@ func (w *walker) object(schema map[string]any, inside, outside string, depth int
 		kind, ok := keywords[name]
 		switch {
 		case forbidden[name]:
-			w.Hard("schema", there, "%s is not allowed in a parameter: refer with $ref to a place inside it, such as #/$defs/name", name)
+			w.Hard("schema", there, "%s is not allowed in a parameter: use $ref with a target inside the parameter, such as #/$defs/name", name)
 		case !ok && strings.HasPrefix(name, "x-"):
 		case !ok && !w.Strict:
 		case !ok:
@@ -95,10 +95,10 @@ func suggestKeyword(name string) string {
 	if n := suggest.Name(name, keywordNames); n != "" {
 		return ": did you mean " + n + "?"
 	}
-	return "; a name that starts with x- is yours to use"
+	return "; names of extensions must start with x-"
 }
 
-// allowNull extends type and enum by null, which is the meaning of nullable in OpenAPI 3.0.
+// allowNull adds null to type and enum, which is the meaning of nullable in OpenAPI 3.0.
 func allowNull(schema map[string]any) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -123,7 +123,7 @@ func kindsOf(list []any) []string {
 	return kinds
 }
 
-// keyword checks one keyword and returns its value in normal form; not ok means it has none.
+// keyword checks one keyword and returns its value in normal form. It returns false if the normal form does not have the keyword.
 func (w *walker) keyword(name string, kind valueKind, v any, inside, outside string, depth int) (any, bool) {
 	if reason := wrongValue(kind, v); reason != "" && annotations[name] {
 		w.Soft("schema", outside, "%s must be %s", name, reason)
@@ -136,8 +136,8 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	case schemaValue:
 		return w.normalize(v, inside, outside, depth+1), true
 	case schemasValue:
-		list := make([]any, len(v.([]any))) //nolint:forcetypeassert // wrongValue has looked
-		for i, sub := range v.([]any) {     //nolint:forcetypeassert // wrongValue has looked
+		list := make([]any, len(v.([]any))) //nolint:forcetypeassert // wrongValue has checked the type
+		for i, sub := range v.([]any) {     //nolint:forcetypeassert // wrongValue has checked the type
 			step := "/" + strconv.Itoa(i)
 			list[i] = w.normalize(sub, inside+step, outside+step, depth+1)
 		}
@@ -159,7 +159,7 @@ func (w *walker) keyword(name string, kind valueKind, v any, inside, outside str
 	case formatValue:
 		s, _ := v.(string)
 		if formats[s] == nil {
-			w.Soft("unknown-format", outside, "format %s is not known%s", finding.Excerpt(s), suggestFormat(s))
+			w.Soft("unknown-format", outside, "the format %s is unknown%s", finding.Excerpt(s), suggestFormat(s))
 			return nil, false
 		}
 		return v, true
@@ -181,7 +181,7 @@ func suggestFormat(s string) string {
 	return ": use one of " + strings.Join(known, ", ")
 }
 
-// pattern checks a regular expression. It distinguishes ECMAScript syntax that RE2 does not have from syntax that is wrong in both.
+// pattern checks a regular expression. The message distinguishes ECMAScript syntax that RE2 does not support from invalid syntax.
 func (w *walker) pattern(s, at string) bool {
 	if len(s) > maxPattern {
 		w.Hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
@@ -191,14 +191,14 @@ func (w *walker) pattern(s, at string) bool {
 	if err == nil {
 		return true
 	}
-	reason := "it is not a regular expression"
+	reason := "not a regular expression"
 	if bad, ok := errors.AsType[*syntax.Error](err); ok {
 		reason = string(bad.Code)
 		if bad.Code == syntax.ErrInvalidPerlOp || bad.Code == syntax.ErrInvalidEscape {
-			reason += " " + finding.Excerpt(bad.Expr) + ": look-around, back-references and \\u escapes are ECMAScript's alone; write it in RE2 syntax"
+			reason += " " + finding.Excerpt(bad.Expr) + ": look-around, back-references and \\u escapes exist only in ECMAScript; use RE2 syntax"
 		}
 	}
-	w.Hard("pattern", at, "the pattern cannot be used: %s", reason)
+	w.Hard("pattern", at, "the pattern is invalid: %s", reason)
 	return false
 }
 
@@ -214,7 +214,7 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 		case !ok || !slices.Contains(types, s):
 			name := finding.Excerpt(fmt.Sprint(t))
 			if ok {
-				w.Soft("unknown-type", at, "type %s is not known%s", name, finding.Suggestion(s, types))
+				w.Soft("unknown-type", at, "the type %s is unknown%s", name, finding.Suggestion(s, types))
 			} else {
 				w.Hard("schema", at, "a type must be a string, not %s", finding.Article(strictjson.Kind(t)))
 			}
@@ -222,7 +222,7 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 		case s == "any":
 			return nil, false
 		case slices.Contains(out, any(s)):
-			w.Soft("schema", at, "type lists %s twice", s)
+			w.Soft("schema", at, "type contains %s twice", s)
 		default:
 			out = append(out, s)
 		}
@@ -233,12 +233,12 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 	return out, true
 }
 
-// ref accepts only places inside the parameter and returns them in the one form that the library looks up.
+// ref checks that a reference points inside the parameter, and returns the reference in the form that the library can resolve.
 func (w *walker) ref(s, inside, outside string) (any, bool) {
 	target, ok := strings.CutPrefix(s, "#")
 	target, err := url.PathUnescape(target)
 	if !ok || err != nil || target != "" && (target[0] != '/' || !IsPointer(target)) {
-		w.Hard("remote-ref", outside, "$ref must point inside the parameter, such as #/$defs/name: %s is never loaded", finding.Excerpt(s))
+		w.Hard("remote-ref", outside, "$ref must point inside the parameter, as #/$defs/name does: %s is never loaded", finding.Excerpt(s))
 		return nil, false
 	}
 	holder := strings.TrimSuffix(inside, "/$ref")
@@ -247,7 +247,7 @@ func (w *walker) ref(s, inside, outside string) (any, bool) {
 	return "#" + fragmentOf(target), true
 }
 
-// fragmentOf escapes a JSON pointer for use behind #, in the form that the library uses.
+// fragmentOf escapes a JSON pointer for use as a URI fragment, in the form that the library can resolve.
 func fragmentOf(pointer string) string {
 	tokens := strings.Split(pointer, "/")
 	for i, t := range tokens {
@@ -256,10 +256,10 @@ func fragmentOf(pointer string) string {
 	return strings.Join(tokens, "/")
 }
 
-// Fragment returns a name as a part of a URI fragment that is a JSON pointer. RFC 6901 section 6.
+// Fragment escapes a name for use as one token of a JSON pointer in a URI fragment. RFC 6901 section 6.
 func Fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
 
-// wrongValue returns what the value of a keyword of that kind must be, or "" if it is.
+// wrongValue returns "" if v is a value of this kind, and otherwise a description of the kind.
 func wrongValue(kind valueKind, v any) string {
 	switch kind {
 	case textValue, patternValue, formatValue, refValue:
@@ -271,24 +271,24 @@ func wrongValue(kind valueKind, v any) string {
 	case positiveValue:
 		n, ok := v.(json.Number)
 		r, isNumber := new(big.Rat).SetString(string(n))
-		return unless(ok && isNumber && r.Sign() > 0, "a number above 0")
+		return unless(ok && isNumber && r.Sign() > 0, "a number greater than 0")
 	case countValue:
 		return unless(isCount(v), fmt.Sprintf("a whole number from 0 to %d", maxCount))
 	case listValue:
 		return unless(is[[]any](v), "a list")
 	case filledValue, schemasValue:
 		list, ok := v.([]any)
-		return unless(ok && len(list) > 0, "a list that is not empty")
+		return unless(ok && len(list) > 0, "a non-empty list")
 	case namesValue:
-		return unless(isNames(v), "a list of different strings")
+		return unless(isNames(v), "a list of unique strings")
 	case namesMapValue:
 		m, ok := v.(map[string]any)
 		for _, names := range m {
 			ok = ok && isNames(names)
 		}
-		return unless(ok, "an object of lists of different strings")
+		return unless(ok, "an object whose values are lists of unique strings")
 	case schemaMapValue, patternsValue:
-		return unless(is[map[string]any](v), "an object of schemas")
+		return unless(is[map[string]any](v), "an object whose values are schemas")
 	case typeValue:
 		list, ok := v.([]any)
 		return unless(is[string](v) || ok && len(list) > 0, "a string or a list of strings")

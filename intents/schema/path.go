@@ -6,14 +6,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Path leads to a value inside the parameters. It is written as text only for a violation.
+// A Path is the position of a value inside the parameters. It is formatted as text only for a fault.
 type Path struct {
 	up    *Path
 	name  string
 	index int
 }
 
-// PathTo returns the path of a member of the value at up; nil is the parameters object.
+// PathTo returns the path of the member name of the value at up. If up is nil, that value is the parameters object.
 func PathTo(up *Path, name string) *Path { return &Path{up: up, name: name, index: -1} }
 func pathAt(up *Path, index int) *Path   { return &Path{up: up, index: index} }
 func (p *Path) String() string           { return string(p.write(nil)) }

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A pattern is a regular expression parsed by package regexp. Matching simulates the same program (Thompson's construction: no
-// backtracking) one character at a time, and counts its steps: for some texts a pattern runs each of its instructions for each character,
-// and package regexp cannot be interrupted.
+// A pattern is a regular expression in the form of a program of package regexp/syntax. Package regexp would run the same program, but
+// cannot be interrupted, and for some texts a program runs all its instructions for each character. A pattern therefore runs the program
+// itself and counts the steps. It reads one character at a time and never backtracks (Thompson's construction).
 type pattern struct {
 	text    string
 	program *syntax.Prog
@@ -17,11 +17,11 @@ type pattern struct {
 	idle    sync.Pool      // of *threads
 }
 
-// compilePattern makes a pattern; the error is that of package syntax.
+// compilePattern compiles a regular expression. The error wraps that of package syntax.
 func compilePattern(text string) (*pattern, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return nil, fmt.Errorf("reading the pattern: %w", err)
+		return nil, fmt.Errorf("parsing the pattern: %w", err)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
@@ -30,7 +30,8 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{text: text, program: program, first: program.StartCond()}, nil
 }
 
-// threads are the instructions that wait for the next character, in two sparse sets, so that they need no clearing.
+// threads holds the instructions that wait for the current character and for the next one. Both sets are sparse sets, which need no
+// clearing.
 type threads struct {
 	now, next set
 	stack     []uint32
@@ -50,13 +51,13 @@ func (s *set) add(pc uint32) bool {
 	return true
 }
 
-// Steps of one instruction: reaching it, and comparing it with a character.
+// The steps of reaching an instruction, and of comparing it with a character.
 const (
 	stepsReach   = 1
 	stepsCompare = 1
 )
 
-// match reports whether s contains a match. It is meaningless once the meter is used up.
+// match reports whether s contains a match. The result is meaningless once m is exhausted.
 func (p *pattern) match(s string, m *Meter) bool {
 	if !m.take(10) {
 		return false
@@ -111,7 +112,8 @@ func (p *pattern) match(s string, m *Meter) bool {
 	}
 }
 
-// reach adds to a set every instruction that pc leads to without a character; matched means that the end is among them.
+// reach adds to into every instruction that the program reaches from pc without reading a character. matched is true if one of them ends
+// the program with a match; ok is false once m is exhausted.
 func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *Meter) (matched, ok bool) {
 	t.stack = append(t.stack[:0], pc)
 	for len(t.stack) > 0 {

@@ -40,7 +40,7 @@ func FuzzPattern(f *testing.F) {
 	})
 }
 
-func TestPatternsMatchAsInPackageRegexp(t *testing.T) {
+func TestPatternsMatchLikeRegexp(t *testing.T) {
 	d := rand.New(rand.NewPCG(3, 5))
 	atoms := []string{
 		"a", "b", ".", "[^a]", `\b`, `\B`, "^", "$", `\z`, `\A`, "é", `\s`, "(?:",

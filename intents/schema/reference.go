@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/intents/finding"
 )
 
-// reference compiles a schema with the library whose verdicts are authoritative: JSON Schema 2020-12 with its formats asserted. It checks
-// the schema against the meta-schema. The library cannot be interrupted in the middle of a value, so it judges the operator's schemas,
-// once, and never values of agents.
+// reference compiles a schema with the library that is the reference for what is valid: JSON Schema 2020-12 with asserted formats. It
+// also checks the schema against the meta-schema. Because the library cannot be interrupted in the middle of a value, it checks only the
+// operator's schemas and defaults, and never values from agents.
 func reference(schema any) (*jsonschema.Schema, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -23,17 +23,18 @@ func reference(schema any) (*jsonschema.Schema, error) {
 	compiler.AssertFormat = true
 	compiler.Formats = formats
 	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errRemote }
-	const name = "urn:uimgate:parameter" // nothing is ever resolved against a urn
+	const name = "urn:uimgate:parameter" // relative references cannot be resolved against a URN
 	if err := compiler.AddResource(name, bytes.NewReader(text)); err != nil {
 		return nil, err
 	}
 	return compiler.Compile(name)
 }
 
-var errRemote = errors.New("schemas are never loaded from elsewhere")
+var errRemote = errors.New("referenced schemas are never loaded")
 
-// Confirm checks a parameter of the operator's own document with the library: the schema, if it combines others, and whether the default
-// is valid. Both implementations must agree before values of agents are checked.
+// Confirm checks a parameter of the operator's document with the library, so that both implementations agree before an agent sends
+// values. It checks the schema and, if hasDefault is true, the default value. It does nothing in lenient reading, or if there is no
+// default and the schema combines no schemas.
 func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bool) {
 	if !list.Strict || s.check.plain && !hasDefault {
 		return
@@ -44,6 +45,6 @@ func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bo
 		return
 	}
 	if hasDefault && theirs.Validate(value) != nil {
-		list.Hard("default", at, "the default breaks the parameter's own schema, as JSON Schema 2020-12 has it")
+		list.Hard("default", at, "the default violates the parameter's schema according to JSON Schema 2020-12")
 	}
 }

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// maxGuesses bounds the searches for nearest names in one call, and maxGuessWork their comparisons of two characters.
+	// maxGuesses bounds the searches for similar names in one call, and maxGuessWork the comparisons of characters in these searches.
 	maxGuesses   = 8
 	maxGuessWork = 500_000
-	// maxNameSent bounds the name of a member that is checked or repeated in a response, in bytes.
+	// maxNameSent bounds the length of an unknown name that is checked or repeated in a response, in bytes.
 	maxNameSent = 256
 )
 
-// A Report collects the faults of the values of one call, up to a bound, and counts the steps of finding them.
+// A Report collects the faults of the values of one call, up to a bound, and counts the steps of validation.
 type Report struct {
 	faults    []fault
 	most      int
@@ -28,13 +28,13 @@ type Report struct {
 	guessWork int
 }
 
-// NewReport returns a report of at most this many faults, found within this many steps.
+// NewReport returns a Report that collects at most this many faults, within this many steps.
 func NewReport(most, steps int) *Report { return &Report{most: most, meter: Meter{left: steps}} }
 
-// Exhausted reports whether the steps are used up: nothing is certain any more.
+// Exhausted reports whether the steps are used up. The other results are then meaningless.
 func (r *Report) Exhausted() bool { return r.meter.Exhausted() }
 
-// Failed reports whether there is a fault.
+// Failed reports whether r has a fault.
 func (r *Report) Failed() bool { return len(r.faults) > 0 }
 
 // Missing reports that a required parameter was not sent.
@@ -42,23 +42,23 @@ func (r *Report) Missing(name string) {
 	r.add(fault{kind: missingParameter, at: finding.Pointer(name), name: name})
 }
 
-// Undeclared reports a parameter that the intent does not declare. repeat: the violation has the declared names.
+// Undeclared reports a parameter that the intent does not declare. If repeat is true, the violation lists the declared names.
 func (r *Report) Undeclared(name string, known []string, repeat bool) {
 	r.add(fault{kind: unknownName, name: name, known: known, repeat: repeat})
 }
 
-// TakeSorting takes n steps and those of sorting so many names.
+// TakeSorting takes n steps, and the steps of sorting this many names. It returns false if the steps are used up.
 func (r *Report) TakeSorting(n, names int) bool { return r.take(n + sorting(names)) }
 
-// A fault is a violation before it is formatted: most faults inside anyOf and similar keywords never are.
+// A fault is a violation that is not yet formatted. Most faults inside anyOf and similar keywords are never formatted.
 type fault struct {
 	kind    faultKind
 	at      string // pointer to the value
 	keyword string
-	check   *check   // whose keyword it is
-	name    string   // of the member
-	known   []string // the declared names, for an unknown one
-	repeat  bool     // whether the response repeats them
+	check   *check   // the schema that has the keyword
+	name    string   // the name of the member; for noTree, the message
+	known   []string // the declared names, if the name is unknown
+	repeat  bool     // whether the violation lists the declared names
 }
 
 type faultKind int
@@ -66,19 +66,19 @@ type faultKind int
 const (
 	brokenKeyword faultKind = iota
 	noValue                 // the schema false
-	notAllowed              // the schema false, by a keyword
+	notAllowed              // the schema false, as the value of a keyword
 	missingMember
 	missingParameter
 	missingDependent
 	unknownName
-	noTree // the invalid name itself
+	noTree // not a tree that can be processed
 )
 
 func (r *Report) full() bool { return len(r.faults) >= r.most || r.meter.Exhausted() }
 
 func (r *Report) take(n int) bool { return r.meter.take(n) }
 
-// add adds a fault unless the report is full; once the steps are used up nothing is certain any more.
+// add adds a fault, unless the report is full or the steps are used up.
 func (r *Report) add(f fault) {
 	if !r.full() {
 		r.faults = append(r.faults, f)
@@ -100,7 +100,7 @@ func (r *Report) addAt(f fault, at *Path) {
 	}
 }
 
-// ask evaluates a schema for a value and returns the faults, up to a bound. It reports none of them.
+// ask evaluates a value against a schema and returns at most this many faults. It does not add them to r.
 func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
 	if !r.take(2 * stepsOfInside) {
 		return nil, seen{}
@@ -111,7 +111,7 @@ func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
 	return inner.faults, s
 }
 
-// Violations formats the faults, each once.
+// Violations returns the faults as violations, without duplicates.
 func (r *Report) Violations() []Violation {
 	out := make([]Violation, 0, len(r.faults))
 	type key struct{ at, keyword, message string }
@@ -145,7 +145,7 @@ func (r *Report) violation(f fault) Violation {
 	case missingDependent:
 		return Violation{
 			Pointer: f.at, Keyword: "dependentRequired", Reason: reason.MissingParameter,
-			Message: "lacks a member that another of its members asks for",
+			Message: "lacks a member that another member requires",
 		}
 	case unknownName:
 		v := unknownMember(f.at, f.name, f.known, r)
@@ -179,7 +179,7 @@ func unknownMember(at, name string, known []string, r *Report) Violation {
 	return v
 }
 
-// mayGuess reports whether the known names may be compared with a sent one.
+// mayGuess reports whether the bounds permit comparing name with the known names.
 func (r *Report) mayGuess(name string, known []string) bool {
 	if r.guesses == maxGuesses {
 		return false

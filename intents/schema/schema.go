@@ -8,14 +8,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Schema is a compiled JSON Schema that checks values. It is safe for concurrent use.
+// A Schema is a compiled JSON Schema. It is safe for concurrent use.
 type Schema struct {
 	check    *check
 	tracking bool // some schema depends on which items or properties others have evaluated
 	source   any  // the schema, without annotations
 }
 
-// Validate checks a value, from any decoder, at a place of the parameters.
+// Validate validates a value at this position in the parameters, and adds the faults to r. The value may come from any decoder.
 func (s *Schema) Validate(v any, at *Path, r *Report) {
 	if checkTree(v, r, at) {
 		r.tracking = s.tracking
@@ -23,7 +23,8 @@ func (s *Schema) Validate(v any, at *Path, r *Report) {
 	}
 }
 
-// First checks a value. It returns the first violation, or nil if there is none or the steps are used up.
+// First validates a value and returns the first violation. It returns nil if there is none, or if the steps are used up; steps.Exhausted
+// distinguishes the two.
 func (s *Schema) First(v any, steps *Meter) *Violation {
 	r := Report{most: 1, meter: *steps}
 	s.Validate(v, nil, &r)
@@ -34,13 +35,13 @@ func (s *Schema) First(v any, steps *Meter) *Violation {
 	return &r.Violations()[0]
 }
 
-// Convert makes the lossless conversions in the value, and in the values inside it where the schema combines no others. It copies what it
-// changes.
+// Convert applies lossless conversions to a value, and to the values inside it, except where a schema combines schemas. It changes only
+// copies.
 func (s *Schema) Convert(v any) any { return s.check.convert(v) }
 
-// Read reads the schema of a parameter: its keywords, except the members of skip, and those under constraints. It returns the schema in
-// normal form, in which the UIM type any and the OpenAPI member nullable are written in JSON Schema, and the compiled schema; nil if list
-// has a problem that makes it unusable.
+// Read reads the schema of a parameter from the members of m that are not in skip, and from those of m's member constraints. It adds
+// problems to list. normal is the schema with plain JSON Schema instead of the UIM type any and the OpenAPI keyword nullable. s is the
+// compiled schema, or nil if a problem makes the schema unusable.
 func Read(list *finding.List, m strictjson.Object, at string, skip []string) (normal map[string]any, s *Schema) {
 	before := list.Unusable
 	list.Unusable = false

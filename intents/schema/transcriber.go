@@ -10,22 +10,22 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Transcriber copies values from one JSON text to another and checks them on the way, without a tree. It writes values unchanged,
-// except for the lossless conversions.
+// A Transcriber copies values from one JSON text to another and validates them in the same pass, without a tree. It copies values
+// unchanged, except for lossless conversions.
 type Transcriber struct {
 	Cursor   *strictjson.Cursor // at the next value to read
-	out      []byte
-	from, to int // of the text: what was written while the two are equal; from then on out has it, and to is unused
-	taken    int // offset up to which the text was read and written
+	out      []byte             // the output, if to is none
+	from, to int                // the part of the input that equals the output; if there is no such part, to is none
+	taken    int                // the offset up to which the input has been read and written
 	tracking bool
 	meter    Meter
 	seen     []seenMember
-	other    seenMember // the last one that was not remembered
+	other    seenMember // the last member that did not fit into seen
 }
 
 var transcribers = sync.Pool{New: func() any { return &Transcriber{} }}
 
-// NewTranscriber returns a transcriber that appends what it reads from c to out, within this many steps. The caller must call End.
+// NewTranscriber returns a Transcriber that reads from c and appends to out, within this many steps. The caller must call End.
 func NewTranscriber(c *strictjson.Cursor, out []byte, steps int) *Transcriber {
 	w, _ := transcribers.Get().(*Transcriber)
 	from := max(c.Offset(), 0)
@@ -36,17 +36,18 @@ func NewTranscriber(c *strictjson.Cursor, out []byte, steps int) *Transcriber {
 	return w
 }
 
-// End releases the transcriber. Nothing of it may be used any more, except the bytes of Written.
+// End releases the Transcriber, which must not be used again. The bytes that Written returned remain valid.
 func (w *Transcriber) End() {
 	clear(w.seen)
 	*w = Transcriber{seen: w.seen[:0]}
 	transcribers.Put(w)
 }
 
-// Exhausted reports whether the steps are used up: nothing is certain any more.
+// Exhausted reports whether the steps are used up. The other results are then meaningless.
 func (w *Transcriber) Exhausted() bool { return w.meter.Exhausted() }
 
-// Copy reads and writes one value. It returns false if the value does not fit, or if that cannot be decided.
+// Copy reads one value, validates it against s, and writes it. It returns false if the value is invalid, or if the Transcriber cannot
+// handle it.
 func (w *Transcriber) Copy(s *Schema) bool {
 	w.taken, w.tracking = w.Cursor.Offset(), s.tracking
 	if !w.value(s.check) {
@@ -68,7 +69,7 @@ func (w *Transcriber) Write(text ...byte) {
 	w.out = append(w.out, text...)
 }
 
-// copyTo copies the input into out, up to an offset.
+// copyTo writes the input from taken up to an offset.
 func (w *Transcriber) copyTo(offset int) {
 	if w.to == w.taken {
 		w.to = offset
@@ -79,17 +80,17 @@ func (w *Transcriber) copyTo(offset int) {
 	w.taken = offset
 }
 
-// part begins with an output of its own.
+// part moves the output to out, because it no longer equals a part of the input.
 func (w *Transcriber) part() {
 	if w.to == none {
 		return
 	}
-	w.out = slices.Grow(w.out, w.Cursor.Size()-w.from+64) // a little more, for conversions
+	w.out = slices.Grow(w.out, w.Cursor.Size()-w.from+64) // with some space for conversions
 	w.out = append(w.out, w.Cursor.Bytes(w.from, w.to)...)
 	w.to = none
 }
 
-// Written returns the written bytes: a part of the input if nothing had to be copied.
+// Written returns the output. It is a part of the input if nothing had to be copied.
 func (w *Transcriber) Written() []byte {
 	if w.to == none {
 		return w.out
@@ -97,7 +98,7 @@ func (w *Transcriber) Written() []byte {
 	return w.Cursor.Bytes(w.from, w.to)
 }
 
-// value reads one value and reports whether it fits.
+// value reads one value and reports whether it is valid. It writes the value only if it converts it.
 func (w *Transcriber) value(c *check) bool {
 	if c == nil || c.anything {
 		return w.Cursor.Skip()
@@ -124,7 +125,7 @@ func (w *Transcriber) value(c *check) bool {
 
 func (c *check) allows(k kind) bool { return c.kinds == 0 || c.kinds&k != 0 }
 
-// tree checks a value against a schema that needs a tree, and copies it unchanged.
+// tree validates a value against a schema that needs a tree. It returns false if the value needs a conversion.
 func (w *Transcriber) tree(c *check) bool {
 	v, err := strictjson.Decode(w.Cursor.Value())
 	return err == nil && (!c.converts() || reflect.DeepEqual(v, c.convert(v))) && w.holds(v, c)
@@ -161,7 +162,7 @@ func (w *Transcriber) scalar(c *check, next byte) bool {
 	return w.holds(v, c)
 }
 
-// kindOf returns the type of a value by its first byte. It does not distinguish integers from other numbers.
+// kindOf returns the type of a value from its first byte. It does not distinguish integers from other numbers.
 func kindOf(next byte) kind {
 	switch next {
 	case '"':
@@ -189,7 +190,7 @@ func (w *Transcriber) list(c *check) bool {
 	return !w.Cursor.Failed() && (c.bounds == nil || inBounds(n, c.minItems, c.maxItems))
 }
 
-// maxFlags bounds the required members that are remembered in one word.
+// maxFlags is the number of required members that one word has bits for.
 const maxFlags = 64
 
 func (w *Transcriber) object(c *check) bool {
@@ -206,19 +207,19 @@ func (w *Transcriber) object(c *check) bool {
 
 func inBounds(n, least, most int) bool { return n >= least && (most < 0 || n <= most) }
 
-// A seenMember is the check of an object for a member.
+// A seenMember is the cached result of looking up the name of a member in the schema of an object.
 type seenMember struct {
-	of       *check
-	check    *check
-	required uint64 // its bit
-	refused  bool
+	of       *check // the schema of the object
+	check    *check // the schema of the member
+	required uint64 // the bit of the member in flags
+	refused  bool   // the object must not have the member
 }
 
-// maxSeen bounds the members that are remembered while an answer is read.
+// maxSeen bounds the cached members of one response.
 const maxSeen = 256
 
-// member returns the check of the object for the present member. It uses the mark of the name, because objects often repeat the same
-// members.
+// member looks up the current member in the schema of its object. It caches the results by the cursor's mark, because responses often
+// repeat the same members.
 func (w *Transcriber) member(c *check) *seenMember {
 	mark := w.Cursor.Mark()
 	if *mark > 0 && w.seen[*mark-1].of == c {

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	maxNumberText     = 400 // as in strictjson, for trees of other decoders
+	maxNumberText     = 400 // bytes; as in strictjson, for trees from other decoders
 	maxNumberExponent = 400 // positive or negative
 	maxPathText       = strictjson.MaxPath
 )
 
-// checkTree reports whether a value is a tree that can be processed: known Go types, JSON numbers of bounded size, bounded depth and
-// bounded names. Trees from strictjson fail only for their names; trees of other decoders may contain anything.
+// checkTree reports whether a value is a tree that can be processed: it has known Go types, JSON numbers of bounded size, bounded depth
+// and bounded names. In trees from strictjson, only the names can be invalid; trees from other decoders may contain anything.
 func checkTree(v any, r *Report, at *Path) bool {
 	message := treeFault(v, 1, 0, &r.meter)
 	if message != "" {
@@ -24,7 +24,7 @@ func checkTree(v any, r *Report, at *Path) bool {
 	return message == "" && !r.meter.Exhausted()
 }
 
-// treeFault returns what is wrong with a tree, or "" if it is valid or the meter is used up.
+// treeFault returns what is wrong with a tree, or "" if the tree is valid or m is exhausted.
 func treeFault(v any, depth, names int, m *Meter) string {
 	if !m.take(1) {
 		return ""
@@ -34,7 +34,7 @@ func treeFault(v any, depth, names int, m *Meter) string {
 		return ""
 	case json.Number:
 		if m.takeText(1, string(v)); !isNumber(string(v)) {
-			return "holds a number that is not JSON or of more than " + strconv.Itoa(maxNumberText) + " digits"
+			return "contains a number that is not valid JSON or has more than " + strconv.Itoa(maxNumberText) + " digits"
 		}
 		return ""
 	case []any:
@@ -53,7 +53,7 @@ func treeFault(v any, depth, names int, m *Meter) string {
 		}
 		for name, member := range v {
 			if names+len(name) > maxPathText {
-				return "has member names that are too long, at most " + strconv.Itoa(maxPathText) + " bytes on the way to one value"
+				return "has member names that are too long: the path to a value may have at most " + strconv.Itoa(maxPathText) + " bytes"
 			}
 			if fault := treeFault(member, depth+1, names+len(name)+1, m); fault != "" {
 				return fault

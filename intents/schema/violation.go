@@ -10,15 +10,15 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A Violation is one fault of the parameters of a call. It never contains the sent value.
+// A Violation describes one fault in the parameters of a call. It never contains the value that was sent.
 type Violation struct {
 	Pointer string        `json:"pointer"` // RFC 6901, from the parameters object
 	Keyword string        `json:"keyword"` // the violated keyword of JSON Schema
 	Reason  reason.Reason `json:"reason"`
 	Message string        `json:"message"`
-	Limit   any           `json:"limit,omitempty"`   // the limit in the keyword, exactly; long lists are shortened
-	Nearest string        `json:"nearest,omitempty"` // the declared name nearest to the sent one
-	Known   []string      `json:"known,omitempty"`   // the declared names; of several unknown parameters only the first has them
+	Limit   any           `json:"limit,omitempty"`   // the exact value of the keyword; long lists are truncated
+	Nearest string        `json:"nearest,omitempty"` // the declared name that is most similar to the one sent
+	Known   []string      `json:"known,omitempty"`   // the declared names; only the violation for the first unknown parameter has them
 }
 
 func (v Violation) String() string { return v.Pointer + ": " + v.Message }
@@ -40,21 +40,21 @@ var broken = map[string]struct {
 	"maxItems":      {reason.ParameterTooLong, "must have at most %v items"},
 	"minProperties": {reason.ParameterTooShort, "must have at least %v members"},
 	"maxProperties": {reason.ParameterTooLong, "must have at most %v members"},
-	"minContains":   {reason.ParameterTooShort, "must hold at least %v of the items asked for"},
-	"maxContains":   {reason.ParameterTooLong, "must hold at most %v of the items asked for"},
+	"minContains":   {reason.ParameterTooShort, "must contain at least %v matching items"},
+	"maxContains":   {reason.ParameterTooLong, "must contain at most %v matching items"},
 	"minimum":       {reason.ParameterOutOfRange, "must be at least %v"}, "maximum": {reason.ParameterOutOfRange, "must be at most %v"},
 	"exclusiveMinimum": {reason.ParameterOutOfRange, "must be above %v"}, "exclusiveMaximum": {reason.ParameterOutOfRange, "must be below %v"},
 	"multipleOf":  {reason.ParameterOutOfRange, "must be a multiple of %v"},
-	"uniqueItems": {reason.InvalidParameter, "must not hold an item twice"},
-	"contains":    {reason.InvalidParameter, "lacks an item that is asked for"},
-	"not":         {reason.InvalidParameter, "has a form that is not allowed"},
-	"anyOf":       {reason.InvalidParameter, "has none of the forms allowed"},
-	"oneOf":       {reason.InvalidParameter, "must have exactly one of the forms allowed"},
+	"uniqueItems": {reason.InvalidParameter, "must not contain duplicate items"},
+	"contains":    {reason.InvalidParameter, "must contain a matching item"},
+	"not":         {reason.InvalidParameter, "matches a schema that is not allowed"},
+	"anyOf":       {reason.InvalidParameter, "must match at least one of the allowed schemas"},
+	"oneOf":       {reason.InvalidParameter, "must match exactly one of the allowed schemas"},
 }
 
-// violated makes the violation of one keyword.
+// violated returns the violation of one keyword.
 func violated(keyword string, limit any, at string) Violation {
-	v := Violation{Pointer: at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "does not have the form asked for"}
+	v := Violation{Pointer: at, Keyword: keyword, Reason: reason.InvalidParameter, Message: "does not match the schema"}
 	if b, ok := broken[keyword]; ok {
 		v.Reason, v.Message = b.reason, b.message
 		if strings.Contains(b.message, "%v") {
@@ -90,7 +90,7 @@ func (c *check) limitFor(keyword string) any {
 
 func cutList(list []any) []any { return list[:min(len(list), maxListed):min(len(list), maxListed)] }
 
-// limitText returns a limit for a message.
+// limitText formats a limit for a message.
 func limitText(limit any) string {
 	const most = 200
 	if s, ok := limit.(string); ok {
@@ -98,7 +98,7 @@ func limitText(limit any) string {
 	}
 	text, err := json.Marshal(limit)
 	if err != nil || len(text) > most {
-		return "those the schema states"
+		return "the values in the schema"
 	}
 	return string(text)
 }

@@ -13,32 +13,32 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The cost of checking is bounded twice: by the schema, when it is read, and by the steps of a call, when it is made.
+// The cost of validation is bounded twice: by maxWork when a schema is read, and by the steps of a Meter in each call.
 
-// maxWork bounds how many schemas are applied to one value inside a parameter, through all references: with $ref a short schema can
-// require exponentially many.
+// maxWork bounds how many schemas are applied to one value inside a parameter, including those that are reached by references: with $ref,
+// a short schema can apply exponentially many.
 const maxWork = 5000
 
 const (
-	// CallSteps bounds the work of checking the parameters of one call, for any schema and any values. A step takes about 10 ns of one
-	// processor. Steps are counted and never measured, so that the load of the machine decides nothing.
+	// CallSteps bounds the steps of validating the parameters of one call, for any schema and any values. A step takes about 10 ns on one
+	// processor. Steps are counted and not timed, so the result does not depend on the load of the machine.
 	CallSteps = 1_500_000
-	// AnswerSteps is the same bound for the response of the web service, which may be longer and is not the agent's.
+	// AnswerSteps bounds the steps of validating the response of the web service, which may be longer and does not come from the agent.
 	AnswerSteps = 32 * CallSteps
 )
 
-// The measured steps of the parts of checking.
+// The steps of the parts of validation, according to measurements.
 const (
 	stepsOfCheck    = 4  // applying a schema to a value
-	stepsOfInside   = 15 // entering a list or an object, or evaluating apart from the report
-	stepsOfLookup   = 6  // a member by its name
-	stepsOfIdentity = 9  // the text of a value
-	stepsOfUnique   = 22 // remembering an item
-	stepsOfSeen     = 30 // remembering what was evaluated
-	stepsOfFault    = 30
+	stepsOfInside   = 15 // entering a list or an object, or evaluating with a separate report
+	stepsOfLookup   = 6  // looking up a member by its name
+	stepsOfIdentity = 9  // writing the canonical text of a value
+	stepsOfUnique   = 22 // recording an item for uniqueItems
+	stepsOfSeen     = 30 // recording that an item or member was evaluated
+	stepsOfFault    = 30 // adding a fault
 )
 
-// stepsOfRational returns the steps of comparing fractions of so many decimal digits, or of dividing one by the other.
+// stepsOfRational returns the steps of comparing or dividing fractions with this many decimal digits.
 func stepsOfRational(digits int) int { return 80 + digits*digits/40 }
 
 // A formatCost is the cost of recognizing a format: steps for each value and for each byte of it.
@@ -68,10 +68,10 @@ func (f formatCost) of(v any) int {
 	}
 }
 
-// A Meter counts the remaining steps. Once it is used up, nothing is judged any more.
+// A Meter counts the remaining steps. Once it is exhausted, the results of validation are meaningless.
 type Meter struct{ left int }
 
-// NewMeter returns a meter of n steps.
+// NewMeter returns a Meter with this many steps.
 func NewMeter(steps int) *Meter { return &Meter{left: steps} }
 
 // take takes n steps, and reports whether that many were left.
@@ -87,22 +87,22 @@ func (m *Meter) take(n int) bool {
 // Exhausted reports whether the steps are used up.
 func (m *Meter) Exhausted() bool { return m.left < 0 }
 
-// takeText takes n steps and those of reading a text.
+// takeText takes n steps, and the steps of reading a text.
 func (m *Meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
 
 // sorting returns the steps of sorting n names.
 func sorting(n int) int { return 10 + n*(8+2*bits.Len(uint(n))) }
 
-// TooMuch returns the violation for the parameter that exhausted the steps.
+// TooMuch returns the violation for a parameter at which the steps were used up.
 func TooMuch(at string) Violation {
 	return Violation{
 		Pointer: at, Keyword: "work", Reason: reason.ParameterTooLong,
-		Message: "takes more than the " + strconv.Itoa(CallSteps) + " steps of work that checking one call may take: " +
+		Message: "takes more than the " + strconv.Itoa(CallSteps) + " steps that the validation of one call may take: " +
 			"send fewer or shorter values in one call",
 	}
 }
 
-// A workload counts how many schemas are applied to one value, and to the values on one path below it.
+// A workload counts how many schemas are applied to one value and to the values on one path below it.
 type workload struct {
 	root    any
 	refs    map[string]string
@@ -116,8 +116,8 @@ type placeAtDepth struct {
 	depth int
 }
 
-// worst returns that count for values nested to the maximal depth, at most maxWork+1, and whether a schema applies
-// itself to the same value without end.
+// worst returns that count for values that are nested to the maximum depth; it is at most maxWork+1. It also reports whether a schema
+// applies itself to the same value in an endless loop.
 func worst(root any, refs map[string]string) (int, bool) {
 	w := workload{root: root, refs: refs, memo: map[placeAtDepth]int{}, open: map[placeAtDepth]bool{}}
 	depth := 0
@@ -149,8 +149,8 @@ func (w *workload) of(place string, schema any, depth int) int {
 		sub, _ := strictjson.Lookup(w.root, target)
 		total += w.of(target, sub, depth)
 	}
-	// Each child of a value is validated against one of properties or prefixItems, or else the rest keyword, and
-	// additionally against all others.
+	// A child of a value is validated against one schema of properties or prefixItems (named), or against that of items or
+	// additionalProperties (rest). In addition, it is validated against the schemas of all other keywords for children (beside).
 	below := max(depth-1, 0)
 	named, rest, beside := 0, 0, 0
 	eachSubschema(m, func(path []string, sub any) {
@@ -181,7 +181,7 @@ func (w *workload) of(place string, schema any, depth int) int {
 // settle checks the references, and the result of worst, once the whole parameter has been walked.
 func (w *walker) settle(root any) {
 	if len(w.refs) > 0 && w.count > maxReferring {
-		w.Hard("schema", w.at, "a parameter with $ref may hold at most %d schemas", maxReferring)
+		w.Hard("schema", w.at, "a parameter with $ref may contain at most %d schemas", maxReferring)
 		return
 	}
 	for _, holder := range slices.Sorted(maps.Keys(w.refs)) {
@@ -198,11 +198,11 @@ func (w *walker) settle(root any) {
 	case looping:
 		w.Hard("schema", w.at, "a $ref leads back to itself without descending into the value")
 	case n > maxWork:
-		w.Hard("schema", w.at, "the schema asks for too much work: one value would be held against more than %d schemas", maxWork)
+		w.Hard("schema", w.at, "the schema causes too much work: one value would be checked against more than %d schemas", maxWork)
 	}
 }
 
-// comparisons returns the work of an enum, which compares with each of its values in turn.
+// comparisons estimates the work of an enum, as a number of schemas. It assumes that a value is compared with each value of the enum.
 func comparisons(enum any) int {
 	list, _ := enum.([]any)
 	n := len(list) / 16
