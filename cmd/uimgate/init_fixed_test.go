@@ -38,7 +38,7 @@ func TestProposedFixedValuesRun(t *testing.T) {
 		t.Fatal(made.out, made.errors)
 	}
 	if !strings.Contains(made.out+made.errors, "6 operations offered, 1 not offered") ||
-		!strings.Contains(made.out+made.errors, `it requires the header "X-Shop-Token": give it under services[].fixed of uimgate.yaml: 5 operations`) {
+		!strings.Contains(made.out+made.errors, `it requires the header "X-Shop-Token": set it under services[].fixed in uimgate.yaml: 5 operations`) {
 		t.Errorf("init says:\n%s", made.out+made.errors)
 	}
 	file := filepath.Join(dir, "uimgate.yaml")
@@ -49,9 +49,9 @@ func TestProposedFixedValuesRun(t *testing.T) {
 	filled := string(text)
 	for _, line := range []struct{ made, value string }{
 		{"  # fixed:\n", ""},
-		{"  #   \"AccountSid\": \"${ACCOUNT_SID}\" # 5 operations want it\n", "AC-1"},
-		{"  #   \"header:X-Shop-Token\": \"${X_SHOP_TOKEN}\" # 5 operations want it\n", "canary-token"},
-		{"  #   \"secret\": \"${SECRET}\" # 1 operation wants it\n", "canary-secret"},
+		{"  #   \"AccountSid\": \"${ACCOUNT_SID}\" # used by 5 operations\n", "AC-1"},
+		{"  #   \"header:X-Shop-Token\": \"${X_SHOP_TOKEN}\" # used by 5 operations\n", "canary-token"},
+		{"  #   \"secret\": \"${SECRET}\" # used by 1 operation\n", "canary-secret"},
 	} {
 		if !strings.Contains(filled, line.made) {
 			t.Fatalf("%q is not proposed:\n%s", line.made, text)

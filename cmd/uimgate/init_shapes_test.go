@@ -104,7 +104,7 @@ func slackLike() shape {
 		files: map[string]string{"api.yaml": text},
 		init:  []string{"--all"}, offers: 4, hidden: []string{"X-Token", "canary"},
 		edits: []string{
-			"  # error_when: {pointer: /ok, equals: false} # 3 operations answer with it\n",
+			"  # error_when: {pointer: /ok, equals: false} # 3 operations return this member\n",
 			"  error_when: {pointer: /ok, equals: false}\n", "  # fixed:\n", "  fixed:\n",
 			`  #   "header:X-Token": "${X_TOKEN}"`, `    "header:X-Token": "${file:FILE}"`,
 		},

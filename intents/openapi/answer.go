@@ -15,7 +15,7 @@ import (
 
 const maxOutputs = 200
 
-// answer maps the response of a successful call to outputs: the members of its object, or one output for all of it.
+// answer maps the response of a successful call to outputs: the members of its object, or one output for the whole response.
 func (c *call) answer() error {
 	var responses map[string]any
 	if v := c.op.tree["responses"]; v != nil {
@@ -37,7 +37,7 @@ func (c *call) answer() error {
 	}
 	if len(good) == 0 {
 		if other {
-			return errors.New("it answers with a redirect, and the gateway follows none for agents")
+			return errors.New("it responds with a redirect, which the gateway does not follow for agents")
 		}
 		return nil // an undescribed response is passed on unchanged
 	}
@@ -46,7 +46,7 @@ func (c *call) answer() error {
 	file := false
 	found, empty := false, false
 	for _, status := range good {
-		r, err := c.Follow(responses[status], "an answer")
+		r, err := c.Follow(responses[status], "a response")
 		if err != nil {
 			return err
 		}
@@ -63,7 +63,7 @@ func (c *call) answer() error {
 		}
 	}
 	switch {
-	case file: // a document that calls it JSON is wrong
+	case file: // the schema describes a file, although the document declares JSON
 		return c.content([]string{"*/*"}, !empty && len(good) == 1)
 	case found && c.op.method != "HEAD":
 		return c.shape(schema, len(good) == 1 && len(kinds) > 0 && (c.op.method == "GET"))
@@ -75,18 +75,18 @@ func (c *call) answer() error {
 	return nil
 }
 
-// content maps a response that is a file or a text.
+// content maps a response that is a file or a text. certain means that every successful response is one.
 func (c *call) content(kinds []string, certain bool) error {
 	accept, isText, isFile := media.Accept(kinds)
 	if len(accept) == 0 {
-		return fmt.Errorf("it answers with %s, which the gateway does not pass on", read.Line(strings.Join(kinds, ", "), 150))
+		return fmt.Errorf("it responds with %s, which the gateway does not pass on", read.Line(strings.Join(kinds, ", "), 150))
 	}
 	c.accept = strings.Join(accept, ", ")
-	words, encoding := "The file, as base64 (RFC 4648).", "base64 if content is; otherwise absent."
+	words, encoding := "The file, as base64 (RFC 4648).", "base64 if content is encoded as base64; otherwise absent."
 	content := map[string]any{"type": "string"}
 	switch {
 	case isText:
-		words = "The text; if content_encoding is base64, it is not UTF-8 and is encoded as base64 (RFC 4648)."
+		words = "The text. If it is not UTF-8, it is encoded as base64 (RFC 4648), and content_encoding is base64."
 	case isFile:
 		content["contentEncoding"] = "base64"
 	default:
@@ -106,7 +106,7 @@ func (c *call) content(kinds []string, certain bool) error {
 	return nil
 }
 
-// jsonOf returns the media type that is JSON, and the names of all.
+// jsonOf returns the first media type that is, or includes, JSON, and the names of all media types.
 func jsonOf(content map[string]any) (name string, all []string) {
 	for _, offered := range slices.Sorted(maps.Keys(content)) {
 		all = append(all, offered)
@@ -119,8 +119,8 @@ func jsonOf(content map[string]any) (name string, all []string) {
 	return name, all
 }
 
-// shape declares outputs. They have types, but no limits: a value beyond a limit would be withheld from the agent. An output is required
-// only if the document requires it without alternatives and the call changes nothing in it.
+// shape declares the outputs of a JSON response. They have types but no limits, because a value beyond a limit would be withheld from the
+// agent. An output is required only if the document always requires it, and certain is true.
 func (c *call) shape(raw any, certain bool) error {
 	if raw == nil {
 		return nil
@@ -169,10 +169,10 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
-// refusals looks for responses with a member that reports whether the call succeeded, as in services that refuse with status 200.
+// refusals looks for a member of the responses that reports whether the call succeeded: some services refuse calls with status 200.
 func (w *work) refusals() {
-	const least = 3           // operations
-	count := map[string]int{} // operations, by such a member
+	const least = 3           // operations with the member
+	count := map[string]int{} // operations, by the name of a boolean output
 	for _, in := range w.out.Intents {
 		for _, v := range read.List(in.Tree["output_parameters"]) {
 			if p := read.Object(v); p["type"] == "boolean" {
@@ -182,7 +182,7 @@ func (w *work) refusals() {
 	}
 	for _, name := range []string{"ok", "success"} {
 		if n := count[name]; n >= least && 2*n >= len(w.out.Intents) {
-			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + " answer with it"
+			w.out.ErrorWhen = "{pointer: /" + name + ", equals: false} # " + problem.Counted(n, "operation") + " return this member"
 			return
 		}
 	}
@@ -196,7 +196,7 @@ func (c *call) alwaysPresent(v any) map[string]bool {
 }
 
 func (c *call) collectRequired(v any, out map[string]bool, depth int) {
-	m, err := c.Follow(v, "an answer")
+	m, err := c.Follow(v, "a response")
 	if err != nil || depth > read.MaxHops {
 		return
 	}

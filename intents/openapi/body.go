@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// body makes the members of a request's body parameters.
+// body converts the members of the request body to parameters.
 func (c *call) body() ([]input, error) {
 	if c.op.tree["requestBody"] == nil {
 		if c.withBody() {
@@ -35,10 +35,10 @@ func (c *call) body() ([]input, error) {
 	if len(read.Object(b["content"])) == 0 {
 		return nil, nil
 	}
-	return c.members(b) // without a body it would be another call
+	return c.members(b) // even an optional body must be convertible: without it, the call could have another meaning
 }
 
-// members chooses the media type and reads its schema.
+// members chooses the media type of a body, and converts the members of its schema to parameters.
 func (c *call) members(body map[string]any) ([]input, error) {
 	content := read.Object(body["content"])
 	chosen, kind, err := c.choose(content)
@@ -67,16 +67,16 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	case media.Multipart:
 		c.parts(read.Object(m["encoding"]), properties)
 		if len(properties) == 0 {
-			return nil, errors.New("its body is multipart/form-data, and no part of it is described")
+			return nil, errors.New("its body is multipart/form-data, but none of its parts is described")
 		}
 	}
 	var out []input
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		if !nameable(name) {
 			if slices.Contains(needed, any(name)) {
-				return nil, fmt.Errorf("its body has the member %s, which is not a name for a parameter", read.Excerpt(name))
+				return nil, fmt.Errorf("its body requires the member %s, whose name cannot be a parameter name", read.Excerpt(name))
 			}
-			c.report("the member " + read.Excerpt(name) + " of its body is left out: it is not a name for a parameter")
+			c.report("the member " + read.Excerpt(name) + " of its body is left out: its name cannot be a parameter name")
 			continue
 		}
 		sub := read.Object(properties[name])
@@ -88,7 +88,8 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	return out, nil
 }
 
-// choose returns the media type of the body, and its kind. Both are empty if the body has no type whose members are parameters.
+// choose returns the media type in which the body is sent, and its kind: media.JSON, media.Form or media.Multipart. Both are empty if the
+// body has no media type with members.
 func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	parts := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -128,7 +129,7 @@ func (c *call) isBytes(schema any) bool {
 	return err == nil && media.IsBytes(converted, c.Old)
 }
 
-// wholeBody makes one parameter of a body that is a file or a text.
+// wholeBody converts a body that is a file or a text to one parameter.
 func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	content := read.Object(body["content"])
 	names := slices.Sorted(maps.Keys(content))
@@ -138,7 +139,7 @@ func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	}
 	declared, isText, ok := media.Body(names, schema, c.Old)
 	if !ok {
-		return nil, fmt.Errorf("its body is %s; the gateway sends JSON objects, files, plain texts, and multipart and URL-encoded forms",
+		return nil, fmt.Errorf("its body is %s; the gateway sends only JSON objects, files, plain text, and multipart or URL-encoded forms",
 			read.Line(strings.Join(names, ", "), 150))
 	}
 	c.media = media.Bytes
@@ -158,7 +159,7 @@ func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	return []input{{"content", read.Flag(body["required"]), schema}}, nil
 }
 
-// parts makes files of the members that are sent as files.
+// parts converts the schemas of the members of a multipart body. Some of the members may be files.
 func (c *call) parts(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		e := read.Object(encoding[name])
@@ -169,7 +170,7 @@ func (c *call) parts(encoding, properties map[string]any) {
 	}
 }
 
-// withDefs adds to a member's schema the definitions of the whole that it refers to.
+// withDefs adds to the schema of a member those definitions of the whole schema that it refers to, directly or indirectly.
 func withDefs(schema map[string]any, defs any) map[string]any {
 	wanted := map[string]any{}
 	var look func(v any)
@@ -201,12 +202,12 @@ func withDefs(schema map[string]any, defs any) map[string]any {
 	return out
 }
 
-// splitBody splits the body into members. Alternatives become one list of members, because parameters have no alternatives: each member
-// may have its form of any alternative, and only members that all alternatives require are required.
+// splitBody splits the schema of a body into members. Parameters cannot express alternatives, so these become one list of members: a
+// member may match its schema in any alternative, and it is required only if all alternatives require it.
 func (c *call) splitBody(schema map[string]any) (properties map[string]any, required []any, err error) {
 	properties, required = map[string]any{}, read.List(schema["required"])
 	if schema["type"] != nil && !isType(schema, "object") {
-		return nil, nil, fmt.Errorf("its body is of type %s; the gateway sends objects", describe(schema))
+		return nil, nil, fmt.Errorf("its body has the type %s; the gateway sends only objects", describe(schema))
 	}
 	maps.Copy(properties, read.Object(schema["properties"]))
 	for _, name := range []string{"oneOf", "anyOf"} {
@@ -222,7 +223,7 @@ func (c *call) splitBody(schema map[string]any) (properties map[string]any, requ
 			}
 			inner, needed, err := c.splitBody(alternative)
 			if err != nil {
-				c.report("one alternative for its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
+				c.report("an alternative of its body is left out: " + strings.TrimPrefix(err.Error(), "its "))
 				continue
 			}
 			for _, member := range slices.Sorted(maps.Keys(inner)) {
@@ -235,13 +236,13 @@ func (c *call) splitBody(schema map[string]any) (properties map[string]any, requ
 		}
 		required = union(required, common)
 		if len(properties) > 0 && len(all) > 1 {
-			c.report("alternatives for its body are offered as one list of parameters")
+			c.report("the alternatives of its body are offered as one list of parameters")
 		}
 	}
 	if len(properties) == 0 {
 		_, isMap := schema["additionalProperties"].(map[string]any)
 		if schema["type"] == nil || isMap || schema["patternProperties"] != nil || schema["$ref"] != nil {
-			return nil, nil, errors.New("its body is not an object whose members are named")
+			return nil, nil, errors.New("its body is not an object with named members")
 		}
 	}
 	return properties, required, nil
@@ -275,7 +276,7 @@ func unionSchema(a, b any) any {
 	return map[string]any{"anyOf": append(slices.Clone(alternatives), y)}
 }
 
-// encodings applies the encodings that single members of a form may have.
+// encodings applies the encodings of individual members of a form.
 func (c *call) encodings(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(encoding)) {
 		e, schema := read.Object(encoding[name]), read.Object(properties[name])

@@ -71,7 +71,7 @@ func (c *call) build(uid intents.UID) error {
 	}
 	c.inputs = append(c.inputs, body...)
 	if len(c.inputs) > maxInputs {
-		return fmt.Errorf("it takes %d parameters, at most %d are possible", len(c.inputs), maxInputs)
+		return fmt.Errorf("it takes %d parameters; at most %d are supported", len(c.inputs), maxInputs)
 	}
 	if err := c.answer(); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (c *call) assemble(uid intents.UID) error {
 	address := published + c.base.prefix + rest
 	c.below = "https://" + c.options.Namespace + rest
 	if len(address) > maxURL {
-		return fmt.Errorf("its address would be longer than %d bytes", maxURL)
+		return fmt.Errorf("its URL would be longer than %d bytes", maxURL)
 	}
 	endpoint := map[string]any{"url": address, "method": c.op.method}
 	if c.media != "" {
@@ -127,7 +127,7 @@ func (c *call) assemble(uid intents.UID) error {
 		c.tree["category"] = tags[0]
 	}
 	if read.Flag(c.op.tree["deprecated"]) {
-		c.report("it is deprecated, and offered with the tag deprecated")
+		c.report("it is deprecated; it is still offered, with the tag deprecated")
 		tags = append(tags, "deprecated")
 	}
 	if len(tags) > 0 {
@@ -243,7 +243,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 		place, known := places[name]
 		switch {
 		case !closed:
-			return errors.New("its path has a { without }")
+			return errors.New("its path has an unclosed {")
 		case !known && bad == nil:
 			bad = fmt.Errorf("its path needs %s, which no parameter describes", read.Excerpt(name))
 		}
@@ -265,10 +265,10 @@ func (c *call) fixedQuery(query string) error {
 		_, valueErr := url.QueryUnescape(value)
 		if err != nil || valueErr != nil || plain == "" || !valued || strings.ContainsAny(pair, "{};\"\\ <>^`|") ||
 			strings.ContainsFunc(pair, func(r rune) bool { return r < ' ' || r >= 0x7f }) {
-			return errors.New("its path holds a query that cannot be sent as it is")
+			return errors.New("its path contains a query string that cannot be sent unchanged")
 		}
 		if c.names[plain] {
-			return fmt.Errorf("its path holds %s, which is a parameter too", read.Excerpt(plain))
+			return fmt.Errorf("its path contains %s, which is also a parameter", read.Excerpt(plain))
 		}
 		c.query = append(c.query, pair)
 	}
@@ -278,15 +278,15 @@ func (c *call) fixedQuery(query string) error {
 // fixedPath escapes characters that are not valid in a path.
 func fixedPath(s string) (string, error) {
 	if strings.ContainsAny(s, "?#\\}") {
-		return "", errors.New(`its path holds \ or }, which is not possible`)
+		return "", errors.New(`its path contains \ or }, which is not supported`)
 	}
 	plain, err := url.PathUnescape(s)
 	if err != nil || strings.ContainsFunc(plain, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return "", errors.New("its path holds what is not a text of an address")
+		return "", errors.New("its path contains an invalid escape or a control character")
 	}
 	for segment := range strings.SplitSeq(plain, "/") {
 		if segment == "." || segment == ".." {
-			return "", errors.New("its path holds a . or .. segment")
+			return "", errors.New("its path contains a . or .. segment")
 		}
 	}
 	var b strings.Builder

@@ -15,16 +15,16 @@ import (
 // A selection decides about operations that have no decision yet.
 type selection struct {
 	include, exclude []*regexp.Regexp
-	names            map[string]bool // includes without * and ?
+	names            map[string]bool // the entries of include; true for those without * and ?
 	tags             map[string]bool
-	fresh            string // curation.NewReads, …
+	fresh            string // one of curation.NewReads, NewAll and NewNone
 }
 
 const maxGlobs = 1000
 
 func newSelection(s curation.Selection) (*selection, error) {
 	if len(s.Include)+len(s.Exclude)+len(s.Tags) > maxGlobs {
-		return nil, fmt.Errorf("%w: more than %d patterns and tags", ErrOptions, maxGlobs)
+		return nil, fmt.Errorf("%w: there are more than %d patterns and tags", ErrOptions, maxGlobs)
 	}
 	out := &selection{tags: map[string]bool{}, names: map[string]bool{}, fresh: s.New}
 	for _, tag := range s.Tags {
@@ -41,7 +41,7 @@ func newSelection(s curation.Selection) (*selection, error) {
 			pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(glob))
 			compiled, err := regexp.Compile(`(?s)\A` + pattern + `\z`)
 			if err != nil || glob == "" {
-				return nil, fmt.Errorf("%w: %.100q is not a pattern", ErrOptions, glob)
+				return nil, fmt.Errorf("%w: %.100q is not a valid pattern", ErrOptions, glob)
 			}
 			*list.into = append(*list.into, compiled)
 		}
@@ -94,7 +94,7 @@ func (s *selection) offers(op *operation) bool {
 	}
 }
 
-// name finds the entries of operations in the curation, and puts those with an entry first: they keep their UIDs.
+// name finds the curation entry of each operation. It moves operations with an entry to the front, so that they keep their UIDs.
 func (w *work) name(operations []*operation) {
 	w.uids, w.picked = map[string]bool{}, map[string]bool{}
 	c := w.out.curation
@@ -115,7 +115,7 @@ func (w *work) name(operations []*operation) {
 		}
 		was := byUID[c.last.Operations[op.key]]
 		if c.last.Operations[op.key] == "" || times[was] > 0 {
-			was = "" // it belongs to another operation now
+			was = "" // the entry now belongs to another operation
 		}
 		op.entry, op.listed = own, true
 		switch {
@@ -148,8 +148,8 @@ func (w *work) isListed(key string) bool {
 	return is
 }
 
-// uid returns the UID of the curation, unless the major version of the document has changed; otherwise one made from the operation's
-// name.
+// uid returns the UID of an operation. It takes the UID from the curation, unless the namespace or the major version of the document has
+// changed, and otherwise derives one from the name of the operation.
 func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {
@@ -171,26 +171,27 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 		w.uids[text] = true
 		return uid, nil
 	}
-	return intents.UID{}, fmt.Errorf("no name can be made for it: give it an operationId of its own")
+	return intents.UID{}, fmt.Errorf("no unique name can be derived for it: give it a unique operationId")
 }
 
-// renamed reports whether the UID is in the previous namespace, and --namespace is now another. A UID that people wrote in another
-// namespace stays.
+// renamed reports whether --namespace has changed, and the UID is in the previous namespace. A UID that people wrote in yet another
+// namespace is kept.
 func (w *work) renamed(uid intents.UID) bool {
 	last := w.out.curation.last.Namespace
 	return last != "" && last != w.options.Namespace && uid.Namespace == last
 }
 
-// moved reports whether the document has another major version than when the UID was written.
+// moved reports whether the major version of the document has changed since the UID was written.
 func (w *work) moved(uid intents.UID) bool {
 	if last := w.out.curation.last.DocumentVersion; last != "" {
 		return major(last) != major(w.version)
 	}
-	dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // an earlier version derived it from a date
+	dated := isYear(strings.TrimPrefix(major(uid.Version), "v")) // earlier releases of uimgate derived versions from dates
 	return !dated && major(uid.Version) != major(w.version)
 }
 
-// decide reports whether an operation is offered: by the pick, otherwise by the decisions of people, otherwise by the selection.
+// decide determines whether an operation is offered. Excluded operations never are. For all others, Options.Pick takes precedence over
+// the decisions in the curation, and these take precedence over the selection.
 func (w *work) decide(op *operation, uid string) {
 	state := w.out.curation.file.Operations[op.entry].Hidden
 	picked := false
@@ -229,7 +230,7 @@ func (w *work) list(op *operation, uid string) {
 		return
 	}
 	if len(file.Operations) >= curation.MaxOperations && !op.offered {
-		return // without an entry it is hidden, too
+		return // an operation without an entry is hidden as well
 	}
 	remark := "writes"
 	if op.effect.reads {
@@ -260,6 +261,6 @@ func (w *work) unpicked() error {
 	if near := suggest.Name(missing[0], known); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return fmt.Errorf("%w: %d of the operations picked are not in the document, or excluded, such as %s%s",
+	return fmt.Errorf("%w: %d of the picked operations are excluded or not in the document, such as %s%s",
 		ErrOptions, len(missing), read.Excerpt(missing[0]), hint)
 }

@@ -47,8 +47,7 @@ func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 	}
 }
 
-// discriminate adds to one alternative the values of the discriminator that select it, so that otherwise equal alternatives remain
-// different.
+// discriminate adds to an alternative the values of the discriminator that select it. Without these values, alternatives could be equal.
 func (r *schemaReader) discriminate(m map[string]any, alternative, converted any) {
 	d := read.Object(m["discriminator"])
 	property := read.Text(d["propertyName"])

@@ -17,7 +17,7 @@ import (
 )
 
 // The intents of a document accept and reject calls as the constraints of the document require.
-func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
+func TestDocumentConstraintsApplyToCalls(t *testing.T) {
 	for _, tt := range []struct{ document, uid, good, bad, keyword, pointer string }{
 		{"library.yaml", "list-books:v2.1", `{"q":"go"}`, `{}`, "required", "/q"},
 		{"library.yaml", "list-books:v2.1", `{"q":"go","year":null}`, `{"q":"go","year":1400}`, "exclusiveMinimum", "/year"},
@@ -89,7 +89,7 @@ func TestConstraintsOfADocumentHoldForCalls(t *testing.T) {
 	}
 }
 
-func TestWhereParametersTravel(t *testing.T) {
+func TestParameterLocations(t *testing.T) {
 	for _, tt := range []struct{ document, uid, method, address, media string }{
 		{"library.yaml", "list-books:v2.1", "GET", "https://api.example.com/api/v2/books", ""},
 		{"library.yaml", "get-book:v2.1", "GET", "https://api.example.com/api/v2/books/{book_id}", ""},
@@ -119,7 +119,7 @@ func shaped(i *intents.Intent, body any) (any, error) {
 	return fitted.Output, err
 }
 
-func TestWhatAnswersBecome(t *testing.T) {
+func TestResponseOutputs(t *testing.T) {
 	c := catalog(t, convert(t, document(t, "library.yaml"), openapi.Options{}))
 	got, err := shaped(lookup(t, c, "list-books:v2.1"),
 		tree(t, `{"items":[{"id":"not a uuid","title":"","secret_note":"s"}],"total":-1,"next":null,"more":1}`))
@@ -141,14 +141,14 @@ func TestWhatAnswersBecome(t *testing.T) {
 	}
 }
 
-func TestOperationsThatCannotBeOfferedSayWhy(t *testing.T) {
+func TestUnmappedOperationsHaveReasons(t *testing.T) {
 	found := convert(t, document(t, "awkward.yaml"), openapi.Options{})
 	if len(found.Intents) != 1 || found.Intents[0].UID.String() != namespace+":good:v1" {
 		t.Errorf("offered: %v", found.Intents)
 	}
 	for operation, why := range map[string]string{
 		"GET /header": `header "If-Match"`, "GET /cookie": `cookie "sid"`, "POST /multipart": "multipart/form-data", "POST /list": "type array",
-		"POST /free": "not an object whose members are named", "GET /picture": "text/html", "GET /away": "redirect",
+		"POST /free": "not an object with named members", "GET /picture": "text/html", "GET /away": "redirect",
 		"GET /remote": "https://evil.example/p.yaml#/P", "POST /file": "./schemas.yaml", "GET /dangling": "not in the document",
 		"/circle": "refers to itself", "GET /elsewhere": "https://other.example/x", "GET /missing/{id}": `needs "id"`, "GET /../up": "segment",
 		"GET /number": "not an object", "OPTIONS /options": "does not send OPTIONS", "DELETE /deletebody": "body",
@@ -163,7 +163,7 @@ func TestOperationsThatCannotBeOfferedSayWhy(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutIsNoted(t *testing.T) {
+func TestOmissionsAreNoted(t *testing.T) {
 	for name, wants := range map[string][][]string{
 		"library.yaml": {
 			{"GET /books", `"isbn"`, "pattern", "look-around"},
@@ -207,7 +207,7 @@ func TestServersAndCredentials(t *testing.T) {
 	for _, want := range []string{
 		`# auth: {header: "X-Api-Key: ${API_KEY}"}`, `# auth: {basic: "${BASIC_USER}:${BASIC_PASSWORD}"}`,
 		`# auth: {header: "Authorization: Bearer ${TOKEN}"}`,
-		"# 9lives: it is in the query: fixed, below, sends it", `  #   "query:key": "${KEY}" # 1 operation wants it`, "# mtls: ",
+		"# 9lives: it belongs in the query: set it under fixed", `  #   "query:key": "${KEY}" # used by 1 operation`, "# mtls: ",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
@@ -262,7 +262,7 @@ func TestSelection(t *testing.T) {
 
 func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
 
-func TestDocumentsThatCannotBeUsed(t *testing.T) {
+func TestInvalidDocuments(t *testing.T) {
 	deep := "openapi: 3.0.0\npaths:\n  /a: " + strings.Repeat("[", 100) + strings.Repeat("]", 100)
 	bomb := "openapi: 3.0.0\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n"
 	for i := range 9 {

@@ -13,16 +13,16 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Curation is the decisions of people about the operations of a document: the content of CurationFile, and their changes to AgentsFile
-// since it was written.
+// A Curation holds people's decisions about the operations of a document: the content of CurationFile, and the changes that people made
+// to AgentsFile since the last run.
 type Curation struct {
 	file     *curation.File
-	last     record // what was written last time
+	last     record // the record of the last run
 	messages []string
 }
 
-// Curate reads the decisions from the present files, by name. With force it reads CurationFile alone. The error names the file that
-// people must correct.
+// Curate reads the decisions from the existing files, which are given by name. If force is true, it reads only CurationFile. The error
+// names the file that must be corrected.
 func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	file, err := curation.Read(existing[CurationFile])
 	if err != nil {
@@ -47,7 +47,7 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	tree := map[string]any{}
 	if data := existing[AgentsFile]; data != nil {
 		if tree, err = strictjson.DecodeObject(bytes.Clone(data)); err != nil {
-			return nil, fmt.Errorf("%s cannot be read, mend it or use --force: %w", AgentsFile, err)
+			return nil, fmt.Errorf("%s is not valid JSON: correct it or use --force: %w", AgentsFile, err)
 		}
 	}
 	f := &follower{Curation: c, offered: map[string]map[string]any{}, keys: map[string]string{}}
@@ -61,14 +61,14 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	return c, nil
 }
 
-// A follower adopts people's changes to AgentsFile.
+// A follower applies people's changes of AgentsFile to the curation.
 type follower struct {
 	*Curation
-	offered map[string]map[string]any // present intents by UID
+	offered map[string]map[string]any // the intents in AgentsFile, by UID
 	keys    map[string]string         // UID → key of its operation
 }
 
-// adopt makes a curation from the record of an earlier version, which had none.
+// adopt creates the curation from the record of an earlier release, which had no curation file.
 func (f *follower) adopt() {
 	for _, op := range slices.Sorted(maps.Keys(f.last.Operations)) {
 		uid := f.last.Operations[op]
@@ -80,7 +80,7 @@ func (f *follower) adopt() {
 	}
 }
 
-// follow goes through the written intents: renamed, deleted, or with edited texts.
+// follow compares the intents that the last run wrote with those in AgentsFile. It applies changed UIDs, deletions and edited texts.
 func (f *follower) follow() {
 	for key, o := range f.file.Operations {
 		f.keys[o.UID] = key
@@ -102,12 +102,12 @@ func (f *follower) follow() {
 					f.last.Operations[op] = now
 				}
 			}
-			f.messages = append(f.messages, uid+" is called "+now+" in "+AgentsFile+", and from now on")
+			f.messages = append(f.messages, uid+" is called "+now+" in "+AgentsFile+" and keeps this UID")
 			o.UID, uid = now, now
 		}
 		if have == nil {
 			if o.Hidden != curation.Hidden {
-				f.messages = append(f.messages, uid+" was deleted from "+AgentsFile+" and is not put back: "+CurationFile+" has it as hidden")
+				f.messages = append(f.messages, uid+" was deleted from "+AgentsFile+" and stays deleted: "+CurationFile+" now marks it as hidden")
 			}
 			o.Hidden = curation.Hidden
 			delete(f.last.Intents, uid)
@@ -139,20 +139,21 @@ func (f *follower) texts(uid string, have map[string]any, o *curation.Operation)
 			if f.last.Texts[uid] == nil {
 				f.last.Texts[uid] = map[string]string{}
 			}
-			f.last.Texts[uid][t.member] = written[t.member] // the document's own
+			f.last.Texts[uid][t.member] = written[t.member] // the text of the document
 		}
 		if t.get == "" || digest(map[string]any{t.member: t.get}) == written[t.member] {
 			t.set(now)
 			continue
 		}
 		if t.get != now {
-			f.messages = append(f.messages, uid+": "+t.member+" was edited in both files: that of "+CurationFile+" holds")
+			f.messages = append(f.messages, uid+": "+t.member+" was edited in both files: the text in "+CurationFile+" takes precedence")
 			f.last.Intents[uid][t.member] = digest(map[string]any{t.member: now})
 		}
 	}
 }
 
-// renames finds intents that people gave another UID: the old one has disappeared, and exactly one unknown intent has the same endpoint.
+// renames finds intents whose UID people changed: the old UID is missing, and exactly one intent with an unknown UID makes the same call.
+// It returns the new UID of each by its old UID.
 func (f *follower) renames() map[string]string {
 	calls, twice := map[string]string{}, map[string]bool{} // digest of the call → unknown UID
 	for uid, in := range f.offered {
@@ -176,5 +177,5 @@ func (f *follower) renames() map[string]string {
 	return out
 }
 
-// ErrCuration means that CurationFile cannot be used; the surrounding text is the reason.
-var ErrCuration = errors.New("what is curated cannot be read")
+// ErrCuration means that the content of CurationFile is invalid; the rest of the message is the reason.
+var ErrCuration = errors.New("invalid curation")

@@ -74,7 +74,7 @@ func wantNames(t *testing.T, dir map[string][]byte, want ...string) {
 
 var reading = []string{"get-thing:v1", "get-unnamed:v1", "list-things:v1", "make-report:v1", "search-things:v1", "things:v1"}
 
-func TestOnlyWhatReadsIsOfferedUntilSomebodyChooses(t *testing.T) {
+func TestOnlyReadsAreOfferedByDefault(t *testing.T) {
 	dir, r := again(t, nil, kinds, openapi.Options{})
 	wantNames(t, dir, reading...)
 	if len(r.Messages) > 0 || r.Added != len(reading) {
@@ -109,7 +109,7 @@ func TestOnlyWhatReadsIsOfferedUntilSomebodyChooses(t *testing.T) {
 	}
 }
 
-func TestWhatPeopleDecidedOutlivesTheDocument(t *testing.T) {
+func TestDecisionsSurviveDocumentChanges(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{})
 	file := tree(t, string(dir[openapi.AgentsFile]))
 	var kept []any
@@ -157,7 +157,7 @@ func TestWhatPeopleDecidedOutlivesTheDocument(t *testing.T) {
 	}
 }
 
-func TestTheSelectionIsRemembered(t *testing.T) {
+func TestSelectionIsRemembered(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{Include: []string{"*Thing*", "createThing"}, Exclude: []string{"getThing"}})
 	wantNames(t, dir, "list-things:v1", "search-things:v1", "create-thing:v1")
 	more := kinds + "  /a: {get: {operationId: listMore, responses: {'200': {description: ok}}}}\n" +
@@ -177,7 +177,7 @@ func TestTheSelectionIsRemembered(t *testing.T) {
 	wantNames(t, dir, "list-things:v1", "list-thing-parts:v1", "list-more:v1")
 }
 
-func TestPicksAreOfferedAndNothingElse(t *testing.T) {
+func TestOnlyPicksAreOffered(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{})
 	dir, r := again(t, dir, kinds, openapi.Options{Pick: []string{"createThing", namespace + ":get-thing:v1", "GET /unnamed"}})
 	wantNames(t, dir, "create-thing:v1", "get-thing:v1", "get-unnamed:v1")
@@ -195,7 +195,7 @@ func TestPicksAreOfferedAndNothingElse(t *testing.T) {
 }
 
 // The uid that people wrote counts, whatever its namespace. Those that init made follow --namespace.
-func TestAUIDOfAnotherNamespaceStays(t *testing.T) {
+func TestUIDOfOtherNamespaceIsKept(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{})
 	file := string(dir[openapi.CurationFile])
 	dir[openapi.CurationFile] = []byte(strings.Replace(file, namespace+":get-thing:v1", "other.example:thing:v1", 1))

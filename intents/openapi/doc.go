@@ -1,23 +1,24 @@
-// Package openapi converts the operations of an OpenAPI document to intents: 3.0, 3.1 (and those parts of 3.2 that 3.1 has), and Swagger
-// 2.0 by conversion. It also writes the other files that a gateway needs, and updates all of them when the document changes, without
-// losing the operator's edits.
+// Package openapi converts the operations of an OpenAPI document to intents. It reads OpenAPI 3.0, 3.1 and those parts of 3.2 that 3.1
+// has, and converts Swagger 2.0. It also writes the other files that a gateway needs, and updates all files when the document changes,
+// without losing the operator's edits.
 //
-//	curated, err := openapi.Curate(existing, false) // the present files, by name
+//	curated, err := openapi.Curate(existing, false) // the existing files, by name
 //	if err != nil { … }
 //	found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: "example.com", Curation: curated})
 //	if err != nil { … }
 //	result, err := found.Update(existing, false)
 //	for name, text := range result.Write { … }
 //
-// At first only operations that read are offered. The curation file (package curation) keeps people's decisions through every change of
-// the document.
+// At first, only operations that read are offered. The curation file (package curation) preserves people's decisions when the document
+// changes.
 //
-// One bad operation does not affect the others: an operation that the gateway cannot send, or that the document does not describe
-// completely, is left out, with the reason. Package intents has read every returned intent, strictly.
+// An operation that the gateway cannot send, or that the document describes incompletely, is omitted and reported with the reason. It
+// does not affect other operations. Every returned intent has passed the strict checks of package intents.
 //
-// References are followed inside the document and to files of Options.Files, the only I/O of the package; nothing is fetched. Size,
-// depth, files, operations and the work for each are bounded.
+// The package follows references inside the document and to files in Options.Files, which is its only I/O; it never fetches anything. It
+// bounds the size and depth of the document, the number of files and operations, and the work for each operation.
 //
-// Not supported, and reported for each operation that needs it: bodies other than JSON objects and URL-encoded forms, required cookies
-// and headers of one call, responses that are not JSON, $dynamicRef, callbacks, links and webhooks.
+// Convert reports each operation that needs an unsupported feature: bodies that are not JSON objects, forms, files or plain text;
+// required cookies; required headers that depend on the call; and responses that are redirects, HTML pages, event streams or multipart.
+// It ignores $dynamicRef, callbacks, links and webhooks.
 package openapi

@@ -8,14 +8,14 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// An effect is the effect of a call, as far as the document describes it.
+// An effect classifies the effect of a call, as far as the document describes it.
 type effect struct {
-	reads bool // it changes nothing
-	// delicate operations concern access, or destroy data: they are offered only if a person names them.
+	reads bool // a call changes nothing
+	// delicate means that the operation concerns access or destroys data. It is offered only if a person names it.
 	delicate bool
 }
 
-// Words of names, in lowercase. If they mislead, an operation is hidden that could be offered: never the reverse.
+// Words in names, in lower case. If a delicate or writing word is misinterpreted, an operation is hidden that could be offered.
 var (
 	delicateWords = wordSet("login logout signin signout oauth oauth2 authorize token tokens password passwords delete uninstall")
 	searchWords   = wordSet("search query find list lookup get count filter")
@@ -35,7 +35,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// effectOf classifies one operation: by its method, its names, its responses and the explicit statements of the document.
+// effectOf classifies one operation by its method, its names, its responses, and extensions in the document.
 func (w *work) effectOf(op *operation) effect {
 	name, segments := words(op.id), strings.Split(pathParameter().ReplaceAllString(op.path, ""), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })
@@ -66,8 +66,8 @@ func (w *work) effectOf(op *operation) effect {
 	return e
 }
 
-// verbBehind returns the first word after the last point or colon of a name of the form object.verb or object:verb, such as auth.revoke,
-// in the last segment of a path. It is empty for other names.
+// verbBehind returns the verb of a name of the form object.verb or object:verb, such as auth.revoke: the first word after the last dot or
+// colon in the last segment of a path. It returns "" for all other names.
 func verbBehind(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -82,7 +82,7 @@ func words(name string) []string {
 	return strings.FieldsFunc(kebab(name), func(r rune) bool { return r == '-' })
 }
 
-// readHint returns an extension's statement whether the operation only reads, and whether there is one.
+// readHint returns whether an extension declares that the operation only reads. stated is false if there is no such extension.
 func (w *work) readHint(op *operation) (reads, stated bool) {
 	for _, name := range readHints {
 		if v, is := op.tree[name].(bool); is {
@@ -97,7 +97,7 @@ func (w *work) readHint(op *operation) (reads, stated bool) {
 	return false, false
 }
 
-// onlyAnswers reports whether success is always 200 with a JSON text: nothing is created, accepted or without content.
+// onlyAnswers reports whether all successful responses have status 200 and JSON, and none has status 201, 202 or 204.
 func (w *work) onlyAnswers(op *operation) bool {
 	responses, err := w.Follow(op.tree["responses"], "responses")
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *work) onlyAnswers(op *operation) bool {
 		if len(status) != 3 || status[0] != '2' {
 			continue
 		}
-		r, err := w.Follow(responses[status], "an answer")
+		r, err := w.Follow(responses[status], "a response")
 		if err != nil || status != "200" {
 			return false
 		}

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// TestNamesWithTheVerbBehindAPoint: object.verb, as in Slack's Web API, where GET /auth.revoke ends the owner's token.
-func TestNamesWithTheVerbBehindAPoint(t *testing.T) {
+// Names have the form object.verb in Slack's Web API, for example, where GET /auth.revoke revokes the token.
+func TestVerbAfterDot(t *testing.T) {
 	const methods = `
 openapi: 3.0.3
 info: {title: T, version: 1.0.0}

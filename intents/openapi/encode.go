@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// order is the order of the most important members in agents.json; the others follow by name.
+// order has the positions of the most important members in agents.json. All other members follow in alphabetical order.
 var order = func() map[string]int {
 	out := map[string]int{}
 	for i, name := range []string{
@@ -21,7 +21,7 @@ var order = func() map[string]int {
 	return out
 }()
 
-// encode writes agents.json: each member of an intent, and each parameter, on a separate line.
+// encode returns the text of agents.json, with each member of an intent, and each parameter, on a separate line.
 func encode(tree map[string]any) []byte {
 	var b bytes.Buffer
 	write(&b, tree, 0)

@@ -14,7 +14,7 @@ import (
 const aFile = `{"contentEncoding":"base64","maxLength":1000000,"type":"string"}`
 
 // What becomes of bodies and answers that hold files or texts: the endpoint, the inputs and the outputs, without descriptions.
-func TestWhatFilesBecome(t *testing.T) {
+func TestFileSchemas(t *testing.T) {
 	t.Parallel()
 	multi := func(properties string) string {
 		return "requestBody: {content: {multipart/form-data: {schema: {type: object, properties: " + properties + "}}}}"

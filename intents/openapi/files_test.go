@@ -86,7 +86,7 @@ func filesOf(texts map[string]string) fs.FS {
 	return out
 }
 
-func TestADocumentOfSeveralFiles(t *testing.T) {
+func TestDocumentOfSeveralFiles(t *testing.T) {
 	found := convert(t, []byte(severalFiles["spec/api.yaml"]), openapi.Options{Files: filesOf(severalFiles), Name: "spec/api.yaml"})
 	if len(found.Intents) != 5 || len(found.Unmapped)+len(found.Notes) > 0 {
 		t.Fatalf("%d intents, %v, %v", len(found.Intents), found.Unmapped, found.Notes)
@@ -166,7 +166,7 @@ responses: {'200': {description: ok}}
 }
 
 // What a reference may not or cannot read costs the operations that need it, by name, and no other.
-func TestReferencesThatAreNotFollowed(t *testing.T) {
+func TestRejectedReferences(t *testing.T) {
 	files := map[string]string{
 		"spec/good.yaml": "{operationId: good, parameters: [{name: q, in: query, schema: {$ref: 'more.yaml#/q'}}]}", "spec/more.yaml": "q: {type: string}",
 		"spec/broken.yaml": "a: [", "spec/list.yaml": "[1]", "spec/text.txt": "a: 1", "spec/.hidden/a.yaml": "a: 1", "spec/.env.yaml": "a: 1",
@@ -219,7 +219,7 @@ func TestReferencesThatAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestTheFilesOfADocumentAreBounded(t *testing.T) {
+func TestReferencedFilesAreBounded(t *testing.T) {
 	var paths strings.Builder
 	files := map[string]string{}
 	for i := range read.MaxFiles + 2 {

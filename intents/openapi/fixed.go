@@ -16,7 +16,7 @@ import (
 type Given struct {
 	Key        string // of services[].fixed
 	Variable   string // an environment variable for the value
-	Operations int    // offered operations that require it
+	Operations int    // the number of offered operations that use it
 	Needed     bool   // at least one operation requires the value, and agents cannot provide it
 }
 
@@ -89,16 +89,16 @@ func (w *work) givens() {
 		return cmp.Or(cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Key, b.Key))
 	})
 	if len(w.out.Givens) > maxGivens {
-		w.remark("", fmt.Sprintf("%d more values that may be the operator's to give are not proposed", len(w.out.Givens)-maxGivens))
+		w.remark("", fmt.Sprintf("%d more values that the operator may have to supply are not listed", len(w.out.Givens)-maxGivens))
 		w.out.Givens = w.out.Givens[:maxGivens]
 	}
 }
 
 // config proposes the values in uimgate.yaml as comments: the configuration is valid without them.
 func (g *Given) config() string {
-	remark := "operations want it"
+	remark := "operations"
 	if g.Operations == 1 {
-		remark = "operation wants it"
+		remark = "operation"
 	}
-	return fmt.Sprintf("  #   %q: \"${%s}\" # %d %s\n", g.Key, g.Variable, g.Operations, remark)
+	return fmt.Sprintf("  #   %q: \"${%s}\" # used by %d %s\n", g.Key, g.Variable, g.Operations, remark)
 }

@@ -10,16 +10,16 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A Group is all findings with the same text, except for the names in quotation marks.
+// A Group holds findings whose messages differ at most in the names in quotation marks.
 type Group struct {
-	Message  string // with … in place of names that differ
+	Message  string // with … instead of the names that differ
 	Findings []Finding
 }
 
 var quoted = regex.Lazy(`"[^"]*"`)
 
-// Groups groups equal findings, the largest group first; otherwise they keep their order. Findings about the whole document are groups of
-// their own.
+// Groups groups findings. The largest groups come first; groups of the same size keep the order of the findings. Each finding about the
+// whole document is a separate group.
 func Groups(all []Finding) []Group {
 	var out []Group
 	at := map[string]int{}
@@ -55,7 +55,7 @@ func common(a, b string) string {
 	})
 }
 
-// Items are the operations of the group, each once, with the differing names as its Message.
+// Items returns one Finding for each operation of the group. Its Message lists the names that differ.
 func (g *Group) Items() []Finding {
 	shared := quoted().FindAllString(g.Message, -1)
 	var out []Finding
@@ -76,7 +76,7 @@ func (g *Group) Items() []Finding {
 	return out
 }
 
-// Line returns the group in one line: its message, and at most most of its operations.
+// Line returns the group as one line: its message, and at most this many of its operations.
 func (g *Group) Line(most int) string {
 	if len(g.Findings) == 1 {
 		return g.Findings[0].String()

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-func TestFindingsThatAreAlikeAreOne(t *testing.T) {
+func TestSimilarFindingsAreGrouped(t *testing.T) {
 	all := []openapi.Finding{
 		{"GET /a", `the header "X-A" is not sent`},
 		{"", "of 2 servers, the gateway calls the first"},
@@ -42,7 +42,7 @@ func TestFindingsThatAreAlikeAreOne(t *testing.T) {
 }
 
 // A document whose operations all have one parameter that is written in another way, in the shape of large published ones.
-func TestTheReadmeGroupsFindings(t *testing.T) {
+func TestReadmeGroupsFindings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.0\nservers: [{url: 'https://s.example'}]\npaths:\n")
 	for i := range 190 {

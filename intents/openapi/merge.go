@@ -7,16 +7,16 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// merge is mergeInto on a copy.
+// merge is like mergeInto, but changes a copy of base.
 func merge(base, more map[string]any) map[string]any {
 	out := maps.Clone(base)
 	mergeInto(out, more)
 	return out
 }
 
-// mergeInto makes base one schema that requires what both require, which is the meaning of allOf, so that agents see one list of
-// properties. What cannot be merged into one keyword goes to allOf. additionalProperties: false in one part would forbid the properties
-// of the others, so it is kept only if all parts have it.
+// mergeInto merges more into base, with the meaning of allOf, so that agents see one list of properties. It adds keywords that cannot be
+// merged to allOf. Since additionalProperties: false in one part would forbid the properties of the other, it is kept only if the other
+// part also has it, or has no properties.
 func mergeInto(base, more map[string]any) {
 	if len(base) == 0 {
 		maps.Copy(base, more)
@@ -28,7 +28,7 @@ func mergeInto(base, more map[string]any) {
 		have, both := base[name]
 		switch {
 		case name == "additionalProperties":
-		case name == "description" && both: // the outer one describes the use here
+		case name == "description" && both: // the outer description is more specific
 		case name == "default" || name == "description" || name == "examples" || name == "deprecated":
 			base[name] = v
 		case !both, same(have, v):
@@ -86,7 +86,8 @@ func union(a, b []any) []any {
 	return out
 }
 
-// narrower returns the types that two type keywords have in common; nil if there are none. An integer is a number.
+// narrower returns the types that two type keywords have in common, or nil if there are none. The types integer and number have integer
+// in common.
 func narrower(a, b any) any {
 	as, bs := read.List(a), read.List(b)
 	if as == nil {

@@ -11,8 +11,8 @@ import (
 
 const maxName = 80 // characters of an intent's name
 
-// kebab converts a name of any style to the alphabet of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP servers" all
-// become list-http-servers. The result is empty if no letter or digit is left.
+// kebab converts a name in any style to the characters of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP servers" all
+// become list-http-servers. The result is empty if the name has no ASCII letters and digits.
 func kebab(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
@@ -40,7 +40,7 @@ func kebab(s string) string {
 	return strings.Trim(b.String(), "-")
 }
 
-// title returns the intent_name of a kebab name: ListHttpServers.
+// title converts a name such as list-http-servers to an intent_name: ListHttpServers.
 func title(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "-") {
@@ -53,7 +53,7 @@ func title(name string) string {
 
 var pathParameter = regex.Lazy(`\{([^{}]*)\}`)
 
-// operationName names an operation by its operationId, or by method and path.
+// operationName derives the name of an operation from its operationId, or otherwise from its method and path.
 func operationName(operationID, method, path string) string {
 	name := kebab(operationID)
 	if name == "" {
@@ -65,7 +65,7 @@ func operationName(operationID, method, path string) string {
 	return name
 }
 
-// short shortens a name and adds a digest, so that names with the same beginning stay different.
+// short returns a digest of six hex digits. It distinguishes names that would otherwise be equal.
 func short(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:3])
@@ -73,8 +73,8 @@ func short(s string) string {
 
 var leadingNumbers = regex.Lazy(`^[vV]?([0-9]{1,9})(?:[.\-]([0-9]{1,9}))?`)
 
-// versionOf returns the version of all intents of a document: v1 for 1.0.5, v1.2 for 1.2.1, v1 if there is no number. A date, such as
-// 2020-09-14 or 2024.5, is not a version, so it counts as v1, too: otherwise every intent would be replaced by another each year.
+// versionOf converts the version of a document to the version of its intents: 1.0.5 to v1, 1.2.1 to v1.2, and text without a number to
+// v1. A date, such as 2020-09-14 or 2024.5, also becomes v1, because otherwise each new date would replace all intents.
 func versionOf(s string) string {
 	m := leadingNumbers().FindStringSubmatch(strings.TrimSpace(s))
 	if m == nil || isYear(m[1]) {
@@ -99,7 +99,7 @@ func noZeros(s string) string {
 	return s
 }
 
-// major returns the part of a version within which changes are compatible.
+// major returns the major version, such as v1 of v1.2: changes within it are compatible.
 func major(version string) string {
 	m, _, _ := strings.Cut(version, ".")
 	return m

@@ -12,32 +12,32 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// MaxOperations bounds the operations of one document. Other bounds are those of package read.
+// MaxOperations bounds the operations of one document. Package read has further bounds.
 const MaxOperations = 20_000
 
-// ErrOptions means that the options contradict each other or are malformed; the surrounding text is the reason.
-var ErrOptions = errors.New("the options cannot be used")
+// ErrOptions means that the options contradict each other or are malformed; the rest of the message is the reason.
+var ErrOptions = errors.New("invalid options")
 
 // Options control the conversion of a document.
 type Options struct {
-	// Namespace is the DNS name that the intents are named and published under.
+	// Namespace is the namespace of the UIDs, and the DNS name that the intents are published under.
 	Namespace string
-	// Source is the address that the document was fetched from, the base of relative server addresses. May be nil.
+	// Source is the URL that the document was fetched from, which is the base of relative server URLs. It may be nil.
 	Source *url.URL
-	// Files are the files that the document may refer to, and Name is its own path among them, the base of relative references. Without
-	// Files, operations that need a reference to another file are left out. Only regular files whose names end in .yaml, .yml or .json
-	// are read, and none that are hidden.
+	// Files holds the files that the document may refer to. Name is the path of the document in Files, which is the base of relative
+	// references. If Files is nil, operations that refer to other files are omitted. Only regular files with names that end in .yaml, .yml
+	// or .json are read, and no hidden files.
 	Files fs.FS
 	Name  string
-	// Curation has the earlier decisions. Nil: none.
+	// Curation has the earlier decisions; it may be nil.
 	Curation *Curation
-	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? one character. Tags restricts the
-	// selection to operations with at least one of them. Each, if not empty, replaces that of the curation. They decide about operations
-	// without a decision; operations that Exclude matches are never offered.
+	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? matches one character. Tags restricts
+	// the selection to operations with at least one of these tags. Each field, if not empty, replaces that of the curation. The selection
+	// applies to operations without a decision; operations that Exclude matches are never offered.
 	Include, Exclude, Tags []string
-	// All also offers the operations that write, and those that are otherwise offered by name only.
+	// All also offers operations that write, and operations that are otherwise offered only if they are named.
 	All bool
-	// Pick, if not nil, are operationIds, UIDs or "METHOD /path": only these are offered.
+	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
 }
 
@@ -46,30 +46,30 @@ type Import struct {
 	Title, Description, Version, TermsURL string
 	Namespace                             string
 
-	Upstream          string // the service's own address, with its base path
-	UpstreamGuessed   bool   // the document has no usable address
+	Upstream          string // the URL of the service, with its base path
+	UpstreamGuessed   bool   // the document has no usable URL of the service
 	IdempotencyHeader string // the header in which operations expect an idempotency key; may be empty
 	Credentials       []Credential
 	Givens            []Given
-	ErrorWhen         string // a proposal for services[].error_when with a remark; or empty
+	ErrorWhen         string // a proposal for services[].error_when, with a remark; may be empty
 
 	Intents  []Intent
-	Unmapped []Finding // operations that cannot be offered, without the excluded ones
+	Unmapped []Finding // operations that cannot be offered, except excluded ones
 	Notes    []Finding // what was left out or changed in offered operations
-	Hidden   int       // operations that could be offered, and are not
+	Hidden   int       // operations that could be offered but are not
 	Reviewed []ReviewItem
 
 	curation *Curation
-	versions string          // of the document, as it is in UIDs
+	versions string          // the version in the UIDs
 	hidden   map[string]bool // UIDs of hidden operations
-	base     server          // Upstream in its parts
+	base     server          // the parts of Upstream
 }
 
 // A ReviewItem is one operation of the document, for people who decide which are offered.
 type ReviewItem struct {
 	Operation, ID string // "GET /things/{id}", operationId
 	UID           string // empty if it cannot be offered
-	Reads         bool   // it changes nothing
+	Reads         bool   // a call changes nothing
 	Offered       bool
 	Price         string   // empty if a call is free
 	Findings      []string // what was left out or changed, or why it cannot be offered
@@ -82,9 +82,9 @@ type Intent struct {
 	Safe      bool           // a call changes nothing
 	Tree      map[string]any // the member of intents in agents.json
 
-	headers []string          // required ones, which the operator provides
-	below   string            // the address without the base path of the service
-	own     map[string]string // texts of the document that the curation replaces, by member
+	headers []string          // required headers, which the operator supplies
+	below   string            // the URL without the base path of the service
+	own     map[string]string // the texts of the document that the curation replaces, by member
 }
 
 // A Finding is a remark for people about one operation, or about the document if Operation is empty.
@@ -97,7 +97,7 @@ func (f Finding) String() string {
 	return f.Operation + ": " + f.Message
 }
 
-// decisions prepares the options and the curation.
+// decisions merges the selection in the options into the curation, and compiles it.
 func (w *work) decisions() error {
 	c := w.options.Curation
 	if c == nil {
@@ -133,7 +133,7 @@ func (w *work) decisions() error {
 	return err
 }
 
-// Convert reads a document in JSON or YAML. The error wraps ErrDocument or ErrOptions, or is that of ctx, which bounds the time.
+// Convert converts a document in JSON or YAML. The error wraps read.ErrDocument, ErrOptions or the error of ctx.
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
 	defer func() { // a panic here or in the YAML parser must become an error
 		if r := recover(); r != nil {
@@ -141,7 +141,7 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 		}
 	}()
 	if _, err := intents.ParseUID(o.Namespace + ":x:v1"); err != nil {
-		return nil, fmt.Errorf("%w: the namespace is a DNS name in lower case, such as example.com", ErrOptions)
+		return nil, fmt.Errorf("%w: the namespace must be a lowercase DNS name, such as example.com", ErrOptions)
 	}
 	d, err := read.Parse(data, o.Files, o.Name)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// callable is how many of the methods that OpenAPI describes can be called: the first ones.
+// callable is the number of methods, at the start of read.Methods, that the gateway can send.
 const callable = 6
 
 // A work is the state of one conversion of a document.
@@ -18,12 +18,12 @@ type work struct {
 	*read.Document
 	options  Options
 	selected *selection
-	before   *selection      // of the previous run; or nil
-	picked   map[string]bool // found names of Options.Pick
+	before   *selection      // the selection of the previous run, or nil
+	picked   map[string]bool // the names in Options.Pick that were found
 	out      *Import
 	version  string
 	base     server
-	uids     map[string]bool // UIDs
+	uids     map[string]bool // the UIDs in use
 	secret   map[string]bool // headers of security schemes, which are not parameters
 }
 
@@ -35,7 +35,7 @@ type operation struct {
 	tags              []string
 	effect            effect
 	entry             string // its key in the curation
-	listed            bool   // it has an entry there
+	listed            bool   // the curation has an entry for it
 	offered           bool
 }
 
@@ -74,7 +74,7 @@ func (w *work) unmapped(operation, reason string) {
 	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
 }
 
-// operations returns the operations by path and method, and reports the unreadable ones.
+// operations returns the operations in the order of paths and methods, and reports those that cannot be read.
 func (w *work) operations() ([]*operation, error) {
 	if w.Root["paths"] == nil {
 		return nil, fmt.Errorf("%w: it has no paths", read.ErrDocument)
@@ -131,7 +131,7 @@ func (w *work) operations() ([]*operation, error) {
 	return out, nil
 }
 
-// isShell reports whether an operation does not describe its call.
+// isShell reports whether an operation has no member that describes its call.
 func isShell(tree map[string]any) bool {
 	for _, name := range []string{"operationId", "summary", "description", "parameters", "requestBody", "responses"} {
 		if tree[name] != nil {
@@ -141,7 +141,8 @@ func isShell(tree map[string]any) bool {
 	return true
 }
 
-// offer maps one operation, or reports why it cannot be mapped. It also maps hidden ones, because people choose among them.
+// offer converts one operation to an intent, or reports why it cannot be converted. It also converts hidden operations, because people
+// choose among them.
 func (w *work) offer(op *operation) {
 	decided := w.out.curation.file.Operations[op.entry]
 	c := &call{work: w, op: op, names: map[string]bool{}, reported: map[string]bool{}, decided: decided}

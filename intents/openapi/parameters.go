@@ -19,7 +19,7 @@ func (c *call) parameters(prefix string) error {
 	var all []map[string]any
 	described := slices.Concat(read.List(c.op.item["parameters"]), read.List(c.op.tree["parameters"]))
 	if len(described) > 4*maxInputs {
-		return fmt.Errorf("it describes %d parameters, at most %d are possible", len(described), maxInputs)
+		return fmt.Errorf("it describes %d parameters; at most %d are supported", len(described), maxInputs)
 	}
 	for _, v := range described {
 		p, err := c.Follow(v, "a parameter")
@@ -46,13 +46,13 @@ func (c *call) parameters(prefix string) error {
 func (c *call) parameter(p map[string]any, places map[string]string) error {
 	name, required := read.Text(p["name"]), read.Flag(p["required"])
 	if !nameable(name) {
-		return errors.New("it has a parameter without a name that can be used")
+		return errors.New("it has a parameter whose name cannot be used")
 	}
 	var err error
 	switch in := read.Text(p["in"]); in {
 	case "path":
 		if !strings.Contains(c.op.path, "{"+name+"}") {
-			return nil // it describes no value
+			return nil // no value is sent for it
 		}
 		required = true
 		err = c.inPath(name, p, places)
@@ -79,7 +79,8 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 	return nil
 }
 
-// schemaOf reads the schema of a parameter, and returns whether its value is sent as JSON text.
+// schemaOf reads the schema of a parameter. encoded is true if the document gives the parameter a media type: its value is then text in
+// that media type, which is sent unchanged.
 func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, err error) {
 	raw := p["schema"]
 	if media := read.Object(p["content"]); len(media) > 0 {
@@ -87,7 +88,7 @@ func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, 
 		raw, encoded = read.Object(media[name])["schema"], true
 	}
 	if encoded {
-		c.report("the parameter " + read.Excerpt(read.Text(p["name"])) + " is sent as it is given: a text in the media type that the service expects")
+		c.report("the parameter " + read.Excerpt(read.Text(p["name"])) + " is sent unchanged: it must be text in the media type that the service expects")
 		schema = map[string]any{"type": "string"}
 		if d := trimmed(p["description"], maxNested*2); d != "" {
 			schema["description"] = d
@@ -115,10 +116,10 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	}
 	if isType(schema, "array") {
 		schema = joined(schema, ",")
-		c.report("the parameter " + read.Excerpt(name) + " is a text of values with commas between them")
+		c.report("the parameter " + read.Excerpt(name) + " is a string of values with commas between them")
 	}
 	if isType(schema, "object") {
-		return fmt.Errorf("its path parameter %s is an object", read.Excerpt(name))
+		return fmt.Errorf("its path parameter %s is an object, which is not supported", read.Excerpt(name))
 	}
 	given := c.unique(placeholder(name), "path")
 	place := "{" + given + "}"
@@ -129,17 +130,17 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	case "matrix":
 		place = ";" + url.PathEscape(name) + "=" + place
 	default:
-		return fmt.Errorf("its path parameter %s has the style %s", read.Excerpt(name), read.Excerpt(read.Text(p["style"])))
+		return fmt.Errorf("its path parameter %s has the unsupported style %s", read.Excerpt(name), read.Excerpt(read.Text(p["style"])))
 	}
 	places[name] = place
 	c.inputs = append(c.inputs, input{given, true, schema})
 	return nil
 }
 
-// joined returns the schema of a list that is sent as one text.
+// joined returns the schema of a list that is sent as one string.
 func joined(schema map[string]any, separator string) map[string]any {
 	out := map[string]any{"type": "string"}
-	words := "Values with " + map[string]string{",": "commas", " ": "blanks", "|": "vertical bars"}[separator] + " between them."
+	words := "Values separated by " + map[string]string{",": "commas", " ": "spaces", "|": "vertical bars"}[separator] + "."
 	if allowed := read.List(read.Object(schema["items"])["enum"]); len(allowed) > 0 && len(allowed) <= 50 {
 		var texts []string
 		for _, v := range allowed {
@@ -161,8 +162,8 @@ func joined(schema map[string]any, separator string) map[string]any {
 	return out
 }
 
-// inQuery places a query parameter. In calls without a body the gateway adds every parameter without a place to the query; with a body
-// the address must name it.
+// inQuery places a query parameter. In calls without a body, the gateway adds every parameter without a placeholder to the query. In
+// calls with a body, the URL must contain a placeholder for it.
 func (c *call) inQuery(name string, p map[string]any, required bool) error {
 	schema, encoded, err := c.schemaOf(p)
 	if err != nil {
@@ -183,14 +184,14 @@ func (c *call) inQuery(name string, p map[string]any, required bool) error {
 		return c.flatten(name, schema, required, func(member string) string { return name + "[" + member + "]" })
 	case style == "deepObject":
 	case !known:
-		return fmt.Errorf("its query parameter %s has the style %s", read.Excerpt(name), read.Excerpt(style))
+		return fmt.Errorf("its query parameter %s has the unsupported style %s", read.Excerpt(name), read.Excerpt(style))
 	case isType(schema, "array") && !explode:
 		schema = joined(schema, separator)
-		c.report("the parameter " + read.Excerpt(name) + " is a text of values with separators between them")
+		c.report("the parameter " + read.Excerpt(name) + " is a string of values with separators between them")
 	case isType(schema, "object") && explode:
 		return c.flatten(name, schema, required, func(member string) string { return member })
 	case isType(schema, "object"):
-		return fmt.Errorf("its query parameter %s is an object in one text", read.Excerpt(name))
+		return fmt.Errorf("its query parameter %s is an object that is sent as one string, which is not supported", read.Excerpt(name))
 	}
 	c.addQuery(name, required, schema)
 	return nil
@@ -212,12 +213,12 @@ func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", 
 func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
 	properties := read.Object(schema["properties"])
 	if len(properties) == 0 || schema["$defs"] != nil {
-		return fmt.Errorf("its query parameter %s is an object whose members are not named", read.Excerpt(name))
+		return fmt.Errorf("its query parameter %s is an object without named members", read.Excerpt(name))
 	}
 	needed := read.List(schema["required"])
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
 		if sub := read.Object(properties[member]); isType(sub, "object") || !nameable(wire(member)) {
-			return fmt.Errorf("its query parameter %s is an object that holds others", read.Excerpt(name))
+			return fmt.Errorf("its query parameter %s is an object that contains other objects", read.Excerpt(name))
 		}
 	}
 	for _, member := range slices.Sorted(maps.Keys(properties)) {
@@ -230,8 +231,9 @@ func (c *call) flatten(name string, schema map[string]any, required bool, wire f
 	return nil
 }
 
-// inHeader rejects required headers that depend on the call: the gateway sends no headers of agents. The operator provides the others.
-// According to OpenAPI, three headers are not parameters.
+// inHeader handles a header. The gateway does not send headers from agents, so an operation is rejected if it requires a header that
+// depends on the call. The operator must supply all other required headers. According to OpenAPI, Accept, Content-Type and Authorization
+// are not parameters.
 func (c *call) inHeader(name string, required bool) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":
@@ -245,7 +247,7 @@ func (c *call) inHeader(name string, required bool) error {
 	}
 	if required && fixable(name) {
 		c.headers = append(c.headers, name)
-		c.report("it requires the header " + read.Excerpt(name) + ": give it under services[].fixed of " + ConfigFile)
+		c.report("it requires the header " + read.Excerpt(name) + ": set it under services[].fixed in " + ConfigFile)
 		return nil
 	}
 	if required {

@@ -14,10 +14,10 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// trimmed makes plain text of a description in Markdown, HTML or MDX, and shortens it to most characters.
+// trimmed converts a description in Markdown, HTML or MDX to plain text, and truncates it to most characters.
 func trimmed(v any, most int) string {
 	s, _ := v.(string)
-	const markup = 8 // times the length of its text; the rest of a longer description is not read
+	const markup = 8 // only this many times most bytes of a description are read, including markup
 	long := len(s) > markup*most
 	if long {
 		s = s[:markup*most]
@@ -32,7 +32,7 @@ func trimmed(v any, most int) string {
 	return out
 }
 
-// cut shortens a text to most characters, at a space if there is one near.
+// cut truncates a text to most characters, at a space if there is one near the end.
 func cut(s string, most int) string {
 	s = strings.TrimSpace(s)
 	if utf8.RuneCountInString(s) <= most {
@@ -46,14 +46,14 @@ func cut(s string, most int) string {
 }
 
 var (
-	codePlace = regex.Lazy(`\x{e000}[0-9]+\x{e001}`) // private characters, in place of code
+	codePlace = regex.Lazy(`\x{e000}[0-9]+\x{e001}`) // private-use characters that temporarily replace code
 	codePart  = regex.Lazy("(?s)```.*?(?:```|\\z)|`[^`\n]+`")
 	blanks    = regex.Lazy(`[ \t]+\n`)
 	newlines  = regex.Lazy(`\n{3,}`)
 )
 
-// prose removes markup that does not change the text: elements of HTML, components and comments of JSX, and the addresses of links. Code
-// in backticks stays as it is.
+// prose removes markup that is not part of the text: HTML elements, JSX components and comments, and the targets of links. It does not
+// change code in backticks.
 func prose(s string) string {
 	if !strings.ContainsAny(s, "<&[{") {
 		return s
@@ -81,7 +81,8 @@ var (
 	jsxName      = regex.Lazy(`^</?([A-Z][A-Za-z0-9.]*)`)
 )
 
-// withoutJSX removes components: with attributes, self-closing, or closing. <Name> alone is a placeholder of the author.
+// withoutJSX removes JSX comments and components. It keeps a tag such as <Name> that has no attributes and no closing tag, because it is
+// a placeholder of the author.
 func withoutJSX(s string) string {
 	s = jsxComment().ReplaceAllString(s, "")
 	return jsxComponent().ReplaceAllStringFunc(s, func(tag string) string {
@@ -94,8 +95,8 @@ func withoutJSX(s string) string {
 }
 
 var (
-	// inlineTags and blockTags are the elements that describe the layout of a text. Another name in angle brackets is one of the
-	// author's, such as <id>.
+	// inlineTags and blockTags are the elements that describe the layout of a text. Any other name in angle brackets, such as <id>, is a
+	// placeholder of the author.
 	inlineTags = []atom.Atom{
 		atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd,
 		atom.Mark, atom.S, atom.Samp, atom.Small, atom.Span, atom.Strike, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U,
@@ -118,7 +119,7 @@ func withoutHTML(s string) string {
 	skipping := atom.Atom(0)
 	for {
 		kind := z.Next()
-		raw := string(z.Raw()) // before the name is read, because that lowercases it
+		raw := string(z.Raw()) // before TagName, which changes the buffer to lower case
 		var name atom.Atom
 		if kind == tokens.StartTagToken || kind == tokens.EndTagToken || kind == tokens.SelfClosingTagToken {
 			text, _ := z.TagName()
@@ -149,7 +150,7 @@ func withoutHTML(s string) string {
 	}
 }
 
-// lineBreak replaces a tag of a block.
+// lineBreak returns the text that replaces a tag of a block element.
 func lineBreak(name atom.Atom, end bool) string {
 	switch {
 	case name == atom.Li && !end:
@@ -170,7 +171,7 @@ var (
 	autolink = regex.Lazy(`<((?:https?://|mailto:)[^<>\s]+)>`)
 )
 
-// withoutLinks keeps the texts of Markdown's links.
+// withoutLinks replaces Markdown links by their texts, and removes images.
 func withoutLinks(s string) string {
 	s = link().ReplaceAllString(image().ReplaceAllString(s, ""), "$1$2")
 	return autolink().ReplaceAllString(s, "$1")

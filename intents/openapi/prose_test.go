@@ -23,7 +23,7 @@ func described(t *testing.T, summary, description string) string {
 	return convert(t, data, openapi.Options{}).Intents[0].Tree["description"].(string)
 }
 
-func TestDescriptionsAreText(t *testing.T) {
+func TestDescriptionsArePlainText(t *testing.T) {
 	for name, tt := range map[string][2]string{
 		"HTML":                 {`<p>Lists <b>all</b>&nbsp;<a href="https://s.example/x">cards</a>.</p><p>At&amp;T</p>`, "Lists all\u00a0cards.\n\nAt&T"},
 		"a list":               {"Either:<ul><li>one</li><li class='x'>two</li></ul>", "Either:\n\n- one\n- two"},

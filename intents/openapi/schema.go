@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// The bounds on one parameter's schema. Only the service checks values beyond them; a note reports it.
+// The bounds of the schema of one parameter. The gateway does not check parts of a value that are beyond them; a note reports this.
 const (
 	maxSchemas     = 300
 	maxValueDepth  = 10   // values inside values
@@ -21,14 +21,14 @@ const (
 	outputSchemas  = 60
 	outputDepth    = 4
 	maxDescription = 1000 // characters
-	maxNested      = 300  // the same, of a value inside a parameter
+	maxNested      = 300  // characters in the description of a value inside a parameter
 )
 
-// A schemaReader converts one schema of the document to a complete, separate schema: references are replaced by their targets, and
-// recursive references by #/$defs.
+// A schemaReader converts one schema of the document to a self-contained schema. It replaces references by their targets, and recursive
+// references by references into #/$defs.
 type schemaReader struct {
 	*read.Document
-	output bool         // of a response: only types are kept, because a value that violates a rule would be withheld
+	output bool         // the schema is that of a response: only types are kept, because an invalid value would be withheld
 	note   func(string) // called once for each omission
 	budget int
 	depth  int
@@ -39,7 +39,7 @@ type schemaReader struct {
 
 // A frame is one reference that is being followed.
 type frame struct {
-	place string // from lookup
+	place string // from Lookup
 	depth int
 }
 
@@ -49,7 +49,8 @@ type definition struct {
 	target any
 }
 
-// readSchema reads the schema of one parameter. The error concerns references that leave the document.
+// readSchema converts the schema of one parameter, or of a response if output is true. The error reports a reference that cannot be
+// followed.
 func readSchema(d *read.Document, v any, output bool, note func(string)) (map[string]any, error) {
 	r := &schemaReader{Document: d, output: output, note: note, budget: maxSchemas, depth: maxValueDepth, defs: map[string]definition{}}
 	if output {
@@ -84,7 +85,7 @@ func (r *schemaReader) object(v any) map[string]any {
 	return map[string]any{}
 }
 
-// convert reads one schema. depth counts the values around it, level the schemas.
+// convert converts one schema. depth is the number of values around its value, and level is the number of schemas around it.
 func (r *schemaReader) convert(v any, depth, level int) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -115,7 +116,7 @@ func (r *schemaReader) convert(v any, depth, level int) any {
 func (r *schemaReader) reference(ref string, m map[string]any, depth, level int) any {
 	target, at, err := r.Lookup(ref)
 	if errors.Is(err, read.ErrNowhere) {
-		r.note("the reference " + read.Excerpt(ref) + " leads nowhere: any value is taken there")
+		r.note("the reference " + read.Excerpt(ref) + " has no target: any value is accepted in its place")
 		return map[string]any{}
 	}
 	if err != nil {
@@ -126,7 +127,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 		if f.place != at {
 			continue
 		}
-		if r.output || f.depth >= depth { // the inner parts of a response need no more, and a recursion on one value has no end
+		if r.output || f.depth >= depth { // a response needs no more detail, and a recursion on the same value would be endless
 			return map[string]any{}
 		}
 		return map[string]any{"$ref": "#/$defs/" + r.define(at, target)}
@@ -135,7 +136,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	out := r.convert(target, depth, level+1)
 	r.open = r.open[:len(r.open)-1]
 	if r.Old || len(m) == 1 {
-		if d := trimmed(m["description"], maxNested); d != "" && r.Old { // many documents have one there
+		if d := trimmed(m["description"], maxNested); d != "" && r.Old { // many documents have a description beside $ref
 			out = r.object(out)
 			out.(map[string]any)["description"] = d //nolint:forcetypeassert // object made it
 		}
@@ -163,7 +164,7 @@ func (r *schemaReader) define(at string, target any) string {
 	return name
 }
 
-// checks are the keywords that restrict one value and do not descend, in addition to type and enum.
+// checks lists the keywords, in addition to type and enum, that restrict a value itself and not the values inside it.
 var checks = []string{
 	"multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength", "pattern", "format",
 	"maxItems", "minItems", "uniqueItems", "maxContains", "minContains", "maxProperties", "minProperties", "dependentRequired",
@@ -171,7 +172,7 @@ var checks = []string{
 
 var knownTypes = []string{"string", "number", "integer", "boolean", "array", "object", "null"}
 
-// assertions copies the keywords that check one value.
+// assertions copies the keywords that restrict the value itself, and its annotations.
 func (r *schemaReader) assertions(m, out map[string]any) {
 	if t := types(m["type"]); t != nil {
 		out["type"] = t
@@ -199,7 +200,7 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 			out[name] = v
 		}
 	}
-	for _, name := range []string{"contentEncoding", "contentMediaType"} { // the content of the text
+	for _, name := range []string{"contentEncoding", "contentMediaType"} { // they describe the content of a string
 		if s := read.Line(read.Text(m[name]), 200); s != "" && !r.Old {
 			out[name] = s
 		}
@@ -211,7 +212,7 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 	exclusive(out, "exclusiveMaximum", "maximum")
 }
 
-// exclusive converts OpenAPI 3.0's boolean to the bound that JSON Schema has since draft-06.
+// exclusive converts the boolean keyword of OpenAPI 3.0 to the bound that JSON Schema has had since draft-06.
 func exclusive(out map[string]any, name, bound string) {
 	b, ok := out[name].(bool)
 	if !ok {
@@ -224,7 +225,7 @@ func exclusive(out map[string]any, name, bound string) {
 	}
 }
 
-// types keeps the types of JSON Schema; nil where none is left.
+// types returns those types in v that JSON Schema has, or nil if there are none.
 func types(v any) any {
 	var out []any
 	all := read.List(v)
@@ -246,7 +247,8 @@ func types(v any) any {
 	}
 }
 
-// enumeration reads enum. If the type is string, YAML's 1 and true are read as strings.
+// enumeration returns the values of enum. If the type is string, it converts numbers and booleans, such as an unquoted 1 or true in YAML,
+// to strings.
 func enumeration(m map[string]any) []any {
 	var out []any
 	for _, v := range read.List(m["enum"]) {
@@ -260,7 +262,7 @@ func enumeration(m map[string]any) []any {
 	return out
 }
 
-// values reads the keywords that descend into the value.
+// values converts the keywords that apply to the values inside a value.
 func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	sub := func(v any) any { return r.convert(v, depth+1, level+1) }
 	hidden := r.properties(m, out, depth, level)
@@ -313,11 +315,11 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	}
 }
 
-// properties leaves out those that are sent only in the other direction, and returns their names.
+// properties converts the properties. It omits those that are sent only in the other direction, and returns their names.
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
 	all := read.Object(m["properties"])
-	if ref, ok := all["$ref"].(string); ok { // a property of that name would have a schema
+	if ref, ok := all["$ref"].(string); ok { // the value of a property named $ref would be a schema
 		v, _, err := r.Lookup(ref)
 		if err != nil {
 			r.err = cmp.Or(r.err, err)
@@ -349,7 +351,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 		if read.Flag(m[word]) {
 			return true
 		}
-		if all := read.List(m["allOf"]); len(all) == 1 { // 3.0 has no other form for it beside a reference
+		if all := read.List(m["allOf"]); len(all) == 1 { // the only way in OpenAPI 3.0 to add a keyword to a reference
 			v = all[0]
 			continue
 		}
@@ -365,7 +367,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 	return false
 }
 
-// isNull reports whether the schema evidently accepts null.
+// isNull reports whether the schema permits null by its type.
 func isNull(schema map[string]any) bool {
 	if schema["type"] == "null" || slices.Contains(read.List(schema["type"]), any("null")) || schema["type"] == nil {
 		return true
@@ -373,7 +375,7 @@ func isNull(schema map[string]any) bool {
 	return false
 }
 
-// same compares trees.
+// same reports whether two trees are equal.
 func same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
@@ -387,6 +389,6 @@ func describe(schema map[string]any) string {
 	case []any:
 		return strings.Trim(strings.ReplaceAll(fmt.Sprint(t...), " ", " or "), "[]")
 	default:
-		return "no object"
+		return "unknown"
 	}
 }

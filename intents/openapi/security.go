@@ -13,19 +13,20 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A Credential is what the gateway must send to the service. The operator fills in the secret.
+// A Credential describes a credential that the gateway must send to the service. The operator must supply the secret.
 type Credential struct {
-	Name string // of the scheme
-	// Setting is the value of upstream.auth that sends it, with a variable for the secret; empty if the gateway cannot send it.
+	Name string // the name of the security scheme
+	// Setting is the value of upstream.auth that sends the credential, with a variable for the secret. It is empty if the gateway cannot
+	// send the credential.
 	Setting          string
 	Variable, Remark string
 
-	query string // the query member that carries it; may be empty
+	query string // the query parameter that carries the credential; may be empty
 }
 
 var (
 	fieldName   = regex.Lazy("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
-	plainText   = regex.Lazy("^[A-Za-z0-9!%&()*+,./:;=?@_~-]{1,500}$") // no quotation mark, and no $, which expands
+	plainText   = regex.Lazy("^[A-Za-z0-9!%&()*+,./:;=?@_~-]{1,500}$") // no quotation marks, and no $, which would be expanded
 	notVariable = regex.Lazy(`[^A-Z0-9]+`)
 )
 
@@ -37,7 +38,7 @@ func (w *work) credentials() {
 		at, err = w.Resolve(at, "securitySchemes")
 	}
 	if err != nil && !errors.Is(err, read.ErrNowhere) {
-		w.remark("", "what the service wants to see is not known: "+read.Line(err.Error(), 400))
+		w.remark("", "the credentials that the service requires are unknown: "+read.Line(err.Error(), 400))
 	}
 	schemes := read.Object(at)
 	for _, name := range slices.Sorted(maps.Keys(schemes)) {
@@ -48,7 +49,7 @@ func (w *work) credentials() {
 		}
 		const most = 20
 		if len(w.out.Credentials) == most {
-			w.remark("", "more security schemes than are listed")
+			w.remark("", "there are more security schemes than are listed")
 			return
 		}
 		if read.Text(s["in"]) == "header" {
@@ -58,7 +59,7 @@ func (w *work) credentials() {
 	}
 }
 
-// variableOf names an environment variable.
+// variableOf returns the name of an environment variable for a value.
 func variableOf(name string) string {
 	variable := strings.Trim(notVariable().ReplaceAllString(strings.ToUpper(kebab(name)), "_"), "_")
 	if variable == "" || variable[0] >= '0' && variable[0] <= '9' {
@@ -74,9 +75,9 @@ func credential(name string, s map[string]any) Credential {
 	case kind == "apiKey" && in == "header" && fieldName().MatchString(header):
 		c.Setting = `{header: "` + header + `: ${` + c.Variable + `}"}`
 	case kind == "apiKey" && in == "query" && givenName().MatchString(header):
-		c.query, c.Remark = header, "it is in the query: fixed, below, sends it"
+		c.query, c.Remark = header, "it belongs in the query: set it under fixed"
 	case kind == "apiKey":
-		c.Remark = "the gateway sends credentials in one header, not in a " + read.Line(in, 20)
+		c.Remark = "the gateway sends credentials in a header, not in a " + read.Line(in, 20)
 	case kind == "http" && scheme == "basic":
 		c.Setting = `{basic: "${` + c.Variable + `_USER}:${` + c.Variable + `_PASSWORD}"}`
 		c.Variable += "_USER and " + c.Variable + "_PASSWORD"
@@ -88,15 +89,15 @@ func credential(name string, s map[string]any) Credential {
 		c.Variable = c.Variable + "_CLIENT_ID and " + c.Variable + "_CLIENT_SECRET"
 	case kind == "oauth2" || kind == "openIdConnect":
 		c.Setting = bearer(c.Variable)
-		c.Remark = "an access token got elsewhere, by another flow than client credentials; the gateway does not renew it"
+		c.Remark = "an access token from a flow other than client credentials; the gateway neither requests nor renews it"
 	default:
-		c.Remark = "the gateway does not know how to send it"
+		c.Remark = "the gateway cannot send it"
 	}
 	return c
 }
 
-// clientCredentials returns the keys of upstream.auth.oauth2 in a scheme: the address of the token server for client credentials (RFC
-// 6749 section 4.4), and the scopes, unless there are many to choose from. It is empty if the scheme has none.
+// clientCredentials returns the keys of upstream.auth.oauth2 for a scheme with client credentials (RFC 6749 section 4.4): the URL of the
+// token server, and the scopes, unless there are many to choose from. It returns "" for any other scheme.
 func clientCredentials(s map[string]any) string {
 	flow := read.Object(read.Object(s["flows"])["clientCredentials"])
 	if read.Text(s["flow"]) == "application" { // Swagger 2

@@ -12,14 +12,14 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// unknownUpstream is used if the document has no address of the service.
+// unknownUpstream is used if the document has no usable address of the service.
 const unknownUpstream = "http://127.0.0.1:9000"
 
 // A server is an address that operations are relative to.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
-// published returns the part of an intent's address before the path: the service's own host if it belongs to the namespace, so that the
-// address is the service's real one; otherwise the namespace.
+// published returns the scheme and host of the published URL of an intent. If the host of the service belongs to the namespace, they are
+// those of the service, so that the URL is the real one. Otherwise, the host is the namespace.
 func (s server) published(namespace string) string {
 	if host, ok := strings.CutPrefix(s.origin, "https://"); ok {
 		if name, _, _ := strings.Cut(host, ":"); name == namespace || strings.HasSuffix(name, "."+namespace) {
@@ -29,14 +29,14 @@ func (s server) published(namespace string) string {
 	return "https://" + namespace
 }
 
-// servers selects the service's address: the first usable one.
+// servers selects the address of the service, which is the first usable one.
 func (w *work) servers() {
 	defer func() { w.out.base = w.base }()
 	all := read.List(w.Root["servers"])
 	for i, v := range all {
 		s, err := w.server(v)
 		if err != nil {
-			w.remark("", fmt.Sprintf("server %d is passed over: %v", i+1, err))
+			w.remark("", fmt.Sprintf("server %d is ignored: %v", i+1, err))
 			continue
 		}
 		w.base, w.out.Upstream = s, s.origin+s.prefix
@@ -50,7 +50,7 @@ func (w *work) servers() {
 		return
 	}
 	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
-	for _, v := range all { // at least the path is given
+	for _, v := range all { // a server may at least have a path
 		if u, err := url.Parse(read.Text(read.Object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
 			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
 			w.out.Upstream += w.base.prefix
@@ -63,7 +63,7 @@ func (w *work) servers() {
 
 const maxServer = 1000
 
-// server reads one Server object, its variables at their defaults.
+// server reads one Server object, with the defaults of its variables.
 func (w *work) server(v any) (server, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -79,18 +79,18 @@ func (w *work) server(v any) (server, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || len(address) > maxServer || strings.ContainsAny(address, "{}$ <>\"'`\\|^") {
-		return server{}, errors.New("its address cannot be read")
+		return server{}, errors.New("its URL is invalid")
 	}
 	if w.options.Source != nil {
 		u = w.options.Source.ResolveReference(u)
 	}
 	switch {
 	case u.Host == "" || u.Hostname() == "":
-		return server{}, errors.New("its address is relative")
+		return server{}, errors.New("its URL is relative")
 	case u.Scheme != "https" && u.Scheme != "http":
-		return server{}, fmt.Errorf("its address is %s, not http or https", read.Excerpt(u.Scheme))
+		return server{}, fmt.Errorf("its URL has the scheme %s instead of http or https", read.Excerpt(u.Scheme))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "" || !safePath(u):
-		return server{}, errors.New("its address holds more than scheme, host and path")
+		return server{}, errors.New("its URL contains more than scheme, host and path")
 	}
 	return server{u.Scheme + "://" + strings.ToLower(u.Host), strings.TrimRight(u.EscapedPath(), "/")}, nil
 }
@@ -101,7 +101,8 @@ func safePath(u *url.URL) bool {
 		(u.Path == "" || clean == strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/") || clean == "/")
 }
 
-// server returns the part of the address between the service's and the operation's path, for operations with separate servers.
+// server returns, for an operation with servers of its own, the part of the path between the base path of the service and the path of the
+// operation.
 func (c *call) server() (string, error) {
 	own := c.op.tree["servers"]
 	if len(read.List(own)) == 0 {
@@ -123,9 +124,9 @@ func (c *call) server() (string, error) {
 		elsewhere = s.origin + s.prefix
 	}
 	if elsewhere == "" {
-		return "", errors.New("it is served under an address of its own that cannot be used")
+		return "", errors.New("it has separate servers without a usable URL")
 	}
-	return "", fmt.Errorf("it is served at %s: use a configuration of its own for that address", read.Line(elsewhere, 150))
+	return "", fmt.Errorf("it is served at %s: use a separate configuration for that address", read.Line(elsewhere, 150))
 }
 
 // webAddress returns an http or https URL that may be published, or "".

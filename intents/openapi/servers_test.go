@@ -43,9 +43,9 @@ func TestPublishedAddresses(t *testing.T) {
 	}
 }
 
-// A configuration of an earlier version, which has the base path in upstream.url, keeps it there: together the two mean the
-// same, and the operator may have edited one of them.
-func TestTheBasePathStaysWhereItWas(t *testing.T) {
+// A configuration of an earlier version has the base path in upstream.url. It is kept there, because the operator may have edited
+// upstream.url or the URLs of intents.
+func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
 	dir, _ := rerun(t, map[string][]byte{openapi.RecordFile: []byte(`{"version": 1}`)}, onBase, openapi.Options{})
 	for range 2 {
 		if address := intentsOf(t, dir)["task:v1"]["endpoint"].(map[string]any)["url"]; address != "https://api.example.com/tasks/{id}" {

@@ -17,13 +17,13 @@ import (
 
 const maxRounds = 6
 
-// settle reads the intent with package intents, as the gateway will, and removes rejected parts of its schemas: patterns of another
-// dialect, unknown formats, invalid limits. The rest is accepted, or the error is the reason.
+// settle reads the intent with package intents, as the gateway will, and removes the parts of its schemas that are rejected, such as
+// patterns in another dialect, unknown formats and invalid limits. It returns an error if the rest is rejected as well.
 func (c *call) settle(uid intents.UID) error {
 	for round := range maxRounds {
 		data, err := json.Marshal(map[string]any{"service-info": map[string]any{"name": "x"}, "intents": []any{c.tree}})
 		if err != nil {
-			return fmt.Errorf("it cannot be written as JSON: %w", err)
+			return fmt.Errorf("it cannot be encoded as JSON: %w", err)
 		}
 		_, problems := intents.Parse(data, intents.Options{Strict: true})
 		if !problems.Failed() {
@@ -31,7 +31,7 @@ func (c *call) settle(uid intents.UID) error {
 		}
 		fresh, err := strictjson.DecodeObject(data) // shares nothing with the document
 		if err != nil {
-			return fmt.Errorf("it cannot be written as JSON: %w", err)
+			return fmt.Errorf("it cannot be encoded as JSON: %w", err)
 		}
 		c.tree = read.Object(read.List(fresh["intents"])[0])
 		for _, p := range slices.Backward(problems) { // later members of lists first
@@ -43,10 +43,10 @@ func (c *call) settle(uid intents.UID) error {
 			}
 		}
 	}
-	return errors.New("its parameters cannot be described")
+	return errors.New("its parameters cannot be converted to valid schemas")
 }
 
-// repair removes the cause of one problem; harder removes the whole schema of the parameter.
+// repair removes the cause of one problem. If harder is true, it removes the whole schema of the parameter.
 func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 	message := strings.TrimPrefix(p.Message, "intent "+uid.String()+": ")
 	tokens := strings.Split(strings.TrimPrefix(p.Pointer, "/intents/0/"), "/")
@@ -69,7 +69,7 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 			return errors.New(message)
 		}
 		all[at] = minimal(parameter)
-		c.report(fmt.Sprintf("%s is checked for its type alone: %s", what, read.Line(message, 200)))
+		c.report(fmt.Sprintf("%s is only checked for its type: %s", what, read.Line(message, 200)))
 		return nil
 	}
 	if remove(parameter, tokens[2:]) {
@@ -108,7 +108,7 @@ func remove(v any, tokens []string) bool {
 	}
 }
 
-// minimal keeps those members of a parameter that are never rejected.
+// minimal returns a parameter with only those members that are never rejected.
 func minimal(p map[string]any) map[string]any {
 	out := map[string]any{"name": p["name"], "type": "any"}
 	for _, name := range []string{"description", "from"} {

@@ -16,8 +16,8 @@ import (
 const (
 	readsPerHour  = 1000
 	writesPerHour = 60
-	// maxTargets bounds the intents that are named one by one, because publishing a policy compares each pair of rules. Beyond it there
-	// is one limit over all of them.
+	// maxTargets bounds the intents that the policy lists individually, because publishing a policy compares each pair of rules. If there
+	// are more, the policy has one limit over all intents together.
 	maxTargets = 2000
 )
 
@@ -37,14 +37,14 @@ type odrlPermission struct {
 	Duty       []map[string]string `json:"duty,omitempty"`
 }
 
-// charges are the prices in the curation.
+// charges holds the prices in the curation.
 type charges struct {
 	of       map[string]money.Amount // by UID
 	currency string
 	highest  money.Amount
 }
 
-// charges collects the prices of the offered operations. All must be in one currency: an agent has one credit.
+// charges collects the prices of the offered operations. All must be in one currency, because an agent has only one credit.
 func (i *Import) charges() (charges, error) {
 	out := charges{of: map[string]money.Amount{}}
 	offered := map[string]bool{}
@@ -57,7 +57,7 @@ func (i *Import) charges() (charges, error) {
 			continue
 		}
 		if out.currency != "" && o.Price.Currency != out.currency {
-			return charges{}, fmt.Errorf("%w: %s: prices are in %s and %s: an agent pays in one currency",
+			return charges{}, fmt.Errorf("%w: %s: there are prices in %s and %s: all prices must be in the same currency",
 				ErrCuration, CurationFile, out.currency, o.Price.Currency)
 		}
 		out.of[o.UID], out.currency = o.Price, o.Price.Currency
@@ -68,9 +68,9 @@ func (i *Import) charges() (charges, error) {
 	return out, nil
 }
 
-// policy permits every intent that is offered: those that change nothing more often than others, whose uses are all
-// recorded. What has a price in the curation costs it, the rest nothing. Every target has a counter of its own, unless
-// there are more than maxTargets.
+// policy returns a policy that permits every offered intent. Intents that change nothing have a higher limit; calls of all others are
+// logged. An intent with a price in the curation costs that price; all others are free. Each intent has a separate counter, unless there
+// are more than maxTargets.
 func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	uid := "https://" + i.Namespace + "/policy/1"
 	var reads, writes []string
@@ -106,7 +106,7 @@ func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	p := odrlPolicy{Context: "http://www.w3.org/ns/odrl.jsonld", Type: "Set", UID: uid, Profile: "http://example.com/profile/odrl-uim"}
 	if len(reads)+len(writes) > maxTargets {
 		if len(priced) > 0 {
-			return nil, fmt.Errorf("%w: %s: prices are possible where at most %d intents are offered: hide some",
+			return nil, fmt.Errorf("%w: %s: prices are supported for at most %d offered intents: hide some intents",
 				ErrCuration, CurationFile, maxTargets)
 		}
 		all := []string{"https://" + i.Namespace + "/api/intents"}

@@ -11,13 +11,13 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// config returns uimgate.yaml. Texts of the document are comments of one line, or quoted.
+// config returns uimgate.yaml. Texts from the document appear only in one-line comments, or in quotation marks.
 func (i *Import) config(prices charges) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The gateway in front of %s, made by uimgate init.\n", orElse(i.Title, i.Namespace))
+	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", orElse(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
 	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
-	b.WriteString("  answers: lenient # what a description promises is not always kept; strict: an answer without it is an error\n  upstream:\n")
+	b.WriteString("  answers: lenient # responses may deviate from their description; strict: a response without a required output is an error\n  upstream:\n")
 	if i.UpstreamGuessed {
 		b.WriteString("    # The document has no usable address of the service: set this.\n")
 	}
@@ -30,7 +30,7 @@ func (i *Import) config(prices charges) []byte {
 		sendable = sendable || c.Setting != ""
 	}
 	if sendable {
-		b.WriteString("    # What the service wants to see. Set the variable, and take the # away from one of these:\n")
+		b.WriteString("    # The credentials that the service requires. Set the variable, and remove the # from one of these lines:\n")
 	}
 	for _, c := range i.Credentials {
 		if c.Setting == "" {
@@ -44,12 +44,12 @@ func (i *Import) config(prices charges) []byte {
 		fmt.Fprintf(&b, "    # auth: %s   # %s\n", c.Setting, remark)
 	}
 	if i.ErrorWhen != "" {
-		b.WriteString("  # If the service refuses with status 200, remove the #: such an answer is then an error, and not charged.\n" +
+		b.WriteString("  # If the service refuses calls with status 200, remove the #: such a response is then an error and is not charged.\n" +
 			"  # error_when: " + i.ErrorWhen + "\n")
 	}
 	if len(i.Givens) > 0 {
-		b.WriteString("  # What the service wants of you, and not of agents: set the variables (or write ${file:/path}), and take the # away.\n" +
-			"  # Agents then neither see nor give it. Leave out what agents should choose.\n  # fixed:\n")
+		b.WriteString("  # Values that the service requires from you, not from agents. Set the variables (or write ${file:/path}), and remove the #.\n" +
+			"  # Agents then neither see nor send these values. Delete the lines of values that agents should choose.\n  # fixed:\n")
 	}
 	for _, g := range i.Givens {
 		b.WriteString(g.config())
@@ -62,7 +62,7 @@ func (i *Import) config(prices charges) []byte {
 	}
 	if prices.currency != "" {
 		most := money.Amount{Nano: creditCalls * prices.highest.Nano, Currency: prices.currency}
-		fmt.Fprintf(&b, "# The most that one agent may owe: %d calls at the highest price.\nbilling: {credit: %s}\n", creditCalls, most)
+		fmt.Fprintf(&b, "# The maximum that one agent may owe: %d calls at the highest price.\nbilling: {credit: %s}\n", creditCalls, most)
 	}
 	return []byte(b.String())
 }
@@ -70,7 +70,7 @@ func (i *Import) config(prices charges) []byte {
 // creditCalls is how many calls at the highest price an agent may initially owe.
 const creditCalls = 20
 
-// freshOnly are the UIDs of intents that require a fresh agreement.
+// freshOnly returns the UIDs of the intents that require a fresh agreement.
 func (i *Import) freshOnly() []string {
 	fresh := map[string]bool{}
 	for _, o := range i.curation.file.Operations {
@@ -95,7 +95,7 @@ func orElse(s, other string) string {
 
 // Bounds of the lists in the README.
 const (
-	maxListed = 500 // findings, not counting those of a group that is started
+	maxListed = 500 // findings; a group that exceeds the bound is still listed to its end
 	maxItems  = 500 // operations of one group
 )
 
@@ -103,15 +103,15 @@ const (
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
-	fmt.Fprintf(&b, "Made by `uimgate init` from an OpenAPI document. "+
-		"Offered as intents: %s. Hidden: %d. Impossible to offer: %d.\n\n",
+	fmt.Fprintf(&b, "Created by `uimgate init` from an OpenAPI document. "+
+		"Offered as intents: %s. Hidden: %d. Cannot be offered: %d.\n\n",
 		problem.Counted(len(i.Intents), "operation"), i.Hidden, len(i.Unmapped))
-	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what is offered: one intent for each operation |\n" +
-		"| `openapi.curation.yaml` | the offered operations, with their names, texts and prices: " +
-		"edit it and run `uimgate init` again |\n" +
-		"| `policy.json` | on which terms: " + i.terms() + " |\n" +
-		"| `uimgate.yaml` | where the service is, and how the gateway runs |\n" +
-		"| `.uimgate-init.json` | what was written, so that running `uimgate init` again keeps your edits; keep it with the others |\n\n")
+	b.WriteString("| file | |\n| --- | --- |\n| `agents.json` | what agents find: one intent for each offered operation |\n" +
+		"| `openapi.curation.yaml` | which operations are offered, with which names, texts and prices: " +
+		"edit it, then run `uimgate init` again |\n" +
+		"| `policy.json` | the terms of use: " + i.terms() + " |\n" +
+		"| `uimgate.yaml` | the address of the service, and the settings of the gateway |\n" +
+		"| `.uimgate-init.json` | a record of what was written, so that `uimgate init` keeps your edits; keep it with the other files |\n\n")
 	b.WriteString("## Next\n\n")
 	step := 0
 	next := func(format string, args ...any) {
@@ -123,10 +123,10 @@ func (i *Import) readme() []byte {
 	}
 	for _, c := range i.Credentials {
 		if c.Setting != "" {
-			next("If the service wants %s: set `%s`, and take the `#` away from the line of `uimgate.yaml` that names it.", markdown(c.Name),
+			next("If the service requires %s: set `%s`, and remove the `#` from the line in `uimgate.yaml` that contains it.", markdown(c.Name),
 				c.Variable)
 		} else {
-			next("The service may want %s, but %s.", markdown(c.Name), markdown(c.Remark))
+			next("The service may require %s, but %s.", markdown(c.Name), markdown(c.Remark))
 		}
 	}
 	needed := 0
@@ -136,18 +136,18 @@ func (i *Import) readme() []byte {
 		}
 	}
 	if len(i.Givens) > 0 {
-		step := fmt.Sprintf("Fill in `fixed` in `uimgate.yaml`. Values that look like yours to give, and not agents': %d.", len(i.Givens))
+		step := fmt.Sprintf("Fill in `fixed` in `uimgate.yaml`. Values that you, and not agents, may have to supply: %d.", len(i.Givens))
 		if needed > 0 {
-			step += fmt.Sprintf(" Values among them without which calls fail: %d.", needed)
+			step += fmt.Sprintf(" Calls fail without %d of them.", needed)
 		}
 		next("%s", step)
 	}
-	next("Choose what agents may do in `openapi.curation.yaml`: at first what only reads is offered. `uimgate init --review` prints a table " +
-		"of all operations, `--pick FILE` offers those that a file lists, and no others.")
-	next("Read `agents.json`: describe for each intent when to use it. What you edit here or in the curation file stays.")
-	next("Set your terms in `policy.json`: limits, prices, who may.")
-	next("`uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
-	next("When the document changes, run `uimgate init` again: what you edited stays.")
+	next("Choose what agents may do in `openapi.curation.yaml`: at first, only operations that read are offered. `uimgate init --review` " +
+		"prints a table of all operations; `--pick FILE` offers only the operations that a file lists.")
+	next("Review `agents.json`: describe for each intent when to use it. Your edits here and in the curation file are kept.")
+	next("Set your terms in `policy.json`: limits, prices, and who may call.")
+	next("Run `uimgate check -c uimgate.yaml`, then `uimgate serve -c uimgate.yaml`.")
+	next("When the document changes, run `uimgate init` again: it keeps your edits.")
 	findings(&b, "Not offered", i.Unmapped)
 	findings(&b, "Left out or changed", i.Notes)
 	return []byte(b.String())
@@ -157,7 +157,7 @@ func (i *Import) terms() string {
 	if len(i.Intents) > maxTargets {
 		return fmt.Sprintf("%d calls an hour for each agent, over all intents together; nothing is charged", readsPerHour)
 	}
-	return fmt.Sprintf("reads %d, writes %d times an hour for each agent and intent; prices are those of the curation",
+	return fmt.Sprintf("%d reads and %d writes an hour for each agent and intent; prices as in the curation file",
 		readsPerHour, writesPerHour)
 }
 
@@ -203,5 +203,5 @@ func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" 
 var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<",
 	"&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
 
-// markdown escapes a text of the document for Markdown.
+// markdown escapes a text from the document for Markdown.
 func markdown(s string) string { return markdownEscapes.Replace(read.Line(s, 500)) }

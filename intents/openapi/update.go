@@ -27,13 +27,13 @@ const (
 // CurationFile holds people's decisions about the operations of the document.
 const CurationFile = curation.FileName
 
-// Names are all files that Update reads and writes, apart from *.new and *.old.
+// Names lists all files that Update reads and writes, apart from *.new and *.old.
 var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, CurationFile, RecordFile}
 
 // ErrNotOurs means that there are files that Update did not write.
-var ErrNotOurs = errors.New("files are there that uimgate init did not write")
+var ErrNotOurs = errors.New("there are files that uimgate init did not write")
 
-// A Result has the files to write, by name, and the changes of the intents.
+// A Result has the files to write, by name, and the number of intents with each kind of change.
 type Result struct {
 	Write                                 map[string][]byte
 	Added, Changed, Same, Retired, Hidden int
@@ -45,15 +45,15 @@ type record struct {
 	Version    int               `json:"version"`
 	Namespace  string            `json:"namespace"`  // empty in older records
 	Operations map[string]string `json:"operations"` // "GET /things/{id}" → UID
-	// DocumentVersion is the version of the document in UIDs; empty in records from before the curation.
+	// DocumentVersion is the version in the UIDs; it is empty in records of releases without a curation file.
 	DocumentVersion string                       `json:"document_version"`
 	Selection       *curation.Selection          `json:"selection"`
 	Texts           map[string]map[string]string `json:"texts"`   // UID → member → digest of what the curation replaces
 	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
-	// BasePath means that the addresses of intents hold the base path of the service, and upstream.url does not. Earlier records have the
-	// reverse and keep it: the operator may have edited either.
+	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier
+	// releases, it is the reverse; this is kept, because the operator may have edited either.
 	BasePath bool `json:"base_path"`
 }
 
@@ -61,14 +61,14 @@ const recordVersion = 1
 
 func readRecord(data []byte) (*record, error) {
 	if data == nil {
-		return nil, nil //nolint:nilnil // a missing record is no error
+		return nil, nil //nolint:nilnil // a missing record is not an error
 	}
 	if _, err := strictjson.DecodeObject(data); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", RecordFile, err)
 	}
 	var r record
 	if err := json.Unmarshal(data, &r); err != nil || r.Version != recordVersion {
-		return nil, fmt.Errorf("%s was not written by this version of uimgate: use --force to start anew", RecordFile)
+		return nil, fmt.Errorf("%s was not written by this version of uimgate: use --force to start over", RecordFile)
 	}
 	if r.Texts == nil {
 		r.Texts = map[string]map[string]string{}
@@ -76,11 +76,15 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update updates a configuration: existing holds the present files, by name, which the curation was read from. It compares each intent in
-// parts with the last written version: a part that the operator edited is kept, the others follow the document. Intents that are no
-// longer in the document are marked retired. Hidden intents are removed, and those that the operator wrote stay. Other files are replaced
-// only if they were not edited; otherwise the new text is written as NAME.new. With force everything except the curation is written
-// again, and the previous files are kept as NAME.old. The error may be ErrNotOurs.
+// Update updates a configuration. existing has the existing files by name; Curate must have read the curation from the same files.
+//
+// Update compares each part of an intent with the last version that it wrote: it keeps a part that the operator has edited, and takes all
+// other parts from the document. It marks intents as retired whose operations are no longer in the document, removes hidden intents, and
+// keeps intents that the operator wrote. It replaces other files only if they were not edited; otherwise, it writes the new text as
+// NAME.new.
+//
+// If force is true, Update writes all files except the curation again, and keeps the previous files as NAME.old. The error wraps
+// ErrNotOurs, ErrCuration or read.ErrDocument, or concerns a single file.
 func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error) {
 	u := &update{Import: i, result: &Result{Write: map[string][]byte{}}, existing: existing}
 	u.fresh = record{
@@ -102,7 +106,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	}
 	text := encode(agents)
 	if len(i.Intents) == 0 && len(read.List(agents["intents"])) == 0 {
-		return nil, fmt.Errorf("%w: no operation of it can be offered%s", read.ErrDocument, i.why())
+		return nil, fmt.Errorf("%w: none of its operations can be offered%s", read.ErrDocument, i.why())
 	}
 	u.result.Write[AgentsFile] = text
 	prices, err := u.charges()
@@ -147,7 +151,7 @@ func (i *Import) why() string {
 	case len(i.Unmapped) > 0:
 		return fmt.Sprintf(": %s (%d in all)", i.Unmapped[0], len(i.Unmapped))
 	case i.Hidden > 0:
-		return fmt.Sprintf(": none is chosen; --review lists the %d that could be, and --all and --pick choose", i.Hidden)
+		return fmt.Sprintf(": none is selected; --review lists the %d operations that could be offered, and --all and --pick select operations", i.Hidden)
 	default:
 		return ""
 	}
@@ -157,11 +161,12 @@ type update struct {
 	*Import
 	result   *Result
 	existing map[string][]byte
-	last     record // what was written last time
-	fresh    record // what is written now
+	last     record // the record of the last run
+	fresh    record // the record of this run
 }
 
-// keep decides what to keep.
+// keep prepares the existing files. With force, it keeps copies of them; otherwise, it returns ErrNotOurs if the last run did not write
+// them.
 func (u *update) keep(force bool) error {
 	if force {
 		for _, name := range Names[:4] {
@@ -194,17 +199,17 @@ func (u *update) file(name string, data []byte) {
 	default:
 		u.result.Write[name+".new"] = data
 		u.fresh.Files[name] = last
-		u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s was edited and stays as it is; %s.new is what it would be now", name, name))
+		u.result.Messages = append(u.result.Messages, fmt.Sprintf("%s was edited and is kept; the new version is %s.new", name, name))
 	}
 }
 
-// agents merges agents.json.
+// agents returns the new content of agents.json, with the operator's edits.
 func (u *update) agents() (map[string]any, error) {
 	tree := map[string]any{}
 	if data := u.existing[AgentsFile]; data != nil {
 		var err error
 		if tree, err = strictjson.DecodeObject(data); err != nil {
-			return nil, fmt.Errorf("%s cannot be read, mend it or use --force: %w", AgentsFile, err)
+			return nil, fmt.Errorf("%s is not valid JSON: correct it or use --force: %w", AgentsFile, err)
 		}
 	}
 	info := maps.Clone(read.Object(tree["service-info"]))
@@ -248,12 +253,12 @@ func (u *update) intents(have []any) []any {
 			u.fresh.Operations[r.Operation] = r.UID
 		}
 	}
-	successor := map[string]string{} // UIDs that operations had before
+	successor := map[string]string{} // previous UID of an operation → its new UID
 	for op, uid := range u.last.Operations {
 		now, ok := u.fresh.Operations[op]
 		switch {
 		case !ok:
-			u.fresh.Operations[op] = uid // the name stays reserved for it
+			u.fresh.Operations[op] = uid // the UID stays reserved for the operation
 		case now != uid:
 			successor[uid] = now
 		}
@@ -267,11 +272,11 @@ func (u *update) intents(have []any) []any {
 		switch {
 		case ok:
 			out = append(out, u.merge(read.Object(v), in.Tree, uid))
-		case parts == nil: // the operator's own
+		case parts == nil: // the operator wrote it
 			out = append(out, v)
 		case u.hidden[uid], u.hidden[successor[uid]]:
 			u.result.Hidden++
-			u.result.Messages = append(u.result.Messages, uid+" is hidden, and no longer offered")
+			u.result.Messages = append(u.result.Messages, uid+" is hidden and no longer offered")
 		default:
 			next := successor[uid]
 			if _, offered := found[next]; !offered {
@@ -293,7 +298,7 @@ func (u *update) intents(have []any) []any {
 	return out
 }
 
-// texts records the texts of the document that the curation replaces, and reports those that changed.
+// texts records the texts of the document that the curation replaces, and reports those that have changed in the document.
 func (u *update) texts(in Intent) {
 	uid := in.UID.String()
 	for _, member := range slices.Sorted(maps.Keys(in.own)) {
@@ -304,7 +309,7 @@ func (u *update) texts(in Intent) {
 		u.fresh.Texts[uid][member] = now
 		if was := u.last.Texts[uid][member]; was != "" && was != now {
 			u.result.Messages = append(u.result.Messages,
-				fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, member))
+				fmt.Sprintf("%s: %s was edited and is kept, although the document has changed it as well", uid, member))
 		}
 	}
 }
@@ -364,7 +369,7 @@ func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
 			maps.Copy(out, present[name])
 			if next != was && last != nil {
 				u.result.Messages = append(u.result.Messages,
-					fmt.Sprintf("%s: %s was edited and stays, though the document changed it too", uid, partName(name)))
+					fmt.Sprintf("%s: %s was edited and is kept, although the document has changed it as well", uid, partName(name)))
 			}
 		}
 	}
@@ -394,7 +399,7 @@ func unionOf(a, b map[string]map[string]any) map[string]bool {
 	return out
 }
 
-// retire marks an intent whose operation is missing.
+// retire marks an intent as retired.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
 	if _, set := have["retired"]; set {
@@ -413,9 +418,9 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	}
 	u.fresh.Intents[uid] = parts
 	u.result.Retired++
-	message := uid + " can no longer be offered from the document: it is marked retired"
+	message := uid + " can no longer be offered from the document and is marked as retired"
 	if successor != "" {
-		message = uid + " is retired: " + successor + " takes its place"
+		message = uid + " is retired: " + successor + " replaces it"
 	}
 	u.result.Messages = append(u.result.Messages, message)
 	return out

@@ -61,7 +61,7 @@ func edit(t *testing.T, dir map[string][]byte, name, old, with string) {
 	dir[name] = bytes.Replace(dir[name], []byte(old), []byte(with), 1)
 }
 
-func TestRunningAgainChangesNothing(t *testing.T) {
+func TestSecondRunChangesNothing(t *testing.T) {
 	for _, name := range []string{"library.yaml", "legacy.json", "zoo.yaml", "payments.yaml", "secured.json", "awkward.yaml", "shop.yaml"} {
 		first, _ := rerun(t, nil, string(document(t, name)), openapi.Options{})
 		again, r := rerun(t, first, string(document(t, name)), openapi.Options{})
@@ -76,7 +76,7 @@ func TestRunningAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestEditsOutliveTheDocument(t *testing.T) {
+func TestEditsSurviveDocumentChanges(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	edit(t, dir, openapi.AgentsFile, "Does a", "Finds an a by x. Use it first.")
 	edit(t, dir, openapi.AgentsFile, `"type": "string"`, `"type": "string", "maxLength": 5`)
@@ -100,7 +100,7 @@ func TestEditsOutliveTheDocument(t *testing.T) {
 		t.Errorf("service-info: %v", info)
 	}
 	if r.Added != 1 || r.Changed != 1 || r.Retired != 1 ||
-		!strings.Contains(strings.Join(r.Messages, "\n"), "a:v1: description was edited and stays") {
+		!strings.Contains(strings.Join(r.Messages, "\n"), "a:v1: description was edited and is kept") {
 		t.Errorf("%+v", r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); strings.Contains(policy, ":d:v1") || !strings.Contains(policy, ":e:v1") {
@@ -113,7 +113,7 @@ func TestEditsOutliveTheDocument(t *testing.T) {
 	}
 }
 
-func TestIntentsTheOperatorWroteOrDeletedStaySo(t *testing.T) {
+func TestAddedAndDeletedIntentsAreKept(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	file := tree(t, string(dir[openapi.AgentsFile]))
 	all := file["intents"].([]any) // a, b, c and d
@@ -129,7 +129,7 @@ func TestIntentsTheOperatorWroteOrDeletedStaySo(t *testing.T) {
 	}
 }
 
-func TestAnotherSelectionRetiresNothing(t *testing.T) {
+func TestNewSelectionRetiresNothing(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{Include: []string{"a", "b"}})
 	dir, r := rerun(t, dir, before, openapi.Options{Include: []string{"c"}})
 	if got := intentsOf(t, dir); len(got) != 3 || got["a:v1"]["retired"] != nil || r.Added != 1 || r.Retired != 0 {
@@ -140,7 +140,7 @@ func TestAnotherSelectionRetiresNothing(t *testing.T) {
 	}
 }
 
-func TestOperationsKeepTheirNames(t *testing.T) {
+func TestOperationsKeepUIDs(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	renamed := strings.NewReplacer("operationId: a", "operationId: findA", "version: 1.0.0", "version: 1.4.0").Replace(before)
 	dir, r := rerun(t, dir, renamed, openapi.Options{})
@@ -152,12 +152,12 @@ func TestOperationsKeepTheirNames(t *testing.T) {
 	if len(got) != 8 || got["a:v1"]["retired"] != true || got["a:v1"]["replaced_by"] != namespace+":a:v2" || r.Added != 4 || r.Retired != 4 {
 		t.Errorf("%v, %+v", got["a:v1"], r)
 	}
-	if want := namespace + ":a:v1 is retired: " + namespace + ":a:v2 takes its place"; !slices.Contains(r.Messages, want) {
+	if want := namespace + ":a:v1 is retired: " + namespace + ":a:v2 replaces it"; !slices.Contains(r.Messages, want) {
 		t.Errorf("%q is missing: %q", want, r.Messages)
 	}
 }
 
-func TestFilesThatWereEditedAreLeftAlone(t *testing.T) {
+func TestEditedFilesAreKept(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	edit(t, dir, openapi.PolicyFile, "1000", "5")
 	edit(t, dir, openapi.ConfigFile, "https://s.example", "https://other.example")
@@ -178,7 +178,7 @@ func TestFilesThatWereEditedAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestForeignFilesAreNotTouched(t *testing.T) {
+func TestForeignFilesAreKept(t *testing.T) {
 	found := convert(t, []byte(before), openapi.Options{})
 	foreign := map[string][]byte{openapi.AgentsFile: []byte(`{"intents":[]}`)}
 	if _, err := found.Update(foreign, false); !errors.Is(err, openapi.ErrNotOurs) {

@@ -15,11 +15,11 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// edited makes the changes in the tree that was read.
+// edited returns the text that was read, with all changes applied to its syntax tree.
 func (f *File) edited() (out []byte, err error) {
 	defer func() { // a panic of the parser or printer
 		if r := recover(); r != nil {
-			out, err = nil, errors.New("it cannot be changed by a program as it is written")
+			out, err = nil, errors.New("the file cannot be edited automatically in its present form")
 		}
 	}()
 	text := bytes.ReplaceAll(bytes.TrimPrefix(f.text, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
@@ -75,7 +75,7 @@ func (f *File) editOperations(root *ast.MappingNode) error {
 		entry := find(operations, from)
 		fresh, err := pairOf(member{to, "x"}, false)
 		if err != nil || entry == nil {
-			return errors.Join(err, errors.New("operations: a key cannot be found"))
+			return errors.Join(err, errors.New("operations: a key is missing"))
 		}
 		*fresh.Key.GetToken().Position = *entry.Key.GetToken().Position
 		fresh.Key.GetToken().Prev = entry.Key.GetToken().Prev
@@ -140,7 +140,7 @@ func (f *File) firstOperations(root *ast.MappingNode, entry *ast.MappingValueNod
 	return nil
 }
 
-// below returns the mapping at a key. An empty or missing one is replaced by an empty mapping.
+// below returns the mapping at a key. If the key is missing or empty, below adds an empty mapping.
 func below(m *ast.MappingNode, key string) (*ast.MappingNode, error) {
 	entry := find(m, key)
 	if entry == nil || isEmpty(entry.Value) {
@@ -159,7 +159,7 @@ func below(m *ast.MappingNode, key string) (*ast.MappingNode, error) {
 	}
 	inner, ok := entry.Value.(*ast.MappingNode)
 	if !ok {
-		return nil, errors.New("it holds no keys and values of its own: write them there")
+		return nil, errors.New("the value has no keys of its own, for example because it is an alias: write out its keys and values")
 	}
 	return inner, nil
 }
@@ -183,7 +183,7 @@ func find(m *ast.MappingNode, key string) *ast.MappingValueNode {
 	return nil
 }
 
-// put sets one member. Comments on its line stay.
+// put sets one member. It keeps the comment on the line of the member.
 func put(m *ast.MappingNode, to member) error {
 	have := find(m, to.key)
 	if to.value == "" {
@@ -207,7 +207,7 @@ func put(m *ast.MappingNode, to member) error {
 	return nil
 }
 
-// adopt appends an entry to a mapping, in its column.
+// adopt appends an entry to a mapping, aligned with the other entries.
 func adopt(m *ast.MappingNode, entry *ast.MappingValueNode) {
 	if len(m.Values) > 0 {
 		beside := m.Values[0].Key.GetToken()
@@ -245,18 +245,18 @@ func parsed(text string) (*ast.MappingNode, error) {
 	if m, ok := file.Docs[0].Body.(*ast.MappingNode); ok && len(m.Values) == 1 {
 		return m, nil
 	}
-	return nil, errors.New("a name cannot be written in YAML")
+	return nil, errors.New("a key cannot be written in YAML")
 }
 
-// verify reads the text before it is written: it must have the intended content, and all comments.
+// verify parses the edited text, and checks that it has the intended content and all comments.
 func (f *File) verify(out []byte) error {
 	back, err := Read(out)
 	if err != nil {
-		return fmt.Errorf("it cannot be changed by a program as it is written: %w", err)
+		return fmt.Errorf("the file cannot be edited automatically in its present form: %w", err)
 	}
 	if !reflect.DeepEqual(selectionMembers(back.Selection), selectionMembers(f.Selection)) ||
 		!reflect.DeepEqual(back.Operations, f.Operations) {
-		return errors.New("it cannot be changed by a program as it is written: write each operation in lines of its own")
+		return errors.New("the file cannot be edited automatically in its present form: write each operation on separate lines")
 	}
 	left := comments(out)
 	for text, n := range comments(f.text) {

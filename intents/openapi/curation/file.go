@@ -1,5 +1,6 @@
-// Package curation reads and writes the curation file of an import: which operations of an OpenAPI document are offered to agents, with
-// which names, texts and prices. People edit the file; when a program changes it, comments, order and spelling of the rest stay.
+// Package curation reads and writes the curation file of an import. The file determines which operations of an OpenAPI document are
+// offered to agents, with which names, texts and prices. People edit it. A program that changes the file keeps all comments, and the
+// order and spelling of unchanged parts.
 package curation
 
 import (
@@ -15,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// FileName is the file's name, beside the configuration.
+// FileName is the name of the file, which is in the same directory as the configuration.
 const FileName = "openapi.curation.yaml"
 
 // MaxOperations bounds the operations of one file.
@@ -31,12 +32,12 @@ const (
 	Hidden
 )
 
-// A Prose is a text for people, which may have several lines.
+// A Prose is a text for people. It may have several lines.
 type Prose string
 
 const maxProse = 4000 // bytes
 
-// The words of Selection.New.
+// The values of Selection.New.
 const (
 	NewReads = "reads"
 	NewAll   = "all"
@@ -45,8 +46,8 @@ const (
 
 // A File is the content of a curation file.
 type File struct {
-	Selection  Selection            `yaml:"selection"  doc:"What is offered of the operations that are not listed yet."`
-	Operations map[string]Operation `yaml:"operations" max:"5000"                                                       doc:"By operationId, or METHOD /path where there is none."`
+	Selection  Selection            `yaml:"selection"  doc:"Which operations are offered that are not listed yet."`
+	Operations map[string]Operation `yaml:"operations" max:"5000"                                                  doc:"By operationId, or by METHOD /path if there is none."`
 
 	text    []byte            // as read; nil if there was none
 	read    *File             // the content of text
@@ -57,21 +58,21 @@ type File struct {
 
 // A Selection decides about operations that are not listed. Operations that Exclude matches are not offered even if they are listed.
 type Selection struct {
-	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* is any text): only these are offered."`
-	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths that are never offered."`
+	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* matches any text): only operations that match are offered."`
+	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths: operations that match are never offered."`
 	Tags    []string `json:",omitempty" yaml:"tags"    max:"1000" doc:"Only operations with one of these tags are offered."`
-	New     string   `json:",omitempty" yaml:"new"                doc:"Which of the others: those that only read, all or none." default:"reads" enum:"reads,all,none"`
+	New     string   `json:",omitempty" yaml:"new"                doc:"Which of the remaining operations are offered: those that only read, all or none." default:"reads" enum:"reads,all,none"`
 }
 
-// An Operation is the decision about one operation. Without a Name or Description it has the document's.
+// An Operation is the decision about one operation. If Name or Description is empty, the text of the document is used.
 type Operation struct {
-	UID         string       `yaml:"uid"         doc:"What agents call it: namespace:name:version."`
-	Hidden      State        `yaml:"hidden"      doc:"Whether agents are not offered it."`
-	Name        string       `yaml:"name"        doc:"The intent's name for people."`
-	Description Prose        `yaml:"description" doc:"What agents read of it."`
-	Price       money.Amount `yaml:"price"       doc:"What a call costs, in the policy that is generated."`
-	Agreement   string       `yaml:"agreement"   doc:"Which agreements suffice."                           enum:"any,fresh"`
-	Notes       Prose        `yaml:"notes"       doc:"For people; not used."`
+	UID         string       `yaml:"uid"         doc:"The UID of the intent: namespace:name:version."`
+	Hidden      State        `yaml:"hidden"      doc:"Whether the operation is not offered to agents."`
+	Name        string       `yaml:"name"        doc:"The name of the intent for people."`
+	Description Prose        `yaml:"description" doc:"The description that agents read."`
+	Price       money.Amount `yaml:"price"       doc:"The price of a call in the generated policy."`
+	Agreement   string       `yaml:"agreement"   doc:"Which agreements are sufficient."                 enum:"any,fresh"`
+	Notes       Prose        `yaml:"notes"       doc:"For people; uimgate does not use them."`
 }
 
 var errValue = errors.New("not of this type")
@@ -96,7 +97,7 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[money.Amount](): {Want: "an amount such as 0.05 EUR", Parse: func(s string) (any, error) { return money.Parse(s) }},
 }
 
-// Read reads a file, or makes a new one if data is nil. The error lists all problems, each with its line.
+// Read reads a file, or returns a new File if data is nil. The error lists all problems, each with its line.
 func Read(data []byte) (*File, error) {
 	f := &File{Selection: Selection{New: NewReads}, Operations: map[string]Operation{}}
 	if data != nil {
@@ -108,7 +109,7 @@ func Read(data []byte) (*File, error) {
 		for _, key := range slices.Sorted(maps.Keys(f.Operations)) {
 			uid := f.Operations[key].UID
 			if other, twice := uids[uid]; twice && uid != "" {
-				doc.Errorf(fmt.Sprintf("operations[%q]", key), "has the uid %s, as %s has: give it another", uid, other)
+				doc.Errorf(fmt.Sprintf("operations[%q]", key), "has the uid %s, which %s also has: choose another uid", uid, other)
 			}
 			uids[uid] = key
 		}
@@ -125,7 +126,7 @@ func Read(data []byte) (*File, error) {
 	return f, nil
 }
 
-// Add lists another operation; remark, one line, is written beside it.
+// Add adds an operation, or replaces it. For a new operation, remark, which must be one line, is written as a comment beside it.
 func (f *File) Add(key string, o Operation, remark string) {
 	if _, have := f.Operations[key]; !have {
 		f.added = append(f.added, key)

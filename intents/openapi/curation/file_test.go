@@ -29,7 +29,7 @@ func write(t *testing.T, f *curation.File) string {
 	return string(text)
 }
 
-func TestANewFileSaysWhatWasAdded(t *testing.T) {
+func TestNewFileHasAddedOperations(t *testing.T) {
 	f, err := curation.Read(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ operations:
 # foot
 `
 
-func TestChangesLeaveTheRestAsItWas(t *testing.T) {
+func TestChangesKeepOtherText(t *testing.T) {
 	f := read(t, edited)
 	change := func(key string, with func(o *curation.Operation)) {
 		o := f.Operations[key]
@@ -118,7 +118,7 @@ func TestChangesLeaveTheRestAsItWas(t *testing.T) {
 	}
 }
 
-func TestFilesWithoutOperationsTakeThem(t *testing.T) {
+func TestAddToFileWithoutOperations(t *testing.T) {
 	for _, text := range []string{"", "# mine\n", "selection: {new: none}\n", "operations:\n", "operations: {}\n", "operations: {} # none\nselection:\n  new: none\n"} {
 		f := read(t, text)
 		f.Add("a", curation.Operation{Hidden: curation.Hidden}, "GET /a")
@@ -130,13 +130,13 @@ func TestFilesWithoutOperationsTakeThem(t *testing.T) {
 	}
 }
 
-func TestMistakesAreNamed(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	for text, want := range map[string]string{
 		"operations: {a: {hiden: true}}":                         `openapi.curation.yaml:1: operations["a"]: unknown key "hiden": did you mean "hidden"?`,
 		"operations:\n  a: {hidden: yes}":                        `:2: operations["a"].hidden: "yes" is not valid: want true or false`,
 		"operations: {a: {price: free}}":                         "want an amount such as 0.05 EUR",
 		"operations: {a: {agreement: old}}":                      "want any or fresh",
-		"operations: {a: {uid: n:x:v1}, b: {uid: n:x:v1}}":       "give it another",
+		"operations: {a: {uid: n:x:v1}, b: {uid: n:x:v1}}":       "choose another uid",
 		"operations: {a: {}, a: {}}":                             "there twice",
 		"selection: {new: some}":                                 "want reads, all or none",
 		"operations: {a: {description: \"a\\u0007\"}}":           "is not valid: want a text of at most",

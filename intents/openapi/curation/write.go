@@ -10,19 +10,19 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-const heading = `# What agents are offered of the OpenAPI document: edit this, then run uimgate init again. It is yours: init adds the
-# operations that the document gains, and writes back what you change in agents.json. All else stays as you write it.
+const heading = `# Which operations of the OpenAPI document are offered to agents. Edit this file, then run uimgate init again: it adds
+# new operations of the document, and copies your changes from agents.json. It keeps everything else as you write it.
 #
 # Each operation: hidden: true or false; uid, name and description as agents see them; price, such as 0.05 EUR;
-# agreement: fresh, where an old agreement does not suffice; notes, for yourself. uimgate init --review prints a table.
+# agreement: fresh, if an old agreement is not sufficient; notes for yourself. uimgate init --review prints a table.
 `
 
-const selectionHeading = `# For operations that are not listed below. exclude holds for those that are, too.
-# new: reads (those that only read are offered), all or none.
+const selectionHeading = `# For operations that are not listed below; exclude also applies to operations that are listed.
+# new: reads (operations that only read are offered), all or none.
 `
 
-// Text returns the file to write. If nothing changed, it is what was read, byte for byte. An error means that a change would harm what
-// people wrote; it names the change.
+// Text returns the text of the file. If nothing has changed, this is the text that was read, byte for byte. An error means that a change
+// cannot be made without damaging what people wrote; it names the change.
 func (f *File) Text() ([]byte, error) {
 	if f.text == nil {
 		return f.whole(), nil
@@ -44,7 +44,7 @@ func (f *File) changed() bool {
 	return !reflect.DeepEqual(f.Selection, f.read.Selection) || !reflect.DeepEqual(f.Operations, f.read.Operations)
 }
 
-// whole writes a new file.
+// whole returns the text of a new file.
 func (f *File) whole() []byte {
 	var b bytes.Buffer
 	b.WriteString(heading + "\n" + selectionHeading + "selection:\n")
@@ -115,7 +115,7 @@ func listText(all []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// plain are texts that need no quotes anywhere in YAML: they begin with a letter, and are not a keyword.
+// plain matches texts that need no quotes in YAML, unless they are keywords.
 var plain = regex.Lazy(`^[A-Za-z][A-Za-z0-9._/-]*(:[A-Za-z0-9][A-Za-z0-9._/-]*)*$`)
 
 func scalarText(s string) string {

@@ -1,5 +1,5 @@
-// Package media reads the parts of an OpenAPI document about bodies and responses that are not JSON: files, texts, and forms in parts.
-// Schemas are trees as the importer makes them for parameters.
+// Package media interprets the media types in an OpenAPI document, for bodies and responses that are not JSON: files, texts, and
+// multipart forms. Schemas are trees in the form that package openapi writes for parameters.
 package media
 
 import (
@@ -22,14 +22,15 @@ const (
 )
 
 const (
-	// MaxFile is the maxLength of a file in a call, in characters of base64, if the document has none: with other parameters it stays
-	// within the default of server.max_body.
+	// MaxFile is the maxLength of a file in a call, in characters of base64, if the document does not set one. It leaves space for other
+	// parameters within the default of server.max_body.
 	MaxFile  = 1_000_000
-	maxTypes = 20 // of one response
+	maxTypes = 20 // media types of one response
 )
 
-// IsBytes reports whether a schema describes bytes: format binary, or in OpenAPI 3.1 a contentMediaType that is not a text, and no
-// contentEncoding, which would be that of the text to send. Documents before 3.1 have only the first.
+// IsBytes reports whether a schema describes bytes: it has the format binary or, since OpenAPI 3.1, a contentMediaType other than text
+// and no contentEncoding. With a contentEncoding, the service would expect encoded text. old means that the document is older than
+// OpenAPI 3.1.
 func IsBytes(schema map[string]any, old bool) bool {
 	inner := withoutNull(schema)
 	if t := inner["type"]; t != nil && t != "string" && !slices.Contains(list(t), any("string")) {
@@ -42,7 +43,7 @@ func IsBytes(schema map[string]any, old bool) bool {
 	return !old && known && inner["contentEncoding"] == nil && !isText(Type(kind))
 }
 
-// IsPart is IsBytes for a part of a form: since OpenAPI 3.1, one without any type is a file, too.
+// IsPart is like IsBytes, for a part of a form: since OpenAPI 3.1, a part without schema keywords is also a file.
 func IsPart(schema map[string]any, old bool) bool {
 	if IsBytes(schema, old) {
 		return true
@@ -55,8 +56,8 @@ func IsPart(schema map[string]any, old bool) bool {
 	return !old
 }
 
-// Part returns the schema of a parameter that is sent as a part, or as the whole body; declared is its media type if the document has one
-// beside the schema, or several separated by commas.
+// Part returns the schema of a parameter that is sent as a part of a form, or as the whole body. declared is the media type that the
+// document declares outside the schema, or several separated by commas; it may be empty.
 func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if items, ok := schema["items"].(map[string]any); ok && !IsPart(schema, old) {
 		out := maps.Clone(schema)
@@ -66,7 +67,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if IsPart(schema, old) {
 		return file(schema, declared)
 	}
-	if schema["contentEncoding"] == "base64" { // the text to send is base64; in an intent, it would be the encoding of the bytes
+	if schema["contentEncoding"] == "base64" { // the service expects base64; in an intent, it means that the gateway decodes the value
 		schema = maps.Clone(schema)
 		delete(schema, "contentEncoding")
 		schema["format"] = "byte"
@@ -86,7 +87,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	return out
 }
 
-// types returns the valid media types of a list with commas.
+// types returns the valid media types of a comma-separated list.
 func types(declared string) string {
 	var out []string
 	for one := range strings.SplitSeq(declared, ",") {
@@ -97,7 +98,7 @@ func types(declared string) string {
 	return strings.Join(out, ", ")
 }
 
-// file is the schema of a file in a call: base64.
+// file returns the schema of a file in a call, which is encoded as base64.
 func file(schema map[string]any, declared string) map[string]any {
 	inner := withoutNull(schema)
 	out := map[string]any{"type": "string", "contentEncoding": "base64", "maxLength": json.Number(strconv.Itoa(MaxFile))}
@@ -108,7 +109,7 @@ func file(schema map[string]any, declared string) map[string]any {
 	if Type(declared) != "" && Type(declared) != Bytes {
 		out["contentMediaType"] = declared
 	}
-	if n, ok := inner["maxLength"].(json.Number); ok { // of bytes
+	if n, ok := inner["maxLength"].(json.Number); ok { // in bytes
 		if most, err := n.Int64(); err == nil && most > 0 && most < 1<<30 {
 			out["maxLength"] = json.Number(strconv.FormatInt((most+2)/3*4, 10))
 		}
@@ -139,8 +140,9 @@ func withoutNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// Body returns the content type of a body that is one file or text, and the media types to send with it; ok reports whether it can be
-// sent. A text must have the schema of a string.
+// Body determines how a body that is one file or one text is sent. names are its media types in the document. declared is the media type
+// to send, or several separated by commas, or empty if the body may have any media type. text is true for a text, whose schema must be
+// that of a string. ok is false if the gateway cannot send the body.
 func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
 	var files, texts []string
 	for _, name := range names {
@@ -168,8 +170,8 @@ func Body(names []string, schema map[string]any, old bool) (declared string, tex
 	}
 }
 
-// Accept returns the media types of a response that can be passed on as content: no pages, streams and parts. text reports whether all of
-// these are texts; none reports whether all of them are files.
+// Accept returns the media types of a response that the gateway can pass on as content. It omits HTML pages, event streams and multipart.
+// text is true if all returned types are texts; none is true if none of them is.
 func Accept(names []string) (accept []string, text, none bool) {
 	text, none = true, true
 	for _, name := range names {
@@ -186,8 +188,8 @@ func Accept(names []string) (accept []string, text, none bool) {
 	return accept, text, none
 }
 
-// Type returns a media type, or a range such as image/*, in lowercase without parameters; the first of several. It is empty if the text
-// is not a media type.
+// Type returns the first media type of a comma-separated list, or a range such as image/*, in lower case and without parameters. It
+// returns "" if that is not a media type.
 func Type(name string) string {
 	kind, _, err := mime.ParseMediaType(strings.TrimSpace(strings.Split(name, ",")[0]))
 	if err != nil || !form().MatchString(kind) {
@@ -196,7 +198,7 @@ func Type(name string) string {
 	return kind
 }
 
-// form is that of RFC 6838 section 4.2.
+// form matches media types (RFC 6838 section 4.2) and ranges.
 var form = regex.Lazy(`^(\*/\*|[a-z0-9!#$&^_.+-]{1,100}/(\*|[a-z0-9!#$&^_.+-]{1,100}))$`)
 
 func isFile(kind string) bool {
@@ -208,7 +210,7 @@ func isFile(kind string) bool {
 	}
 }
 
-// isText: content of these types is passed on as text.
+// isText reports whether content of this type is passed on as text.
 func isText(kind string) bool {
 	switch kind {
 	case "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml", "application/sql", "application/graphql",

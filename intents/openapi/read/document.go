@@ -13,29 +13,29 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Methods are the methods that OpenAPI describes; those that can be called come first.
+// Methods lists the methods that OpenAPI describes. Those that the gateway can send come first.
 var Methods = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace", "query"}
 
 // A Document is a whole OpenAPI 3 document as a tree. Note, if not empty, is a remark for people about its version.
 type Document struct {
 	Root map[string]any
-	Old  bool // 3.0: $ref has no siblings, nullable and boolean exclusive bounds
+	Old  bool // OpenAPI 3.0, with nullable, boolean exclusive bounds, and no siblings of $ref
 	Note string
 
-	files *files // that it may refer to; nil: none
+	files *files // the files that it may refer to; nil if there are none
 }
 
 // The bounds on one document.
 const (
 	MaxDocument = 64 << 20 // bytes, including the files that it refers to
-	MaxFiles    = 5000     // that it refers to
+	MaxFiles    = 5000     // files that it refers to
 )
 
-// ErrDocument means that a document cannot be used at all; the surrounding text is the reason.
+// ErrDocument means that a whole document is unusable; the rest of the message is the reason.
 var ErrDocument = errors.New("the OpenAPI document cannot be used")
 
-// Parse reads a document in JSON or YAML, of OpenAPI or Swagger. fsys has the files that it may refer to, and name is its own path among
-// them; nil: there are none. The error wraps ErrDocument.
+// Parse reads an OpenAPI or Swagger document in JSON or YAML. fsys has the files that the document may refer to, or is nil if there are
+// none; name is the path of the document itself in fsys. The error wraps ErrDocument.
 func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	left := &budget{bytes: MaxDocument, nodes: maxNodes, marks: maxMarks}
 	root, err := decode(data, left)
@@ -56,22 +56,21 @@ func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 	case version == "3.1" || strings.HasPrefix(version, "3.1."):
 		return &Document{Root: root, files: more}, nil
 	case version == "3.2" || strings.HasPrefix(version, "3.2."):
-		return &Document{Root: root, files: more, Note: "it is OpenAPI 3.2, read as 3.1: what 3.2 added is not mapped"}, nil
+		return &Document{Root: root, files: more, Note: "the document is OpenAPI 3.2 and is read as 3.1: the additions of 3.2 are ignored"}, nil
 	case version != "" || swagger != "":
-		return nil, fmt.Errorf("%w: its version is %.20q; OpenAPI 3.0 and 3.1 and Swagger 2.0 are read", ErrDocument, version+swagger)
+		return nil, fmt.Errorf("%w: its version is %.20q; supported versions are OpenAPI 3.0, 3.1 and 3.2, and Swagger 2.0", ErrDocument, version+swagger)
 	default:
-		return nil, fmt.Errorf("%w: it has neither openapi nor swagger at its top, which name its format", ErrDocument)
+		return nil, fmt.Errorf("%w: it has neither openapi nor swagger at its top level; one is required", ErrDocument)
 	}
 }
 
-// A budget bounds the rest of the reading: all files of a document together cost no more than one could.
+// A budget bounds the remaining work: all files of a document together have the bounds of a single file.
 type budget struct{ bytes, nodes, marks int }
 
-// decode reads JSON or YAML. A document that begins with a quoted name is JSON, and its errors are those of JSON: YAML would accept much
-// that JSON does not.
+// decode reads JSON or YAML. A text that begins with { and a quoted name is read as JSON, because a YAML parser would accept invalid JSON.
 func decode(data []byte, left *budget) (map[string]any, error) {
 	if left.bytes -= len(data); left.bytes < 0 {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are read of all files together", len(data), MaxDocument)
+		return nil, fmt.Errorf("it has %d bytes; all files together may have at most %d", len(data), MaxDocument)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	rest, ok := bytes.CutPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("{"))
@@ -120,7 +119,7 @@ func Flag(v any) bool {
 // Excerpt quotes a text of the document in one short line that is safe for a terminal.
 func Excerpt(s string) string { return "\"" + Line(s, 120) + "\"" }
 
-// Line makes one printable line of at most most characters.
+// Line returns s as one printable line of at most this many characters.
 func Line(s string, most int) string {
 	var b strings.Builder
 	n, space := 0, false

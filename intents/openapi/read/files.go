@@ -11,31 +11,31 @@ import (
 	"strings"
 )
 
-// files are the files of a document. Each is read when the first reference to it is followed.
+// files holds the files that a document refers to. A file is read when the first reference to it is followed.
 type files struct {
 	fsys  fs.FS
-	entry string // path of the document itself
+	entry string // the path of the document itself
 	left  *budget
 	read  map[string]*file
 }
 
-// A file is a requested file: its tree, or the reason why it has none.
+// A file is the tree of a file, or the reason why the file was not read.
 type file struct {
 	tree   map[string]any
 	reason string
 }
 
-// tree returns the content of the file name, which begins ref. The error is an *OutsideError.
+// tree returns the content of a file. name is the part of the reference ref before #. The error is an *OutsideError.
 func (f *files) tree(name, ref string) (any, error) {
 	u, err := url.Parse(name)
 	var reason string
 	switch {
 	case err != nil || u.RawQuery != "" || u.ForceQuery:
-		reason = "such a name cannot be followed"
+		reason = "references of this form cannot be followed"
 	case u.Scheme != "" || u.Host != "" || u.User != nil:
-		reason = "another address is never fetched"
+		reason = "other addresses are never fetched"
 	case f == nil:
-		reason = "no other file is read here: put all into one document, or keep the files beside it and name it as a file"
+		reason = "other files cannot be read here: put everything into one document, or use a document that is a file beside the others"
 	default:
 		have := f.read[u.Path]
 		if have == nil {
@@ -55,13 +55,13 @@ func (f *files) tree(name, ref string) (any, error) {
 func (f *files) load(name string) (tree map[string]any, reason string) {
 	switch hidden := slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") }); {
 	case name == ".." || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"):
-		return nil, "it is outside of the directory whose files are read"
+		return nil, "it is outside of the directory that files are read from"
 	case hidden:
 		return nil, "hidden files are not read"
 	case !readable(name) || !fs.ValidPath(name):
 		return nil, "only files whose names end in .yaml, .yml or .json are read"
 	case len(f.read) >= MaxFiles:
-		return nil, fmt.Sprintf("more than %d files are not read", MaxFiles)
+		return nil, fmt.Sprintf("the document refers to more than %d files", MaxFiles)
 	}
 	data, err := f.bytes(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +89,7 @@ func (f *files) bytes(name string) ([]byte, error) {
 		return nil, errors.New("it is not a file")
 	}
 	if info.Size() > int64(f.left.bytes) {
-		return nil, fmt.Errorf("it has %d bytes, at most %d are read of all files together", info.Size(), MaxDocument)
+		return nil, fmt.Errorf("it has %d bytes; all files together may have at most %d", info.Size(), MaxDocument)
 	}
 	in, err := f.fsys.Open(name)
 	if err != nil {
@@ -99,12 +99,12 @@ func (f *files) bytes(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, int64(f.left.bytes)+1))
 }
 
-// readable reports whether a file with this name may hold a part of a document.
+// readable reports whether a file with this name may contain a part of a document.
 func readable(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
 }
 
-// anchorFile is anchor for a whole file, whose first names may be keywords or those of schemas.
+// anchorFile is like anchor, for a whole file: the names at its top level may be keywords or the names of schemas.
 func (f *files) anchorFile(tree map[string]any, from string) {
 	for name, sub := range tree {
 		if ref, ok := sub.(string); ok && name == "$ref" {
@@ -115,8 +115,8 @@ func (f *files) anchorFile(tree map[string]any, from string) {
 	}
 }
 
-// anchor makes the references in a file relative to the top of fsys, so that they mean the same wherever a part of the file is used. It
-// skips values that are data. members: the names in v are chosen by the author, and are not keywords.
+// anchor makes the references in v relative to the root of fsys, so that they do not depend on where a part of the file is used. It skips
+// values that are data. members is true if the names in v are chosen by the author and are not keywords.
 func (f *files) anchor(v any, from string, members bool) {
 	switch v := v.(type) {
 	case []any:
@@ -140,16 +140,16 @@ func (f *files) anchor(v any, from string, members bool) {
 }
 
 var (
-	// dataKeywords hold values of the service. In them $ref is an ordinary name.
+	// dataKeywords are the keywords whose values are data of the service. Inside them, $ref is an ordinary name.
 	dataKeywords = []string{"default", "enum", "const", "example", "examples"}
-	// memberKeywords hold objects whose names are those of the service.
+	// memberKeywords are the keywords whose values are objects with names that the author has chosen.
 	memberKeywords = []string{
 		"properties", "patternProperties", "dependentSchemas", "$defs", "definitions", "schemas", "parameters", "responses", "headers",
 		"requestBodies", "securitySchemes", "securityDefinitions", "pathItems", "paths", "content", "encoding",
 	}
 )
 
-// anchorMapping does the same for the mapping of a discriminator, whose values are references or names of schemas.
+// anchorMapping is like anchor, for the mapping of a discriminator, whose values are references or names of schemas.
 func (f *files) anchorMapping(mapping map[string]any, from string) {
 	for value, target := range mapping {
 		if ref := Text(target); strings.Contains(ref, "#") || readable(ref) {
@@ -158,12 +158,12 @@ func (f *files) anchorMapping(mapping map[string]any, from string) {
 	}
 }
 
-// Resolve makes one reference relative to the top. RFC 3986 5.2.
+// resolve makes a reference relative to the root of fsys; from is the file that contains it. RFC 3986 5.2.
 func (f *files) resolve(ref, from string) string {
 	name, fragment, hasFragment := strings.Cut(ref, "#")
 	u, err := url.Parse(name)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.ForceQuery {
-		return ref // lookup reports the error
+		return ref // Lookup reports the error
 	}
 	target := from
 	switch {

@@ -20,14 +20,14 @@ const (
 // ErrNowhere means that the target of a reference does not exist in a document that was read.
 var ErrNowhere = errors.New("not in the document")
 
-// An OutsideError is a reference to another document that cannot be read.
+// An OutsideError means that a reference points to another document that cannot be read.
 type OutsideError struct{ ref, reason string }
 
 func (e *OutsideError) Error() string {
 	return fmt.Sprintf("it refers to %s, outside the document: %s", Excerpt(e.ref), e.reason)
 }
 
-// Lookup returns the target of a reference, and a name of that place that is the same for all references to it. The error wraps
+// Lookup returns the target of a reference, and its place: a name that is equal for all references to the same target. The error wraps
 // ErrNowhere, is an *OutsideError, or concerns the reference itself.
 func (d *Document) Lookup(ref string) (target any, place string, err error) {
 	return d.lookupIn(ref, MaxHops)
@@ -43,12 +43,12 @@ func (d *Document) lookupIn(ref string, hops int) (target any, place string, err
 	}
 	plain, err := url.PathUnescape(fragment)
 	if err != nil || len(ref) > maxReference || plain != "" && plain[0] != '/' {
-		return nil, "", fmt.Errorf("the reference %s cannot be followed: only places such as #/components/schemas/Name can", Excerpt(ref))
+		return nil, "", fmt.Errorf("the reference %s cannot be followed: its fragment must be a JSON pointer such as #/components/schemas/Name", Excerpt(ref))
 	}
 	if target, found := strictjson.Lookup(tree, plain); found {
 		return target, name + "#" + plain, nil
 	}
-	// A part of the way may itself be a reference, such as schemas: {$ref: schemas.yaml}.
+	// A value on the way may itself be a reference, as in schemas: {$ref: schemas.yaml}.
 	for cut := strings.LastIndexByte(plain, '/'); cut >= 0 && hops > 0; cut = strings.LastIndexByte(plain[:cut], '/') {
 		on, _ := strictjson.Lookup(tree, plain[:cut])
 		if next, ok := Object(on)["$ref"].(string); ok {
@@ -61,7 +61,7 @@ func (d *Document) lookupIn(ref string, hops int) (target any, place string, err
 	return nil, "", ErrNowhere
 }
 
-// Resolve follows v if it is a reference.
+// Resolve returns the target of v if v is a reference, and otherwise v. what describes v in error messages.
 func (d *Document) Resolve(v any, what string) (any, error) {
 	ref := ""
 	for range MaxHops {
@@ -78,10 +78,10 @@ func (d *Document) Resolve(v any, what string) (any, error) {
 		}
 		v = next
 	}
-	return nil, fmt.Errorf("%s refers to itself, by %s", what, Excerpt(ref))
+	return nil, fmt.Errorf("%s refers to itself through %s", what, Excerpt(ref))
 }
 
-// Follow resolves a reference to anything except a schema: a parameter, body or response.
+// Follow is like Resolve, for a value that must be an object other than a schema, such as a parameter, body or response.
 func (d *Document) Follow(v any, what string) (map[string]any, error) {
 	v, err := d.Resolve(v, what)
 	if err != nil {
@@ -94,7 +94,7 @@ func (d *Document) Follow(v any, what string) (map[string]any, error) {
 	return m, nil
 }
 
-// Whole follows v, a path or an operation; members beside the reference take precedence.
+// Whole is like Follow, for a path or an operation: members beside the reference take precedence over those of its target.
 func (d *Document) Whole(v any, what string) (map[string]any, error) {
 	target, err := d.Follow(v, what)
 	if m := Object(v); err == nil && m["$ref"] != nil && len(m) > 1 {
@@ -105,7 +105,7 @@ func (d *Document) Whole(v any, what string) (map[string]any, error) {
 	return target, err
 }
 
-// TextAt returns a text that may be in another file. It returns nil if there is none.
+// TextAt is like Resolve, for a text. It returns nil if a reference cannot be followed.
 func (d *Document) TextAt(v any) any {
 	v, err := d.Resolve(v, "a text")
 	if err != nil {
@@ -114,7 +114,7 @@ func (d *Document) TextAt(v any) any {
 	return v
 }
 
-// SchemaName returns the last part of a reference or place: Pet, also for schemas/Pet.yaml.
+// SchemaName returns the name of a schema from a reference or place: Pet for #/components/schemas/Pet, and also for schemas/Pet.yaml.
 func SchemaName(ref string) string {
 	name := ref[strings.LastIndexAny(ref, "/#")+1:]
 	if name == "" {

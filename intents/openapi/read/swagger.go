@@ -117,7 +117,7 @@ func (s *swagger) operation(op map[string]any, shared []any) map[string]any {
 	return out
 }
 
-// overridden reports whether an operation's own parameter takes precedence over one of its path.
+// overridden reports whether a later parameter has the same name and location as p, and therefore takes precedence.
 func (s *swagger) overridden(p map[string]any, later []any) bool {
 	for _, v := range later {
 		if o, err := s.Follow(v, "a parameter"); err == nil && Text(o["name"]) == Text(p["name"]) && Text(o["in"]) == Text(p["in"]) &&
@@ -150,7 +150,7 @@ func (s *swagger) responses(v any, produces []string) any {
 	}
 	out := map[string]any{}
 	for status, answer := range all {
-		a, err := s.Follow(answer, "an answer")
+		a, err := s.Follow(answer, "a response")
 		if err != nil {
 			out[status] = answer
 			continue
@@ -164,7 +164,7 @@ func (s *swagger) responses(v any, produces []string) any {
 	return out
 }
 
-// fileOf returns a schema, and that of a file in the form of OpenAPI 3.0.
+// fileOf converts the schema of a file to the form of OpenAPI 3.0. It returns any other schema unchanged.
 func fileOf(schema any) any {
 	m, ok := schema.(map[string]any)
 	if !ok || m["type"] != "file" {
@@ -205,7 +205,7 @@ func swaggerParameter(p map[string]any) map[string]any {
 	return out
 }
 
-// inline returns the schema that is written in a Swagger parameter.
+// inline returns the schema that a Swagger parameter contains.
 func inline(p map[string]any) map[string]any {
 	out := maps.Clone(p)
 	for _, name := range []string{"name", "in", "required", "collectionFormat", "allowEmptyValue"} {

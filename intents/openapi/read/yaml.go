@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	maxNodes = 4_000_000 // aliases counted each time they are used
-	maxMarks = 8_000_000 // bytes that can begin or separate nodes: bounds the parser's work in advance
+	maxNodes = 4_000_000 // values; the value of an alias counts each time the alias is used
+	maxMarks = 8_000_000 // bytes that can begin or separate values; this bounds the work of the parser in advance
 )
 
 // decodeYAML reads a YAML document as the tree of the equivalent JSON.
@@ -30,7 +30,7 @@ func decodeYAML(data []byte, left *budget) (root map[string]any, err error) {
 		left.marks -= bytes.Count(data, []byte(mark))
 	}
 	if left.marks < 0 {
-		return nil, errors.New("it holds more YAML than can be read: write it as JSON")
+		return nil, errors.New("it contains more YAML than can be read: convert it to JSON")
 	}
 	var node yaml.Node
 	if err := yaml.Unmarshal(data, &node); err != nil {
@@ -58,7 +58,7 @@ type yamlReader struct {
 
 func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	if r.left.nodes--; r.left.nodes < 0 {
-		return nil, fmt.Errorf("it holds more than %d values, with those of the files before it", maxNodes)
+		return nil, fmt.Errorf("it contains more than %d values, including those of the files that were read before it", maxNodes)
 	}
 	if depth > strictjson.MaxDepth {
 		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, strictjson.MaxDepth)
@@ -66,7 +66,7 @@ func (r *yamlReader) value(n *yaml.Node, depth int) (any, error) {
 	switch n.Kind {
 	case yaml.AliasNode:
 		if n.Alias == nil || r.open[n.Alias] {
-			return nil, fmt.Errorf("line %d: an alias is inside its own anchor", n.Line)
+			return nil, fmt.Errorf("line %d: an alias refers to an anchor that contains it", n.Line)
 		}
 		r.open[n.Alias] = true
 		defer delete(r.open, n.Alias)
@@ -99,7 +99,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 			key = key.Alias
 		}
 		if key.Kind != yaml.ScalarNode || strings.IndexByte(key.Value, 0) >= 0 {
-			return nil, fmt.Errorf("line %d: a key is not a text", key.Line)
+			return nil, fmt.Errorf("line %d: a key is not a string", key.Line)
 		}
 		if key.ShortTag() == "!!merge" {
 			merged = append(merged, value)
@@ -114,7 +114,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 		}
 		out[key.Value] = v
 	}
-	for _, source := range merged { // a written member takes precedence over a merged one
+	for _, source := range merged { // an explicit member takes precedence over a merged one
 		v, err := r.value(source, depth)
 		if err != nil {
 			return nil, err
@@ -137,7 +137,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 // scalar converts numbers to their JSON form, and dates to strings.
 func scalar(n *yaml.Node) (any, error) {
 	if strings.IndexByte(n.Value, 0) >= 0 {
-		return nil, fmt.Errorf("line %d: a text holds the character U+0000", n.Line)
+		return nil, fmt.Errorf("line %d: a string contains the character U+0000", n.Line)
 	}
 	switch n.ShortTag() {
 	case "!!null":
@@ -145,7 +145,7 @@ func scalar(n *yaml.Node) (any, error) {
 	case "!!bool":
 		b, err := strconv.ParseBool(strings.ToLower(n.Value))
 		if err != nil {
-			return n.Value, nil //nolint:nilerr // yes, no and the like are texts in YAML 1.2
+			return n.Value, nil //nolint:nilerr // values such as yes and no are strings in YAML 1.2
 		}
 		return b, nil
 	case "!!int", "!!float":
