@@ -158,17 +158,17 @@ func evil(q *dns.Msg) *dns.Msg {
 func TestForgedPacketsAreIgnored(t *testing.T) {
 	t.Parallel()
 	forge := map[string]func(q, m *dns.Msg) []byte{
-		"wrong id":            func(_, m *dns.Msg) []byte { m.Id++; return packed(t, m) },
-		"a question":          func(_, m *dns.Msg) []byte { m.Response = false; return packed(t, m) },
-		"another name":        func(_, m *dns.Msg) []byte { m.Question[0].Name = "other.example."; return packed(t, m) },
-		"another type":        func(_, m *dns.Msg) []byte { m.Question[0].Qtype = dns.TypeA; return packed(t, m) },
-		"another class":       func(_, m *dns.Msg) []byte { m.Question[0].Qclass = dns.ClassCHAOS; return packed(t, m) },
-		"no question":         func(_, m *dns.Msg) []byte { m.Question = nil; return packed(t, m) },
-		"two questions":       func(_, m *dns.Msg) []byte { m.Question = append(m.Question, m.Question[0]); return packed(t, m) },
-		"another opcode":      func(_, m *dns.Msg) []byte { m.Opcode = dns.OpcodeUpdate; return packed(t, m) },
-		"less than a message": func(_, _ *dns.Msg) []byte { return []byte("hello") },
-		"nothing":             func(_, _ *dns.Msg) []byte { return nil },
-		"garbage":             func(_, _ *dns.Msg) []byte { return []byte(strings.Repeat("\xff", 400)) },
+		"wrong id":               func(_, m *dns.Msg) []byte { m.Id++; return packed(t, m) },
+		"a question":             func(_, m *dns.Msg) []byte { m.Response = false; return packed(t, m) },
+		"another name":           func(_, m *dns.Msg) []byte { m.Question[0].Name = "other.example."; return packed(t, m) },
+		"another type":           func(_, m *dns.Msg) []byte { m.Question[0].Qtype = dns.TypeA; return packed(t, m) },
+		"another class":          func(_, m *dns.Msg) []byte { m.Question[0].Qclass = dns.ClassCHAOS; return packed(t, m) },
+		"no question":            func(_, m *dns.Msg) []byte { m.Question = nil; return packed(t, m) },
+		"two questions":          func(_, m *dns.Msg) []byte { m.Question = append(m.Question, m.Question[0]); return packed(t, m) },
+		"another opcode":         func(_, m *dns.Msg) []byte { m.Opcode = dns.OpcodeUpdate; return packed(t, m) },
+		"shorter than a message": func(_, _ *dns.Msg) []byte { return []byte("hello") },
+		"nothing":                func(_, _ *dns.Msg) []byte { return nil },
+		"garbage":                func(_, _ *dns.Msg) []byte { return []byte(strings.Repeat("\xff", 400)) },
 	}
 	for name, f := range forge {
 		t.Run(name, func(t *testing.T) {

@@ -41,22 +41,22 @@ func TestLookup(t *testing.T) {
 		want discovery.Service
 		err  error
 	}{
-		"the names of the specification": {
+		"keys of the specification": {
 			zone: apex(specAgents, `"uim-policy-file=https://shop.example/p"`, `"uim-api-discovery=https://shop.example/d"`,
 				`"uim-license=UIM-BY-NC-v1.0"`),
 			want: discovery.Service{
 				AgentsFile: agentsURL, Policy: "https://shop.example/p", Discovery: "https://shop.example/d", License: "UIM-BY-NC-v1.0",
 			},
 		},
-		"the names of the draft": {
+		"keys of the draft": {
 			zone: below(draftAgents, `"uim-policy=https://shop.example/p"`, `"uim-discovery=https://shop.example/d"`),
 			want: discovery.Service{AgentsFile: agentsURL, Policy: "https://shop.example/p", Discovery: "https://shop.example/d"},
 		},
-		"_uim first, the rest from the apex": {
+		"_uim before the apex": {
 			zone: append(below(draftAgents), apex(`"uim-agents-file=https://old.example/a.json"`, `"uim-license=PD"`)...),
 			want: discovery.Service{AgentsFile: agentsURL, License: "PD"},
 		},
-		"either name at either place, in any case, with spaces": {
+		"either key at either name, any case, spaces": {
 			zone: append(below(`"UIM-Agents-File = https://shop.example/agents.json "`), apex(`"uim-policy=https://shop.example/p"`)...),
 			want: discovery.Service{AgentsFile: agentsURL, Policy: "https://shop.example/p"},
 		},
@@ -68,30 +68,30 @@ func TestLookup(t *testing.T) {
 			zone: apex(`"uim-agents-file=` + long[:200] + `" "` + long[200:400] + `" "` + long[400:] + `"`),
 			want: discovery.Service{AgentsFile: long},
 		},
-		"escapes are undone": {
+		"escapes are decoded": {
 			zone: apex(`"uim-license=say \"\\hi\\\""`, `"uim-agents-file=https://shop.example/\097gents.json"`),
 			want: discovery.Service{AgentsFile: agentsURL, License: `say "\hi\"`},
 		},
-		"others' records are ignored": {
+		"other records are ignored": {
 			zone: apex(`"v=spf1 -all"`, `"uim-agents-file"`, `"uim-something=else"`, `"\000\255"`, `""`, `"=x"`,
 				`"xuim-agents-file=https://evil.example/"`, `"u\196\176m-agents-file=https://evil.example/"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"keys for the registry of MCP are not contradiction": {
+		"MCP registry keys are not a conflict": {
 			zone: apex(`"v=MCPv1; k=ed25519; p=AAAA"`, `"v=MCPv1; k=ed25519; p=BBBB"`, specAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"twice the same": {
+		"duplicate": {
 			zone: apex(specAgents, `"uim-agents-file=" "https://shop.example/agents.json"`, draftAgents),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"contradiction":              {zone: apex(specAgents, `"uim-agents-file=https://evil.example/a"`), err: discovery.ErrConflict},
-		"contradiction of two names": {zone: below(specAgents, `"uim-agents=https://evil.example/a"`), err: discovery.ErrConflict},
-		"contradiction at the apex alone": {
+		"conflict":              {zone: apex(specAgents, `"uim-agents-file=https://evil.example/a"`), err: discovery.ErrConflict},
+		"conflict of two names": {zone: below(specAgents, `"uim-agents=https://evil.example/a"`), err: discovery.ErrConflict},
+		"conflict at the apex only": {
 			zone: append(below(draftAgents), apex(`"uim-license=a"`, `"uim-license=b"`)...),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"no URL":             {zone: apex(`"uim-agents-file=shop.example/agents.json"`), err: discovery.ErrRecord},
+		"not a URL":          {zone: apex(`"uim-agents-file=shop.example/agents.json"`), err: discovery.ErrRecord},
 		"another scheme":     {zone: apex(`"uim-agents-file=file:///etc/passwd"`), err: discovery.ErrRecord},
 		"with a password":    {zone: apex(`"uim-agents-file=https://a:b@shop.example/"`), err: discovery.ErrRecord},
 		"with a fragment":    {zone: apex(`"uim-policy-file=https://shop.example/#a"`), err: discovery.ErrRecord},
@@ -110,11 +110,11 @@ func TestLookup(t *testing.T) {
 			zone: append(cnames("_uim.shop.example.", 7), at("c7.example.", draftAgents)...),
 			want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"CNAME to nowhere": {
+		"CNAME without target": {
 			zone: append(cnames("_uim.shop.example.", 2), apex(specAgents)...), want: discovery.Service{AgentsFile: agentsURL},
 		},
-		"CNAME chain too far": {zone: append(cnames("_uim.shop.example.", 9), at("c9.example.", draftAgents)...), err: discovery.ErrChain},
-		"CNAME circle": {
+		"CNAME chain too long": {zone: append(cnames("_uim.shop.example.", 9), at("c9.example.", draftAgents)...), err: discovery.ErrChain},
+		"CNAME loop": {
 			zone: []string{
 				"_uim.shop.example. 300 IN CNAME a.example.", "a.example. 300 IN CNAME b.example.", "b.example. 300 IN CNAME a.example.",
 			},
@@ -253,14 +253,14 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 		soa  *dns.SOA
 		kept time.Duration
 	}{
-		"TTL":                       {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 300 * time.Second},
-		"the least TTL of all":      {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 60), kept: time.Minute},
-		"no less than five":         {zone: `shop.example. 0 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 5 * time.Second},
-		"not for years":             {zone: `shop.example. 2000000000 IN TXT ` + specAgents, soa: soa(t, 9000, 9000), kept: 5 * time.Minute},
-		"nothing there":             {zone: "shop.example.", soa: soa(t, 200, 100), kept: 100 * time.Second},
-		"no such domain":            {zone: "other.example.", soa: soa(t, 40, 100), kept: 40 * time.Second},
-		"nothing, and not for long": {zone: "other.example.", soa: soa(t, 90000, 90000), kept: 5 * time.Minute},
-		"nothing, without SOA":      {zone: "other.example.", kept: 0},
+		"TTL":                     {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 300 * time.Second},
+		"the smallest TTL":        {zone: `shop.example. 300 IN TXT ` + specAgents, soa: soa(t, 900, 60), kept: time.Minute},
+		"at least 5 s":            {zone: `shop.example. 0 IN TXT ` + specAgents, soa: soa(t, 900, 900), kept: 5 * time.Second},
+		"bounded by negative TTL": {zone: `shop.example. 2000000000 IN TXT ` + specAgents, soa: soa(t, 9000, 9000), kept: 5 * time.Minute},
+		"no records":              {zone: "shop.example.", soa: soa(t, 200, 100), kept: 100 * time.Second},
+		"no such domain":          {zone: "other.example.", soa: soa(t, 40, 100), kept: 40 * time.Second},
+		"no domain, long SOA TTL": {zone: "other.example.", soa: soa(t, 90000, 90000), kept: 5 * time.Minute},
+		"no domain, no SOA":       {zone: "other.example.", kept: 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

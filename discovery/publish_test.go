@@ -58,7 +58,7 @@ func TestInvalidRecords(t *testing.T) {
 		"an address":       {func(s *discovery.Service) { s.Domain = "127.0.0.1" }, discovery.ErrDomain},
 		"no agents.json":   {func(s *discovery.Service) { s.AgentsFile = "" }, discovery.ErrRecord},
 		"no policy":        {func(s *discovery.Service) { s.Policy = "" }, discovery.ErrRecord},
-		"no URL":           {func(s *discovery.Service) { s.Discovery = "/discovery" }, discovery.ErrRecord},
+		"not a URL":        {func(s *discovery.Service) { s.Discovery = "/discovery" }, discovery.ErrRecord},
 		"a line break":     {func(s *discovery.Service) { s.License = "a\nb" }, discovery.ErrRecord},
 		"space at the end": {func(s *discovery.Service) { s.License = "a " }, discovery.ErrRecord},
 		"too long":         {func(s *discovery.Service) { s.License = strings.Repeat("x", discovery.MaxValue+1) }, discovery.ErrRecord},
@@ -79,7 +79,7 @@ func TestPublishedRecordsAreFound(t *testing.T) {
 		"required": func(s *discovery.Service) { s.Discovery, s.License = "", "" },
 		"long":     func(s *discovery.Service) { s.Policy += strings.Repeat("/0123456789", 150) },
 		"IDN":      func(s *discovery.Service) { s.Domain = "bücher.example" },
-		"much long": func(s *discovery.Service) {
+		"both long": func(s *discovery.Service) {
 			s.License, s.Policy = strings.Repeat("x", 2048), "https://shop.example/"+strings.Repeat("p", 2000)
 		},
 	} {
@@ -128,12 +128,12 @@ func TestCompare(t *testing.T) {
 		"different": {func(l []discovery.Record) []discovery.Record { l[0].Value = "https://old.example/"; return l }, []string{
 			"_uim.shop.example.: different: uim-agents is https://old.example/, want https://shop.example/agents.json",
 		}},
-		"twice, once wrong": {func(l []discovery.Record) []discovery.Record {
+		"duplicate, one wrong": {func(l []discovery.Record) []discovery.Record {
 			r := l[0]
 			r.Value = "https://old.example/"
 			return append(l, r, r)
 		}, []string{"_uim.shop.example.: surplus: uim-agents=https://old.example/"}},
-		"at the other place": {func(l []discovery.Record) []discovery.Record { l[4].Key = "uim-agents"; return l }, []string{
+		"at the other name": {func(l []discovery.Record) []discovery.Record { l[4].Key = "uim-agents"; return l }, []string{
 			"shop.example.: missing: uim-agents-file=https://shop.example/agents.json",
 			"shop.example.: surplus: uim-agents=https://shop.example/agents.json",
 		}},

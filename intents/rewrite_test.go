@@ -22,13 +22,13 @@ func TestRewrite(t *testing.T) {
 	}
 	for _, tt := range []struct{ name, outputs, body, want string }{
 		{
-			"values as they stand", `[{"name": "a", "type": "any"}, {"name": "b", "type": "object"}]`,
+			"unchanged values", `[{"name": "a", "type": "any"}, {"name": "b", "type": "object"}]`,
 			` {"b" : { "z":1.0, "y": [ "\u00e9" ] }, "x": 1, "a":"<\/>"} `, `{"b":{ "z":1.0, "y": [ "\u00e9" ] },"a":"<\/>"}`,
 		},
 		{"a member with an escaped name", `[{"name": "a", "type": "any"}]`, `{"\u0061": 1}`, `{"a":1}`},
 		{"from", `[{"name": "a", "type": "any", "from": "/x/y~1z"}, {"name": "b", "type": "any"}]`, `{"x": {"y/z": 5, "b": 0}, "b": 1}`, `{"a":5,"b":1}`},
-		{"from the whole answer", `[{"name": "a", "type": "object", "from": ""}]`, `{"x": 1}`, `{"a":{"x": 1}}`},
-		{"no object, one output", `[{"name": "a", "type": "array"}]`, "\n[1, 2]", `{"a":[1, 2]}`},
+		{"from the whole response", `[{"name": "a", "type": "object", "from": ""}]`, `{"x": 1}`, `{"a":{"x": 1}}`},
+		{"not an object, one output", `[{"name": "a", "type": "array"}]`, "\n[1, 2]", `{"a":[1, 2]}`},
 		{"optional and absent", `[{"name": "a", "type": "any"}]`, `{}`, `{}`},
 		{
 			"conversions", `[{"name": "a", "type": "array", "items": {"type": "number"}}, {"name": "b", "type": "string"}, {"name": "c", "type": "boolean"}, ` +
@@ -42,7 +42,7 @@ func TestRewrite(t *testing.T) {
 			`{"a": [{"id": "7", "name": "sieben", "x": 1}]}`, "",
 		},
 		{
-			"objects that fit", `[{"name": "a", "type": "array", "minItems": 1, "items": {"type": "object", "properties": {"id": {"type": "integer"}, ` +
+			"valid objects", `[{"name": "a", "type": "array", "minItems": 1, "items": {"type": "object", "properties": {"id": {"type": "integer"}, ` +
 				`"name": {"type": "string", "maxLength": 5}, "state": {"enum": ["on", "off"]}, "at": {"type": "string", "format": "date-time"}}, ` +
 				`"required": ["id", "name"], "additionalProperties": false}}]`,
 			`{"a": [{"id": "7", "name": "acht", "state": "on", "at": "2026-01-02T03:04:05Z"}]}`,
@@ -50,13 +50,13 @@ func TestRewrite(t *testing.T) {
 		},
 		{"null or a value", `[{"name": "a", "anyOf": [{"type": "integer"}, {"type": "null"}]}]`, `{"a": null}`, `{"a":null}`},
 		{"alternatives", `[{"name": "a", "oneOf": [{"type": "integer"}, {"type": "array", "items": {"type": "integer"}}]}]`, `{"a": [1]}`, `{"a":[1]}`},
-		{"different items", `[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [1, 2]}`, `{"a":[1, 2]}`},
+		{"unique items", `[{"name": "a", "type": "array", "uniqueItems": true}]`, `{"a": [1, 2]}`, `{"a":[1, 2]}`},
 		{"a required member is absent", `[{"name": "a", "type": "object", "required": ["x"], "properties": {"x": {}}}]`, `{"a": {"y": 1}}`, ""},
 		{"required and absent", `[{"name": "a", "type": "any", "required": true}, {"name": "b", "type": "any"}]`, `{"b": 1}`, ""},
-		{"an optional one does not fit", `[{"name": "a", "type": "integer"}, {"name": "b", "type": "any"}]`, `{"a": "x", "b": 1}`, ""},
+		{"an optional output is invalid", `[{"name": "a", "type": "integer"}, {"name": "b", "type": "any"}]`, `{"a": "x", "b": 1}`, ""},
 		{"names that are too long", `[{"name": "a", "type": "any"}]`, `{"a": {"` + strings.Repeat("x", 4100) + `": 1}}`, ""},
-		{"more after the answer", `[{"name": "a", "type": "any"}]`, `{"a": 1}}`, ""},
-		{"a member twice", `[{"name": "a", "type": "any"}]`, `{"a": 1, "b": 1, "\u0062": 2}`, ""},
+		{"data after the response", `[{"name": "a", "type": "any"}]`, `{"a": 1}}`, ""},
+		{"duplicate member", `[{"name": "a", "type": "any"}]`, `{"a": 1, "b": 1, "\u0062": 2}`, ""},
 		{"inside a list", `[{"name": "a", "type": "any", "from": "/0"}]`, `[1]`, ""},
 		{"many members", `[{"name": "a", "type": "object"}]`, `{"a": {` + many(40, `"n%d": 0`) + `}}`, `{"a":{` + many(40, `"n%d": 0`) + `}}`},
 	} {

@@ -65,8 +65,8 @@ func TestSearch(t *testing.T) {
 			"a.example:search-products:v1 a.example:search-products:v2 a.example:place-order:v1",
 		},
 		"ranked and filtered": {intents.Query{Text: "order", Namespace: "a.example"}, "a.example:place-order:v1"},
-		"no such word":        {intents.Query{Text: "zebra"}, ""},
-		"signs only":          {intents.Query{Text: "?!"}, ""},
+		"unknown word":        {intents.Query{Text: "zebra"}, ""},
+		"punctuation only":    {intents.Query{Text: "?!"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string

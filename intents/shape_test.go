@@ -15,18 +15,18 @@ import (
 
 func TestShape(t *testing.T) {
 	for _, tt := range []struct{ name, outputs, body, want, fails string }{
-		{name: "no outputs: as it is", outputs: `[]`, body: `[1, {"a": 2}]`, want: `[1, {"a": 2}]`},
+		{name: "no outputs: unchanged", outputs: `[]`, body: `[1, {"a": 2}]`, want: `[1, {"a": 2}]`},
 		{name: "undeclared members are dropped", outputs: `[{"name": "a", "type": "any"}]`, body: `{"a": 1, "secret": 2}`, want: `{"a": 1}`},
 		{name: "from", outputs: `[{"name": "a", "type": "any", "from": "/x/0/y~1z"}]`, body: `{"x": [{"y/z": 5}], "a": 1}`, want: `{"a": 5}`},
-		{name: "from the whole answer", outputs: `[{"name": "a", "type": "object", "from": ""}]`, body: `{"x": 1}`, want: `{"a": {"x": 1}}`},
-		{name: "from leads nowhere", outputs: `[{"name": "a", "type": "any", "from": "/x"}]`, body: `{"a": 1}`, want: `{}`},
+		{name: "from the whole response", outputs: `[{"name": "a", "type": "object", "from": ""}]`, body: `{"x": 1}`, want: `{"a": {"x": 1}}`},
+		{name: "from not found", outputs: `[{"name": "a", "type": "any", "from": "/x"}]`, body: `{"a": 1}`, want: `{}`},
 		{
-			name: "required from leads nowhere", outputs: `[{"name": "a", "type": "any", "from": "/x", "required": true}]`, body: `{"a": 1}`,
+			name: "required, from not found", outputs: `[{"name": "a", "type": "any", "from": "/x", "required": true}]`, body: `{"a": 1}`,
 			fails: "/x",
 		},
-		{name: "no object, one output", outputs: `[{"name": "a", "type": "array"}]`, body: `[1, 2]`, want: `{"a": [1, 2]}`},
-		{name: "no object, from", outputs: `[{"name": "a", "type": "any", "from": "/1"}]`, body: `[1, 2]`, want: `{"a": 2}`},
-		{name: "no object, two outputs", outputs: `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`, body: `[1]`, fails: ""},
+		{name: "not an object, one output", outputs: `[{"name": "a", "type": "array"}]`, body: `[1, 2]`, want: `{"a": [1, 2]}`},
+		{name: "not an object, from", outputs: `[{"name": "a", "type": "any", "from": "/1"}]`, body: `[1, 2]`, want: `{"a": 2}`},
+		{name: "not an object, two outputs", outputs: `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`, body: `[1]`, fails: ""},
 		{name: "null, two outputs", outputs: `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`, body: `null`, fails: ""},
 		{name: "required and absent", outputs: `[{"name": "a", "type": "any", "required": true}]`, body: `{}`, fails: "/a"},
 		{name: "optional and absent", outputs: `[{"name": "a", "type": "any"}]`, body: `{}`, want: `{}`},
@@ -60,12 +60,12 @@ func TestShape(t *testing.T) {
 		{name: "inside lists", outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "object", "properties": {"p": ` +
 			`{"type": "number"}}}}]`, body: `{"a": [{"p": "1", "q": "2"}]}`, want: `{"a": [{"p": 1, "q": "2"}]}`},
 		{
-			name:    "wrong inside a required one",
+			name:    "invalid item in a required output",
 			outputs: `[{"name": "a", "type": "array", "required": true, "items": {"type": "number"}, "from": "/x"}]`, body: `{"x": [1, "y"]}`,
 			fails: "/x/1",
 		},
 		{
-			name:    "wrong inside an optional one",
+			name:    "invalid item in an optional output",
 			outputs: `[{"name": "a", "type": "array", "items": {"type": "number"}}, {"name": "b", "type": "any"}]`, body: `{"a": [1, "y"], "b": 1}`,
 			want: `{"b": 1}`,
 		},

@@ -45,20 +45,20 @@ func dearValues() []dearValue {
 			"alternatives", `"anyOf": [{"items": {"required": ["q"], "type": "object"}}, {"items": {"maxProperties": 1}}]`,
 			times(80_000, `{"a":1}`),
 		},
-		{"different items", `"type": "array", "uniqueItems": true`, numbered(110_000, `"%d"`)},
-		{"different objects", `"type": "array", "uniqueItems": true`, numbered(50_000, `{"a":%d}`)},
+		{"unique items", `"type": "array", "uniqueItems": true`, numbered(110_000, `"%d"`)},
+		{"unique objects", `"type": "array", "uniqueItems": true`, numbered(50_000, `{"a":%d}`)},
 		{
 			"alternatives of references", `"$ref": "#/$defs/a", "$defs": {"a": {"anyOf": [{"type": "string"}, {"items": {"$ref": "#/$defs/a"}}]}}`,
 			times(2500, strings.Repeat("[", 60)+strings.Repeat("]", 60)),
 		},
-		{"a pattern of many paths", `"type": "array", "items": {"pattern": "^(.?){500}x"}`, times(1000, `"`+strings.Repeat("a", 1000)+`"`)},
+		{"an expensive pattern", `"type": "array", "items": {"pattern": "^(.?){500}x"}`, times(1000, `"`+strings.Repeat("a", 1000)+`"`)},
 		{
 			"a pattern among alternatives", `"anyOf": [{"items": {"pattern": "^(.?){500}x"}}, {"type": "array"}]`,
 			times(1000, `"`+strings.Repeat("a", 1000)+`"`),
 		},
 		{"regular expressions", `"type": "array", "items": {"format": "regex"}`, times(900, `"(?i)`+strings.Repeat(`\\PL`, 240)+`"`)},
-		{"members by rest", `"unevaluatedProperties": {"type": "integer"}`, "{" + strings.Trim(numbered(90_000, `"name%d":1`), "[]") + "}"},
-		{"items by rest", `"contains": {"const": 1}, "unevaluatedItems": {"type": "string"}`, times(400_000, "1")},
+		{"unevaluated members", `"unevaluatedProperties": {"type": "integer"}`, "{" + strings.Trim(numbered(90_000, `"name%d":1`), "[]") + "}"},
+		{"unevaluated items", `"contains": {"const": 1}, "unevaluatedItems": {"type": "string"}`, times(400_000, "1")},
 	}
 }
 
@@ -98,7 +98,7 @@ func TestWorkOfTypicalCalls(t *testing.T) {
 	for _, tt := range []dearValue{
 		{"numbers", `"type": "array", "items": {"type": "number", "minimum": -1, "maximum": 1}`, times(20_000, "0.1234567890")},
 		{"an enum", `"type": "array", "items": {"type": "integer", "enum": ` + numbered(2000, "%d") + `}`, times(50_000, "1999")},
-		{"different items", `"type": "array", "uniqueItems": true, "items": {"type": "string"}`, numbered(30_000, `"item-%d"`)},
+		{"unique items", `"type": "array", "uniqueItems": true, "items": {"type": "string"}`, numbered(30_000, `"item-%d"`)},
 		{"a text", `"type": "string", "pattern": "^[^<>]{1,1000}$"`, `"` + strings.Repeat("a", 1000) + `"`},
 		{"names", `"type": "array", "items": {"type": "string", "pattern": "^[a-z0-9-]{1,64}$"}`, times(10_000, `"hello-world-17"`)},
 		{"a long text", `"type": "string", "maxLength": 1000000, "not": {"pattern": "[<>]"}`, `"` + strings.Repeat("a", 250_000) + `"`},

@@ -261,11 +261,11 @@ func TestViolationsAreBoundedWithoutValues(t *testing.T) {
 			`[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "boolean"}]}}]`,
 			`{"a": [` + strings.Repeat(`"canary",`, manyItems) + `0]}`,
 		},
-		"walked by the library": {
+		"many items through a ref": {
 			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
 			`{"a": [` + strings.Repeat(`"canary",`, manyItems) + `0]}`,
 		},
-		"few for the library": {
+		"few items through a ref": {
 			`[{"name": "a", "$ref": "#/$defs/x", "$defs": {"x": {"items": {"type": "integer"}}}}]`,
 			`{"a": [` + strings.Repeat(`"canary",`, 1000) + `0]}`,
 		},

@@ -33,7 +33,7 @@ func TestFileSchemas(t *testing.T) {
 			[]string{`f {"contentEncoding":"base64","maxLength":16,"type":"string"}`, `n {"type":"string"}`},
 			nil, "",
 		},
-		"files of a type": {
+		"files with media types": {
 			"3.0.3", "post",
 			"requestBody: {content: {multipart/form-data: {encoding: {f: {contentType: 'image/png, image/jpeg', headers: {X: {}}}}, schema: " +
 				"{type: object, properties: {f: {type: array, maxItems: 2, items: {type: string, format: binary}}}}}}}",
@@ -42,14 +42,14 @@ func TestFileSchemas(t *testing.T) {
 				`"maxItems":2,"type":"array"}`},
 			nil, `the headers of the part "f" are not sent`,
 		},
-		"types that are none": {
+		"invalid media types": {
 			"3.1.0", "post", "requestBody: {content: {multipart/form-data: {encoding: {f: {contentType: 'image, x'}, n: {contentType: 'a b'}}, schema: " +
 				"{type: object, properties: {f: {type: string, contentMediaType: foo}, n: {type: string}, o: {type: string, contentMediaType: text/csv}}}}}}",
 			"multipart/form-data ",
 			[]string{"f " + aFile, `n {"type":"string"}`, `o {"contentMediaType":"text/csv","type":"string"}`},
 			nil, "",
 		},
-		"base64 is the service's own": {
+		"base64 for the service": {
 			"3.0.3", "post", multi("{f: {type: string, format: byte}}"), "multipart/form-data ", []string{`f {"format":"byte","type":"string"}`}, nil, "",
 		},
 		"since 3.1": {
@@ -96,30 +96,30 @@ func TestFileSchemas(t *testing.T) {
 			[]string{`content {"contentMediaType":"text/csv","maxLength":9,"type":"string"}`},
 			nil, "",
 		},
-		"JSON of a vendor": {
+		"vendor JSON": {
 			"3.0.3", "patch", "requestBody: {content: {application/merge-patch+json: {schema: {type: object, properties: {n: {type: string}}}}}}",
 			"application/merge-patch+json ",
 			[]string{`n {"type":"string"}`},
 			nil, "",
 		},
-		"JSON beside that of a vendor": {
+		"JSON beside vendor JSON": {
 			"3.0.3", "patch", "requestBody: {content: {application/json: {schema: &s {type: object, properties: {n: {type: string}}}}, " +
 				"application/vnd.api+json: {schema: *s}, 'application/a%b+json': {schema: *s}}}",
 			"application/json ",
 			[]string{`n {"type":"string"}`},
 			nil, "",
 		},
-		"a file in an answer": {
+		"a file in a response": {
 			"3.0.3", "get", answers("{application/pdf: " + bytes + ", text/html: {}}"), " application/pdf", nil,
 			[]string{`content! {"contentEncoding":"base64","contentMediaType":"application/pdf","type":"string"}`, `content_type! {"type":"string"}`, `content_encoding {"type":"string"}`},
 			"",
 		},
-		"a text in an answer": {
+		"a text in a response": {
 			"3.0.3", "get", answers("{text/csv; charset=utf-8: {schema: {type: string}}}"), " text/csv", nil,
 			[]string{`content! {"contentMediaType":"text/csv","type":"string"}`, `content_type! {"type":"string"}`, `content_encoding {"type":"string"}`},
 			"",
 		},
-		"a file called JSON": {
+		"a file declared as JSON": {
 			"3.0.3", "get", answers("{application/json: " + bytes + "}"), " */*", nil,
 			[]string{`content! {"contentEncoding":"base64","type":"string"}`, `content_type! {"type":"string"}`, `content_encoding {"type":"string"}`},
 			"",

@@ -23,7 +23,7 @@ func TestPublishedAddresses(t *testing.T) {
 		{"a host below the namespace", "https://app.s.example/api/1.0", "s.example", "https://app.s.example/api/1.0/tasks/{id}", "https://app.s.example"},
 		{"the namespace", "https://s.example:8443/v1/", "s.example", "https://s.example:8443/v1/tasks/{id}", "https://s.example:8443"},
 		{"a host elsewhere", "https://inner.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "https://inner.example"},
-		{"a name that only ends alike", "https://others.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "https://others.example"},
+		{"a name with the same suffix", "https://others.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "https://others.example"},
 		{"without TLS", "http://app.s.example/v1", "s.example", "https://s.example/v1/tasks/{id}", "http://app.s.example"},
 		{"no base path", "https://s.example", "s.example", "https://s.example/tasks/{id}", "https://s.example"},
 		{"relative", "/base", "s.example", "https://s.example/base/tasks/{id}", "http://127.0.0.1:9000"},
