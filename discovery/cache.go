@@ -23,7 +23,7 @@ const (
 // answers caches answers for their TTL, within the bounds above. Failed queries are not cached.
 type answers struct {
 	now func() time.Time
-	of  *cache.Cache[string, answer] // nil: nothing is cached
+	of  *cache.Cache[string, answer] // nil if nothing is cached
 }
 
 func newAnswers(size int, now func() time.Time) *answers {

@@ -81,8 +81,8 @@ type Parameter struct {
 	compiled *schema.Schema
 }
 
-// JSON returns the intent as the operator wrote it, byte for byte, but without the from members of its outputs, which describe the
-// private response of the upstream. Callers must not modify it.
+// JSON returns the intent as the operator wrote it, byte for byte, but without hidden inputs and without the from members of its outputs,
+// which describe the private response of the upstream. Callers must not modify the result.
 func (i *Intent) JSON() []byte { return i.raw }
 
 // MarshalJSON returns JSON.

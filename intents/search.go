@@ -14,7 +14,7 @@ import (
 const (
 	// defaultPageSize is the page size of a search that does not set one.
 	defaultPageSize = 20
-	// MaxPageSize is the largest page size.
+	// MaxPageSize is the maximum page size.
 	MaxPageSize  = 100
 	maxQueryText = 500 // characters of one parameter of a search
 	maxWords     = 20  // words of Text, and of Description, that a search considers

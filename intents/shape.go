@@ -126,7 +126,7 @@ func (i *Intent) Fit(body any, lenient bool) (FitResult, error) {
 // A place is a node in the tree of the positions of outputs in a response: an output, or an object with places below it.
 type place struct {
 	output  *Parameter
-	name    []byte // of the output, as JSON, with a colon
+	name    []byte // the name of the output as JSON, with a colon
 	members map[string]*place
 }
 

@@ -23,11 +23,11 @@ type call struct {
 	*work
 	op          *operation
 	inputs      []input
-	names       map[string]bool // of inputs
+	names       map[string]bool // the names of inputs
 	path        string          // with placeholders
 	query       []string        // name={placeholder}
-	media       string          // of the body
-	accept      string          // media types of the response; empty: JSON
+	media       string          // the media type of the body
+	accept      string          // media types of the response; empty means JSON
 	outputs     []any
 	headers     []string // Intent.headers
 	idempotency string   // a header that carries an idempotency key

@@ -58,10 +58,10 @@ func matches(globs []*regexp.Regexp, op *operation) bool {
 	return false
 }
 
-// excludes reports whether an operation is never offered.
+// excludes reports whether a pattern excludes an operation, so that it is never offered.
 func (s *selection) excludes(op *operation) bool { return matches(s.exclude, op) }
 
-// named reports whether an operation is included by its own name.
+// named reports whether an operation is included by its full name.
 func (s *selection) named(op *operation) bool {
 	return s.names[op.key] || op.id != "" && s.names[op.id]
 }

@@ -14,7 +14,7 @@ import (
 
 // A Given is a value that the service requires from the operator, not from agents: a proposal for services[].fixed.
 type Given struct {
-	Key        string // of services[].fixed
+	Key        string // the key in services[].fixed
 	Variable   string // an environment variable for the value
 	Operations int    // the number of offered operations that use it
 	Needed     bool   // at least one operation requires the value, and agents cannot provide it

@@ -39,7 +39,7 @@ type odrlPermission struct {
 
 // charges holds the prices in the curation.
 type charges struct {
-	of       map[string]money.Amount // by UID
+	of       map[string]money.Amount // the prices by UID
 	currency string
 	highest  money.Amount
 }

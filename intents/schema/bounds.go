@@ -247,7 +247,7 @@ func (b *bounds) number(s string, c *check, at *Path, r *Report) {
 		if exact == nil {
 			var ok bool
 			if exact, ok = new(big.Rat).SetString(s); !ok {
-				r.breaks(c, one.keyword, at) // checkTree has already rejected such a number
+				r.breaks(c, one.keyword, at) // unreachable: checkTree rejects such a number
 				return
 			}
 		}

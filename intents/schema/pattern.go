@@ -14,7 +14,7 @@ type pattern struct {
 	text    string
 	program *syntax.Prog
 	first   syntax.EmptyOp // conditions at the start of a match
-	idle    sync.Pool      // of *threads
+	idle    sync.Pool      // unused *threads
 }
 
 // compilePattern compiles a regular expression. The error wraps that of package syntax.

@@ -59,7 +59,7 @@ func (w *Transcriber) Copy(s *Schema) bool {
 
 const none = -1
 
-// Write writes bytes that are not part of the input.
+// Write writes bytes that do not come from a value of the input.
 func (w *Transcriber) Write(text ...byte) {
 	if w.to != none && bytes.HasPrefix(w.Cursor.Bytes(w.to, w.Cursor.Size()), text) {
 		w.to += len(text)

@@ -220,7 +220,7 @@ func adopt(m *ast.MappingNode, entry *ast.MappingValueNode) {
 	m.Values = append(m.Values, entry)
 }
 
-// level puts a value on the line of its key, because the printer uses these line numbers.
+// level gives a value the indentation level of its key, which the printer uses.
 func level(value ast.Node, key *token.Token) {
 	value.GetToken().Position.IndentLevel = key.Position.IndentLevel
 }

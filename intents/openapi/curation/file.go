@@ -49,10 +49,10 @@ type File struct {
 	Selection  Selection            `yaml:"selection"  doc:"Which operations are offered that are not listed yet."`
 	Operations map[string]Operation `yaml:"operations" max:"5000"                                                  doc:"By operationId, or by METHOD /path if there is none."`
 
-	text    []byte            // as read; nil if there was none
+	text    []byte            // the text that was read; nil for a new file
 	read    *File             // the content of text
 	added   []string          // keys, in the order of Add
-	remarks map[string]string // on the lines of added
+	remarks map[string]string // the comments on the lines of added
 	renamed map[string]string // old key → new key
 }
 

@@ -62,7 +62,7 @@ func (f *File) whole() []byte {
 	return b.Bytes()
 }
 
-// line returns a new operation in one line.
+// line returns a new operation as one line.
 func (f *File) line(key string) string {
 	var members []string
 	for _, m := range operationMembers(f.Operations[key]) {
