@@ -68,7 +68,7 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 		return found.List
 	}
 	if len(l.List) == 0 {
-		found.Errorf("no-policy", "", "the document holds no policy")
+		found.Errorf("no-policy", "", "the document contains no policy")
 	}
 	l.Spellings()
 	for _, d := range l.List {

@@ -42,9 +42,9 @@ func TestOtherFormatsAreNamed(t *testing.T) {
 	const offer = `{"@context":{"ids":"https://w3id.org/idsa/core/"},"@type":"ids:ContractOffer","@id":"http://example.com/1",` +
 		`"ids:permission":[{"@type":"ids:Permission","ids:action":[{"@id":"idsc:USE"}]}],"ids:provider":{"@id":"http://p.example"}}`
 	for name, tt := range map[string]struct{ doc, says string }{
-		"turtle":           {"# a policy\n@prefix odrl: <http://www.w3.org/ns/odrl/2/> .", "this is Turtle"},
+		"turtle":           {"# a policy\n@prefix odrl: <http://www.w3.org/ns/odrl/2/> .", "the document is Turtle"},
 		"turtle of SPARQL": {"PREFIX odrl: <http://www.w3.org/ns/odrl/2/>", "rdfpipe -i turtle -o json-ld"},
-		"triples":          {"<http://example.com/p> a <http://www.w3.org/ns/odrl/2/Set> .", "this is Turtle"},
+		"triples":          {"<http://example.com/p> a <http://www.w3.org/ns/odrl/2/Set> .", "the document is Turtle"},
 		"RDF/XML":          {`<?xml version="1.0"?><rdf:RDF/>`, "rdfpipe -i xml -o json-ld"},
 		"a contract offer": {offer, "a ContractOffer of the information model"},
 		"a contract by its IRI": {

@@ -31,9 +31,9 @@ func TestRefusals(t *testing.T) {
 		{in(`"price":5`), "unknown-key", "/price", "price"},
 		{in(`"permissions":[]`), "unknown-key", "/permissions", "permission?"},
 		{in(`"http://evil.org/permission":[]`), "unknown-key", "/http:~1~1evil.org~1permission", "permission?"},
-		{in(`"dct:description":{"permission":[]}`), "unknown-key", "/dct:description", "text only"},
+		{in(`"dct:description":{"permission":[]}`), "unknown-key", "/dct:description", "only text"},
 		{in(`"dct:isReplacedBy":"http://example.com/new"`), "unsupported", "/dct:isReplacedBy", "replaces"},
-		{in(`"inheritFrom":"http://example.com/parent"`), "inherit", "/inheritFrom", "inherited"},
+		{in(`"inheritFrom":"http://example.com/parent"`), "inherit", "/inheritFrom", "copy its rules"},
 		{in(`"profile":"http://example.com/profile/odrl-uin"`), "unknown-profile", "/profile", "did you mean example.com/profile/odrl-uim"},
 		{in(`"profile":["http://www.w3.org/ns/odrl/2/core","http://other.example/profile"]`), "unknown-profile", "/profile/1", "not known"},
 		{in(`"type":"Assertion"`), "type", "/type", "grants nothing"},
@@ -46,11 +46,11 @@ func TestRefusals(t *testing.T) {
 		{`{"@context":"http://www.w3.org/ns/odrl.jsonld","@graph":[{},{}]}`, "no-policy", "", "no policy"},
 		{
 			`{"@graph":[{"uid":"http://example.com/p","permission":{"target":"example.com","action":"use"}}],"prohibition":[]}`, "unknown-key",
-			"/@graph", "not known",
+			"/@graph", "not a known property",
 		},
 		{
 			permit(`"duty":{"action":"pay","amount":{"@value":"1","currency":"EUR"},"unit":"USD"}`), "amount", "/permission/0/duty/amount",
-			"a number or its text",
+			"a number or a text",
 		},
 		{
 			limited(`{"leftOperand":"timeWindow","operator":"within","rightOperand":{"start":{"@value":"09:00","x":1},"end":"17:00"}}`),
@@ -66,14 +66,14 @@ func TestRefusals(t *testing.T) {
 		},
 		// Contexts.
 		{strings.Replace(permit(""), `"http://www.w3.org/ns/odrl.jsonld"`,
-			`["http://www.w3.org/ns/odrl.jsonld",{"permission":"http://evil.org/x#"}]`, 1), "context", "/@context/1/permission", "another meaning"},
+			`["http://www.w3.org/ns/odrl.jsonld",{"permission":"http://evil.org/x#"}]`, 1), "context", "/@context/1/permission", "changes the meaning"},
 		{
 			strings.Replace(permit(""), `"http://www.w3.org/ns/odrl.jsonld"`, `{"execute":{"@id":"odrl:use"}}`, 1), "context",
-			"/@context/execute", "another meaning",
+			"/@context/execute", "changes the meaning",
 		},
 		{
 			strings.Replace(permit(""), `"http://www.w3.org/ns/odrl.jsonld"`, `{"permission":{"@id":"odrl:prohibition","@type":"@id"}}`, 1),
-			"context", "/@context/permission", "another meaning",
+			"context", "/@context/permission", "changes the meaning",
 		},
 		{
 			strings.Replace(permit(""), `"http://www.w3.org/ns/odrl.jsonld"`, `{"odrl":"http://evil.org/"}`, 1), "context", "/@context/odrl",
@@ -111,8 +111,8 @@ func TestRefusals(t *testing.T) {
 		},
 		{permit(`"type":"Prohibition"`), "type", "/permission/0/type", "cannot be of type"},
 		{permit(`"amount":5`), "unknown-key", "/permission/0/amount", "no meaning in a permission"},
-		{in(`"obligation":"http://example.com/duty"`), "reference", "/obligation", "in full"},
-		{permit(`"uid":"http://example.com/p"`), "duplicate", "/permission/0/uid", "already taken at /uid"},
+		{in(`"obligation":"http://example.com/duty"`), "reference", "/obligation", "not defined"},
+		{permit(`"uid":"http://example.com/p"`), "duplicate", "/permission/0/uid", "already used at /uid"},
 		{permit(`"assignee":"http://example.com/ai-agent/9"`), "assignee", "/permission/0/assignee", "anyone"},
 		{permit(`"assignee":"agent-1"`), "iri", "/permission/0/assignee", "absolute IRI"},
 		{permit(`"assignee":{"source":"http://example.com/agents","refinement":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}}`), "unsupported", "/permission/0/assignee/refinement", "members"},
@@ -183,7 +183,7 @@ func TestRefusals(t *testing.T) {
 			limited(`{"leftOperand":"purpose","operator":"eq","rightOperandReference":"http://example.com/x"}`), "unsupported",
 			"/permission/0/constraint/rightOperandReference", "value itself",
 		},
-		{limited(`"http://example.com/constraint"`), "reference", "/permission/0/constraint", "in full"},
+		{limited(`"http://example.com/constraint"`), "reference", "/permission/0/constraint", "not defined"},
 		{
 			limited(`{"leftOperand":"percentage","operator":"lt","rightOperand":"many"}`), "value", "/permission/0/constraint/rightOperand",
 			"a decimal number",

@@ -117,7 +117,7 @@ func eachObject(v any, most int, read func(map[string]any) error) error {
 	for _, f := range list {
 		m, ok := f.Value.(map[string]any)
 		if !ok {
-			return fmt.Errorf("%s is an object, not %s", model.PointerName(f.Pointer), strictjson.Kind(f.Value))
+			return fmt.Errorf("%s must be an object, not %s", model.PointerName(f.Pointer), strictjson.Kind(f.Value))
 		}
 		if err := read(m); err != nil {
 			return fmt.Errorf("%s: %w", model.PointerName(f.Pointer), err)

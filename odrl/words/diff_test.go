@@ -101,11 +101,11 @@ func TestCompare(t *testing.T) {
 		"a later deadline": {
 			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P1D") + `}]`,
 			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
-			better /obligation/0>/obligation/0 The time waited before it is at most 2 days, instead of the time waited before it is at most 1 day.`,
+			better /obligation/0>/obligation/0 The waiting time is at most 2 days, instead of the waiting time is at most 1 day.`,
 		},
 		"a deadline comes": {
 			`"obligation":[{"action":"delete","target":"http://example.com/a"}]`, `"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
-			worse /obligation/0>/obligation/0 There is a new condition: the time waited before it is at most 2 days.`,
+			worse /obligation/0>/obligation/0 There is a new condition: the waiting time is at most 2 days.`,
 		},
 		"a remedy comes": {
 			`"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `"prohibition":[{"target":"http://example.com/a","action":"sell","remedy":[{"action":"pay","amount":"5","unit":"EUR"}]}]`, `

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// A NormalForm is a policy after all steps of normalisation, rule by rule. ODRL IM 2.7.
+// A NormalForm is a policy after normalization, split into single rules. ODRL IM 2.7.
 type NormalForm struct {
 	UID        string
 	Types      []string // at least one
 	Strategies []Strategy
 	Rules      []*Atom // permissions, prohibitions and obligations in document order
 	Facts      *Facts
-	ReplacedBy string // the policy that replaces this one, which is void; empty: in force
+	ReplacedBy string // the policy that replaces this one and makes it void; empty: the policy is in force
 	Names      *Names
-	UIM        bool // it names UIM's profile
+	UIM        bool // the policy declares UIM's profile
 }
 
-// An Atom is a rule in normal form: at most one action, one target and one party of each function. The duties that it refers to are in
-// normal form too; rules that a written rule was split into share them. A duty that names no parties has those of the rule that refers to
-// it (ODRL IM 2.6.3).
+// An Atom is a rule in normal form: it has at most one action, one target and one party for each function. Its duties are in normal form
+// too; atoms of the same written rule share them. A duty that names no parties has the parties of the rule that refers to it (ODRL IM
+// 2.6.3).
 type Atom struct {
 	n           int // its number, in document order
 	Kind        RuleKind
 	Node        *Rule
-	Action      *Action               // with its refinements; nil: any, which only lenient reading accepts
-	Target      *Reference            // with its refinements; nil: any
-	Parties     map[string]*Reference // by function; no assignee: everyone
+	Action      *Action               // with its refinements; nil: any action, which only lenient mode accepts
+	Target      *Reference            // with its refinements; nil: any target
+	Parties     map[string]*Reference // by function; without an assignee, the rule applies to everyone
 	Constraints []*Constraint
 	Duties      []*Atom // of a permission
 	Remedies    []*Atom // of a prohibition
@@ -36,13 +36,13 @@ type Atom struct {
 // Strategy returns the conflict strategy.
 func (f *NormalForm) Strategy() Strategy { return (&Document{strategies: f.Strategies}).Strategy() }
 
-// Grants reports whether the policy's permissions permit anything: an Offer, a Request and an Assertion do not. ODRL IM 2.1.2, ODRL V 2.2
-// 3.1.
+// Grants reports whether the policy's permissions take effect: those of an Offer, a Request or an Assertion do not. ODRL IM 2.1.2, ODRL V
+// 2.2 3.1.
 func (f *NormalForm) Grants() bool {
 	return !slices.ContainsFunc(f.Types, func(t string) bool { return t == "Offer" || t == "Request" || t == "Assertion" })
 }
 
-// An atomizer carries out step 5 of normalization.
+// An atomizer performs step 5 of normalization: it splits rules into atoms.
 type atomizer struct {
 	*Names
 	numbers  int
@@ -50,7 +50,7 @@ type atomizer struct {
 	full     bool
 }
 
-// NormalForm splits the rules of an expanded document.
+// NormalForm splits the rules of an expanded document into atoms. It reports an error if there would be more than MaxRules.
 func (l *Library) NormalForm(d *Document) *NormalForm {
 	f := &NormalForm{UID: d.uid, Types: d.Types, Strategies: d.strategies, Facts: d.facts, Names: l.Names, UIM: d.uim()}
 	for _, ref := range d.ReplacedBy {
@@ -66,7 +66,8 @@ func (l *Library) NormalForm(d *Document) *NormalForm {
 	return f
 }
 
-// split makes one atom of each action, target and party of each function.
+// split returns one atom for each combination of an action, a target and a party for each function. It returns nil if there are too many
+// atoms.
 func (a *atomizer) split(node *Rule) []*Atom {
 	if known, ok := a.children[node]; ok {
 		return known
@@ -112,7 +113,7 @@ func (a *atomizer) split(node *Rule) []*Atom {
 	return list
 }
 
-// perParty splits further, one atom for each party that has the function.
+// perParty splits each atom further, into one atom for each party that has the function fn. It returns nil if there are too many atoms.
 func (a *atomizer) perParty(list []*Atom, node *Rule, fn string) []*Atom {
 	var out []*Atom
 	for _, x := range list {
@@ -140,7 +141,7 @@ func (a *atomizer) room(node *Rule) bool {
 	return !a.full
 }
 
-// Each lists pointers to the members, or nil alone where there are none.
+// Each returns pointers to the elements of list, or a single nil pointer if list is empty.
 func Each[T any](list []T) []*T {
 	if len(list) == 0 {
 		return []*T{nil}

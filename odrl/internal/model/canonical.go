@@ -10,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Canonical encodes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785; nil after an error.
+// Canonical encodes a document as JSON-LD with ODRL's own context, in the canonical form of RFC 8785. It adds the problems of the
+// document to found, and returns nil if one of them is an error.
 func Canonical(ctx context.Context, doc []byte, known Beside, found *Findings) []byte {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {
@@ -22,20 +23,20 @@ func Canonical(ctx context.Context, doc []byte, known Beside, found *Findings) [
 	r := NewReader(ctx, names)
 	list := r.Documents(tree)
 	if len(list) == 0 {
-		found.Errorf("no-policy", "", "the document holds no policy")
+		found.Errorf("no-policy", "", "the document contains no policy")
 	}
 	if found.Failed() {
 		return nil
 	}
 	out, err := strictjson.Canonical(exactly((&writer{r}).document(list)))
 	if err != nil {
-		found.Errorf("inexact", "", "the policy cannot be written: %v", err)
+		found.Errorf("inexact", "", "the policy cannot be encoded: %v", err)
 		return nil
 	}
 	return out
 }
 
-// exactly writes numbers that RFC 8785 would change as texts.
+// exactly replaces numbers that RFC 8785 would change with strings. It changes v in place.
 func exactly(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -56,7 +57,7 @@ func exactly(v any) any {
 
 type writer struct{ *reader }
 
-// A node is a JSON object to be written; empty members are left out.
+// A node is a JSON object under construction. Its methods omit empty members.
 type node map[string]any
 
 func (n node) set(key string, list []any) {
@@ -133,7 +134,7 @@ func (w *writer) policy(d *Document) node {
 	return n
 }
 
-// common writes the common members of policies and rules.
+// common writes the members that policies and rules share.
 func (w *writer) common(n node, actions []Action, targets []Reference, relations, parties map[string][]Reference) {
 	var list []any
 	for i := range actions {
@@ -181,7 +182,7 @@ func (w *writer) rule(r *Rule) any {
 		}
 		n.list(key, list)
 	}
-	if len(n) == 0 || len(n) == 1 && r.UID != "" { // otherwise it would only refer to itself
+	if len(n) == 0 || len(n) == 1 && r.UID != "" { // without a type, the object would be a reference
 		n["@type"] = map[RuleKind]string{Permission: "Permission", Prohibition: "Prohibition"}[r.Kind]
 		if r.Kind.Duty() {
 			n["@type"] = "Duty"
@@ -190,7 +191,7 @@ func (w *writer) rule(r *Rule) any {
 	return map[string]any(n)
 }
 
-// term writes the name of a term from the context of ODRL, or an IRI.
+// term returns a name as it is written with ODRL's context: a bare word, a prefixed name or an IRI.
 func term(name string) string {
 	switch {
 	case strings.Contains(name, ":"):
@@ -319,7 +320,7 @@ func (w *writer) literal(l Literal) any {
 	}
 }
 
-// outsiders writes the nodes of the document beside its policies.
+// outsiders returns the nodes of the document that are not part of a policy.
 func (w *writer) outsiders() []any {
 	nodes := map[string]node{}
 	at := func(iri string) node {
@@ -374,7 +375,7 @@ func (w *writer) outsiders() []any {
 	return out
 }
 
-// link writes the relation of an asset or party to a policy, with all that is known of it.
+// link adds a reference to a policy to the node of an asset or a party, along with everything that is known about the asset or party.
 func (w *writer) link(at func(string) node, ref *Reference, key, policy string) {
 	n := at(ref.Name())
 	collection := "PartyCollection"

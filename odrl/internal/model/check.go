@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// A checker checks a policy against ODRL IM 2.2, after expansion: what the reader accepted and the model does not permit. Strictly, all
-// of it is an error; leniently, what can still be evaluated is a warning.
+// A checker checks an expanded policy for what the reader accepts but ODRL IM 2.2 does not permit. A violation is an error in strict
+// mode. In lenient mode, it is a warning, because the policy can still be evaluated.
 type checker struct {
 	*Names
 	d     *Document
@@ -16,10 +16,10 @@ type checker struct {
 func (l *Library) Check(d *Document) {
 	c := &checker{Names: l.Names, d: d, facts: l.facts, seen: map[*Rule]bool{}, forms: forms{}}
 	if d.uid == "" && !d.written("@id") {
-		c.Problems.Doubtf("uid", d.Pointer, "a policy needs a uid: an IRI that names it")
+		c.Problems.Doubtf("uid", d.Pointer, "a policy needs a uid: an IRI that identifies it")
 	}
 	if len(d.Rules) == 0 && !d.written("permission", "prohibition", "obligation", "duty") {
-		c.Problems.Doubtf("no-rule", d.Pointer, "a policy has at least one permission, prohibition or obligation")
+		c.Problems.Doubtf("no-rule", d.Pointer, "a policy needs at least one permission, prohibition or obligation")
 	}
 	for _, r := range d.Rules {
 		if c.Problems.Full() {
@@ -33,10 +33,10 @@ func (l *Library) Check(d *Document) {
 // topRule checks a permission, prohibition or obligation of the policy itself.
 func (c *checker) topRule(r *Rule) {
 	if len(r.Actions) == 0 && !r.written("action") && !c.d.written("action") {
-		c.Problems.Doubtf("action", r.Pointer, "a %s needs an action", r.Kind)
+		c.Problems.Doubtf("action", r.Pointer, "this %s needs an action", r.Kind)
 	}
 	if r.Kind != Obligation && len(r.Targets) == 0 && !r.written("target") && !c.d.written("target") {
-		c.Problems.Doubtf("target", r.Pointer, "a %s needs a target", r.Kind)
+		c.Problems.Doubtf("target", r.Pointer, "this %s needs a target", r.Kind)
 	}
 	offer, agreement := slices.Contains(c.d.Types, "Offer"), slices.Contains(c.d.Types, "Agreement")
 	what := "an Offer"
@@ -45,12 +45,12 @@ func (c *checker) topRule(r *Rule) {
 	}
 	if offer || agreement {
 		if n := unique(r.Parties["assigner"]); n != 1 {
-			c.Problems.Doubtf("assigner", r.Pointer, "every rule of %s has exactly one assigner, this one has %d", what, n)
+			c.Problems.Doubtf("assigner", r.Pointer, "every rule of %s needs exactly one assigner, but this one has %d", what, n)
 		}
 	}
 	if agreement {
 		if n := unique(r.Parties["assignee"]); n != 1 {
-			c.Problems.Doubtf("assignee", r.Pointer, "every rule of an Agreement has exactly one assignee, this one has %d", n)
+			c.Problems.Doubtf("assignee", r.Pointer, "every rule of an Agreement needs exactly one assignee, but this one has %d", n)
 		}
 	}
 }
@@ -63,21 +63,21 @@ func unique(list []Reference) int {
 	return len(seen)
 }
 
-// rule checks the common rules for rules and duties.
+// rule checks the requirements that permissions, prohibitions and duties share.
 func (c *checker) rule(r *Rule) {
 	if c.seen[r] {
 		return
 	}
 	c.seen[r] = true
 	if r.Kind > Obligation && len(r.Actions) == 0 && !r.written("action") {
-		c.Problems.Doubtf("action", r.Pointer, "a %s needs an action", r.Kind)
+		c.Problems.Doubtf("action", r.Pointer, "this %s needs an action", r.Kind)
 	}
 	for _, x := range r.Consequences { // ODRL IM 2.6.5, 2.6.7
 		switch r.Kind {
 		case Remedy:
-			c.Problems.Doubtf("consequence", x.Pointer, "a remedy has no consequence")
+			c.Problems.Doubtf("consequence", x.Pointer, "a remedy cannot have a consequence")
 		case Consequence:
-			c.Problems.Doubtf("consequence", x.Pointer, "a consequence has no consequence of its own")
+			c.Problems.Doubtf("consequence", x.Pointer, "a consequence cannot have a consequence")
 		default:
 		}
 	}
@@ -106,16 +106,17 @@ func (r *Rule) References() []Reference {
 	return list
 }
 
-// collection checks a refined collection, which is identified by its source: its own uid would name the whole. ODRL IM 2.2.2, 2.3.2.
+// collection checks that a collection with refinements is identified by its source: a uid would identify the whole collection. ODRL IM
+// 2.2.2, 2.3.2.
 func (c *checker) collection(ref Reference) {
 	if len(ref.Refinements) == 0 {
 		return
 	}
 	switch {
 	case ref.Source == "":
-		c.Problems.Doubtf("collection", ref.Pointer, "a collection with a refinement names its members by source")
+		c.Problems.Doubtf("collection", ref.Pointer, "a collection with a refinement needs a source: the IRI of the whole collection")
 	case ref.IRI != "":
-		c.Problems.Doubtf("collection", ref.Pointer, "a collection with a refinement has a source and no uid")
+		c.Problems.Doubtf("collection", ref.Pointer, "a collection with a refinement cannot have a uid next to its source")
 	}
 }
 
@@ -130,25 +131,25 @@ func (c *checker) constraints(list []*Constraint) {
 			continue
 		}
 		if len(x.Right)+len(x.RightRef) > 1 && !slices.Contains(SetOperators, x.Operator) && slices.Contains(operators, x.Operator) {
-			c.Problems.Doubtf("cardinality", x.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", x.Operator,
+			c.Problems.Doubtf("cardinality", x.Pointer, "%s takes one value, not %d: use isAnyOf, isNoneOf or isAllOf", x.Operator,
 				len(x.Right)+len(x.RightRef))
 		}
 	}
 }
 
-// distinct warns if a logical constraint repeats an operand. ODRL IM 2.5.2 requires different nodes.
+// distinct warns if a logical constraint repeats an operand. ODRL IM 2.5.2 requires the operands to be different nodes.
 func (c *checker) distinct(x *Constraint) {
 	seen := map[string]bool{}
 	for _, o := range x.Operands {
 		form := c.forms.part(o)
 		if seen[form] {
-			c.Problems.Warnf("same-operands", o.Pointer, "%s compares the same thing twice", x.Logic)
+			c.Problems.Warnf("same-operands", o.Pointer, "%s tests the same condition twice", x.Logic)
 		}
 		seen[form] = true
 	}
 }
 
-// written reports whether the node has one of the properties, readable or not.
+// written reports whether the rule has a value for one of the properties, even a value that could not be read.
 func (r *Rule) written(names ...string) bool { return hasAny(r.keys, names) }
 
 func (d *Document) written(names ...string) bool { return hasAny(d.keys, names) }

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Flatten splits conjunctions, because the constraints of a rule are one. ODRL IM 2.5.1.
+// Flatten replaces each conjunction with its operands, because the constraints of a rule are themselves a conjunction. ODRL IM 2.5.1.
 func Flatten(list []*Constraint) []*Constraint {
 	var out []*Constraint
 	for _, c := range list {
@@ -22,15 +22,15 @@ func Flatten(list []*Constraint) []*Constraint {
 	return out
 }
 
-// CanonicalConstraint is the RFC 8785 form of a constraint, for comparing and for limit ids.
+// CanonicalConstraint returns a constraint in the canonical form of RFC 8785, for comparisons and for the ids of limits.
 func CanonicalConstraint(c *Constraint) string { return forms{}.of(c) }
 
-// forms has the parts of logical constraints in their canonical form, each made once.
+// forms caches the canonical forms of the operands of logical constraints.
 type forms map[*Constraint]string
 
 func (f forms) of(c *Constraint) string {
 	b, err := strictjson.Canonical(f.tree(c))
-	if err != nil { // only strings are in the tree
+	if err != nil { // cannot happen: the tree contains only strings
 		return c.Pointer
 	}
 	return string(b)
@@ -50,8 +50,8 @@ func (f forms) tree(c *Constraint) map[string]any {
 	return map[string]any{"leftOperand": c.Operand, "operator": c.Operator, "rightOperand": c.Texts(), "unit": c.Unit.IRI}
 }
 
-// part returns the canonical form of a part of a logical constraint. A part that is logical itself is given by its hash: otherwise
-// escaping makes the text grow at each level.
+// part returns the canonical form of an operand of a logical constraint. If the operand is itself logical, part returns a hash of the
+// form: otherwise escaping would make the text longer at each level.
 func (f forms) part(c *Constraint) string {
 	form, known := f[c]
 	if known {
@@ -66,7 +66,7 @@ func (f forms) part(c *Constraint) string {
 	return form
 }
 
-// String formats a constraint: leftOperand operator rightOperand.
+// String formats a constraint for messages: left operand, operator, at most five right operands, and unit.
 func (c *Constraint) String() string {
 	if c.Logic != "" {
 		parts := make([]string, 0, len(c.Operands))
@@ -87,7 +87,7 @@ func (c *Constraint) String() string {
 	return s
 }
 
-// Texts are the right operands as texts, sorted.
+// Texts returns the right operands as text, sorted. A window becomes its start and end, separated by a slash.
 func (c *Constraint) Texts() []string {
 	var list []string
 	for _, l := range c.Right {

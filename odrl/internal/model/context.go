@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// readContext reads the document's @context. Remote contexts are recognized or, with a warning, ignored; they are never fetched. A
-// context that gives an ODRL term another meaning is rejected.
+// readContext reads the document's @context. It never fetches a remote context. It reports an unknown one: as a warning if the policy is
+// served or in lenient mode, otherwise as an error. It rejects a context that changes the meaning of an ODRL term.
 func (n *Names) readContext(v any, pointer string) {
 	for _, f := range ListOf(Field{Pointer: pointer, Value: v}) {
 		switch c := f.Value.(type) {
@@ -20,28 +20,28 @@ func (n *Names) readContext(v any, pointer string) {
 			case n.knownContext(c) || n.publishersContext(c, f.Pointer):
 			case n.Served:
 				n.Problems.Warnf("remote-context", f.Pointer,
-					"the context %s is not known and never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
+					"the context %s is unknown, and contexts are never fetched: terms are read as ODRL 2.2 and UIM define them", Quote(c))
 			default:
 				n.Problems.Doubtf("remote-context", f.Pointer,
-					"the context %s is not known and never fetched: use http://%s, and write other prefixes inline", Quote(c), contexts[0])
+					"the context %s is unknown, and contexts are never fetched: use http://%s, and declare other prefixes inline", Quote(c), contexts[0])
 			}
 		case map[string]any:
 			n.inline(c, f.Pointer)
 		default:
-			n.Problems.Errorf("context", f.Pointer, "a context is an IRI or an object, not %s", strictjson.Kind(c))
+			n.Problems.Errorf("context", f.Pointer, "a context must be an IRI or an object, not %s", strictjson.Kind(c))
 		}
 	}
 }
 
-// knownContext reports whether the context is one whose terms are built in.
+// knownContext reports whether v is the IRI of a context whose terms are built in.
 func (n *Names) knownContext(v any) bool {
 	s, _ := v.(string)
 	rest, web := Bare(s)
 	return web && (slices.Contains(contexts, rest) || slices.Contains(profiles, rest))
 }
 
-// publishersContext reads the names that the context of a vocabulary gives its terms, even if the vocabulary is not in use: a policy that
-// does not name it gets a finding for each term. It reports whether the context is one of a vocabulary.
+// publishersContext defines the names that the context of a built-in vocabulary gives to its terms. It does so even if the vocabulary is
+// not loaded, so that each use of such a term gets a finding. It reports whether the context belongs to a built-in vocabulary.
 func (n *Names) publishersContext(context, pointer string) bool {
 	rest, web := Bare(context)
 	words := vocabulary.InContext(rest)
@@ -64,7 +64,7 @@ func (n *Names) inline(c map[string]any, pointer string) {
 		switch {
 		case name == "@version" || name == "@protected":
 		case name == "@vocab" && ok && strings.HasSuffix(n.Expand(iri), OdrlNS):
-		case name == "@vocab" && ok && n.around && Absolute(n.Expand(iri)): // of the definition, not of the policy in it
+		case name == "@vocab" && ok && n.around && Absolute(n.Expand(iri)): // the @vocab applies to the definition, not to the policy inside it
 		case strings.HasPrefix(name, "@") || !ok:
 			n.Problems.Errorf("context", at, "%s in a context is not supported: write full IRIs or plain prefixes", Quote(name))
 		default:
@@ -73,7 +73,7 @@ func (n *Names) inline(c map[string]any, pointer string) {
 	}
 }
 
-// reserved are all words with a meaning in ODRL or UIM.
+// reserved returns all words that have a meaning in ODRL or UIM.
 var reserved = sync.OnceValue(func() map[string]bool {
 	m := map[string]bool{"id": true, "perm": true, "prohibit": true, "invalid": true, "policyUsage": true}
 	for _, list := range [][]string{
@@ -93,7 +93,7 @@ func (n *Names) define(name, iri, at string) {
 	rest, web := Bare(iri)
 	if builtin, ok := prefixes[name]; ok {
 		if was, _ := Bare(builtin); was != rest && (name == "odrl" || name == "rdf" || name == "xsd" || name == "cc") {
-			n.Problems.Errorf("context", at, "the prefix %s always means %s", name, builtin)
+			n.Problems.Errorf("context", at, "the prefix %s cannot be redefined: it always means %s", name, builtin)
 			return
 		}
 		n.prefixes[name] = iri
@@ -111,18 +111,18 @@ func (n *Names) define(name, iri, at string) {
 			own = []string{"@type"}
 		}
 		if !slices.Contains(own, rest) {
-			n.Problems.Errorf("context", at, "the context gives the ODRL term %s another meaning: use another name for it", name)
+			n.Problems.Errorf("context", at, "the context changes the meaning of the ODRL term %s: use a different name", name)
 		}
 		return
 	}
 	switch {
 	case iri == "@id" || iri == "@type":
-		n.Problems.Errorf("context", at, "%s as an alias of %s is not supported: write uid and type", Quote(name), iri)
+		n.Problems.Errorf("context", at, "%s as an alias of %s is not supported: write uid and type instead", Quote(name), iri)
 	case web && (strings.HasSuffix(iri, "/") || strings.HasSuffix(iri, "#") || strings.HasSuffix(iri, ":")):
 		n.prefixes[name] = iri
 	case strings.Contains(iri, ":"):
 		n.aliases[name] = iri
 	default:
-		n.Problems.Errorf("context", at, "%s must mean an absolute IRI", Quote(name))
+		n.Problems.Errorf("context", at, "%s must be mapped to an absolute IRI", Quote(name))
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"golang.org/x/text/currency"
 )
 
-// IsCurrency reports whether a text is the ISO 4217 code of a currency that is in use.
+// IsCurrency reports whether code is the ISO 4217 code of a currency that is in use.
 func IsCurrency(code string) bool { return currencies()[code] }
 
-// currencies are those of golang.org/x/text, whose data is CLDR 32 of 2017, brought up to date.
+// currencies returns the codes in golang.org/x/text, whose data is CLDR 32 of 2017, updated by the lists below.
 var currencies = sync.OnceValue(func() map[string]bool {
 	list := map[string]bool{}
 	for q := currency.Query(); q.Next(); {
@@ -24,7 +24,8 @@ var currencies = sync.OnceValue(func() map[string]bool {
 	return list
 })
 
-// What ISO 4217 assigned and withdrew since the data of the library. SVC has a code but is not legal tender.
+// The codes that ISO 4217 has assigned and withdrawn since CLDR 32. SVC has a code, but the library omits it because it is not legal
+// tender.
 var (
 	newCurrencies   = []string{"MRU", "SLE", "SVC", "VES", "XCG", "ZWG"}
 	endedCurrencies = []string{"CUC", "HRK", "MRO", "SLL", "VEF"}

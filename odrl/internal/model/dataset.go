@@ -2,15 +2,16 @@ package model
 
 import "maps"
 
-// hasPolicy is the property of a description of data that refers to the policy of the offer. ODRL Vocabulary 3.2.4;
-// DCAT 3, 7.2.
+// hasPolicy is the property that links a description of data to the policy under which the data is offered. ODRL Vocabulary 3.2.4; DCAT
+// 3, 7.2.
 const hasPolicy = "hasPolicy"
 
-// maxDescribed bounds the depth of descriptions: a catalogue, its datasets, their distributions, and lists of them.
+// maxDescribed bounds the nesting of descriptions: a catalogue contains datasets, which contain distributions, and each of them may be in
+// a list.
 const maxDescribed = 12
 
-// offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). A policy without a target
-// applies to the described data.
+// offered returns the policies inside descriptions of data (DCAT: a catalogue, a dataset, a distribution). If neither a policy nor one of
+// its rules has a target, the policy applies to the described data.
 func (r *reader) offered(at Field, depth int) (policies []Field) {
 	if depth > maxDescribed {
 		return nil
@@ -21,7 +22,7 @@ func (r *reader) offered(at Field, depth int) (policies []Field) {
 			policies = append(policies, r.offered(item, depth+1)...)
 		}
 	case map[string]any:
-		if r.isPolicy(v) { // no description
+		if r.isPolicy(v) { // a policy, not a description
 			return nil
 		}
 		for _, raw := range SortedKeys(v) {
@@ -42,7 +43,8 @@ func (r *reader) offered(at Field, depth int) (policies []Field) {
 	return policies
 }
 
-// about returns a policy with a target, if neither it nor one of its rules has one.
+// about returns a copy of policy with the given target. If the policy or one of its rules already has a target, about returns it
+// unchanged.
 func (r *reader) about(policy map[string]any, target string) map[string]any {
 	if target == "" || r.namesTarget(policy) {
 		return policy

@@ -2,8 +2,9 @@ package model
 
 import "slices"
 
-// definition returns the policy inside a PolicyDefinition, in which dataspace connectors (Eclipse EDC) keep one: with the context of the
-// definition, and with its name if the policy has none.
+// definition returns the policy inside a PolicyDefinition, the object in which dataspace connectors (Eclipse EDC) store a policy. The
+// context of the definition applies to the policy. If the policy has no uid, it takes the @id of the definition. definition returns false
+// for all other documents.
 func (r *reader) definition(tree map[string]any) (Field, bool) {
 	if !isDefinition(tree) {
 		return Field{}, false
@@ -32,7 +33,7 @@ func (r *reader) definition(tree map[string]any) (Field, bool) {
 	return Field{}, false
 }
 
-// isDefinition reports whether a document is a PolicyDefinition with a policy in it.
+// isDefinition reports whether a document is a PolicyDefinition that contains a policy.
 func isDefinition(tree map[string]any) bool {
 	typed := slices.ContainsFunc(ListOf(Field{Value: tree["@type"]}), func(f Field) bool {
 		s, ok := f.Value.(string)
@@ -46,7 +47,7 @@ func isDefinition(tree map[string]any) bool {
 	return false
 }
 
-// aroundDefinition reports members beside the policy that would be lost.
+// aroundDefinition reports the members next to the policy, which would otherwise be lost.
 func (r *reader) aroundDefinition(tree map[string]any, policy string) {
 	for _, raw := range SortedKeys(tree) {
 		switch LastName(r.Expand(raw)) {

@@ -1,17 +1,17 @@
-// Package model reads an ODRL 2.2 document into its rules, one by one. It does not depend on a service, an agent or OPA.
+// Package model reads an ODRL 2.2 document and splits it into single rules. It does not depend on a service, an agent or OPA.
 //
-// The steps for a document, one or two files each:
+// A document passes through these steps, each in one or two files:
 //
-//	nodes      JSON tree → nodes: what the document has about one IRI, in all its places
-//	read       nodes → Documents: every key consumed or reported, every term resolved (names, vocabulary)
-//	expand     Document → Document: links from outside, inheritance and shared properties copied in (ODRL IM 2.7, 2.9)
-//	check      what ODRL IM 2.2 does not permit; advise: what others may interpret differently
-//	atoms      Document → NormalForm: one action, one target and one party of each function a rule (ODRL IM 2.7)
+//	nodes      JSON tree → nodes: everything that the document states about one IRI, wherever it does so
+//	read       nodes → Documents: every key is consumed or reported, every term is resolved (names, vocabulary)
+//	expand     Document → Document: adds links from outside, inherited rules and shared properties (ODRL IM 2.7, 2.9)
+//	check      reports what ODRL IM 2.2 does not permit; advise warns about what other implementations may interpret differently
+//	atoms      Document → NormalForm: each rule has one action, one target and one party for each function (ODRL IM 2.7)
 //	canonical  Document → canonical JSON-LD
 //
-// value, literal and place read the values of operands: exact numbers, durations and versions; times and texts; places. The Findings of a
+// value, literal and place parse the values of operands: exact numbers, durations and versions; times and texts; places. The Findings of a
 // document list each problem once.
 //
-// No context, profile or right operand is ever fetched. Not supported: policies and profiles outside of the document, a @base, a @vocab
-// other than ODRL's, and contexts within nodes.
+// The package never fetches a context, a profile or a right operand. It does not support policies or profiles outside the document, @base,
+// a @vocab other than ODRL's, or contexts within nodes.
 package model

@@ -2,34 +2,33 @@ package model
 
 import "slices"
 
-// A Document is a policy as read: every term resolved to its canonical name, every node with its JSON pointer, nothing expanded yet. ODRL
-// IM 2.1.
+// A Document is a policy as read: each term is resolved to its canonical name, and each node has its JSON pointer. ODRL IM 2.1.
 type Document struct {
-	uid        string // an IRI; empty if the policy is a blank node, which only lenient reading accepts
+	uid        string // an IRI; empty if the policy is a blank node, which only lenient mode accepts
 	Pointer    string
 	Types      []string
 	TypesAt    string   // pointer
-	classes    []string // of other vocabularies
+	classes    []string // types from other vocabularies
 	profiles   []Reference
 	inherits   []Reference
 	ReplacedBy []Reference
-	strategies []Strategy // as written; none means void on conflict, several result from a merge
+	strategies []Strategy // as written, without duplicates; if there is not exactly one, a conflict voids the policy
 	Rules      []*Rule
 	// Shared by every rule, ODRL IM 2.7.1.
 	actions   []Action
 	targets   []Reference
 	relations map[string][]Reference
-	Asset     []Reference // UIM core 6.2: a target for rules that name none
+	Asset     []Reference // UIM core 6.2: the target of rules that name none
 	parties   map[string][]Reference
 	notes     notes
-	keys      map[string]bool // the properties it has, readable or not
+	keys      map[string]bool // the properties that have a value, even one that could not be read
 	facts     *Facts
 }
 
-// notes are properties that describe a node and never decide, by property.
+// notes are the properties of a node that only describe it and never affect a decision, by name.
 type notes map[string]any
 
-// A Strategy settles conflicts between permissions and prohibitions. ODRL IM 2.10; unset means invalid.
+// A Strategy resolves conflicts between permissions and prohibitions. The default is VoidOnConflict. ODRL IM 2.10.
 type Strategy int
 
 // The strategies.
@@ -41,7 +40,7 @@ const (
 
 func (s Strategy) String() string { return [...]string{"invalid", "perm", "prohibit"}[s] }
 
-// A RuleKind is the role of a rule: the property that points at it. ODRL IM 2.6.
+// A RuleKind is the role of a rule, which follows from the property that refers to the rule. ODRL IM 2.6.
 type RuleKind int
 
 // The roles of rules.
@@ -65,21 +64,21 @@ type Rule struct {
 	UID          string
 	Actions      []Action
 	Targets      []Reference
-	Relations    map[string][]Reference // output and other relations than target
+	Relations    map[string][]Reference // output and relations other than target
 	Parties      map[string][]Reference // by function
 	Constraints  []*Constraint
 	Duties       []*Rule       // of a permission
 	Remedies     []*Rule       // of a prohibition
 	Consequences []*Rule       // of a duty or obligation
-	Amounts      []*Constraint // UIM core 6.2: amount and unit of a pay duty, read as payAmount eq
+	Amounts      []*Constraint // UIM core 6.2: amount and unit of a pay duty, as payAmount constraints
 	settled      any           // UIM core 6.2: timeInterval of a pay duty, as written
 	Notice       string
 	notes        notes
-	keys         map[string]bool // the properties it has, readable or not
-	weight       int             // rules in it, itself included
+	keys         map[string]bool // the properties that have a value, even one that could not be read
+	weight       int             // the number of rules in it, including itself
 }
 
-// Name returns the name of the rule in decisions: its uid, or its JSON pointer.
+// Name returns the name of the rule in decisions: its uid, or else its JSON pointer.
 func (r *Rule) Name() string {
 	if r.UID != "" {
 		return r.UID
@@ -87,30 +86,30 @@ func (r *Rule) Name() string {
 	return r.Pointer
 }
 
-// Does reports whether the rule concerns the action.
+// Does reports whether the rule has the given action.
 func (r *Rule) Does(action string) bool {
 	return slices.ContainsFunc(r.Actions, func(a Action) bool { return a.Name == action })
 }
 
-// children are the duties of every role that the rule refers to.
+// children returns the duties, remedies and consequences of the rule.
 func (r *Rule) children() []*Rule {
 	list := make([]*Rule, 0, len(r.Duties)+len(r.Remedies)+len(r.Consequences))
 	return append(append(append(list, r.Duties...), r.Remedies...), r.Consequences...)
 }
 
-// A Reference is an asset or a party as a rule names it (or another IRI, or a bare intent UID), and its position. ODRL IM 2.2, 2.3.
+// A Reference is an asset or a party as a rule names it: by an IRI or by the bare UID of an intent. ODRL IM 2.2, 2.3.
 type Reference struct {
 	Pointer     string
 	IRI         string
 	Collection  bool          // an AssetCollection or a PartyCollection
-	Source      string        // of a collection: the IRI that its members are part of
-	Refinements []*Constraint // of a collection: which members are meant
-	types       []string      // as written, beyond what Collection means
+	Source      string        // of a collection: the IRI of the collection that its members are part of
+	Refinements []*Constraint // of a collection: the conditions that its members must meet
+	types       []string      // types from other vocabularies
 	notes       notes
-	Literal     bool // a text that is not an IRI
+	Literal     bool // the name is a text, not an IRI
 }
 
-// Name returns the IRI of the asset or party; for a collection without its own, that of its source.
+// Name returns the IRI of the asset or party. For a collection without an IRI, it returns the source.
 func (r *Reference) Name() string {
 	if r.IRI != "" {
 		return r.IRI
@@ -127,14 +126,14 @@ type Action struct {
 	notes       notes
 }
 
-// A Constraint is a constraint, or a logical constraint if logic is set. ODRL IM 2.5.
+// A Constraint is a constraint, or a logical constraint if Logic is set. ODRL IM 2.5.
 type Constraint struct {
 	Pointer  string
 	UID      string
 	Logic    string
 	Operands []*Constraint
-	Depth    int // 0 for a plain constraint
-	weight   int // constraints in it, itself included
+	Depth    int // how deep logical constraints are nested in it; 0 for a plain constraint
+	weight   int // the number of constraints in it, including itself
 	notes    notes
 
 	Operand  string // the local name of a term of ODRL or UIM, or an IRI
@@ -145,7 +144,7 @@ type Constraint struct {
 	DataType string
 	Status   string
 	state    Literal  // status as written
-	row      *Operand // of the left operand, where a vocabulary has it
+	row      *Operand // the row of the left operand, if a loaded vocabulary defines it
 }
 
 // A Literal is one right operand.
@@ -154,12 +153,12 @@ type Literal struct {
 	Text       string
 	Start, End string // of a window
 	Window     bool
-	// For writing it again, and for comparisons by type:
-	iri      bool   // an IRI rather than a text
+	// The following are needed to write the literal and to compare it by type.
+	iri      bool   // the value is an IRI, not a text
 	dataType string // IRI of an explicit type, expanded
-	language string // of a text in a language, BCP 47
-	json     any    // json.Number or bool if the document has one; nil otherwise
+	language string // BCP 47 tag of a text
+	json     any    // the json.Number or bool in the document; nil for other values
 }
 
-// Duty reports whether the rule is a Duty by ODRL IM 2.6.3, in any of its roles.
+// Duty reports whether a rule of this kind is a Duty as defined in ODRL IM 2.6.3.
 func (k RuleKind) Duty() bool { return k >= Obligation }

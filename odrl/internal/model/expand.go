@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// A Library is the policies of one document, which may inherit from and replace each other.
+// A Library holds the policies of one document, which may inherit from and replace each other.
 type Library struct {
 	*Names
 	List   []*Document
 	byUID  map[string]*Document
 	shared sharedNodes
 	facts  *Facts
-	budget int // rules that expanding may still copy
+	budget int // how many more rules expansion may copy
 }
 
-// NewLibrary holds the policies that a reader found.
+// NewLibrary returns a Library of the policies that a reader found. It reports cycles, and parents that are missing from the document.
 func NewLibrary(r *reader, list []*Document) *Library {
 	l := &Library{Names: r.Names, List: list, byUID: map[string]*Document{}, shared: r.shared, facts: r.Facts, budget: 10 * MaxRules}
 	for _, d := range list {
@@ -29,22 +29,23 @@ func NewLibrary(r *reader, list []*Document) *Library {
 		of   map[string][]string
 	}{{"partOf", r.Facts.PartOf}, {"includedIn", r.Facts.IncludedIn}, {"implies", r.Facts.Implies}} {
 		if at := cycle(relation.of); at != "" {
-			l.Problems.Errorf("cycle", "", "%s goes round in a circle through %s", relation.name, Quote(at))
+			l.Problems.Errorf("cycle", "", "%s forms a cycle through %s", relation.name, Quote(at))
 		}
 	}
 	l.lineage()
 	return l
 }
 
-// lineage checks that policies inherit only from policies of the document, and none from itself. ODRL IM 2.8.
+// lineage checks that policies inherit only from policies of the same document, and that no policy inherits from itself or replaces
+// itself, even indirectly. ODRL IM 2.8.
 func (l *Library) lineage() {
 	parents := map[string][]string{}
 	for _, d := range l.List {
 		for _, ref := range d.inherits {
 			if l.byUID[ref.IRI] == nil {
 				l.Problems.Errorf("inherit", ref.Pointer,
-					"the parent %s is not in this document and never fetched: add it as a node of the @graph, "+
-						"or write the inherited rules into this policy", Quote(ref.IRI))
+					"the parent policy %s is not in this document, and policies are never fetched: add it as a node in the @graph, "+
+						"or copy its rules into this policy", Quote(ref.IRI))
 				continue
 			}
 			Relate(parents, d.uid, ref.IRI)
@@ -64,13 +65,14 @@ func (l *Library) lineage() {
 	}
 }
 
-// Choose finds the main policy of a document: the requested one, or the only one that no other inherits from or replaces. ODRL IM 2.8 and
-// dct:isReplacedBy of [ODRL V 2.2].
+// Choose returns the policy of the document to use. If uid is set, this is the policy with that uid, or the policy that finally replaces
+// it. Otherwise, it is the only policy that no other policy inherits from or replaces. Choose returns nil and reports an error if there
+// is no such policy, or more than one. ODRL IM 2.8 and dct:isReplacedBy of [ODRL V 2.2].
 func (l *Library) Choose(uid string) *Document {
 	if uid != "" {
 		d := l.byUID[uid]
 		if d == nil {
-			l.Problems.Errorf("no-policy", "", "the document holds no policy %s", Quote(uid))
+			l.Problems.Errorf("no-policy", "", "the document contains no policy %s", Quote(uid))
 			return nil
 		}
 		for l.successor(d) != nil {
@@ -86,7 +88,7 @@ func (l *Library) Choose(uid string) *Document {
 	}
 	switch len(list) {
 	case 0:
-		l.Problems.Errorf("no-policy", "", "the document holds no policy")
+		l.Problems.Errorf("no-policy", "", "the document contains no policy")
 		return nil
 	case 1:
 		return list[0]
@@ -99,13 +101,14 @@ func (l *Library) Choose(uid string) *Document {
 		if len(list) > most {
 			names = append(names, "…")
 		}
-		l.Problems.Errorf("graph", list[1].Pointer, "the document holds %d policies: choose one by its uid, of %s",
+		l.Problems.Errorf("graph", list[1].Pointer, "the document contains %d policies; choose one by its uid: %s",
 			len(list), strings.Join(names, ", "))
 		return nil
 	}
 }
 
-// successor returns the policy of the document that replaces d. It returns nil if there is none. Replacements form no circle.
+// successor returns the policy of the document that replaces d, or nil if there is none. Following successors ends, because lineage
+// reports cycles.
 func (l *Library) successor(d *Document) *Document {
 	for _, ref := range d.ReplacedBy {
 		if next := l.byUID[ref.IRI]; next != nil {
@@ -122,8 +125,8 @@ func (l *Library) parent(d *Document) bool {
 	}) || l.successor(d) != nil
 }
 
-// Expanded carries out steps 1 to 4 of normalization: it copies what other policies have about it, its class, what it inherits, and its
-// shared properties into each rule.
+// Expanded performs steps 1 to 4 of normalization. It adds the links from outside the policy, the default class and everything that the
+// policy inherits, and copies the shared properties into each rule. It does not change d.
 func (l *Library) Expanded(d *Document) *Document {
 	out := &Document{
 		uid: d.uid, Pointer: d.Pointer, Types: d.Types, TypesAt: d.TypesAt, profiles: d.profiles, inherits: d.inherits,
@@ -143,7 +146,7 @@ func (l *Library) Expanded(d *Document) *Document {
 	return out
 }
 
-// ancestry is the policy and everything it inherits from, nearest first.
+// ancestry returns d and all policies that it inherits from, nearest first.
 func (l *Library) ancestry(d *Document) []*Document {
 	list := []*Document{d}
 	seen := map[*Document]bool{d: true}
@@ -158,7 +161,8 @@ func (l *Library) ancestry(d *Document) []*Document {
 	return list
 }
 
-// inherit adds the properties of a policy to its heir. ODRL IM 2.8: states are the parent's own and not inherited.
+// inherit adds the properties and rules of from to to. If inherited is set, it leaves out the states of constraints, because they belong
+// to the parent alone (ODRL IM 2.8).
 func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
 	outside := l.shared[from.uid]
 	to.targets = union(to.targets, from.targets, outside["target"])
@@ -189,7 +193,7 @@ func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bo
 		}
 		seen[rule.Pointer] = true
 		if l.budget -= rule.weight; l.budget < 0 {
-			l.Problems.Errorf("too-large", from.Pointer, "the policies inherit more than %d rules in all", 10*MaxRules)
+			l.Problems.Errorf("too-large", from.Pointer, "the policies inherit more than %d rules in total", 10*MaxRules)
 			return
 		}
 		if inherited {
@@ -199,7 +203,7 @@ func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bo
 	}
 }
 
-// share copies the policy's shared properties into one rule. ODRL IM 2.7.1: they add to the rule's own.
+// share returns a copy of rule with the policy's shared properties added to its own. ODRL IM 2.7.1.
 func (d *Document) share(rule *Rule) *Rule {
 	r := *rule
 	r.Actions = unionActions(rule.Actions, d.actions)
@@ -223,7 +227,7 @@ func unionAll(a, b map[string][]Reference) map[string][]Reference {
 	return m
 }
 
-// union returns the references of all lists, plain ones once.
+// union concatenates the lists. Of several references without refinements to the same thing, it keeps only the first.
 func union(lists ...[]Reference) []Reference {
 	var out []Reference
 	seen := map[string]bool{}
@@ -254,7 +258,7 @@ func unionActions(own, shared []Action) []Action {
 	return out
 }
 
-// stateless returns the rule without states of its constraints.
+// stateless returns a copy of the rule without the states of its constraints.
 func (r *Rule) stateless() *Rule {
 	out := *r
 	out.Constraints = stateless(r.Constraints)
@@ -285,7 +289,7 @@ func stateless(list []*Constraint) []*Constraint {
 	return out
 }
 
-// Strategy returns the conflict strategy: several that disagree count as invalid. ODRL IM 2.10.
+// Strategy returns the conflict strategy. It returns VoidOnConflict if the policy has none or several different ones. ODRL IM 2.10.
 func (d *Document) Strategy() Strategy {
 	if len(d.strategies) == 1 {
 		return d.strategies[0]

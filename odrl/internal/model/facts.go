@@ -2,16 +2,16 @@ package model
 
 import "slices"
 
-// Facts are what a document has about the things that its rules name: members of collections and the hierarchy of actions beyond that of
-// ODRL V 2.2.
+// Facts are what a document states about the things that its rules name: the members of collections, and the hierarchy of actions beyond
+// that of ODRL V 2.2.
 type Facts struct {
 	PartOf     map[string][]string // member → collections, as written
 	IncludedIn map[string][]string // action → the actions it is included in
 	Implies    map[string][]string // action → the actions it implies
-	outside    map[string]notes    // nodes beside the policies, and what describes them
-	parts      map[string][]string // the inverse of partOf, made when reading is finished
-	Instances  map[string][]string // IRI → its types of other vocabularies than ODRL's
-	vocabulary *additions          // what vocabularies add
+	outside    map[string]notes    // node outside the policies → its description
+	parts      map[string][]string // the inverse of PartOf, built on first use
+	Instances  map[string][]string // IRI → its types from vocabularies other than ODRL's
+	vocabulary *additions          // the terms that vocabularies add
 }
 
 func newFacts() *Facts {
@@ -21,14 +21,14 @@ func newFacts() *Facts {
 	}
 }
 
-// Relate records that a has the relation to b, once.
+// Relate records that a has the relation to b, unless that is already recorded.
 func Relate(relation map[string][]string, a, b string) {
 	if !slices.Contains(relation[a], b) {
 		relation[a] = append(relation[a], b)
 	}
 }
 
-// Reach lists a and everything reachable from it, nearest first.
+// Reach returns a and everything reachable from it, nearest first.
 func Reach(relation map[string][]string, a string) []string {
 	list := []string{a}
 	seen := map[string]bool{a: true}
@@ -43,10 +43,10 @@ func Reach(relation map[string][]string, a string) []string {
 	return list
 }
 
-// Collections lists the asset or party itself and every collection that it is part of. ODRL IM 2.2.2.
+// Collections returns the asset or party itself and every collection that it is part of, directly or indirectly. ODRL IM 2.2.2.
 func (f *Facts) Collections(iri string) []string { return Reach(f.PartOf, iri) }
 
-// Members lists everything that is part of the collection, sorted.
+// Members returns everything that is part of the collection, directly or indirectly, sorted.
 func (f *Facts) Members(collection string) []string {
 	if f.parts == nil {
 		f.parts = map[string][]string{}
@@ -61,7 +61,7 @@ func (f *Facts) Members(collection string) []string {
 	return list
 }
 
-// Broader lists the action itself and every action that it is included in: a rule on any of them covers it. ODRL IM 2.4.
+// Broader returns the action itself and every action that includes it: a rule on any of them also covers the action. ODRL IM 2.4.
 func (f *Facts) Broader(a string) []string {
 	list := []string{a}
 	seen := map[string]bool{a: true}
@@ -86,7 +86,7 @@ func (f *Facts) Broader(a string) []string {
 // Covers reports whether a rule on the action broad also covers the action a.
 func (f *Facts) Covers(broad, a string) bool { return slices.Contains(f.Broader(a), broad) }
 
-// Implied lists the actions that permitting a implies, except a itself. ODRL IM 2.4.
+// Implied returns the actions that a implies, directly or indirectly, without a itself. ODRL IM 2.4.
 func (f *Facts) Implied(a string) []string {
 	list := []string{a}
 	for i := 0; i < len(list); i++ {
@@ -99,10 +99,11 @@ func (f *Facts) Implied(a string) []string {
 	return list[1:]
 }
 
-// Placed lists what a value is part of by the vocabularies, nearest first, except the value itself.
+// Placed returns everything that value is part of according to the vocabularies, nearest first, without the value itself.
 func (f *Facts) Placed(value string) []string { return Reach(f.vocabulary.within, value)[1:] }
 
-// cycle returns the smallest member of the relation that reaches itself; empty if there is none.
+// cycle returns a member of the relation that is reachable from itself, always the same one for the same relation. It returns "" if there
+// is none.
 func cycle(relation map[string][]string) string {
 	const doing, done = 1, 2
 	state := map[string]int{}
@@ -110,7 +111,7 @@ func cycle(relation map[string][]string) string {
 		if state[start] == done {
 			continue
 		}
-		// Depth first without recursion: documents may have long chains.
+		// An iterative depth-first search, because a document may have long chains.
 		type step struct {
 			node string
 			next int

@@ -7,23 +7,23 @@ import (
 )
 
 const (
-	// maxErrors is how many errors of one document are reported; reading stops after them.
+	// maxErrors is the number of errors after which the reading of a document stops.
 	maxErrors = 100
-	// maxWarnings is how many warnings are reported; the rest are left out, which the last one notes.
+	// maxWarnings is the maximum number of warnings for one document. The last one only states that more are omitted.
 	maxWarnings = 100
 )
 
-// Findings collects the problems of one document, each once: a rule that splits into many would have the same problem in each. A nil
-// Findings takes nothing.
+// Findings collects the problems of one document. It records each problem once, because a rule that is split into several would otherwise
+// repeat its problems. Errorf and Warnf do nothing on a nil Findings.
 type Findings struct {
 	List     problem.List
 	seen     map[problem.Problem]bool
 	errors   int
 	warnings int
-	Lenient  bool // Doubtf warns
+	Lenient  bool // Doubtf adds warnings, not errors
 }
 
-// Errorf adds an error, which refuses the policy.
+// Errorf adds an error, which means that the policy is refused. After maxErrors errors, it does nothing.
 func (f *Findings) Errorf(code, pointer, format string, args ...any) {
 	if f == nil || f.Full() {
 		return
@@ -35,11 +35,12 @@ func (f *Findings) Errorf(code, pointer, format string, args ...any) {
 	f.add(p)
 	f.errors++
 	if f.Full() {
-		f.add(problem.Problem{Level: problem.Error, Code: "too-many", Pointer: pointer, Message: "more problems may follow: mend these first"})
+		f.add(problem.Problem{Level: problem.Error, Code: "too-many", Pointer: pointer, Message: "there may be more problems: fix these first"})
 	}
 }
 
-// Doubtf adds what refuses a policy in strict reading and is otherwise a warning, because the policy can still be evaluated.
+// Doubtf adds a problem that does not prevent the policy from being evaluated: an error in strict mode, a warning in lenient mode. f must
+// not be nil.
 func (f *Findings) Doubtf(code, pointer, format string, args ...any) {
 	if f.Lenient {
 		f.Warnf(code, pointer, format, args...)
@@ -48,7 +49,7 @@ func (f *Findings) Doubtf(code, pointer, format string, args ...any) {
 	f.Errorf(code, pointer, format, args...)
 }
 
-// Warnf adds a warning.
+// Warnf adds a warning. After maxWarnings warnings, it does nothing.
 func (f *Findings) Warnf(code, pointer, format string, args ...any) {
 	if f == nil {
 		return
@@ -58,7 +59,7 @@ func (f *Findings) Warnf(code, pointer, format string, args ...any) {
 		return
 	}
 	if f.warnings++; f.warnings == maxWarnings {
-		p = problem.Problem{Level: problem.Warning, Code: "too-many", Pointer: pointer, Message: "more warnings follow"}
+		p = problem.Problem{Level: problem.Warning, Code: "too-many", Pointer: pointer, Message: "further warnings are omitted"}
 	}
 	f.add(p)
 }
@@ -71,11 +72,11 @@ func (f *Findings) add(p problem.Problem) {
 	f.List = append(f.List, p)
 }
 
-// Full reports whether enough errors were found.
+// Full reports whether the maximum number of errors has been reached.
 func (f *Findings) Full() bool { return f.errors >= maxErrors }
 
-// Warned reports whether no more warnings are taken.
+// Warned reports whether the maximum number of warnings has been reached.
 func (f *Findings) Warned() bool { return f.warnings >= maxWarnings }
 
-// Failed reports whether the policy is refused.
+// Failed reports whether there is an error, so that the policy is refused.
 func (f *Findings) Failed() bool { return f.errors > 0 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// anotherFormat returns the name of the RDF format, other than JSON, that the beginning of a document shows. It is empty if no known
-// format fits.
+// anotherFormat returns "Turtle" or "XML" if the document begins like one of these formats, and "" otherwise.
 func anotherFormat(doc []byte) string {
 	text := bytes.TrimSpace(doc)
 	for _, start := range []struct{ text, format string }{
@@ -30,18 +29,18 @@ func anotherFormat(doc []byte) string {
 	return ""
 }
 
-// inAnotherFormat returns the advice for a document in another format of RDF than JSON-LD.
+// inAnotherFormat returns the message for a document in an RDF format other than JSON-LD.
 func inAnotherFormat(format string) string {
 	parser := map[string]string{"Turtle": "turtle", "XML": "xml"}[format]
-	return "this is " + format + ", and policies are read as JSON-LD: convert it, " +
-		"for example by rdfpipe -i " + parser + " -o json-ld (of rdflib)"
+	return "the document is " + format + ", but a policy must be JSON-LD: convert it, " +
+		"for example with rdfpipe -i " + parser + " -o json-ld (from rdflib)"
 }
 
-// idsCore are the starts of names of the information model of International Data Spaces.
+// idsCore are the prefixes of names in the information model of International Data Spaces (IDS).
 var idsCore = []string{"ids:", "https://w3id.org/idsa/core/", "http://w3id.org/idsa/core/"}
 
-// idsContract returns the type of a document of the IDS information model, which describes contracts in terms of its own. It is empty if
-// the document is not such a contract, or declares itself a policy of ODRL as well.
+// idsContract returns the type of a contract in the IDS information model, which describes contracts in its own terms. It returns "" if
+// the document is not such a contract, or has other types as well, such as an ODRL policy.
 func idsContract(tree any) string {
 	for _, node := range topNodes(tree) {
 		types := ListOf(Field{Value: node["@type"]})

@@ -11,13 +11,14 @@ import (
 )
 
 const (
-	// Scale is the fixed point of numbers in the normal form: billionths.
+	// Scale is the factor of fixed-point numbers in the normal form, which count billionths.
 	Scale = 1_000_000_000
 	// Day is the length of a day in UTC.
 	Day = 24 * time.Hour
 )
 
-// ParseNumber reads a decimal as billionths. It returns false if the text is not a decimal, is finer, or does not fit.
+// ParseNumber parses a decimal and returns it in billionths. It returns false if the text is not a decimal, has more than nine decimal
+// places, or does not fit in an int64.
 func ParseNumber(s string) (int64, bool) {
 	const most = 60
 	if len(s) > most || strings.ContainsAny(s, "_/xXpPbBoO") || strings.Contains(strings.ToLower(s), "inf") {
@@ -39,13 +40,14 @@ func ParseNumber(s string) (int64, bool) {
 	return x.Num().Int64(), true
 }
 
-// ParseCount reads a whole number of uses.
+// ParseCount parses a whole number, such as a number of uses.
 func ParseCount(s string) (int64, bool) {
 	n, ok := ParseNumber(s)
 	return n / Scale, ok && n%Scale == 0
 }
 
-// Nanos returns the instant in nanoseconds since the epoch; beyond the years 1678 to 2261 the nearest that fits.
+// Nanos returns the instant in nanoseconds since the Unix epoch. It returns math.MinInt64 for years before 1678, and math.MaxInt64 for
+// years after 2261.
 func Nanos(t time.Time) int64 {
 	switch y := t.UTC().Year(); {
 	case y < 1678:
@@ -57,13 +59,14 @@ func Nanos(t time.Time) int64 {
 	}
 }
 
-// An Interval is a time from its first nanosecond to its end, which is excluded. A dateTime is an instant: from and to are equal.
+// An Interval is a span of time from From to To, which is excluded, in nanoseconds since the Unix epoch. A dateTime is an instant: From
+// and To are equal. Zoneless is set for a dateTime without a time zone.
 type Interval struct {
 	From, To int64
 	Zoneless bool
 }
 
-// Beyond reports a time that is not distinguished from others as far away.
+// Beyond reports whether a time is too far away to be represented, so that it cannot be distinguished from other such times.
 func (i Interval) Beyond() bool { return i.From == math.MinInt64 || i.To == math.MaxInt64 }
 
 var (
@@ -71,9 +74,8 @@ var (
 	midnightForm = regex.Lazy(`T24:00:00(\.0+)?`)
 )
 
-// ParseInstant parses xsd:dateTime as an instant and xsd:date as the UTC day (of its own zone, if it names one). Without a zone UTC is
-// assumed. Years before 1678 and after 2261, which may have more than four digits, are the nearest time that fits. There are no leap
-// seconds.
+// ParseInstant parses an xsd:dateTime as an instant, and an xsd:date as a whole day. It assumes UTC if the text has no time zone. Years
+// may have more than four digits; see Nanos for those before 1678 and after 2261. Leap seconds are not supported.
 func ParseInstant(s string) (Interval, bool) {
 	const most = 64
 	if len(s) > most || strings.Contains(s, ",") { // time.Parse accepts a comma for a fraction; xsd does not
@@ -107,7 +109,7 @@ func ParseInstant(s string) (Interval, bool) {
 	return Interval{}, false
 }
 
-// fits reports whether the zone of a dateTime is one of XML Schema: up to 14 hours.
+// fits reports whether the time zone of a dateTime is at most 14 hours from UTC, the limit of XML Schema.
 func fits(s string) bool {
 	zone := s[max(len(s)-6, 0):]
 	return zone[0] != '+' && zone[0] != '-' || zone <= zone[:1]+"14:00"
@@ -115,7 +117,8 @@ func fits(s string) bool {
 
 var clockForm = regex.Lazy(`^([01][0-9]|2[0-4]):([0-5][0-9])(?::([0-5][0-9])(\.[0-9]{1,9})?)?(Z|[+-][0-9]{2}:[0-9]{2})?$`)
 
-// ParseClock reads a time of day as nanoseconds after midnight UTC; 24:00 is the end of the day.
+// ParseClock parses a time of day and returns it in nanoseconds after midnight UTC; 24:00 is the end of the day. zoneless is set if the
+// text has no time zone.
 func ParseClock(s string) (at int64, zoneless, ok bool) {
 	m := clockForm().FindStringSubmatch(s)
 	if m == nil {
@@ -166,10 +169,11 @@ func ParseVersion(s string) ([3]int64, bool) {
 	return v, true
 }
 
-// IsCode reports whether s is a code whose containment is written in the code itself.
+// IsCode reports whether s is a code of the operand. A code itself shows which other codes contain it.
 func (o *Operand) IsCode(s string) bool { _, ok := o.code(s); return ok }
 
-// Spelling returns a code in the form for people: DE for an IRI of Germany. Addresses and names of a network stay unchanged.
+// Spelling returns a code in the form for people, such as DE for an IRI of Germany. It returns other texts unchanged, including network
+// addresses and domain names.
 func (o *Operand) Spelling(s string) string {
 	if code, ok := o.code(s); ok && !o.Networked() {
 		return code
@@ -177,8 +181,8 @@ func (o *Operand) Spelling(s string) string {
 	return s
 }
 
-// A TextForm is the encoding of a text. Texts of different forms may mean the same thing (DE and an IRI of Germany), so facts are
-// compared only with values of their own form and are unknown to others.
+// A TextForm is the way in which a text is written. Texts of different forms may mean the same thing, such as the code and an unknown IRI
+// of a country. A fact is therefore compared only with values of the same form, and the result is unknown for values of other forms.
 type TextForm string
 
 // The forms of texts.
@@ -188,16 +192,16 @@ const (
 	hosts     TextForm = "host"
 	iris      TextForm = "iri"
 	Words     TextForm = "word"
-	MixedText TextForm = "text" // values of several forms: facts of every form are compared
+	MixedText TextForm = "text" // values of several forms, which are compared with facts of every form
 )
 
-// Contains reports whether containment shows in texts of the form.
+// Contains reports whether texts of the form show which other texts contain them.
 func (f TextForm) Contains() bool { return f == codes || f == addresses || f == hosts }
 
-// TextFormOf returns the form of texts of the left operand with the name.
+// TextFormOf returns the form of s, a text of the left operand with the given name.
 func TextFormOf(operand, s string) TextForm { return LeftOperand(operand).TextForm(s) }
 
-// TextForm returns the form of texts of the operand.
+// TextForm returns the form of s, a text of the operand.
 func (o *Operand) TextForm(s string) TextForm {
 	switch code, ok := o.code(s); {
 	case ok && o.Networked() && strings.HasPrefix(code, domainCode):
@@ -213,7 +217,7 @@ func (o *Operand) TextForm(s string) TextForm {
 	}
 }
 
-// CanonicalText writes equivalent texts in one way.
+// CanonicalText returns the code that s stands for, or s itself if it is not a code. Equivalent codes have the same result.
 func (o *Operand) CanonicalText(s string) string {
 	if code, ok := o.code(s); ok {
 		return code
@@ -221,5 +225,5 @@ func (o *Operand) CanonicalText(s string) string {
 	return s
 }
 
-// VersionOf returns the version in the UID of an intent: the text after the last colon.
+// VersionOf returns the version in the UID of an intent: the text after the last colon, or the whole UID if it has none.
 func VersionOf(uid string) string { return uid[strings.LastIndexByte(uid, ':')+1:] }

@@ -8,25 +8,24 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// Names resolves the names in a document: prefixes and aliases of its inline context over the built-in ones, and the namespaces of
-// profile terms.
+// Names resolves the names in a document. Prefixes and aliases of the document's inline context take precedence over the built-in ones.
 type Names struct {
 	Problems   *Findings
-	prefixes   map[string]string // beyond the built-in ones
+	prefixes   map[string]string // in addition to the built-in ones
 	aliases    map[string]string // term of the document → IRI
 	Namespaces []string          // of ODRL and profile terms, without scheme
 	keyNames   map[string]keyName
 	loose      []spelling
-	Searched   int               // steps taken to find out which constraints go together
+	Searched   int               // the number of search steps spent on whether constraints can hold together
 	declared   map[string]string // terms that the document itself defines, with their class
-	Served     bool              // for Publish: the terms that the gateway serves and enforces
+	Served     bool              // the policy is read for Publish, so the gateway must be able to enforce it
 	profiles   []string          // known in addition to the built-in ones, as full IRIs
-	open       bool              // a declared profile's terms are accepted without being known
-	added      additions         // what vocabularies add
-	around     bool              // the context belongs to the object around a policy
+	open       bool              // unknown terms are accepted as those of a declared profile
+	added      additions         // the terms that vocabularies add
+	around     bool              // the context belongs to the object that contains the policy
 }
 
-// A spelling is a term that ODRL 2.2 deprecates or does not have, and its replacement.
+// A spelling is a term that ODRL 2.2 deprecates or does not have, and the term that it is read as.
 type spelling struct{ pointer, what, written, meant string }
 
 // A keyName caches the result of key.
@@ -35,7 +34,7 @@ type keyName struct {
 	described bool
 }
 
-// Bare drops the scheme of a web IRI.
+// Bare removes the scheme of a web IRI. For any other text, it returns the text unchanged and false.
 func Bare(iri string) (string, bool) {
 	for _, scheme := range []string{"http://", "https://"} {
 		if rest, ok := strings.CutPrefix(iri, scheme); ok {
@@ -53,7 +52,7 @@ func (n *Names) prefix(p string) (string, bool) {
 	return iri, ok
 }
 
-// Expand writes out an alias or a prefix.
+// Expand replaces an alias or a prefix with the IRI that it stands for. It returns any other text unchanged.
 func (n *Names) Expand(s string) string {
 	if iri, ok := n.aliases[s]; ok {
 		return iri
@@ -68,7 +67,8 @@ func (n *Names) Expand(s string) string {
 	return s
 }
 
-// Local returns the name of a term: of a bare word, or of an IRI in one of the given namespaces.
+// Local returns the local name of a term, given as a bare word or as an IRI in one of the namespaces. It returns false for any other
+// text.
 func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	s = n.Expand(s)
 	if same, ok := n.added.same[s]; ok {
@@ -91,20 +91,21 @@ func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	return "", false
 }
 
-// AboutTheCall recognizes the targets of UIM duties that are not assets: the signed payload, the paid price. UIM core 6.2.
+// AboutTheCall reports whether an IRI is one of the targets of UIM duties that are not assets: the payload or the price of the call. UIM
+// core 6.2.
 func (n *Names) AboutTheCall(iri string) bool {
 	name, ok := n.Local(iri, n.Namespaces)
 	return ok && Absolute(n.Expand(iri)) && (name == "payload" || name == "intentPrice")
 }
 
-// key returns the canonical name of a property: a property of ODRL or UIM, an @-keyword, rdf:value, or "" with described set for one that
-// only describes. An unknown one is returned unchanged.
+// key returns the canonical name of a property: a property of ODRL or UIM, a JSON-LD keyword or rdf:value. It returns an unknown property
+// unchanged. described is set if the property only describes its node; name may then be empty.
 func (n *Names) key(raw string) (name string, described bool) {
 	if known, ok := n.keyNames[raw]; ok {
 		return known.name, known.described
 	}
 	name, described = n.findKey(raw)
-	const most = 10_000 // documents may hold as many names as bytes
+	const most = 10_000 // bounds the memory, because a document may have very many names
 	if len(n.keyNames) < most {
 		n.keyNames[raw] = keyName{name, described}
 	}
@@ -117,7 +118,7 @@ func (n *Names) findKey(raw string) (name string, described bool) {
 	}
 	name, ok := n.Local(raw, n.Namespaces)
 	if rest, _ := Bare(n.Expand(raw)); strings.HasPrefix(rest, ccNS) {
-		ok = false // actions of Creative Commons are terms of ODRL, its properties are not
+		ok = false // ODRL adopts the actions of Creative Commons, but not its properties
 	}
 	if !ok {
 		rest, _ := Bare(n.Expand(raw))
@@ -151,16 +152,17 @@ func (n *Names) findKey(raw string) (name string, described bool) {
 	return name, slices.Contains(describing, name)
 }
 
-// A class is one set of terms that a value may come from.
+// A class is a set of terms from which a value may come.
 type class struct {
 	what    string
 	known   []string
 	aliases map[string]string
-	grows   bool // profiles may add to it
+	grows   bool // profiles may add terms
 }
 
-// term resolves a value to a term of the class: the local name of a term of ODRL or UIM, or, if the document or one of its profiles may
-// extend the list, the IRI of a term of another vocabulary. Otherwise it reports the nearest term.
+// term resolves a value to a term of the class. It returns the local name of a term of ODRL or UIM. If the class may grow, it also
+// accepts terms of vocabularies, of the document and of open profiles, and returns their IRIs. It reports any other value and suggests
+// the nearest term.
 func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	name, ok := n.Local(raw, n.Namespaces)
 	if ok {
@@ -182,15 +184,15 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	if foreign && n.added.classes[full] == c.what {
 		return full, true
 	}
-	if c.grows && n.open && ok { // a word of the profile alone, in ODRL's namespace or bare
-		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
+	if c.grows && n.open && ok { // a term of the profile, written bare or in ODRL's namespace
+		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a term of the profile (%s)", Quote(raw), c.what)
 		return name, true
 	}
 	switch {
 	case foreign && n.declared[full] != "":
 		return full, true
 	case foreign && n.open:
-		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a %s of the profile", Quote(raw), c.what)
+		n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a term of the profile (%s)", Quote(raw), c.what)
 		return full, true
 	case c.grows && n.Problems.Lenient:
 		n.Problems.Warnf("unknown-term", f.Pointer, "%s is not a known %s%s", Quote(raw), c.what, n.otherwise(c, name, full))
@@ -200,16 +202,16 @@ func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	return "", false
 }
 
-// ofODRL reports whether the IRI is in ODRL's own namespace, which only its vocabulary adds to.
+// ofODRL reports whether the IRI is in ODRL's own namespace, to which only ODRL's vocabulary adds terms.
 func (n *Names) ofODRL(iri string) bool {
 	rest, _ := Bare(iri)
 	return strings.HasPrefix(rest, OdrlNS)
 }
 
-// LastName returns the part of an IRI after the last separator, for suggestions only.
+// LastName returns the part of an IRI after the last slash, hash or colon.
 func LastName(s string) string { return s[strings.LastIndexAny(s, "/#:")+1:] }
 
-// Suggest returns the nearest of the known names as the end of a message; empty if none is near.
+// Suggest returns the end of a message that suggests the most similar of the known names. It returns "" if none is similar.
 func Suggest(name string, known []string) string {
 	if near := suggest.Name(name, known); near != "" {
 		return ": did you mean " + near + "?"
@@ -217,8 +219,8 @@ func Suggest(name string, known []string) string {
 	return ""
 }
 
-// Quote quotes a text of a document for a message, at most 120 bytes of it. It escapes quotation marks, and replaces invisible characters
-// and those that change the direction of text.
+// Quote quotes a text of a document for a message. It truncates the text to 120 bytes, escapes quotation marks and backslashes, and
+// replaces invisible characters and those that change the direction of text.
 func Quote(s string) string {
 	const most = 120
 	if len(s) > most {

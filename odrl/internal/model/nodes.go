@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A role is the role of a node by the property that refers to it.
+// A role is the role of a node, which follows from the property that refers to the node.
 type role int
 
 const (
@@ -35,13 +35,14 @@ var roles = func() map[string]role {
 	return m
 }()
 
-// A definition is one node object of the document about an IRI or a blank node.
+// A definition is one of the objects in the document that describe the node of an IRI or a blank node.
 type definition struct {
 	Field
 	role role
 }
 
-// index finds the nodes of the document that others may refer to, so that a rule, a constraint or an asset may be anywhere in it.
+// index records the nodes in f that others may refer to, so that a rule, a constraint or an asset may be defined anywhere in the
+// document.
 func (r *reader) index(f Field, as role, top bool) {
 	switch v := f.Value.(type) {
 	case []any:
@@ -71,14 +72,15 @@ func (r *reader) index(f Field, as role, top bool) {
 	}
 }
 
-// describes reports whether a property describes a node. At the top the type alone does so; within a rule it is part of a reference.
+// describes reports whether a property makes its object a definition of a node. At the top of the document, a type alone does; within a
+// rule, a type may be part of a reference.
 func (r *reader) describes(raw string, top bool) bool {
 	name, _ := r.key(raw)
 	return name != "@id" && name != "@context" && (top || name != "@type")
 }
 
-// indexInside indexes the objects of a list that are not nodes themselves: UIM's party and the actions, whose IRI is a term and not a
-// name of this object alone.
+// indexInside indexes the nodes inside objects that are not nodes themselves: the entries of UIM's party, and actions, because the IRI of
+// an action is a term that other objects share.
 func (r *reader) indexInside(f Field) {
 	for _, item := range ListOf(f) {
 		m, _ := item.Value.(map[string]any)
@@ -93,7 +95,7 @@ func (r *reader) indexInside(f Field) {
 func (r *reader) define(id string, d definition) {
 	for _, other := range r.nodes[id] {
 		if other.role != anyRole && d.role != anyRole && other.role != d.role {
-			r.Problems.Errorf("duplicate", d.Pointer+"/"+escape(r.idKey(d.Value)), "the uid %s is already taken at %s", Quote(id),
+			r.Problems.Errorf("duplicate", d.Pointer+"/"+escape(r.idKey(d.Value)), "the uid %s is already used at %s", Quote(id),
 				PointerName(other.Pointer+"/"+escape(r.idKey(other.Value))))
 			return
 		}
@@ -101,7 +103,7 @@ func (r *reader) define(id string, d definition) {
 	r.nodes[id] = append(r.nodes[id], d)
 }
 
-// idKey returns the spelling of the property that names the object.
+// idKey returns the key, as written, of the property that identifies the object.
 func (r *reader) idKey(v any) string {
 	m, _ := v.(map[string]any)
 	for _, raw := range SortedKeys(m) {
@@ -112,7 +114,7 @@ func (r *reader) idKey(v any) string {
 	return "@id"
 }
 
-// idOf returns the IRI or blank node of a reference or an object; empty if there is none.
+// idOf returns the IRI or blank node of a reference or an object, or "" if there is none.
 func (r *reader) idOf(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -132,8 +134,8 @@ func (r *reader) idOf(v any) string {
 	return ""
 }
 
-// definitions are what the document has about a node that is used in the role. An asset may also be a policy (a duty may concern one),
-// which is read elsewhere.
+// definitions returns the definitions of a node that fit the role in which it is used. It leaves out those with other roles: an asset may
+// also be a policy, which is read elsewhere (a duty may concern a policy).
 func (r *reader) definitions(id string, as role) []definition {
 	list := r.nodes[id]
 	if !slices.ContainsFunc(list, func(d definition) bool { return d.role != anyRole && d.role != as }) {
@@ -142,10 +144,10 @@ func (r *reader) definitions(id string, as role) []definition {
 	return slices.DeleteFunc(slices.Clone(list), func(d definition) bool { return d.role != anyRole && d.role != as })
 }
 
-// defined reports whether the document has anything about the node that the value refers to.
+// defined reports whether the document defines the node that v refers to, in the given role.
 func (r *reader) defined(v any, as role) bool { return len(r.definitions(r.idOf(v), as)) > 0 }
 
-// node reads f as an object together with everything that the document has about the same node elsewhere.
+// node reads f as an object, merged with all other definitions of the same node.
 func (r *reader) node(f Field, what string, as role) *object {
 	id := r.idOf(f.Value)
 	list := r.definitions(id, as)
@@ -163,7 +165,7 @@ func (r *reader) node(f Field, what string, as role) *object {
 	return o
 }
 
-// dangling reports whether the value refers to a node that the document does not have.
+// dangling reports whether the value refers to a node that the document does not define.
 func (r *reader) dangling(v any, as role) bool {
 	if _, isText := v.(string); isText {
 		return !r.defined(v, as)
@@ -180,10 +182,10 @@ func (r *reader) dangling(v any, as role) bool {
 	return !r.defined(v, as)
 }
 
-// united are the properties whose values are collected from every node with the IRI.
+// united are the properties whose values are collected from all definitions of a node.
 var united = []string{"@type", "partOf", "hasPolicy", "assignerOf", "assigneeOf", "includedIn", "implies"}
 
-// merge adds what another object has about the same node. Properties that both have must agree.
+// merge adds the properties of other to o; both define the same node. Properties that both have must agree.
 func (r *reader) merge(o, other *object, id string) {
 	for _, name := range SortedKeys(other.fields) {
 		f := other.fields[name]
@@ -196,7 +198,7 @@ func (r *reader) merge(o, other *object, id string) {
 			o.fields[name] = append(mine, f...)
 		case !reflect.DeepEqual(spread(mine), spread(f)):
 			r.Problems.Errorf("duplicate", f[0].Pointer,
-				"%s is at %s too, with other content: a node is written once, or twice alike", Quote(id), PointerName(o.pointer))
+				"%s is also defined at %s, with different values: define the node once, or with the same values", Quote(id), PointerName(o.pointer))
 		}
 	}
 	for name, v := range other.notes {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Field is one value of the document and its place.
+// A Field is a value in the document and its JSON pointer.
 type Field struct {
 	Pointer string
 	Value   any
@@ -21,9 +21,9 @@ type Field struct {
 type object struct {
 	n       *Names
 	pointer string
-	fields  map[string][]Field // several values where several keys or nodes add to one property
-	raw     map[string]string  // canonical → as written
-	filled  map[string]bool    // properties that were taken and had a value
+	fields  map[string][]Field // there are several values if several keys or nodes give the same property
+	raw     map[string]string  // canonical name → key as written
+	filled  map[string]bool    // the properties that were taken and had a value
 	notes   notes
 }
 
@@ -31,7 +31,7 @@ type object struct {
 func (n *Names) object(f Field, what string) *object {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
-		n.Problems.Errorf("type", f.Pointer, "%s is an object, not %s", what, strictjson.Kind(f.Value))
+		n.Problems.Errorf("type", f.Pointer, "%s must be an object, not %s", what, strictjson.Kind(f.Value))
 		return nil
 	}
 	o := &object{n: n, pointer: f.Pointer, fields: map[string][]Field{}, raw: map[string]string{}, filled: map[string]bool{}}
@@ -44,7 +44,7 @@ func (n *Names) object(f Field, what string) *object {
 		f := Field{at, m[raw]}
 		if described {
 			if nested(m[raw]) {
-				n.Problems.Doubtf("unknown-key", at, "%s describes and may hold text only", Quote(raw))
+				n.Problems.Doubtf("unknown-key", at, "%s is a description and may contain only text", Quote(raw))
 				continue
 			}
 			o.note(n.noteName(raw), m[raw])
@@ -71,7 +71,7 @@ func (o *object) note(name string, v any) {
 	o.notes[name] = v
 }
 
-// noteName is the key of a description: its IRI, or the bare word.
+// noteName returns the key of a description: the local name of a known term, or the IRI of any other.
 func (n *Names) noteName(raw string) string {
 	s := n.Expand(raw)
 	if name, ok := n.Local(s, n.Namespaces); ok {
@@ -80,7 +80,7 @@ func (n *Names) noteName(raw string) string {
 	return s
 }
 
-// sameIRI reports whether two spellings of a node's name agree.
+// sameIRI reports whether two values that identify a node are the same IRI.
 func (n *Names) sameIRI(a, b Field) bool {
 	name := func(f Field) string {
 		for _, item := range ListOf(f) {
@@ -101,7 +101,7 @@ func (n *Names) sameIRI(a, b Field) bool {
 	return x != "" && x == y
 }
 
-// nested reports whether an annotation holds more than texts, such as hidden rules.
+// nested reports whether an annotation contains more than text, such as hidden rules.
 func nested(v any) bool {
 	for _, f := range ListOf(Field{Value: v}) {
 		m, ok := f.Value.(map[string]any)
@@ -127,7 +127,7 @@ func (o *object) take(name string) []Field {
 	return list
 }
 
-// items takes a property that may be one value or a list.
+// items takes a property and returns its values, which may be written as one value or as a list.
 func (o *object) items(name string) []Field {
 	var list []Field
 	for _, f := range o.take(name) {
@@ -139,7 +139,7 @@ func (o *object) items(name string) []Field {
 	return list
 }
 
-// one takes a property that may occur once, as a value or as a list with one element.
+// one takes a property that has one value, written alone or as a list with one element. It reports a problem if there are several.
 func (o *object) one(name string) (Field, bool) {
 	whole := o.fields[name]
 	if len(whole) == 0 {
@@ -153,7 +153,7 @@ func (o *object) one(name string) (Field, bool) {
 	return list[0], true
 }
 
-// extended are the objects that a profile may give more relations and functions.
+// extended are the objects to which a profile may add relations and functions.
 var extended = []string{"a permission", "a prohibition", "a duty", "a policy"}
 
 // close reports every key that was not taken.
@@ -167,7 +167,7 @@ func (o *object) close(what string) {
 			if o.n.knownContext(f.Value) {
 				continue
 			}
-			o.n.Problems.Errorf("context", f.Pointer, "a context is read at the top of the document only")
+			o.n.Problems.Errorf("context", f.Pointer, "a context is supported only at the top of the document")
 			continue
 		}
 		if slices.Contains(keys, name) {
@@ -176,14 +176,14 @@ func (o *object) close(what string) {
 		}
 		hint := Suggest(LastName(name), keys)
 		if o.n.open && hint == "" && slices.Contains(extended, what) && o.n.namesOnly(f) { // a relation or function of the profile, ODRL IM 3.3
-			o.n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a property of the profile and decides nothing", Quote(o.raw[name]))
+			o.n.Problems.Warnf("profile-term", f.Pointer, "%s is read as a property of the profile and does not affect decisions", Quote(o.raw[name]))
 			continue
 		}
-		o.n.Problems.Doubtf("unknown-key", f.Pointer, "%s is not known in %s%s", Quote(o.raw[name]), what, hint)
+		o.n.Problems.Doubtf("unknown-key", f.Pointer, "%s is not a known property of %s%s", Quote(o.raw[name]), what, hint)
 	}
 }
 
-// namesOnly reports whether a value is valid for a relation or function: names of assets or parties.
+// namesOnly reports whether a value consists only of names of assets or parties, as a relation or a function does.
 func (n *Names) namesOnly(f Field) bool {
 	for _, item := range ListOf(f) {
 		m, isObject := item.Value.(map[string]any)
@@ -199,7 +199,8 @@ func (n *Names) namesOnly(f Field) bool {
 	return true
 }
 
-// ListOf returns the elements of a list: an array, a JSON-LD @list or @set, one in the other, or the value alone.
+// ListOf returns the elements of an array, or of a JSON-LD @list or @set. It flattens a @list or @set within a list. For any other value,
+// it returns the value alone.
 func ListOf(f Field) []Field {
 	if k, ok := wrapper(f.Value); ok {
 		m, _ := f.Value.(map[string]any)
@@ -221,7 +222,7 @@ func ListOf(f Field) []Field {
 	return list
 }
 
-// wrapper recognizes an object that is only a @list or a @set.
+// wrapper returns the key of an object whose only member is a @list or a @set.
 func wrapper(v any) (key string, ok bool) {
 	m, isObject := v.(map[string]any)
 	if !isObject || len(m) != 1 {
@@ -235,7 +236,7 @@ func wrapper(v any) (key string, ok bool) {
 	return "", false
 }
 
-// word reads a text, a {"@id": …} or a {"@value": …}.
+// word returns a text, or the text in an object such as {"@id": …} or {"@value": …}. It reports any other value.
 func (n *Names) word(f Field, what string) (string, bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -249,11 +250,11 @@ func (n *Names) word(f Field, what string) (string, bool) {
 			}
 		}
 	}
-	n.Problems.Errorf("type", f.Pointer, "%s is a text or an IRI", what)
+	n.Problems.Errorf("type", f.Pointer, "%s must be a text or an IRI", what)
 	return "", false
 }
 
-// iri is word for a required absolute IRI.
+// iri is like word, but requires an absolute IRI and returns it expanded.
 func (n *Names) iri(f Field, what string) (string, bool) {
 	s, ok := n.word(f, what)
 	if !ok {
@@ -267,7 +268,8 @@ func (n *Names) iri(f Field, what string) (string, bool) {
 	return s, true
 }
 
-// Absolute reports whether s begins with a scheme (RFC 3986 3.1) and holds no space or control.
+// Absolute reports whether s begins with a scheme (RFC 3986 3.1) and contains no space, control character, quotation mark or angle
+// bracket.
 func Absolute(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -286,7 +288,7 @@ func hasSpace(s string) bool {
 	return slices.ContainsFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '<' || c == '>' || c == '"' || c == 0x7f })
 }
 
-// Scalar reads a text or a number as text, also inside a value object.
+// Scalar returns a text or a number as text, even if it is inside a value object.
 func Scalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -303,7 +305,7 @@ func Scalar(v any) (string, bool) {
 	return "", false
 }
 
-// isScalar reports whether a value object holds nothing beside its value and type.
+// isScalar reports whether a value object has no members other than its value, type and language.
 func isScalar(v map[string]any) bool {
 	for k := range v {
 		if k != "@value" && k != "@type" && k != "type" && k != "@language" {
@@ -315,7 +317,7 @@ func isScalar(v map[string]any) bool {
 
 func escape(token string) string { return strictjson.Escape(token) }
 
-// SortedKeys returns the keys of m in order.
+// SortedKeys returns the keys of m, sorted.
 func SortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // Anys returns the list as []any.
@@ -327,7 +329,7 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ScalarText returns a scalar as text; empty for other values.
+// ScalarText returns a text, a number or a boolean as text, and "" for any other value.
 func ScalarText(v any) string {
 	s, _ := Scalar(v)
 	if b, ok := v.(bool); ok {

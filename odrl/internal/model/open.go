@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// DecodeTree reads the JSON of a document within its bounds. It returns nil and reports a problem if the text is not JSON.
+// DecodeTree decodes the JSON of a document of at most MaxDocument bytes. If that is not possible, it reports a problem and returns nil.
 func DecodeTree(doc []byte, found *Findings) any {
 	if len(doc) > MaxDocument {
-		found.Errorf("too-large", "", "a policy has at most %d bytes, this one has %d", MaxDocument, len(doc))
+		found.Errorf("too-large", "", "a policy may have at most %d bytes, but this one has %d", MaxDocument, len(doc))
 		return nil
 	}
 	tree, err := strictjson.Decode(doc)
@@ -33,15 +33,16 @@ func DecodeTree(doc []byte, found *Findings) any {
 		found.Errorf("json", "", "want a JSON object, not null")
 	}
 	if contract := idsContract(tree); contract != "" {
-		found.Errorf("ids", "", "this is a %s of the information model of International Data Spaces (IDS), which is not read: write it "+
-			"as a policy of ODRL (%s); of IDS the codes are known, such as idsc:USE, with the vocabulary ids",
+		found.Errorf("ids", "", "this is a %s of the information model of International Data Spaces (IDS), which is not supported: write an "+
+			"ODRL policy instead (%s); the vocabulary ids makes the codes of IDS available, such as idsc:USE",
 			contract, "@context http://www.w3.org/ns/odrl.jsonld, uid, permission with target and action")
 		return nil
 	}
 	return tree
 }
 
-// NewNames resolves the names in a document. hosts are the hosts that terms of the service's vocabulary may have.
+// NewNames returns the Names of a document. Terms of the service's own vocabulary may be at any of the hosts, and at the host of the
+// policy.
 func NewNames(tree any, hosts []string, found *Findings) *Names {
 	names := &Names{
 		Problems: found, prefixes: map[string]string{}, aliases: map[string]string{}, keyNames: map[string]keyName{},
@@ -54,7 +55,7 @@ func NewNames(tree any, hosts []string, found *Findings) *Names {
 	return names
 }
 
-// PolicyHost returns the host of the policy's own uid, in lowercase; empty if it has none.
+// PolicyHost returns the host of the policy's uid in lowercase, or "" if it is not a web IRI.
 func PolicyHost(tree any) string {
 	for _, m := range topNodes(tree) {
 		if uid, ok := firstString(m, "uid", "@id", "id", "odrl:uid"); ok {
@@ -67,7 +68,7 @@ func PolicyHost(tree any) string {
 	return ""
 }
 
-// topNodes are the objects at the top of the document: itself, or the members of its @graph or list.
+// topNodes returns the objects at the top of the document: the document itself, or the members of its @graph or list.
 func topNodes(tree any) []map[string]any {
 	var list []map[string]any
 	if m, ok := tree.(map[string]any); ok && wrapped(m) {
@@ -90,15 +91,14 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 	return "", false
 }
 
-// Beside is what a document may name in addition to the built-in terms: profiles whose terms are accepted without being known, and
-// vocabularies.
+// Beside holds what a document may use in addition to the built-in terms: profiles, whose unknown terms are accepted, and vocabularies.
 type Beside struct {
 	Profiles     []string
 	Vocabularies []*vocabulary.Vocabulary
 }
 
-// OpenLibrary reads the policies of a document, with given vocabularies beside the built-in ones. It is usable only if nothing failed,
-// and nil if the text is not JSON.
+// OpenLibrary reads the policies of a document, with the given profiles and vocabularies in addition to the built-in ones. It adds the
+// problems of the document to found; the Library is usable only if none of them is an error.
 func OpenLibrary(ctx context.Context, doc []byte, known Beside, found *Findings) *Library {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {

@@ -2,21 +2,21 @@ package model
 
 import "strings"
 
-// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with all its properties in the engine: one row of
-// operands below. A new left operand is one more row.
+// An Operand is a left operand of ODRL V 2.2 (section 3.9) or of the UIM profile, with everything that the engine needs to know about it.
+// To add a left operand, add a row to operands below.
 type Operand struct {
 	Name    string
 	Aliases string // deprecated and UIM spellings, separated by spaces
-	Kind    Kind   // how its values compare
-	Words   string // how it is named in a sentence, after "the"; empty: by its name
+	Kind    Kind   // how its values are compared
+	Words   string // its name in a sentence, after "the"; empty: Name
 	Source  Source // the source of its values when a gateway decides a call
 
 	Unit      Unit   // the unit of its values
-	Bounds    Bounds // of its numbers
+	Bounds    Bounds // the bounds of its numbers
 	Codes     *codeScheme
-	Operators string // those that ODRL V 2.2 provides, separated by spaces; empty: all
+	Operators string // the operators that ODRL V 2.2 provides for it, separated by spaces; empty: all
 	Datatype  *datatype
-	Temporal  bool // it concerns when something is done: on a duty it is the deadline
+	Temporal  bool // it concerns when something is done; on a duty, it sets the deadline
 	UIM       bool // a term of the UIM profile, which ODRL itself does not have
 }
 
@@ -27,7 +27,7 @@ var operands = []Operand{
 	{Name: "timeWindow", Aliases: "timeRange", Kind: Window, Words: "time", Source: FromClock, Temporal: true, UIM: true},
 	{Name: "event", Kind: Event, Unit: NoUnit, Operators: "lt eq gt lteq gteq", Temporal: true},
 	{
-		Name: "delayPeriod", Kind: Duration, Words: "time waited before it", Operators: "eq gt gteq",
+		Name: "delayPeriod", Kind: Duration, Words: "waiting time", Operators: "eq gt gteq",
 		Datatype: durationsLike("PT10M"), Temporal: true,
 	},
 	{
@@ -83,22 +83,22 @@ var operands = []Operand{
 	{Name: "relativeTemporalPosition", Kind: Number, Words: "moment relative to the whole asset", Unit: Percent},
 }
 
-// A Kind is how the values of a left operand compare. Package rules has the operators and the parsing of each.
+// A Kind determines how the values of a left operand are compared. Package rules defines the operators and the parser of each kind.
 type Kind int
 
 // The kinds of operands.
 const (
 	Other    Kind = iota // a term of another vocabulary
-	Text                 // equal or not
-	Code                 // text, where codes such as US-CA, and networks, contain each other
+	Text                 // texts, compared only for equality
+	Code                 // texts; some are codes, such as US-CA, or networks, which can contain each other
 	Number               // decimals, with or without a unit
 	Duration             // durations
 	Event                // events
 	Instant              // points in time, and whole days
 	Version              // versions, in their order
-	Window               // times of day, or of the calendar, from a start to an end
+	Window               // spans of time in the day or in the calendar, from a start to an end
 	Count                // enforced by counting, not by comparing
-	Money                // enforced by charging; elsewhere compared as money
+	Money                // enforced by charging; otherwise compared as amounts of money
 	Key                  // the key that signed the call
 )
 
@@ -107,7 +107,7 @@ type Source int
 
 // The sources of values.
 const (
-	FromFacts   Source = iota // the operator's configuration; without it the operand has no value
+	FromFacts   Source = iota // the operator's configuration; without it, the operand has no value
 	FromClock                 // the time of the call
 	FromIntent                // the UID of the intent that is called
 	FromAgent                 // the agent that calls, unless configured otherwise
@@ -116,7 +116,7 @@ const (
 	FromCharge                // charged when a call is admitted; not compared
 )
 
-// BuiltIn reports whether every call has a value, without any configuration.
+// BuiltIn reports whether the source has a value for every call without any configuration.
 func (s Source) BuiltIn() bool { return s == FromClock || s == FromIntent || s == FromAgent }
 
 // Fixed reports whether no other source can be configured.
@@ -129,12 +129,12 @@ type Unit int
 const (
 	AnyUnit  Unit = iota
 	NoUnit        // a unit has no meaning
-	Percent       // hundredths, unless a unit is given
-	Currency      // ISO 4217, without which an amount is meaningless
-	Period        // hour, day…: the time that something is counted in
+	Percent       // percent, unless a unit is given
+	Currency      // an ISO 4217 code; an amount without one is meaningless
+	Period        // an hour, a day or another period in which uses are counted
 )
 
-// Bounds are those of the numbers of an operand.
+// Bounds are the bounds of the numbers of an operand.
 type Bounds int
 
 // The bounds of numbers.
@@ -144,7 +144,7 @@ const (
 	UpToHundred        // from 0 to 100
 )
 
-// A datatype is the type that the right operand of a left operand must have.
+// A datatype is the type that a left operand requires of its right operand.
 type datatype struct {
 	what string // for messages
 	ok   func(string) bool
@@ -172,7 +172,7 @@ var operandByName = func() map[string]*Operand {
 	return m
 }()
 
-// OperandAliases are deprecated and UIM spellings with the left operand they mean.
+// OperandAliases maps deprecated and UIM spellings to the left operands that they stand for.
 var OperandAliases = func() map[string]string {
 	m := map[string]string{}
 	for i := range operands {
@@ -183,7 +183,7 @@ var OperandAliases = func() map[string]string {
 	return m
 }()
 
-// uimOperands are the left operands of the UIM profile.
+// uimOperands returns the left operands of the UIM profile.
 func uimOperands() []string {
 	var list []string
 	for i := range operands {
@@ -194,10 +194,10 @@ func uimOperands() []string {
 	return list
 }
 
-// unlisted is the row of an operand that no vocabulary here describes.
+// unlisted is the row of an operand that no vocabulary defines.
 var unlisted = &Operand{}
 
-// LeftOperand returns the row of a left operand, by its name. One of another vocabulary has an empty row.
+// LeftOperand returns the row of a built-in left operand by its name. For any other operand, it returns an empty row.
 func LeftOperand(name string) *Operand {
 	if o, ok := operandByName[name]; ok {
 		return o
@@ -205,7 +205,7 @@ func LeftOperand(name string) *Operand {
 	return unlisted
 }
 
-// Left is the row of the constraint's left operand.
+// Left returns the row of the constraint's left operand.
 func (c *Constraint) Left() *Operand {
 	if c.row != nil {
 		return c.row
@@ -213,8 +213,8 @@ func (c *Constraint) Left() *Operand {
 	return LeftOperand(c.Operand)
 }
 
-// Known reports whether the operand is of ODRL, of the UIM profile, or of a vocabulary.
+// Known reports whether the operand is defined by ODRL, by the UIM profile or by a vocabulary.
 func (o *Operand) Known() bool { return o.Kind != Other }
 
-// Percent reports whether its numbers are hundredths unless a unit is given.
+// Percent reports whether the operand's numbers are percentages unless a unit is given.
 func (o *Operand) Percent() bool { return o.Unit == Percent || o.Bounds == UpToHundred }

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// kindOf returns what a node of the graph is, by its type or the properties it has.
+// kindOf returns the role of a node of the graph, derived from its type and its properties.
 func (r *reader) kindOf(m map[string]any) role {
 	for _, raw := range SortedKeys(m) {
 		switch name, _ := r.key(raw); name {
@@ -31,7 +31,7 @@ func (r *reader) kindOf(m map[string]any) role {
 	return anyRole
 }
 
-// terms notes which terms the document itself defines, before anything uses them.
+// terms records the terms that the document itself defines. It must be called before anything that uses them is read.
 func (r *reader) terms(nodes []Field) {
 	for _, f := range nodes {
 		m, _ := f.Value.(map[string]any)
@@ -57,7 +57,7 @@ func (r *reader) terms(nodes []Field) {
 	}
 }
 
-// outside reads a node of the graph that is not a policy, for its properties, even if no rule names it.
+// outside reads the properties of a node of the graph that is not a policy, even if no rule names the node.
 func (r *reader) outside(f Field) {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
@@ -93,8 +93,8 @@ func (r *reader) outside(f Field) {
 	}
 }
 
-// broaderAction records that one action is included in, or implies, another. ODRL defines what its own actions are included in: a
-// document may restate that as includedIn.
+// broaderAction records that one action is included in, or implies, another. A document cannot change the hierarchy of ODRL's own
+// actions, but it may restate it with includedIn.
 func (r *reader) broaderAction(iri string, f Field, into map[string][]string, restates bool) {
 	s, ok := r.word(f, "an action")
 	if !ok {
@@ -108,13 +108,13 @@ func (r *reader) broaderAction(iri string, f Field, into map[string][]string, re
 		if name, _ := r.Local(iri, r.Namespaces); restates && actions[name] != "" && Includes(to, name) {
 			return
 		}
-		r.Problems.Doubtf("hierarchy", f.Pointer, "%s is an action of ODRL: a document cannot change what it includes", Quote(iri))
+		r.Problems.Doubtf("hierarchy", f.Pointer, "%s is an action of ODRL: a document cannot change the hierarchy of ODRL's actions", Quote(iri))
 		return
 	}
 	Relate(into, iri, to)
 }
 
-// instance records the classes of the node.
+// instance records the types of the node that are not ODRL's.
 func (r *reader) instance(iri string, o *object) {
 	for _, f := range o.items("@type") {
 		s, ok := r.word(f, "a type")
@@ -124,7 +124,7 @@ func (r *reader) instance(iri string, o *object) {
 	}
 }
 
-// unused reports rules and constraints that nothing refers to: they would be lost.
+// unused reports rules and constraints that nothing refers to, which would otherwise be lost.
 func (r *reader) unused(nodes []Field) {
 	for _, f := range nodes {
 		m, _ := f.Value.(map[string]any)
@@ -134,7 +134,7 @@ func (r *reader) unused(nodes []Field) {
 		}
 		if id := r.idOf(f.Value); id == "" || !r.used[id] {
 			what := map[role]string{ruleRole: "rule", constraintRole: "constraint"}[k]
-			r.Problems.Doubtf("unused", f.Pointer, "nothing refers to this %s: it has no effect", what)
+			r.Problems.Doubtf("unused", f.Pointer, "this %s has no effect, because nothing refers to it", what)
 		}
 	}
 }

@@ -102,14 +102,14 @@ var regionGroups = []string{"EU", "EZ", "UN"}
 // A codeScheme encodes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.
 type codeScheme struct{ read func(string) (string, bool) }
 
-// The codings of regions, languages and places in the network.
+// The schemes for regions, languages and locations on the network.
 var (
 	regions   = codeScheme{region}
 	languages = codeScheme{tongue}
 	networks  = codeScheme{network}
 )
 
-// code returns a text of the operand as a code. It returns false if there is none.
+// code returns the code that s stands for. It returns false if s is not a code of the operand.
 func (o *Operand) code(s string) (string, bool) {
 	if o.Codes == nil {
 		return "", false
@@ -195,7 +195,7 @@ func network(s string) (string, bool) {
 // domainCode is the prefix of the code of a domain name.
 const domainCode = "DNS-"
 
-// Networked reports whether values are locations in the network: addresses, ranges of them, and domain names.
+// Networked reports whether the values are locations on the network: addresses, ranges of addresses, and domain names.
 func (o *Operand) Networked() bool { return o.Codes == &networks }
 
 // IsRange reports whether s is a range of addresses.

@@ -11,15 +11,15 @@ import (
 type additions struct {
 	profiles []string
 	classes  map[string]string   // IRI → "action" or "left operand"
-	same     map[string]string   // IRI → that of a term of ODRL
+	same     map[string]string   // IRI → the IRI of the equivalent term of ODRL
 	words    map[string]string   // IRI → name in a sentence
 	within   map[string][]string // value → the classes and values it is part of
 	rows     map[string]*Operand
-	included map[string][]string // action → the actions it is included in, by their names here
+	included map[string][]string // action → the actions that include it; each by its IRI or its local name in ODRL
 	implies  map[string][]string
 }
 
-// Adopt makes the terms of vocabularies known, whether or not the policy names their profiles.
+// Adopt makes the terms of vocabularies known, whether or not the policy declares their profiles.
 func (n *Names) Adopt(list []*vocabulary.Vocabulary) {
 	n.added = additions{
 		classes: map[string]string{}, same: map[string]string{}, words: map[string]string{}, within: map[string][]string{},
@@ -61,7 +61,7 @@ func (n *Names) adoptTerm(iri string, t *vocabulary.Term) {
 				Relate(relation.into, iri, n.actionNamed(to))
 			}
 		}
-		if len(t.IncludedIn) == 0 { // ODRL V 2.2, section 2.4: all but use and transfer are in one of them
+		if len(t.IncludedIn) == 0 { // ODRL V 2.2, section 2.4: use or transfer includes every other action
 			Relate(n.added.included, iri, "use")
 		}
 	case "LeftOperand":
@@ -72,7 +72,7 @@ func (n *Names) adoptTerm(iri string, t *vocabulary.Term) {
 	}
 }
 
-// actionNamed returns the name of an action: that of ODRL, or its IRI.
+// actionNamed returns the local name of an action of ODRL or UIM, and the IRI of any other action.
 func (n *Names) actionNamed(iri string) string {
 	name, ok := n.Local(iri, []string{OdrlNS, ccNS, UimNS})
 	if alias, aliased := ActionAliases[name]; ok && aliased {
@@ -84,15 +84,16 @@ func (n *Names) actionNamed(iri string) string {
 	return iri
 }
 
-// ranges are the kinds of values by the names of their data types.
+// ranges maps the names of datatypes to the kinds of their values.
 var ranges = map[string]Kind{
 	"duration": Duration, "dayTimeDuration": Duration,
 	"yearMonthDuration": Duration, "decimal": Number, "integer": Number, "double": Number, "float": Number, "long": Number, "int": Number,
 	"nonNegativeInteger": Number, "positiveInteger": Number,
 }
 
-// rowOf returns the row for a left operand of a vocabulary: that of the operand of ODRL that it narrows, or one of texts, or of the type
-// in its range. The gateway itself provides no values for it.
+// rowOf returns the row for a left operand of a vocabulary, or nil for one whose values are dates. It copies the row of the ODRL operand
+// that the term narrows; otherwise, the range of the term determines the kind, which is Text by default. Only the operator's
+// configuration can provide values.
 func rowOf(iri string, t *vocabulary.Term) *Operand {
 	if slices.Contains([]string{"date", "dateTime", "dateTimeStamp"}, t.Range) {
 		return nil
@@ -107,10 +108,10 @@ func rowOf(iri string, t *vocabulary.Term) *Operand {
 	return &row
 }
 
-// WordsOf returns the name of a term in a sentence; empty if no vocabulary has one.
+// WordsOf returns the name of a term in a sentence, or "" if no vocabulary has one.
 func (n *Names) WordsOf(iri string) string { return n.added.words[iri] }
 
-// Narrower lists the value and everything that vocabularies place within it, sorted.
+// Narrower returns the value and everything that vocabularies list as part of it, sorted.
 func (n *Names) Narrower(value string) []string {
 	list := []string{value}
 	for v := range n.added.within {
@@ -122,7 +123,7 @@ func (n *Names) Narrower(value string) []string {
 	return list
 }
 
-// otherwise returns advice about an unknown term: a likely spelling, or the place where the term is permitted.
+// otherwise returns the end of a message about an unknown term: a likely spelling, or how to load the vocabulary that defines the term.
 func (n *Names) otherwise(c class, name, full string) string {
 	if !c.grows || n.ofODRL(full) || !Absolute(full) {
 		if meant := signs[name]; slices.Contains(c.known, meant) {
@@ -136,20 +137,20 @@ func (n *Names) otherwise(c class, name, full string) string {
 	return cmp.Or(Suggest(name, c.known), ": "+n.load(""))
 }
 
-// signs are the operators that are written for those of ODRL elsewhere.
+// signs maps operators of other languages to those of ODRL.
 var signs = map[string]string{
 	"<": "lt", "<=": "lteq", ">": "gt", ">=": "gteq", "=": "eq", "==": "eq", "!=": "neq", "<>": "neq",
 	"in": "isAnyOf", "before": "lt", "after": "gt",
 }
 
-// load returns advice on how to load a vocabulary: by the name of a built-in one, or as a file.
+// load returns advice on how to load a vocabulary: a built-in one by its name, or, if name is empty, one in a file.
 func (n *Names) load(name string) string {
 	switch {
 	case n.Served && name != "":
 		return "add " + name + " to the service's profiles"
 	case n.Served:
-		return "add the file of a vocabulary that has it to the service's profiles"
+		return "add the file of a vocabulary that defines it to the service's profiles"
 	default:
-		return "use --profile " + cmp.Or(name, "FILE for a vocabulary that has it")
+		return "use --profile " + cmp.Or(name, "FILE with a vocabulary that defines it")
 	}
 }

@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// MaxDocument bounds the bytes of a policy.
+	// MaxDocument is the maximum size of a policy in bytes.
 	MaxDocument = 2 << 20
-	// MaxRules bounds the rules of a policy as written, including duties, and again after expansion.
+	// MaxRules is the maximum number of rules of a policy, including duties, both as written and after expansion.
 	MaxRules = 10_000
-	// MaxConstraints bounds the constraints of one policy after expansion.
+	// MaxConstraints is the maximum number of constraints of a policy, both as written and after expansion.
 	MaxConstraints = 50_000
-	// MaxNesting bounds the nesting of logical constraints. levels.rego has one set of rules for each level.
+	// MaxNesting is the maximum nesting of logical constraints. levels.rego has one set of rules for each level.
 	MaxNesting = 8
 )
 
@@ -30,8 +30,8 @@ type reader struct {
 	Facts       *Facts
 
 	nodes map[string][]definition // by IRI or blank node
-	used  map[string]bool         // nodes that are referred to, likewise
-	// The nodes with an IRI that have been read, so that every reference means the same one.
+	used  map[string]bool         // the nodes that something refers to, by the same names
+	// The nodes with an IRI that have been read, so that all references to an IRI share one node.
 	readRules       map[string]*Rule
 	readConstraints map[string]*Constraint
 	readThings      map[string]Reference
@@ -39,10 +39,10 @@ type reader struct {
 	shared          sharedNodes
 }
 
-// sharedNodes are the properties of nodes outside of policies that point at them: ODRL IM 2.2.1, 2.3.1 hasPolicy, assignerOf, assigneeOf.
-type sharedNodes map[string]map[string][]Reference // policy → target, assigner or assignee → who
+// sharedNodes are the assets and parties that refer to a policy by hasPolicy, assignerOf or assigneeOf. ODRL IM 2.2.1, 2.3.1.
+type sharedNodes map[string]map[string][]Reference // policy → target, assigner or assignee → assets or parties
 
-// NewReader makes a reader of one document; n resolves its names. It stops when ctx ends.
+// NewReader returns a reader of one document, whose names n resolves. Reading stops with an error when ctx is done.
 func NewReader(ctx context.Context, n *Names) *reader {
 	facts := newFacts()
 	facts.vocabulary = &n.added
@@ -52,7 +52,8 @@ func NewReader(ctx context.Context, n *Names) *reader {
 	}
 }
 
-// fits counts towards a bound and reports once when it is exceeded, or reading was interrupted.
+// fits increments count and reports whether reading may continue. If count exceeds most, or ctx is done, fits reports an error once and
+// stops the reader.
 func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	if r.stopped {
 		return false
@@ -60,7 +61,7 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	*count++
 	switch {
 	case *count > most:
-		r.Problems.Errorf("too-large", pointer, "a policy has at most %d %s", most, what)
+		r.Problems.Errorf("too-large", pointer, "a policy may have at most %d %s", most, what)
 	case r.Problems.Full():
 	case r.ctx.Err() != nil:
 		r.Problems.Errorf("stopped", pointer, "reading the policy was stopped")
@@ -71,7 +72,7 @@ func (r *reader) fits(count *int, most int, what, pointer string) bool {
 	return false
 }
 
-// knownNamespaces are those of ODRL, of UIM, and of the vocabularies at the hosts.
+// knownNamespaces sets the namespaces of terms: those of ODRL, UIM and Creative Commons, and the vocabularies at the hosts.
 func (n *Names) knownNamespaces(hosts []string) {
 	n.Namespaces = []string{OdrlNS, UimNS, ccNS}
 	for _, p := range profiles[1:] {
@@ -82,7 +83,7 @@ func (n *Names) knownNamespaces(hosts []string) {
 	}
 }
 
-// Documents reads the whole tree. Its result is usable only if no problem is an error.
+// Documents reads the policies of the whole tree. The result is usable only if no problem is an error.
 func (r *reader) Documents(tree any) []*Document {
 	tops, graph := r.tops(tree)
 	var policies, others []Field
@@ -103,7 +104,7 @@ func (r *reader) Documents(tree any) []*Document {
 	seen := map[string]bool{}
 	for _, f := range policies {
 		if id := r.idOf(f.Value); id != "" && graph {
-			if seen[id] { // another part of a node that is read as one
+			if seen[id] { // another definition of a node that has already been read
 				continue
 			}
 			seen[id], r.used[id] = true, true
@@ -116,7 +117,8 @@ func (r *reader) Documents(tree any) []*Document {
 	return list
 }
 
-// tops are the nodes at the top: the document itself, or the members of its @graph or list.
+// tops returns the nodes at the top: the document itself, the policies inside a description or a definition, or the members of its @graph
+// or list. graph is set if there may be several.
 func (r *reader) tops(tree any) (list []Field, graph bool) {
 	switch v := tree.(type) {
 	case []any:
@@ -127,7 +129,7 @@ func (r *reader) tops(tree any) (list []Field, graph bool) {
 			r.readContext(c, "/@context")
 			r.around = false
 		} else if r.terse(v) {
-			r.Problems.Warnf("context", "", "the policy has no @context: write \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
+			r.Problems.Warnf("context", "", "the policy has no @context: add \"@context\": \"http://www.w3.org/ns/odrl.jsonld\"")
 		}
 		if offered := r.offered(Field{"", v}, 0); len(offered) > 0 {
 			return offered, len(offered) > 1
@@ -142,7 +144,7 @@ func (r *reader) tops(tree any) (list []Field, graph bool) {
 	return []Field{{"", tree}}, false
 }
 
-// terse reports whether the document uses words that only a context gives a meaning.
+// terse reports whether the document uses bare names, which have a meaning only with a context.
 func (r *reader) terse(v any) bool {
 	m, _ := v.(map[string]any)
 	for raw := range m {
@@ -156,7 +158,7 @@ func (r *reader) terse(v any) bool {
 	return len(m) == 0
 }
 
-// wrapped reports whether the document has a @graph and no other member.
+// wrapped reports whether the document has a @graph, and no other member except a @context.
 func wrapped(tree map[string]any) bool {
 	for k := range tree {
 		if k != "@graph" && k != "@context" {
@@ -212,7 +214,7 @@ func (r *reader) policy(f Field) *Document {
 	}{{"permission", Permission}, {"prohibition", Prohibition}, {"obligation", Obligation}, {"duty", Obligation}} {
 		list := o.items(group.key)
 		if group.key == "duty" && len(list) > 0 {
-			r.Problems.Warnf("duty", list[0].Pointer, "a duty of the policy itself is read as an obligation: write obligation")
+			r.Problems.Warnf("duty", list[0].Pointer, "a duty of the policy itself is read as an obligation: write obligation instead")
 		}
 		for _, item := range list {
 			if rule := r.rule(item, group.kind); rule != nil {
@@ -248,7 +250,7 @@ func (r *reader) head(o *object, d *Document) {
 	d.strategies = r.conflict(o)
 }
 
-// nodeID returns the name of a node: an IRI, or none for a blank node, which has no name outside of the document.
+// nodeID returns the IRI of a node, or "" for a blank node, which has no name outside the document.
 func (r *reader) nodeID(f Field, what string) string {
 	if id := r.idOf(map[string]any{"@id": f.Value}); blank(id) {
 		if what == "the uid of a policy" {
@@ -281,7 +283,7 @@ func (r *reader) types(o *object, d *Document) {
 	}
 }
 
-// profile reports an unknown profile. ODRL IM 2.1.
+// profile reports a profile that is not known. For a known profile whose terms are not defined, it accepts unknown terms. ODRL IM 2.1.
 func (r *reader) profile(iri, pointer string) {
 	rest, _ := Bare(iri)
 	switch {
@@ -301,10 +303,11 @@ func (r *reader) suggestProfile(iri string) string {
 	if s := Suggest(rest, profiles); s != "" {
 		return s
 	}
-	return ": use http://" + profiles[1] + " for UIM's terms, none for ODRL's own, and for others " + r.load("")
+	return ": ODRL's own terms need no profile; for UIM's terms, use http://" + profiles[1] + "; for any other profile, " + r.load("")
 }
 
-// conflict reads the strategy; several are an error, but all are kept, because a merge has them too.
+// conflict reads the conflict strategies. It reports a problem if there are several, but returns all of them, because a merge may have
+// several.
 func (r *reader) conflict(o *object) []Strategy {
 	list := o.items("conflict")
 	if len(list) > 1 {
@@ -332,7 +335,7 @@ func (r *reader) conflict(o *object) []Strategy {
 // PointerName formats a JSON pointer for a message.
 func PointerName(p string) string {
 	if p == "" {
-		return "the top"
+		return "the top of the document"
 	}
 	return p
 }

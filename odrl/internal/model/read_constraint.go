@@ -8,22 +8,22 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxValues bounds the right operands of one constraint, because each is compared with each fact of a call.
+// maxValues is the maximum number of right operands of one constraint, because each is compared with each fact of a call.
 const maxValues = 1000
 
-// constraint reads a constraint or, up to MaxNesting deep, a logical constraint.
+// constraint reads a constraint or a logical constraint. Logical constraints may be nested up to MaxNesting deep.
 func (r *reader) constraint(f Field, depth int) *Constraint {
 	if !r.fits(&r.constraints, MaxConstraints, "constraints", f.Pointer) {
 		return nil
 	}
 	id := r.idOf(f.Value)
 	if r.dangling(f.Value, constraintRole) {
-		r.Problems.Errorf("reference", f.Pointer, "the constraint %s is only referred to: write it here in full, or as a node of the @graph",
+		r.Problems.Errorf("reference", f.Pointer, "the constraint %s is referenced but not defined: define it here, or as a node in the @graph",
 			Quote(id))
 		return nil
 	}
 	if s, isText := f.Value.(string); isText {
-		if depth > 0 { // and, or, xone and andSequence read texts as literals
+		if depth > 0 { // for and, or, xone and andSequence, a text is a literal
 			r.Problems.Doubtf("reference", f.Pointer, "a text is not a reference here: write {\"@id\": %s}", Quote(s))
 		}
 	}
@@ -35,7 +35,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 		return nil
 	}
 	if r.reading[id] {
-		r.Problems.Errorf("cycle", f.Pointer, "the constraint %s is one of its own parts", Quote(id))
+		r.Problems.Errorf("cycle", f.Pointer, "the constraint %s contains itself", Quote(id))
 		return nil
 	}
 	if id != "" {
@@ -49,10 +49,10 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 	return c
 }
 
-// sameConstraint returns an already read constraint under the IRI of this reference.
+// sameConstraint returns a constraint that was already read under the IRI of f. It counts the constraints in it again.
 func (r *reader) sameConstraint(known *Constraint, f Field, depth int) *Constraint {
 	if depth+known.Depth > MaxNesting {
-		r.Problems.Errorf("too-deep", f.Pointer, "constraints nest at most %d deep", MaxNesting)
+		r.Problems.Errorf("too-deep", f.Pointer, "constraints may be nested at most %d deep", MaxNesting)
 		return nil
 	}
 	for range known.weight - 1 {
@@ -80,7 +80,7 @@ func (r *reader) constraintBody(o *object, depth int) *Constraint {
 			continue
 		}
 		if c.Logic != "" {
-			r.Problems.Errorf("logic", o.pointer, "a logical constraint has exactly one of and, or, xone and andSequence")
+			r.Problems.Errorf("logic", o.pointer, "a logical constraint must have exactly one of and, or, xone and andSequence")
 			return nil
 		}
 		c.Logic = logic
@@ -96,7 +96,7 @@ func (r *reader) constraintBody(o *object, depth int) *Constraint {
 
 func (r *reader) logical(o *object, c *Constraint, depth int) *Constraint {
 	if depth >= MaxNesting {
-		r.Problems.Errorf("too-deep", c.Pointer, "constraints nest at most %d deep", MaxNesting)
+		r.Problems.Errorf("too-deep", c.Pointer, "constraints may be nested at most %d deep", MaxNesting)
 		return nil
 	}
 	at := o.fields[c.Logic][0].Pointer
@@ -109,9 +109,9 @@ func (r *reader) logical(o *object, c *Constraint, depth int) *Constraint {
 	o.close("a logical constraint")
 	switch single := c.Logic == "and" || c.Logic == "or"; {
 	case len(c.Operands) == 1 && single && r.Problems.errors == before:
-		r.Problems.Warnf("logic", at, "%s of one constraint is that constraint", c.Logic)
+		r.Problems.Warnf("logic", at, "%s has no effect, because it has only one constraint", c.Logic)
 	case len(c.Operands) < 2 && written > 1 && r.Problems.errors > before:
-		return nil // there are enough; their problems have been reported
+		return nil // enough are written, and their problems have been reported
 	case len(c.Operands) < 2:
 		r.Problems.Errorf("logic", at, "%s needs at least two constraints", c.Logic)
 		return nil
@@ -140,7 +140,7 @@ func (r *reader) comparison(o *object, c *Constraint) bool {
 		return false
 	}
 	if len(right) > 0 && len(referred) > 0 {
-		r.Problems.Errorf("constraint", c.Pointer, "a constraint has a rightOperand or a rightOperandReference, not both")
+		r.Problems.Errorf("constraint", c.Pointer, "a constraint cannot have both a rightOperand and a rightOperandReference")
 		return false
 	}
 	ok := r.operandAndOperator(c, left, op)
@@ -153,21 +153,21 @@ func (r *reader) comparison(o *object, c *Constraint) bool {
 		s, good := r.word(dataType, "a data type")
 		c.DataType = r.Expand(s)
 		if good && !isDatatype(c.DataType) {
-			r.Problems.Doubtf("datatype", dataType.Pointer, "%s is not a datatype: write one of XML Schema's such as xsd:decimal", Quote(s))
+			r.Problems.Doubtf("datatype", dataType.Pointer, "%s is not a datatype: use one of XML Schema, such as xsd:decimal", Quote(s))
 		}
 		ok = ok && good
 	}
 	if hasStatus {
 		s, good := Scalar(status.Value)
 		if !good {
-			r.Problems.Errorf("status", status.Pointer, "a status is a number or its text")
+			r.Problems.Errorf("status", status.Pointer, "a status must be a number or a text")
 		}
 		c.Status = s
 		c.state, _ = r.literal(status)
 		ok = ok && good
 	}
 	if len(right) > maxValues {
-		r.Problems.Errorf("too-large", c.Pointer, "a constraint has at most %d right operands", maxValues)
+		r.Problems.Errorf("too-large", c.Pointer, "a constraint may have at most %d right operands", maxValues)
 		return false
 	}
 	for _, f := range right {
@@ -197,13 +197,13 @@ func (r *reader) operandAndOperator(c *Constraint, left, op Field) bool {
 		ok = false
 	}
 	if ok && c.Operator == "use" && c.Operand != "publicKey" {
-		r.Problems.Errorf("operator", op.Pointer, "the operator use belongs to publicKey alone")
+		r.Problems.Errorf("operator", op.Pointer, "the operator use is valid only with publicKey")
 		return false
 	}
 	return ok
 }
 
-// literal reads one right operand: text, number, boolean, value object, IRI or window.
+// literal reads one right operand: a text, a number, a boolean, a value object, an IRI or a window.
 func (r *reader) literal(f Field) (Literal, bool) {
 	switch v := f.Value.(type) {
 	case bool:
@@ -216,7 +216,7 @@ func (r *reader) literal(f Field) (Literal, bool) {
 	case map[string]any:
 		return r.valueObject(f)
 	}
-	r.Problems.Errorf("value", f.Pointer, "a right operand is a text, a number, an IRI or a window, not %s", strictjson.Kind(f.Value))
+	r.Problems.Errorf("value", f.Pointer, "a right operand must be a text, a number, an IRI or a window, not %s", strictjson.Kind(f.Value))
 	return Literal{}, false
 }
 
@@ -232,7 +232,7 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 		lit.End, ok2 = Scalar(end.Value)
 		lit.Window = true
 		if !hasStart || !hasEnd || !ok || !ok2 {
-			r.Problems.Errorf("window", f.Pointer, "a window has a start and an end")
+			r.Problems.Errorf("window", f.Pointer, "a window needs a start and an end")
 			return lit, false
 		}
 		return lit, true
@@ -244,7 +244,7 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 		s, ok := r.word(id, "an IRI")
 		lit.Text, lit.iri = r.Expand(s), true
 		if ok && blank(lit.Text) {
-			r.Problems.Doubtf("value", f.Pointer, "a right operand is a value or an IRI, not a blank node")
+			r.Problems.Doubtf("value", f.Pointer, "a right operand must be a value or an IRI, not a blank node")
 		}
 		return lit, ok
 	}
@@ -272,11 +272,11 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 		lit.Text, lit.json = strconv.FormatBool(v), v
 		return lit, has
 	}
-	r.Problems.Errorf("value", f.Pointer, "a right operand is a text, a number, an IRI or a window")
+	r.Problems.Errorf("value", f.Pointer, "a right operand must be a text, a number, an IRI or a window")
 	return lit, false
 }
 
-// expandIRI expands a known prefix of a text such as ex:research; times and UIDs stay unchanged.
+// expandIRI expands a known prefix in a text such as ex:research. It returns other texts unchanged, including times and UIDs.
 func (r *reader) expandIRI(s string) string {
 	if e := r.Expand(s); e != s && Absolute(e) {
 		return e

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// references reads IRIs, or objects that carry one as their uid.
+// references reads the assets or parties of a property. what describes one of them in messages.
 func (r *reader) references(o *object, key, what string) []Reference {
 	var list []Reference
 	written := o.fields[key]
 	items := o.items(key)
 	if key == "assignee" && len(written) > 0 && len(items) == 0 {
-		r.Problems.Doubtf("empty", written[0].Pointer, "an empty list of assignees means everyone: name them, or leave assignee out")
+		r.Problems.Doubtf("empty", written[0].Pointer, "an empty list of assignees means everyone: name the assignees, or omit assignee")
 	}
 	for _, f := range items {
 		if !r.fits(&r.things, MaxConstraints, "targets and parties", f.Pointer) {
@@ -24,7 +24,7 @@ func (r *reader) references(o *object, key, what string) []Reference {
 	return list
 }
 
-// reference reads an IRI, or a node that is an asset or a party, here or elsewhere in the document.
+// reference reads an asset or a party: an IRI, or a node that is defined here or elsewhere in the document.
 func (r *reader) reference(f Field, what string) (Reference, bool) {
 	id := r.idOf(f.Value)
 	if _, isObject := f.Value.(map[string]any); !isObject && !r.defined(f.Value, thingRole) {
@@ -42,7 +42,7 @@ func (r *reader) reference(f Field, what string) (Reference, bool) {
 		}
 		return known, true
 	}
-	if r.reading[id] { // named by one of its own refinements
+	if r.reading[id] { // one of its own refinements refers to it
 		return r.named(f.Pointer, id), true
 	}
 	o := r.node(f, what, thingRole)
@@ -99,7 +99,7 @@ func (r *reader) thing(o *object, f Field, what string) (Reference, bool) {
 			ref.IRI = s
 		}
 	}
-	if ref.Name() == "" { // ODRL IM 2.2.1, 2.3.1: it should have one
+	if ref.Name() == "" { // ODRL IM 2.2.1, 2.3.1: an asset or party should have a uid
 		ref.IRI = "_:" + f.Pointer
 		if len(ref.Refinements) == 0 {
 			r.Problems.Warnf("anonymous", f.Pointer, "%s without a uid cannot be the subject of a request", what)
@@ -128,14 +128,14 @@ func (r *reader) thingTypes(o *object, ref *Reference) {
 		}
 		name, ok := r.Local(s, r.Namespaces)
 		if !ok || !slices.Contains(own, name) {
-			r.Problems.Errorf("type", f.Pointer, "%s is not a type of this: use %s", Quote(s), strings.Join(own, ", "))
+			r.Problems.Errorf("type", f.Pointer, "%s is not a valid type here: use %s", Quote(s), strings.Join(own, ", "))
 			continue
 		}
 		ref.Collection = ref.Collection || strings.HasSuffix(name, "Collection")
 	}
 }
 
-// thingFacts reads the collections and policies of an asset or a party. ODRL IM 2.2.1, 2.3.1.
+// thingFacts reads the collections and policies that an asset or a party refers to. ODRL IM 2.2.1, 2.3.1.
 func (r *reader) thingFacts(o *object, ref Reference) {
 	for _, f := range o.items("partOf") {
 		whole, ok := r.reference(f, "a collection")
@@ -161,7 +161,7 @@ func (r *reader) thingFacts(o *object, ref Reference) {
 	}
 }
 
-// nodeType checks the type of an asset, party or action: ODRL's own, or one of another vocabulary.
+// nodeType checks that each type of a party or an action is one of own or belongs to another vocabulary.
 func (r *reader) nodeType(o *object, own ...string) {
 	for _, f := range o.items("@type") {
 		s, ok := r.word(f, "a type")
@@ -169,12 +169,12 @@ func (r *reader) nodeType(o *object, own ...string) {
 			continue
 		}
 		if name, ok := r.Local(s, r.Namespaces); !ok || !slices.Contains(own, name) {
-			r.Problems.Errorf("type", f.Pointer, "%s is not a type of this: use %s", Quote(s), strings.Join(own, ", "))
+			r.Problems.Errorf("type", f.Pointer, "%s is not a valid type here: use %s", Quote(s), strings.Join(own, ", "))
 		}
 	}
 }
 
-// partyFields reads assigner, assignee and the other functions that are properties.
+// partyFields reads the parties whose function is a property, such as assigner and assignee.
 func (r *reader) partyFields(o *object, into map[string][]Reference) {
 	for _, fn := range functions {
 		for _, ref := range r.references(o, fn, "the "+fn) {

@@ -29,7 +29,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	}
 	id := r.idOf(f.Value)
 	if r.dangling(f.Value, ruleRole) && (!r.Problems.Lenient || !onlyNamed(f.Value)) {
-		r.Problems.Errorf("reference", f.Pointer, "the %s %s is only referred to: write it here in full, or as a node of the @graph", kind,
+		r.Problems.Errorf("reference", f.Pointer, "the %s %s is referenced but not defined: define it here, or as a node in the @graph", kind,
 			Quote(id))
 		return nil
 	}
@@ -41,7 +41,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 		return nil
 	}
 	if r.reading[id] {
-		r.Problems.Errorf("cycle", f.Pointer, "the %s %s points back at itself", kind, Quote(id))
+		r.Problems.Errorf("cycle", f.Pointer, "the %s %s refers to itself", kind, Quote(id))
 		return nil
 	}
 	rule := &Rule{Kind: kind, Pointer: o.pointer, Parties: map[string][]Reference{}, weight: 1, notes: o.notes, keys: o.filled}
@@ -62,7 +62,7 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 // again returns the rule that was already read under the IRI of this reference.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
-		r.Problems.Errorf("duplicate", f.Pointer, "%s is a %s at %s and cannot be a %s as well", Quote(id), known.Kind,
+		r.Problems.Errorf("duplicate", f.Pointer, "%s is used as %s at %s and cannot also be used as %s", Quote(id), known.Kind,
 			PointerName(known.Pointer), kind)
 		return nil
 	}
@@ -155,7 +155,7 @@ func (r *reader) ruleType(o *object, kind RuleKind) {
 			continue
 		}
 		if t, ok := r.Local(s, r.Namespaces); !ok || !slices.Contains(want, t) {
-			r.Problems.Errorf("type", f.Pointer, "a %s cannot be of type %s", kind, Quote(s))
+			r.Problems.Errorf("type", f.Pointer, "this %s cannot be of type %s", kind, Quote(s))
 		}
 	}
 }
@@ -169,11 +169,11 @@ func (r *reader) amount(o *object) []*Constraint {
 		unit, hasUnit = o.one("currency")
 	}
 	if interval, has := o.one("timeInterval"); has {
-		r.Problems.Warnf("billing", interval.Pointer, "timeInterval is when charges are settled; every execution owes the amount")
+		r.Problems.Warnf("billing", interval.Pointer, "timeInterval only sets how often charges are settled; the amount is due for every execution")
 	}
 	if !ok {
 		if hasUnit {
-			r.Problems.Errorf("amount", unit.Pointer, "a unit without an amount")
+			r.Problems.Errorf("amount", unit.Pointer, "there is a unit but no amount")
 		}
 		return nil
 	}
@@ -193,7 +193,7 @@ func (r *reader) amount(o *object) []*Constraint {
 	}
 	s, ok := Scalar(value)
 	if !ok {
-		r.Problems.Errorf("amount", f.Pointer, "an amount is a number or its text, not %s", strictjson.Kind(value))
+		r.Problems.Errorf("amount", f.Pointer, "an amount must be a number or a text with a number, not %s", strictjson.Kind(value))
 		return nil
 	}
 	c.Right = []Literal{{Pointer: f.Pointer, Text: s}}
@@ -253,7 +253,7 @@ func (r *reader) action(f Field) (Action, bool) {
 		r.actionFacts(o, named, value)
 		o.close("an action")
 		if !named {
-			r.Problems.Errorf("action", f.Pointer, "the action has no name: write it as rdf:value")
+			r.Problems.Errorf("action", f.Pointer, "the action has no name: write its name as rdf:value")
 			return a, false
 		}
 	}
@@ -279,7 +279,7 @@ func (r *reader) typedAction(o *object) (Field, bool) {
 		return Field{}, false
 	}
 	o.take("@type")
-	r.Problems.Warnf("action", list[0].Pointer, "the type names the action: it is read as %s", actionClass.known[at])
+	r.Problems.Warnf("action", list[0].Pointer, "the action is given only by its type; it is read as the action %s", actionClass.known[at])
 	return Field{Pointer: list[0].Pointer, Value: actionClass.known[at]}, true
 }
 
@@ -309,8 +309,8 @@ func (r *reader) actionFacts(o *object, named bool, value Field) {
 	}
 }
 
-// broaderNode returns the name of an action that another belongs to. If it is a node with its own broader actions, those are read as
-// well.
+// broaderNode returns the name of an action that includes another or that another implies. If the action is a node, its own broader
+// actions are read too.
 func (r *reader) broaderNode(f Field) Field {
 	m, isObject := f.Value.(map[string]any)
 	if !isObject || len(m) < 2 {

@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// DecimalForm is the form of an xsd:decimal, integer or double.
+// DecimalForm matches an xsd:decimal, integer or double.
 var DecimalForm = regex.Lazy(`^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?$`)
 
-// maxDigits bounds the characters of a number that is compared.
+// maxDigits is the maximum length of a number in characters.
 const maxDigits = 400
 
-// ParseDecimal reads an xsd:decimal, integer or double exactly. It does not accept NaN and INF.
+// ParseDecimal parses an xsd:decimal, integer or double exactly. It does not accept NaN or INF.
 func ParseDecimal(s string) (*big.Rat, bool) {
 	s = strings.TrimSpace(s)
 	if len(s) > maxDigits || !DecimalForm().MatchString(s) {
@@ -25,8 +25,9 @@ func ParseDecimal(s string) (*big.Rat, bool) {
 	return new(big.Rat).SetString(strings.TrimPrefix(s, "+"))
 }
 
-// OrderedNumber encodes a number as a list that sorts like the number, whatever its size: its sign, its power of ten, and its digits in
-// groups of fifteen. OPA itself compares numbers beyond 64 bits inexactly. false if the number has no finite decimal form.
+// OrderedNumber encodes a number of any size as a list that sorts like the number: its sign, its power of ten, and its digits in groups
+// of fifteen. OPA itself compares numbers beyond 64 bits inexactly. OrderedNumber returns false if the number has no finite decimal form
+// or too many decimal places.
 func OrderedNumber(x *big.Rat) ([]any, bool) {
 	sign := int64(x.Sign())
 	if sign == 0 {
@@ -47,7 +48,7 @@ func OrderedNumber(x *big.Rat) ([]any, bool) {
 		}
 		list = append(list, Integer(sign*n))
 	}
-	if sign < 0 { // more digits make a negative number smaller, and a longer list is the greater one
+	if sign < 0 { // a negative number with more digits is smaller, but a longer list sorts as greater
 		list = append(list, Integer(1))
 	}
 	return list, true
@@ -66,7 +67,7 @@ func digitsOf(x *big.Rat) (digits string, exponent int64, ok bool) {
 	return strings.TrimRight(trimmed, "0"), int64(len(whole) - (len(all) - len(trimmed))), true
 }
 
-// DurationForm is the form of an xsd:duration, or one in weeks.
+// DurationForm matches an xsd:duration, or a duration in weeks.
 var DurationForm = regex.Lazy(`^(-)?P(?:([0-9]{1,9})Y)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})W)?(?:([0-9]{1,9})D)?(?:T(?:([0-9]{1,9})H)?(?:([0-9]{1,9})M)?(?:([0-9]{1,9})(\.[0-9]{1,9})?S)?)?$`)
 
 // durationStarts are the instants to which XML Schema 1.0 part 2, 3.2.6.2, adds durations to compare them.
@@ -75,8 +76,8 @@ var durationStarts = []time.Time{
 	time.Date(1903, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1903, 7, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// ParseDuration parses an xsd:duration, or one in weeks, of at most 5,000 years. It returns the four lengths that durations compare by:
-// each as seconds and nanoseconds in one integer of 10⁻⁹ s if it fits.
+// ParseDuration parses an xsd:duration, or a duration in weeks. It returns the four lengths by which durations are compared, one for each
+// of durationStarts, in nanoseconds. It returns false if the text is not a duration or if a length does not fit in an int64.
 func ParseDuration(s string) ([]any, bool) {
 	m := DurationForm().FindStringSubmatch(s)
 	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
@@ -110,7 +111,7 @@ func ParseDuration(s string) ([]any, bool) {
 	return list, true
 }
 
-// nanosIn reads the digits behind a point as billionths.
+// nanosIn returns the value of the digits after a decimal point in billionths.
 func nanosIn(digits string) int64 {
 	n, _ := strconv.ParseInt((digits + "000000000")[:9], 10, 64)
 	return n
@@ -118,7 +119,7 @@ func nanosIn(digits string) int64 {
 
 var semverForm = regex.Lazy(`^[vV]?([0-9]{1,9})(?:\.([0-9]{1,9}))?(?:\.([0-9]{1,9}))?(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$`)
 
-// ParseSemver parses v2, 2.1 or 1.2.3-rc.1 as a list that sorts by Semantic Versioning 2.0.0 section 11.
+// ParseSemver parses v2, 2.1 or 1.2.3-rc.1 into a list that sorts in the order of Semantic Versioning 2.0.0, section 11.
 func ParseSemver(s string) ([]any, bool) {
 	const most = 128
 	m := semverForm().FindStringSubmatch(s)
@@ -144,7 +145,8 @@ func ParseSemver(s string) ([]any, bool) {
 	return list, true
 }
 
-// Unwrap returns the value in {"@value"}, {"@id"} and {"uid"}.
+// Unwrap returns the value inside an object such as {"@value": …}, {"@id": …} or {"uid": …}, up to three levels deep. It returns any
+// other value unchanged.
 func Unwrap(v any) any {
 	for range 3 {
 		m, ok := v.(map[string]any)
@@ -166,7 +168,8 @@ func Unwrap(v any) any {
 	return v
 }
 
-// TextOf reads a text or a number as text.
+// TextOf returns a text, a number or a time as text, even if it is wrapped in an object. It returns false for an empty text and for any
+// other value.
 func TextOf(v any) (string, bool) {
 	switch v := Unwrap(v).(type) {
 	case string:
@@ -182,7 +185,7 @@ func TextOf(v any) (string, bool) {
 // Integer returns n as a json.Number.
 func Integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// NameOf reads a text, or an object that carries its name as uid or @id.
+// NameOf returns a text, or the name that an object has as uid or @id. It also accepts a list with one element, and returns "" for nil.
 func NameOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -203,5 +206,5 @@ func NameOf(v any) (string, bool) {
 	return "", false
 }
 
-// AsAny converts a list and passes the flag on.
+// AsAny returns list as an any, and ok unchanged.
 func AsAny(list []any, ok bool) (any, bool) { return list, ok }

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// The namespaces of terms, without scheme: http and https are equal here.
+// The namespaces of terms, without the scheme, because http and https are treated alike.
 const (
 	OdrlNS = "www.w3.org/ns/odrl/2/"
 	rdfNS  = "www.w3.org/1999/02/22-rdf-syntax-ns#"
@@ -17,25 +17,25 @@ const (
 	UimNS  = "example.com/vocab/" // the vocabulary of the UIM profile, as UIM core 6.2 writes it
 )
 
-// contexts are the JSON-LD contexts whose terms are built in. None is ever fetched.
-// Those of the Dataspace Protocol (2024-1, 2025-1) and of Catena-X (25.09) give ODRL's words the same meaning.
+// contexts are the JSON-LD contexts whose terms are built in. None is ever fetched. The contexts of the Dataspace Protocol (2024-1, 2025-1)
+// and of Catena-X (25.09) give ODRL's terms the same meaning as ODRL's own.
 var contexts = []string{
 	"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/",
 	"w3id.org/dspace/2024/1/context.json", "w3id.org/dspace/2025/1/context.jsonld", "w3id.org/dspace/2025/1/odrl-profile.jsonld",
 	"w3id.org/catenax/2025/9/policy/odrl.jsonld",
 }
 
-// profiles are the profile IRIs of this engine, without scheme: the ODRL core, and the names of UIM's profile in use. ODRL IM 2.1: an
-// engine stops at an unknown profile.
+// profiles are the IRIs of the built-in profiles, without the scheme: the ODRL core, and the names in use for UIM's profile. ODRL IM 2.1
+// requires an engine to stop at an unknown profile.
 var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
 
-// uimProfiles are the names of UIM's profile; the first is that of UIM core 6.2.
+// uimProfiles are the names of UIM's profile. The first is that of UIM core 6.2.
 var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/odrl-profile", "uimprotocol.org/ns/policy"}
 
-// modelProfiles are the profiles in the examples of ODRL IM 2.2. Their terms are undefined: they are accepted without being known.
+// modelProfiles matches the profiles in the examples of ODRL IM 2.2. Nothing defines their terms, so unknown terms are accepted.
 var modelProfiles = regex.Lazy(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
 
-// prefixes are those of the ODRL context and of common use; a document may declare more.
+// prefixes are the prefixes of the ODRL context and other common ones. A document may declare more.
 var prefixes = map[string]string{
 	"odrl": "http://" + OdrlNS, "rdf": "http://" + rdfNS, "xsd": "http://" + xsdNS, "cc": "http://" + ccNS,
 	"uim": "http://" + UimNS, "rdfs": "http://www.w3.org/2000/01/rdf-schema#", "dc": "http://purl.org/dc/terms/",
@@ -44,23 +44,23 @@ var prefixes = map[string]string{
 	"owl": "http://www.w3.org/2002/07/owl#", "prov": "http://www.w3.org/ns/prov#",
 }
 
-// annotations are namespaces whose properties describe and never decide.
+// annotations are the namespaces whose properties only describe a node and never affect a decision.
 var annotations = []string{
 	"www.w3.org/2000/01/rdf-schema#", "purl.org/dc/terms/", "purl.org/dc/elements/1.1/", "www.w3.org/2004/02/skos/core#",
 	"xmlns.com/foaf/0.1/", "www.w3.org/2006/vcard/ns#", "www.w3.org/ns/prov#", "schema.org/", "www.w3.org/2002/07/owl#", "www.w3.org/ns/dcat#",
 }
 
-// describing are bare keys that describe and never decide. UIM documents write them without a prefix.
+// describing are the bare keys that only describe a node and never affect a decision. UIM documents write them without a prefix.
 var describing = []string{
 	"title", "name", "label", "comment", "description", "agreement", "note", "version", "issued", "modified",
 	"creator", "publisher",
 }
 
-// licences are properties of Creative Commons' vocabulary that describe a licence and decide nothing.
+// licences are the properties of Creative Commons' vocabulary that describe a licence and never affect a decision.
 var licences = strings.Fields("legalcode license attributionName attributionURL jurisdiction deprecatedOn licenseClass")
 
-// actions are the actions of ODRL V 2.2 with the action that includes each (none: use), and those of the UIM profile. None of the latter
-// is included in execute, or exceedRateLimit would conflict with it.
+// actions maps each action of ODRL V 2.2 and of the UIM profile to the action that includes it; use and transfer have none. No UIM action
+// is included in execute, because a prohibition of exceedRateLimit would then conflict with a permission to execute.
 var actions = func() map[string]string {
 	m := map[string]string{
 		"use": "", "transfer": "", "give": "transfer", "sell": "transfer", "display": "play", "extract": "reproduce",
@@ -77,26 +77,26 @@ var actions = func() map[string]string {
 	return m
 }()
 
-// ActionAliases are deprecated and UIM spellings with the action they mean.
+// ActionAliases maps deprecated and UIM spellings to the actions that they stand for.
 var ActionAliases = map[string]string{
 	"append": "modify", "appendTo": "modify", "write": "modify", "writeTo": "modify", "copy": "reproduce", "export": "transform",
 	"license": "grantUse", "pay": "compensate", "attachPolicy": "Notice", "attachSource": "SourceCode", "shareAlike": "ShareAlike",
 	"commercialize": "CommercialUse", "share": "Sharing", "provideAttribution": "attribute",
 }
 
-// deprecated are terms of ODRL V 2.2 that have no term to take their place.
+// deprecated are the terms that ODRL V 2.2 deprecates without a replacement.
 var deprecated = strings.Fields("lease lend preview secondaryUse adHocShare extractChar extractPage extractWord")
 
 // ccTerms are the actions of ODRL V 2.2 that come from Creative Commons' vocabulary.
 var ccTerms = strings.Fields("Attribution CommercialUse DerivativeWorks Distribution Notice Reproduction ShareAlike Sharing SourceCode")
 
-// retired are spellings that ODRL V 2.2 deprecates in favour of another.
+// retired are the spellings that ODRL V 2.2 deprecates in favour of another one.
 var retired = strings.Fields("append appendTo write writeTo copy export license pay attachPolicy attachSource shareAlike commercialize share device system neg")
 
-// uimTerms are those of the UIM profile, which ODRL itself does not have.
+// uimTerms are the terms of the UIM profile that ODRL itself does not have.
 var uimTerms = append(strings.Fields("signPayload exceedRateLimit logUsage analyze within outside use"), uimOperands()...)
 
-// Includes reports whether action a equals broad or is included in it. ODRL IM 2.4.
+// Includes reports whether the built-in action a equals broad or is included in it. ODRL IM 2.4.
 func Includes(broad, a string) bool {
 	for a != "" {
 		if a == broad {
@@ -123,8 +123,8 @@ var datatypeNames = strings.Fields(`string boolean decimal float double integer 
 	NMTOKEN Name NCName QName NOTATION
 	anySimpleType anyAtomicType datetime langString HTML XMLLiteral JSON PlainLiteral`)
 
-// isDatatype reports whether a name may be that of a datatype: a known one, or one of a vocabulary that
-// is not known here. ODRL has none of its own.
+// isDatatype reports whether an IRI may be that of a datatype: a known one, or one in a vocabulary that is not known here. ODRL itself
+// defines no datatypes.
 func isDatatype(iri string) bool {
 	rest, _ := Bare(iri)
 	name, isXSD := strings.CutPrefix(rest, xsdNS)
@@ -145,14 +145,14 @@ var functions = []string{
 	"informedParty", "informingParty", "trackingParty", "trackedParty", "contractingParty", "contractedParty",
 }
 
-// PolicyTypes has for each policy class whether its rules grant anything here. An Offer that the service publishes is the offered terms:
-// issuing a PAT makes the Agreement.
+// PolicyTypes maps each policy class to whether a service can publish such a policy: the rules of the other classes grant nothing. An
+// Offer that the service publishes states the terms on offer; issuing a PAT makes the Agreement.
 var PolicyTypes = map[string]bool{
 	"Policy": true, "Set": true, "Offer": true, "Agreement": true, "Privacy": true,
 	"Assertion": false, "Request": false, "Ticket": false,
 }
 
-// keys are all property names, for suggestions.
+// keys are the names of all properties.
 var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 	m := map[string]bool{}
 	for name := range strings.FieldsSeq(`uid type profile conflict permission prohibition obligation duty action target asset party function identifier role
@@ -168,10 +168,10 @@ var keys = slices.Sorted(maps.Keys(func() map[string]bool {
 	return m
 }()))
 
-// Handled are the duties that the gateway itself fulfils or requires.
+// Handled are the duties that the gateway fulfils itself or requires of an agent.
 var Handled = []string{"compensate", "signPayload", "attribute", "inform", "logUsage", "acceptTracking"}
 
-// CurrencyNames are the local names of currencies in vocabularies such as DBpedia.
+// CurrencyNames maps the local names of currencies in vocabularies such as DBpedia to ISO 4217 codes.
 var CurrencyNames = map[string]string{
 	"Euro": "EUR", "United_States_dollar": "USD", "United_States_Dollar": "USD", "US_Dollar": "USD", "Pound_sterling": "GBP",
 	"Pound_Sterling": "GBP",
@@ -186,13 +186,13 @@ var UnitNamespaces = []string{
 	"www.w3.org/2006/time#", "qudt.org/vocab/unit/",
 }
 
-// Orderings are the operators of values that have an order.
+// Orderings are the operators that compare values by their order.
 var Orderings = []string{"lt", "lteq", "gt", "gteq"}
 
-// SetOperators are the operators that compare with several values.
+// SetOperators are the operators that accept several right operands.
 var SetOperators = []string{"isAnyOf", "isNoneOf", "isAllOf", "hasPart"}
 
-// PeriodNames are other names of periods with the name that a limit has for them.
+// PeriodNames maps other names of periods to the names that limits use.
 var PeriodNames = map[string]string{
 	"HR": "hour", "MIN": "minute", "SEC": "second", "DAY": "day", "WK": "week", "MO": "month", "YR": "year",
 	"unitHour": "hour", "unitMinute": "minute", "unitSecond": "second", "unitDay": "day", "unitWeek": "week", "unitMonth": "month",
