@@ -17,21 +17,21 @@ import (
 )
 
 var (
-	errDiffers   = errors.New("the plan and OPA do not agree")
+	errDiffers   = errors.New("the plan and OPA disagree")
 	errUncertain = errors.New("comparing the plan with OPA")
 )
 
-// A planCheck compares a plan with OPA. First each constraint alone, at the values around its own and with facts that are missing or of a
-// wrong type; then whole rules, for facts that take the same values together.
+// A planCheck compares a plan with OPA: first each constraint alone, with values around its right operand and with facts that are missing
+// or of a wrong type, and then whole rules, with combinations of these values.
 type planCheck struct {
 	program *rules.Program
 	inputs  *Inputs
 	plan    *Plan
-	leaves  map[string][2][]planEntry // by id: holds, fails
+	leaves  map[string][2][]planEntry // id → entries of holds, entries of fails
 	steps   *rules.Steps
 }
 
-// checked compares a plan with OPA; nil if they agree.
+// checked compares a plan with OPA, in at most most steps. It returns nil if they agree.
 func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most int) error {
 	leaves := p.Leaves
 	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, most)}
@@ -52,7 +52,7 @@ func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most
 	return err
 }
 
-// index finds the entries of each constraint.
+// index groups the entries of the plan by constraint.
 func (c *planCheck) index() {
 	for i := range c.plan.sets {
 		s := &c.plan.sets[i]
@@ -72,7 +72,7 @@ func (c *planCheck) index() {
 	}
 }
 
-// constraints compares each constraint, and returns the tried values by slot.
+// constraints compares each constraint, and returns the values that it tried, by slot.
 func (c *planCheck) constraints(leaves []*rules.Leaf) (map[string][]ast.Value, error) {
 	facts, seen := map[string][]ast.Value{}, map[string]bool{}
 	for _, l := range leaves {
@@ -112,7 +112,7 @@ func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error
 	f := c.plan.Frame()
 	defer c.plan.Done(f)
 	if !c.plan.Load(f, input) {
-		return nil // OPA decides
+		return nil // only OPA can evaluate this input
 	}
 	for at, name := range []string{"holds", "fails"} {
 		f.Run(c.leaves[l.ID][at])
@@ -128,10 +128,10 @@ func (c *planCheck) constraint(l *rules.Leaf, slot string, fact ast.Value) error
 	return nil
 }
 
-// A circumstance is the part of a request other than facts.
+// A circumstance is the part of a request other than the facts.
 type circumstance map[string]ast.Value
 
-// rules compares whole results. The size of the policy bounds their number; the first ones find the most.
+// rules compares whole results. It compares fewer of them for a larger policy; the first ones find most differences.
 func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	const least, most, work = 12, 400, 5_000
 	usual, odd := c.circumstances()
@@ -146,11 +146,11 @@ func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 			list := facts[slot]
 			switch at := i - 2; {
 			case i == 0: // absent
-			case i == 1: // of no type at all
+			case i == 1: // null
 				given.Insert(ast.StringTerm(slot), ast.NullTerm())
-			case at%2 == 0: // side by side
+			case at%2 == 0: // all slots advance together
 				given.Insert(ast.StringTerm(slot), ast.NewTerm(list[at/2/len(usual)%len(list)]))
-			default: // past one another
+			default: // each slot advances at its own pace
 				given.Insert(ast.StringTerm(slot), ast.NewTerm(list[(at/2*(n+1)+n)%len(list)]))
 			}
 		}
@@ -167,8 +167,8 @@ func (c *planCheck) rules(facts map[string][]ast.Value, leaves int) error {
 	return nil
 }
 
-// circumstances combine targets, parties and keys: the usual ones as in most requests, of an agent that is every party and signs with the
-// required key, the odd ones in every other way, including requests that cannot occur.
+// circumstances returns combinations of targets, parties and keys. The usual ones are like most requests: the agent is every party and
+// signs with the required key. The odd ones are other combinations, including some that no request can have.
 func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	text := func(list ...string) *ast.Array {
 		terms := make([]*ast.Term, 0, len(list))
@@ -221,12 +221,12 @@ func (c *planCheck) circumstances() (usual, odd []circumstance) {
 	return usual, odd
 }
 
-// whole compares the outcome of one input document, and the reasons.
+// whole compares the outcome for one input document and, if reasons is set, the reasons.
 func (c *planCheck) whole(input ast.Object, reasons bool) error {
 	f := c.plan.Frame()
 	defer c.plan.Done(f)
 	if !c.plan.Load(f, input) {
-		return nil // OPA decides
+		return nil // only OPA can evaluate this input
 	}
 	c.plan.Run(f, "outcome")
 	if err := c.same(f, input, "outcome", &c.program.Engine.Outcome); err != nil || !reasons {
@@ -238,7 +238,7 @@ func (c *planCheck) whole(input ast.Object, reasons bool) error {
 
 func (c *planCheck) same(f *Frame, input ast.Value, answer string, q *rego.PreparedEvalQuery) error {
 	if f.Failed {
-		return nil // OPA decides
+		return nil // only OPA can evaluate this input
 	}
 	want, err := c.steps.Ask(q, input)
 	if err != nil {
@@ -250,7 +250,7 @@ func (c *planCheck) same(f *Frame, input ast.Value, answer string, q *rego.Prepa
 	return nil
 }
 
-// requests compares the plan in the form that Decide uses: with the rules of one intent only, and the facts in a frame.
+// requests compares the plan in the form that Decide uses: with only the rules of one intent, and with the facts of a request in a frame.
 func (c *planCheck) requests() error {
 	const most = 8
 	agents := append([]string{""}, model.SortedKeys(c.inputs.agents)...)
@@ -287,7 +287,7 @@ func (c *planCheck) requests() error {
 	return nil
 }
 
-// boundaries returns facts at which the constraint may become true or false.
+// boundaries returns facts at which the result of the constraint may change.
 func boundaries(l *rules.Leaf) []ast.Value {
 	if l.Window {
 		var list []ast.Value
@@ -322,7 +322,7 @@ func boundaries(l *rules.Leaf) []ast.Value {
 	return list
 }
 
-// around is the value itself, then its neighbours.
+// around returns the value itself, followed by its neighbours.
 func around(v any) []*ast.Term {
 	switch v := v.(type) {
 	case json.Number:
@@ -357,7 +357,7 @@ func around(v any) []*ast.Term {
 	}
 }
 
-// wrong are facts of other types than the constraint's, alone and beside right ones.
+// wrong returns facts of types other than the constraint's, alone and together with right ones.
 func wrong(right []ast.Value) []ast.Value {
 	odd := []*ast.Term{
 		ast.NullTerm(), ast.InternedTerm(true), IntTerm(5), ast.StringTerm("5"), ast.ArrayTerm(), ast.ArrayTerm(IntTerm(1), IntTerm(0)),

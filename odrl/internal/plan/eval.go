@@ -9,13 +9,13 @@ type Frame struct {
 	registers []*value
 	keys      []value
 	scratch   []value
-	memo      []uint8 // only OPA can decide the request
+	memo      []uint8 // cached results of formulas: 0 none, 1 false, 2 true
 	bits      []uint64
 	text      []byte
-	Failed    bool // something came up that only OPA can answer
+	Failed    bool // only OPA can evaluate the request
 }
 
-// holds evaluates a formula. Its result is meaningless once the frame has failed.
+// holds evaluates a formula. The result is meaningless once f.Failed is set.
 func (f *Frame) holds(x *formula) bool {
 	if x.memo < 0 {
 		return f.evaluate(x)
@@ -46,7 +46,7 @@ func (f *Frame) evaluate(x *formula) bool {
 		}
 		return true
 	case fSome:
-		for _, k := range x.kids { //nolint:modernize // a function value would cost more than what it asks
+		for _, k := range x.kids { //nolint:modernize // calling a function value would cost more than the loop
 			if f.holds(k) {
 				return true
 			}
@@ -142,21 +142,21 @@ func (f *Frame) compare(x *formula) bool {
 	return compared(x.n, c, false)
 }
 
-// starts compares the start of a text without concatenating the other.
+// starts reports whether a text starts with another text.
 func (f *Frame) starts(x *formula) bool {
 	v := f.value(x.a)
 	w := f.value(x.b)
 	if v == nil || w == nil {
 		return false
 	}
-	if v.kind != aText || w.kind != aText || v.n != 0 || w.n != 0 { // for other types OPA fails
+	if v.kind != aText || w.kind != aText || v.n != 0 || w.n != 0 { // OPA reports an error for other types
 		f.Failed = true
 		return false
 	}
 	return strings.HasPrefix(v.s, w.s)
 }
 
-// value returns the value of an expression, or nil. It is valid until the same expression is evaluated again.
+// value returns the value of an expression, or nil if it has none. The value is valid until the same expression is evaluated again.
 func (f *Frame) value(e *expr) *value {
 	switch e.op {
 	case eConstant:
@@ -207,7 +207,7 @@ func (f *Frame) length(e *expr) *value {
 	case v.kind == aText && v.n == 0:
 		*out = value{kind: aNumber, n: int64(len([]rune(v.s)))}
 		return out
-	default: // for other types OPA fails
+	default: // OPA reports an error for other types
 		f.Failed = true
 		return nil
 	}

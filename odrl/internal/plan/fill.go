@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// read returns the fact of one slot, in the frame's arena; undefined if it is missing, or not of the slot's kind. OPA and a plan get the
-// same facts.
+// read returns the fact for a slot, stored in the frame's arena. The fact is undefined if it is missing or not of the slot's kind. If
+// open is set, the time is undefined too. OPA and a plan read the same facts.
 func (s *PolicySlot) read(f *Frame, r *Request, open bool) value {
 	if s.Operand == "dateTime" {
 		switch {
@@ -52,7 +52,7 @@ func (s *PolicySlot) read(f *Frame, r *Request, open bool) value {
 	default:
 		f.arena = append(f.arena, s.value(v))
 	}
-	if s.Kind == model.Event { // the course of other events leaves this one open
+	if s.Kind == model.Event { // the state of another event does not affect this slot
 		f.arena = append(f.arena[:start], slices.DeleteFunc(f.arena[start:], func(v value) bool { return v.kind == undefined })...)
 	}
 	list := f.arena[start:len(f.arena):len(f.arena)]
@@ -67,7 +67,7 @@ func (s *PolicySlot) read(f *Frame, r *Request, open bool) value {
 	return value{kind: anArray, list: list}
 }
 
-// list is an array of one element.
+// list returns an array with one element.
 func (f *Frame) list(v value) value {
 	f.arena = append(f.arena, v)
 	return value{kind: anArray, list: f.arena[len(f.arena)-1 : len(f.arena) : len(f.arena)]}
@@ -86,12 +86,12 @@ func (s *PolicySlot) value(v any) value {
 		if x, ok := s.Reads(v); ok {
 			return planned(x)
 		}
-	default: // the call itself has them
+	default: // the call itself provides the values
 	}
 	return value{}
 }
 
-// planned converts the parsed form of a fact: a number, or a list of them.
+// planned converts the parsed form of a fact, which is a number or a list of numbers.
 func planned(x any) value {
 	switch x := x.(type) {
 	case json.Number:
@@ -137,7 +137,7 @@ func (s *PolicySlot) amount(v any) value {
 	return value{kind: aNumber, n: a.Nano}
 }
 
-// versionFact is the version of the intent itself, regardless of the facts.
+// versionFact returns the version of the intent, taken from its UID and never from the facts.
 func versionFact(uid string) value {
 	v, ok := model.ParseVersion(model.VersionOf(uid))
 	if !ok {
@@ -150,7 +150,7 @@ func versionFact(uid string) value {
 // A filler puts values into the slots of a plan.
 type filler struct {
 	slots    []planSlot
-	facts    []*PolicySlot // for the slots that are facts
+	facts    []*PolicySlot // by index of the slot; nil if the slot is not a fact
 	parties  map[string][]agentTerm
 	everyone value
 	keys     map[string]string // DER → its text in the policy
@@ -180,7 +180,7 @@ func (in *Inputs) filler(slots []planSlot, constants []*value) (*filler, error) 
 	return l, nil
 }
 
-// name remembers the keys among the policy's constants.
+// name records the keys among the policy's constants.
 func (l *filler) name(v *value) {
 	for i := range v.list {
 		l.name(&v.list[i])
@@ -192,7 +192,7 @@ func (l *filler) name(v *value) {
 	}
 }
 
-// Fill puts the values of a request into the frame, like input into a document for OPA.
+// Fill puts the values of a request into the frame, as Document does for OPA.
 func (l *filler) Fill(f *Frame, r *Request, in *planIntent) {
 	for i := range l.slots {
 		switch l.slots[i].root {
@@ -225,7 +225,8 @@ func (l *filler) partiesOf(f *Frame, r *Request) value {
 	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}
 }
 
-// key returns the text of a key. One that the policy does not name can equal only the other key of the request, so its text is not made.
+// key returns the text of a key. A key that the policy does not name can equal only the other key of the request, so it gets an opaque
+// text instead.
 func (l *filler) key(der, proof []byte) value {
 	if len(der) == 0 {
 		return value{}

@@ -5,16 +5,16 @@ import (
 	"strconv"
 )
 
-// A formula is true or false for the values in a frame. Equal formulas are the same node, so that a condition in many rules is evaluated
-// once for a call.
+// A formula is true or false for the values in a frame. Equal formulas are the same node, so a condition that many rules have is
+// evaluated once for a call.
 type formula struct {
 	id   int
 	op   formulaOp
-	kids []*formula // of all, some; one of none, exists
+	kids []*formula // several for fAll and fSome; one for fNone and fExists
 	a, b *expr
-	n    int    // of exists the register; of compare the comparison; of is the kind
-	free uint64 // registers that it reads and does not set
-	uses uint64 // slots that it reads
+	n    int    // the register of fExists, the comparison of fCompare, or the kind of fKind
+	free uint64 // bit set of the registers that it reads but does not set
+	uses uint64 // bit set of the slots that it reads, modulo 64
 	memo int    // where its result is cached; -1: nowhere
 }
 
@@ -26,7 +26,7 @@ const (
 	fAll               // of kids
 	fSome              // of kids
 	fNone              // not kids[0]
-	fExists            // an element of a that kids[0] is true for
+	fExists            // kids[0] is true for an element of a
 	fCompare           // a with b
 	fMember            // a is an element of b
 	fKind              // a is of a kind
@@ -45,7 +45,7 @@ const (
 	atLeast
 )
 
-// An expr has a value, or none.
+// An expr is an expression, which may have no value.
 type expr struct {
 	id   int
 	op   exprOp
@@ -61,7 +61,7 @@ type exprOp uint8
 const (
 	eConstant exprOp = iota
 	eSlot
-	eElement // of exists, in a register
+	eElement // the element of an fExists, in a register
 	eKey
 	eIndex  // kids[0] at kids[1]
 	eLength // of kids[0]
@@ -69,22 +69,22 @@ const (
 	eJoined // kids[1:] joined by kids[0]
 )
 
-// A builder makes formulas. Its errors mean that a plan is impossible.
+// A builder creates formulas. Its errors mean that no plan is possible.
 type builder struct {
 	formulas  map[string]*formula
 	exprs     map[string]*expr
 	slots     []planSlot
-	registers int // of exists
-	scratch   int // of expressions that make a value
+	registers int // how many fExists needs
+	scratch   int // how many expressions compute a new value
 	memos     int
 }
 
-// A planSlot is a place in the input that the plan reads.
+// A planSlot is a part of the input that the plan reads.
 type planSlot struct {
 	root, key string // key: the member of input.facts
 }
 
-// maxFormulas bounds a plan. A residual within its own bound can still expand, because rules call rules.
+// maxFormulas bounds the formulas of a plan. A residual within its own bound can still expand, because rules call rules.
 const maxFormulas = 1 << 20
 
 var errTooLarge = errors.New("the plan would be too large")
@@ -122,8 +122,8 @@ func (b *builder) formula(f formula) *formula {
 	return node
 }
 
-// share gives a cache entry to a node with several places, if its result is equal in all of them and costs more to compute than to look
-// up.
+// share gives a cache entry to a formula that is used several times, if its result is the same each time and costs more to compute than
+// to look up.
 func (b *builder) share(f *formula) {
 	if f.memo >= 0 || f.free != 0 {
 		return
@@ -162,7 +162,7 @@ func (b *builder) expr(e expr) *expr {
 
 func (b *builder) constant(v value) *expr { return b.expr(expr{op: eConstant, v: &v}) }
 
-// constants are the values that the formulas compare with.
+// constants returns the values that the formulas compare with.
 func (b *builder) constants() []*value {
 	var list []*value
 	for _, e := range b.exprs {
@@ -190,7 +190,7 @@ func (b *builder) truth(t bool) *formula {
 	return b.formula(formula{op: fNever})
 }
 
-// all is the conjunction, in order.
+// all returns the conjunction of a list, in this order.
 func (b *builder) all(list ...*formula) *formula {
 	kids := make([]*formula, 0, len(list))
 	for _, f := range list {
@@ -212,8 +212,8 @@ func (b *builder) all(list ...*formula) *formula {
 	return b.formula(formula{op: fAll, kids: kids})
 }
 
-// guarded makes nodes of the common first parts of each run about the same slots: the guard of one comparison with a fact guards all
-// others, and is then evaluated once.
+// guarded replaces each run of formulas about the same slots with nested conjunctions. Runs with the same beginning then share nodes, so
+// the guard that precedes each comparison with a fact is evaluated only once.
 func (b *builder) guarded(kids []*formula) []*formula {
 	const deepest = 8
 	var out []*formula
@@ -245,7 +245,7 @@ func (b *builder) guarded(kids []*formula) []*formula {
 	return out
 }
 
-// some is the disjunction, in order.
+// some returns the disjunction of a list, in this order.
 func (b *builder) some(list ...*formula) *formula {
 	kids := make([]*formula, 0, len(list))
 	for _, f := range list {
@@ -277,12 +277,12 @@ func (b *builder) not(f *formula) *formula {
 	}
 }
 
-// exists is true if body is true for an element of list, which the register holds.
+// exists returns a formula that is true if body is true for an element of list. The register holds the element.
 func (b *builder) exists(list *expr, register int, body *formula) *formula {
 	if body.op == fNever {
 		return body
 	}
-	if body.op == fAll { // parts that do not depend on the element are evaluated once, after it
+	if body.op == fAll { // parts that do not depend on the element are evaluated once, after the others
 		var about, others []*formula
 		for _, k := range body.kids {
 			if k.free&(1<<register) != 0 {
@@ -295,13 +295,13 @@ func (b *builder) exists(list *expr, register int, body *formula) *formula {
 			return b.all(append([]*formula{b.exists(list, register, b.all(about...))}, others...)...)
 		}
 	}
-	if v, ok := body.only(register); ok { // one form for "value in list"
+	if v, ok := body.only(register); ok { // the same form as for "value in list"
 		return b.formula(formula{op: fMember, a: v, b: list})
 	}
 	return b.formula(formula{op: fExists, a: list, n: register, kids: []*formula{body}})
 }
 
-// only returns the value with which the element in the register, and nothing else, is compared.
+// only returns the value with which the formula compares the element in the register. It returns false if the formula does anything else.
 func (f *formula) only(register int) (*expr, bool) {
 	if f.op != fCompare || f.n != equalTo {
 		return nil, false

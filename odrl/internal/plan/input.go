@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Keys of the input document, made once.
+// The keys of the input document.
 var (
 	KeyTargets = ast.InternedTerm("targets")
 	KeyParties = ast.InternedTerm("parties")
@@ -22,7 +22,7 @@ var (
 	keyEveryone = ast.StringTerm(rules.Everyone)
 )
 
-// A Request is a request to a policy: the fields are those of odrl.Request.
+// A Request is a request to a policy, with the fields of odrl.Request.
 type Request struct {
 	AgentID  string
 	KeyID    string
@@ -35,7 +35,7 @@ type Request struct {
 
 // Inputs converts requests to one policy into the values that its rules read.
 type Inputs struct {
-	targets map[string]*ast.Term // UID → names of the targets that hold it
+	targets map[string]*ast.Term // UID of an intent → names of the targets that contain it
 	agents  map[string][]agentTerm
 	Slots   []PolicySlot
 }
@@ -45,7 +45,7 @@ type agentTerm struct {
 	term *ast.Term
 }
 
-// NewInputs makes the terms of a program once, for all requests.
+// NewInputs prepares the terms of a program once for all requests.
 func NewInputs(p *rules.Program) *Inputs {
 	in := &Inputs{targets: make(map[string]*ast.Term, len(p.Targets)), agents: make(map[string][]agentTerm, len(p.Agents))}
 	terms := map[string]*ast.Term{}
@@ -70,8 +70,8 @@ func NewInputs(p *rules.Program) *Inputs {
 	return in
 }
 
-// Document returns the request in the form of semantics.rego, in OPA's own values: converting a Go map would cost more than the decision.
-// open leaves the clock and the proof out. It is nil if no rule concerns the intent.
+// Document returns the request in the form of semantics.rego, in OPA's own values, because converting a Go map would cost more than the
+// decision. If open is set, Document omits the time and the proof. It returns nil if no rule concerns the intent.
 func (in *Inputs) Document(r *Request, open bool) ast.Value {
 	targets := in.targets[r.Intent]
 	if targets == nil {
@@ -92,7 +92,7 @@ func (in *Inputs) Document(r *Request, open bool) ast.Value {
 
 func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
 
-// partiesOf returns the policy's IRIs of this agent, and everyone.
+// partiesOf returns the policy's IRIs of the agent, and the party that stands for everyone.
 func (in *Inputs) partiesOf(r *Request) *ast.Term {
 	list := []*ast.Term{keyEveryone}
 	for _, party := range in.agents[r.AgentID] {
@@ -103,7 +103,8 @@ func (in *Inputs) partiesOf(r *Request) *ast.Term {
 	return ast.ArrayTerm(list...)
 }
 
-// facts fills the slots that the policy reads. A missing fact, or one not of the slot's kind, is left out and so unknown.
+// facts returns the facts for the slots that the policy reads. It omits a fact that is missing or not of the slot's kind, which is then
+// unknown.
 func (in *Inputs) facts(r *Request, open bool) ast.Object {
 	o := ast.NewObjectWithCapacity(len(in.Slots))
 	for i := range in.Slots {
@@ -115,7 +116,7 @@ func (in *Inputs) facts(r *Request, open bool) ast.Object {
 	return o
 }
 
-// A PolicySlot is a slot that the policy reads, with its name in the input document.
+// A PolicySlot is a slot that the policy reads, with its key in the input document.
 type PolicySlot struct {
 	rules.FactSlot
 	Term *ast.Term

@@ -6,11 +6,11 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// maxSelected bounds the cached entries of intents; beyond it every intent evaluates every setEntry.
+// maxSelected bounds the entries that are selected for intents. Beyond it, an intent evaluates all entries.
 const maxSelected = 1 << 19
 
-// intents selects for each intent the entries that concern its targets: these are known before any request, and most
-// rules of a large policy are about other targets.
+// intents selects the entries that concern the targets of each intent. The targets are known before any request, and most rules of a large
+// policy are about other targets.
 func (x *formulaReader) intents(sets []planSet, targets map[string]*ast.Term) map[string]*planIntent {
 	outcome, reasons := x.selector(sets, "outcome"), x.selector(sets, "reasons")
 	m := make(map[string]*planIntent, len(targets))
@@ -37,10 +37,10 @@ func (x *formulaReader) intents(sets []planSet, targets map[string]*ast.Term) ma
 
 // A selector finds the entries that concern a target.
 type selector struct {
-	entries  []planEntry      // in order, of all targets
-	reduced  []planEntry      // the same without the condition on the target
-	byTarget map[string][]int // their places
-	others   []int            // those that are not bound to one target
+	entries  []planEntry      // those of all targets, in order
+	reduced  []planEntry      // the same entries without the condition on the target
+	byTarget map[string][]int // name of a target → indexes of its entries
+	others   []int            // indexes of the entries that are not bound to one target
 }
 
 func (x *formulaReader) selector(sets []planSet, answer string) *selector {
@@ -68,7 +68,7 @@ func (x *formulaReader) selector(sets []planSet, answer string) *selector {
 	return s
 }
 
-// aboutTarget reports whether the formula requires one target by its name.
+// aboutTarget reports whether the formula requires one target by name.
 func (x *formulaReader) aboutTarget(f *formula) bool {
 	return f.op == fMember && f.a.op == eConstant && f.a.v.kind == aText && f.b.op == eSlot && x.slots[f.b.n] == planSlot{root: "targets"}
 }

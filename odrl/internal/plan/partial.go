@@ -14,16 +14,16 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// maxResidual bounds the text of a residual. A policy with a longer one is evaluated by the prepared query.
+// maxResidual is the maximum length of the text of a residual in bytes. A policy with a longer residual is evaluated by OPA.
 const maxResidual = 1 << 20
 
-// residualQuery asks for all results of a plan, and for each constraint separately.
+// residualQuery queries all results of a plan, and each constraint separately.
 const residualQuery = `x = {"outcome": data.uimgate.odrl.outcome, "reasons": data.uimgate.odrl.reasons, ` +
 	`"leaves": {"holds": data.uimgate.odrl.holds_0, "fails": data.uimgate.odrl.fails_0}}`
 
-// A Residual is the semantics module partially evaluated for one policy when only the input is unknown.
+// A Residual is the semantics module, partially evaluated for one policy with only the input unknown.
 type Residual struct {
-	Result  ast.Object // of sets, in objects: literals, or references to the rules
+	Result  ast.Object // objects of sets, which are literals or references to rules
 	Modules []*ast.Module
 }
 
@@ -57,10 +57,10 @@ func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store,
 	return r, r.closed()
 }
 
-// read takes the one result out of the queries: the value of x, if all other parts of the query only name parts of it.
+// read takes the result out of the queries: the value of x, provided that all other parts of the query only name parts of this value.
 func (r *Residual) read(queries []ast.Body) error {
 	if len(queries) != 1 {
-		return fmt.Errorf("%w leaves %d answers", errResidual, len(queries))
+		return fmt.Errorf("%w returns %d results", errResidual, len(queries))
 	}
 	for _, expr := range queries[0] {
 		if !expr.IsEquality() || expr.Negated || len(expr.With) > 0 {
@@ -76,13 +76,13 @@ func (r *Residual) read(queries []ast.Body) error {
 		}
 	}
 	if r.Result == nil {
-		return fmt.Errorf("%w leaves no answer", errResidual)
+		return fmt.Errorf("%w returns no result", errResidual)
 	}
 	return nil
 }
 
-// closed checks the residual: at most maxResidual of text, and references only to the input and the rules of the residual itself. What
-// OPA could not evaluate is still the general module, which a plan must not hide.
+// closed checks that the residual has at most maxResidual bytes of text and refers only to the input and to its own rules. A reference to
+// the general module means that OPA could not evaluate a part of it, which a plan must not hide.
 func (r *Residual) closed() error {
 	own := ast.MustParseRef("data.partial")
 	var foreign ast.Ref

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Plan gives the results of the semantics module for one policy without OPA: the residual of the module as formulas over the values of
-// a frame. It is safe for concurrent use.
+// A Plan returns the results of the semantics module for one policy without OPA. It holds the residual of the module as formulas over the
+// values of a frame. It is safe for concurrent use.
 type Plan struct {
 	slots   []planSlot
 	sets    []planSet
@@ -24,7 +24,7 @@ type Plan struct {
 // A planIntent is the part of the plan that depends only on the intent.
 type planIntent struct {
 	targets, version value
-	Outcome, Reasons []planEntry // those that concern its targets
+	Outcome, Reasons []planEntry // the entries that concern its targets
 }
 
 // A planSet is one set of an answer.
@@ -41,7 +41,7 @@ type planEntry struct {
 	when *formula
 }
 
-// newPlan makes formulas of a residual. Its error names what no plan supports.
+// newPlan converts a residual into formulas. Its error names what no plan supports.
 func newPlan(in *Inputs, r *Residual) (*Plan, error) {
 	x := newReading(r)
 	made := &Plan{}
@@ -92,7 +92,7 @@ func keysOf(o ast.Object) []string {
 	return list
 }
 
-// take gives each distinct element a bit.
+// take assigns a bit to each distinct element.
 func (s *planSet) take(list []setEntry) {
 	known := map[string]int{}
 	for _, e := range list {
@@ -110,7 +110,7 @@ func (s *planSet) take(list []setEntry) {
 	}
 }
 
-// Frame returns an empty frame to evaluate in; done releases it.
+// Frame returns an empty frame for an evaluation. The caller must release it with Done.
 func (p *Plan) Frame() *Frame {
 	f, _ := p.frames.Get().(*Frame)
 	clear(f.memo)
@@ -119,15 +119,15 @@ func (p *Plan) Frame() *Frame {
 	return f
 }
 
-// Done releases a frame. Its content is dropped.
+// Done releases a frame and drops its content.
 func (p *Plan) Done(f *Frame) {
-	clear(f.slots) // nothing of a request is kept
+	clear(f.slots) // no value of a request may remain
 	clear(f.arena)
 	f.arena = f.arena[:0]
 	p.frames.Put(f)
 }
 
-// Run evaluates every element of one answer into the frame's bits.
+// Run evaluates every element of one answer, and records in the frame's bits which elements were found.
 func (p *Plan) Run(f *Frame, answer string) {
 	for i := range p.sets {
 		if p.sets[i].answer == answer {
@@ -136,7 +136,7 @@ func (p *Plan) Run(f *Frame, answer string) {
 	}
 }
 
-// Run evaluates entries into the frame's bits.
+// Run evaluates entries, and records in the frame's bits which elements were found.
 func (f *Frame) Run(entries []planEntry) {
 	for i := range entries {
 		e := &entries[i]
@@ -149,7 +149,7 @@ func (f *Frame) Run(entries []planEntry) {
 // has reports whether an element was found.
 func (f *Frame) has(bit int) bool { return f.bits[bit/64]&(1<<(bit%64)) != 0 }
 
-// Answer returns the result of run in OPA's form.
+// Answer returns the result of Run in OPA's form.
 func (p *Plan) Answer(f *Frame, answer string) ast.Object {
 	o := ast.NewObject()
 	for i := range p.sets {
@@ -168,12 +168,12 @@ func (p *Plan) Answer(f *Frame, answer string) ast.Object {
 	return o
 }
 
-// known reports whether there is a source for the slot in a Request.
+// known reports whether a Request has a source for the slot.
 func (s planSlot) known() bool {
 	return s.root == "facts" && s.key != "" || slices.Contains([]string{"targets", "parties", "proof", "agent"}, s.root) && s.key == ""
 }
 
-// Load fills the frame from an input document; false if a frame cannot hold it.
+// Load fills the frame from an input document. It returns false if a value cannot be represented in a frame.
 func (p *Plan) Load(f *Frame, input ast.Object) bool {
 	for i, s := range p.slots {
 		t := input.Get(ast.StringTerm(s.root))
@@ -195,17 +195,17 @@ func (p *Plan) Load(f *Frame, input ast.Object) bool {
 	return true
 }
 
-// Bounds bound how many expressions of a policy OPA may visit for its plan.
+// Bounds limit how many expressions OPA may evaluate for the plan of a policy.
 type Bounds struct {
 	Partial  int // to evaluate the policy partially; each takes about 10 µs
 	Compared int // to compare the plan with OPA; each takes about 1 µs
 }
 
-// UsualBounds are about two seconds of each, more than twice what the largest policies of the tests take.
+// UsualBounds allow about two seconds for each, more than twice what the largest policies of the tests take.
 var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
 
-// Compile makes the plan of a policy, if its residual permits one, both stay within their bounds, and the plan gives OPA's results.
-// Otherwise the error has the reason.
+// Compile returns the plan of a policy. The error states why there is none: the residual does not permit a plan, a bound is exceeded, or
+// the plan and OPA disagree. If partial evaluation succeeds, Compile also returns the residual.
 func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*Plan, *Residual, error) {
 	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, most.Partial)
 	if err != nil {
@@ -221,7 +221,8 @@ func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*P
 	return made, left, nil
 }
 
-// Key returns the frame's bits as a key; those of the reasons count if they were computed.
+// Key returns the frame's bits as a key, which is valid until the next call. reasons must be set if the reasons were computed, because
+// then their bits count.
 func (f *Frame) Key(reasons bool) []byte {
 	f.text = f.text[:0]
 	for _, word := range f.bits {

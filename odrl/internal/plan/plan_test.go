@@ -10,8 +10,8 @@ import (
 	opa "github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A residual that asks for more than a plan can do must not become one.
-func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
+// newPlan must reject a residual that needs more than a plan supports.
+func TestNewPlanRejectsUnsupportedResiduals(t *testing.T) {
 	module := func(body string) *Residual {
 		m, err := opa.ParseModuleWithOpts("x.rego",
 			"package partial.uimgate.odrl\n\nactive contains 1 if { "+body+" }\n\nhelper(x) if x == 1\n\nother := 5\n\nloop(x) if data.partial.uimgate.odrl.loop(x)\n", opa.ParserOptions{RegoVersion: opa.RegoV1})
@@ -64,8 +64,8 @@ func TestAPlanIsMadeOfWhatIsKnownAndNothingElse(t *testing.T) {
 	}
 }
 
-// The plan's answers are compared with OPA's: one that is wrong is found.
-func TestAWrongPlanIsNotUsed(t *testing.T) {
+// A plan whose answers differ from OPA's is rejected.
+func TestWrongPlanIsRejected(t *testing.T) {
 	p, in := compiled(t)
 	made, _, err := Compile(t.Context(), p, in, UsualBounds)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestAWrongPlanIsNotUsed(t *testing.T) {
 	}
 }
 
-// compiled is a policy with one permission under one constraint, and what turns requests to it into values.
+// compiled returns a policy with one permission under one constraint, and its Inputs.
 func compiled(t *testing.T) (*rules.Program, *Inputs) {
 	t.Helper()
 	doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","permission":{"target":"http://example.com/api/intents",` +

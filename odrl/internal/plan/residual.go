@@ -8,8 +8,8 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A formulaReader makes formulas from the rules of a residual. It supports comparisons, membership, negation, references to the input and
-// the residual's own rules; for anything else it returns an error that names it.
+// A formulaReader converts the rules of a residual into formulas. It supports comparisons, membership, negation, and references to the
+// input and the residual's own rules. For anything else, it returns an error that names the unsupported part.
 type formulaReader struct {
 	*builder
 	rules map[string][]*ast.Rule // by reference
@@ -17,7 +17,7 @@ type formulaReader struct {
 	fresh int
 }
 
-// A scope holds the values of variables. Variables in it are bound.
+// A scope holds the values of the bound variables.
 type scope map[ast.Var]*expr
 
 // with returns the scope with one more variable.
@@ -39,10 +39,10 @@ func newReading(r *Residual) *formulaReader {
 	return x
 }
 
-// Unplanned is the error for something that no plan supports.
+// Unplanned returns the error for something that no plan supports.
 func Unplanned(format string, args ...any) error { return fmt.Errorf("no plan: "+format, args...) }
 
-// A setEntry of a set: the element is in it if the formula is true.
+// A setEntry is an element of a set: the set contains the element if the formula is true.
 type setEntry struct {
 	head *ast.Term
 	when *formula
@@ -87,7 +87,7 @@ func (x *formulaReader) entries(rules []*ast.Rule) ([]setEntry, error) {
 	return list, nil
 }
 
-// call is a rule or function of the residual whose value can only be true.
+// call returns the formula for a rule or function of the residual whose value can only be true.
 func (x *formulaReader) call(ref ast.Ref, args []*expr) (*formula, error) {
 	if rules, ok := x.rules[ref.String()]; ok {
 		return x.application(ref.String(), rules, args)
@@ -170,7 +170,7 @@ func (x *formulaReader) applied(rule *ast.Rule, args []*expr, depth int) (*formu
 	return x.all(append(conditions, body)...), nil
 }
 
-// exprDefined is true if e has a value: an argument without one leaves the call undefined.
+// exprDefined returns a formula that is true if e has a value: an argument without a value leaves a call undefined.
 func (x *formulaReader) exprDefined(e *expr) *formula {
 	if e.op == eConstant || e.op == eElement || e.op == eKey {
 		return x.truth(true)
@@ -178,7 +178,8 @@ func (x *formulaReader) exprDefined(e *expr) *formula {
 	return x.formula(formula{op: fDefined, a: e})
 }
 
-// body is a conjunction. Expressions are taken in the order given, except those that wait for a variable to be bound.
+// body returns the formula for a conjunction. It takes the expressions in the given order, but postpones those that need a variable that
+// is not bound yet.
 func (x *formulaReader) body(list []*ast.Expr, env scope, depth int) (*formula, error) {
 	if len(x.formulas) > maxFormulas {
 		return nil, errTooLarge
@@ -226,7 +227,7 @@ type generator struct {
 	key  *ast.Term
 }
 
-// generated is the rest of a body after a generator has been put before it.
+// generated returns the formula for the rest of a body, once for each value of a generator.
 func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env scope, depth int) (*formula, error) {
 	if depth >= 64 {
 		return nil, errTooLarge
@@ -236,7 +237,7 @@ func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env sco
 		return nil, err
 	}
 	x.fresh++
-	v := ast.Var(fmt.Sprint("element ", x.fresh)) // no Rego variable has a space
+	v := ast.Var(fmt.Sprint("element ", x.fresh)) // no variable in Rego contains a space
 	inner := env.with(v, x.expr(expr{op: eElement, n: depth, free: 1 << depth}))
 	if key, ok := g.key.Value.(ast.Var); ok && !key.IsWildcard() {
 		inner = inner.with(key, x.expr(expr{op: eKey, n: depth, free: 1 << depth}))
@@ -252,7 +253,7 @@ func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env sco
 	return x.exists(list, depth, body), nil
 }
 
-// replaced replaces the first reference that the generator ranges over by the variable.
+// replaced replaces the first reference over which the generator ranges with the variable.
 func replaced(e *ast.Expr, g generator, v ast.Var) (*ast.Expr, error) {
 	done := false
 	out, err := ast.Transform(ast.NewGenericTransformer(func(node any) (any, error) {
@@ -276,7 +277,7 @@ func replaced(e *ast.Expr, g generator, v ast.Var) (*ast.Expr, error) {
 	return expr, nil
 }
 
-// term is a term whose variables are bound and that ranges over nothing.
+// term returns the expression for a term whose variables are all bound and that has no generator.
 func (x *formulaReader) term(t *ast.Term, env scope) (*expr, error) {
 	switch v := t.Value.(type) {
 	case ast.Var:
@@ -306,7 +307,7 @@ func (x *formulaReader) term(t *ast.Term, env scope) (*expr, error) {
 	return nil, Unplanned("the term %v", t)
 }
 
-// reference returns input.x, input.facts.x or a variable, or the value under keys in it.
+// reference returns the expression for input.x, input.facts.x or a variable, or for the value under keys in one of them.
 func (x *formulaReader) reference(ref ast.Ref, env scope) (*expr, error) {
 	var e *expr
 	head, isVar := ref[0].Value.(ast.Var)
@@ -339,7 +340,7 @@ func (x *formulaReader) reference(ref ast.Ref, env scope) (*expr, error) {
 	return e, nil
 }
 
-// valueCall is a call in the position of a value.
+// valueCall returns the expression for a call that is used as a value.
 func (x *formulaReader) valueCall(call ast.Call, env scope) (*expr, error) {
 	switch name := call[0].String(); {
 	case name == ast.Count.Name && len(call) == 2:

@@ -17,8 +17,8 @@ var kindTests = map[string]planKind{
 // unifies reports whether the expression is x = y or x := y.
 func unifies(e *ast.Expr) bool { return e.IsEquality() || e.IsAssignment() }
 
-// ready reports whether the expression can be taken: a negation if no variable in it is still to be bound by another expression, any
-// other if all its variables are bound except those it ranges over or binds itself.
+// ready reports whether the expression can be read next. A negation is ready if no other expression must still bind one of its variables.
+// Any other expression is ready if all its variables are bound, except those that it ranges over or binds itself.
 func (x *formulaReader) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
 	if e.Negated {
 		for v := range variables(e) {
@@ -50,7 +50,7 @@ func (x *formulaReader) ready(e *ast.Expr, body []*ast.Expr, env scope) bool {
 		}
 		return true
 	default:
-		return true // it is unsupported, whatever is bound
+		return true // unsupported in any case
 	}
 }
 
@@ -63,7 +63,8 @@ func variables(e *ast.Expr) ast.VarSet {
 	return set
 }
 
-// arity returns the number of arguments of a call's function; a further one receives its value.
+// arity returns the number of arguments of the function that is called. If a call has one more argument, that argument receives the value
+// of the call.
 func (x *formulaReader) arity(e *ast.Expr) int {
 	if b, ok := ast.BuiltinMap[e.Operator().String()]; ok {
 		return len(b.Decl.FuncArgs().Args)
@@ -74,7 +75,7 @@ func (x *formulaReader) arity(e *ast.Expr) int {
 	return len(e.Operands())
 }
 
-// computable reports whether every variable of the term is bound, or a generator can bind it.
+// computable reports whether each variable of the term is bound or can be bound by a generator.
 func computable(t *ast.Term, env scope) bool {
 	all := func(list []*ast.Term) bool {
 		for _, t := range list {
@@ -131,7 +132,7 @@ func pattern(t *ast.Term, env scope) bool {
 	}
 }
 
-// generator finds the first reference of the expression with an unbound variable for a key.
+// generator returns the first reference in the expression that has an unbound variable as a key.
 func (x *formulaReader) generator(e *ast.Expr, env scope) (found generator, ok bool) {
 	vis := ast.NewGenericVisitor(func(node any) bool {
 		ref, isRef := node.(ast.Ref)
@@ -150,7 +151,7 @@ func (x *formulaReader) generator(e *ast.Expr, env scope) (found generator, ok b
 	return found, ok
 }
 
-// positive reads an expression that ranges over nothing, and what it binds.
+// positive reads an expression without a generator, and returns the scope with the variables that the expression binds.
 func (x *formulaReader) positive(e *ast.Expr, env scope) (*formula, scope, error) {
 	switch terms := e.Terms.(type) {
 	case *ast.Term:
@@ -166,7 +167,7 @@ func (x *formulaReader) positive(e *ast.Expr, env scope) (*formula, scope, error
 	}
 }
 
-// truthOf is a term in the position of an expression.
+// truthOf returns the formula for a term that is used as an expression.
 func (x *formulaReader) truthOf(t *ast.Term, env scope) (*formula, error) {
 	if ref, ok := t.Value.(ast.Ref); ok && ref.HasPrefix(ast.DefaultRootRef) {
 		return x.call(ref, nil)
@@ -185,7 +186,7 @@ func (x *formulaReader) truthOf(t *ast.Term, env scope) (*formula, error) {
 	return x.formula(formula{op: fHolds, a: e}), nil
 }
 
-// unify is x = y. One side may be a pattern that receives the value of the other.
+// unify returns the formula for x = y. One side may be a pattern that receives the value of the other.
 func (x *formulaReader) unify(l, r *ast.Term, env scope) (*formula, scope, error) {
 	if !computable(l, env) {
 		l, r = r, l
@@ -202,7 +203,7 @@ func (x *formulaReader) unify(l, r *ast.Term, env scope) (*formula, scope, error
 	return x.assign(r, e, env)
 }
 
-// assign gives the value of e to a pattern.
+// assign returns the formula for giving the value of e to a pattern, and the scope with the variables that the pattern binds.
 func (x *formulaReader) assign(t *ast.Term, e *expr, env scope) (*formula, scope, error) {
 	if v, ok := t.Value.(ast.Var); ok && env[v] == nil {
 		return x.exprDefined(e), env.with(v, e), nil
@@ -231,7 +232,7 @@ func (x *formulaReader) assign(t *ast.Term, e *expr, env scope) (*formula, scope
 	return x.all(conditions...), env, nil
 }
 
-// callExpr is a call in the position of an expression; a further argument receives its value.
+// callExpr returns the formula for a call that is used as an expression. An additional argument receives the value of the call.
 func (x *formulaReader) callExpr(e *ast.Expr, env scope) (*formula, scope, error) {
 	operator, operands := e.Operator(), e.Operands()
 	var out *ast.Term
@@ -267,7 +268,7 @@ func (x *formulaReader) callExpr(e *ast.Expr, env scope) (*formula, scope, error
 	switch b, ok := out.Value.(ast.Boolean); {
 	case ok && bool(b):
 		return f, env, nil
-	case ok && !operator.HasPrefix(ast.DefaultRootRef): // false, if its arguments have values
+	case ok && !operator.HasPrefix(ast.DefaultRootRef): // the call is false only if its arguments have values
 		conditions := make([]*formula, 0, len(args)+1)
 		for _, a := range args {
 			conditions = append(conditions, x.exprDefined(a))
@@ -278,7 +279,7 @@ func (x *formulaReader) callExpr(e *ast.Expr, env scope) (*formula, scope, error
 	}
 }
 
-// test is a call that is true or not.
+// test returns the formula for a call whose value is true or false.
 func (x *formulaReader) test(operator ast.Ref, args []*expr) (*formula, error) {
 	if operator.HasPrefix(ast.DefaultRootRef) {
 		return x.call(operator, args)

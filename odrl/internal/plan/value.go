@@ -7,7 +7,7 @@ import (
 	"github.com/open-policy-agent/opa/v1/ast"
 )
 
-// A planKind orders values as Rego does: a value of a lower kind is less than any of a higher one.
+// A planKind is the kind of a value. As in Rego, a value of a lower kind is less than any value of a higher kind.
 type planKind uint8
 
 const (
@@ -20,16 +20,16 @@ const (
 	anObject
 )
 
-// A value is a JSON value in a plan. Numbers are the integers of the normal form. list has the members of an object, each name before its
-// value.
+// A value is a JSON value in a plan. Numbers are the integers of the normal form. list has the elements of an array, or the members of an
+// object, each name before its value.
 type value struct {
 	kind planKind
-	n    int64  // of a number; 1 for true; of an opaque text its identity, which is not 0
-	s    string // of a text
+	n    int64  // a number; 1 for true; the identity of an opaque text, which is not 0
+	s    string // a text
 	list []value
 }
 
-// size is the number of elements or members.
+// size returns the number of elements or members.
 func (v *value) size() int {
 	if v.kind == anObject {
 		return len(v.list) / 2
@@ -37,7 +37,7 @@ func (v *value) size() int {
 	return len(v.list)
 }
 
-// element is the i-th element, or the value of the i-th member.
+// element returns the i-th element, or the value of the i-th member.
 func (v *value) element(i int) *value {
 	if v.kind == anObject {
 		return &v.list[2*i+1]
@@ -72,7 +72,7 @@ func (v *value) equal(w *value) bool {
 	return true
 }
 
-// order compares as Rego does; false where a plan cannot.
+// order compares values as Rego does. It returns false if a plan cannot compare them.
 func (v *value) order(w *value) (int, bool) {
 	if v.kind != w.kind {
 		return cmp.Compare(v.kind, w.kind), true
@@ -96,7 +96,8 @@ func (v *value) order(w *value) (int, bool) {
 	}
 }
 
-// valueOf converts one of OPA's values; false for fractions and numbers beyond 64 bits.
+// valueOf converts one of OPA's values. It returns false for fractions, numbers beyond 64 bits, sets, and objects with keys that are not
+// texts.
 func valueOf(v ast.Value) (value, bool) {
 	switch v := v.(type) {
 	case ast.Null:
