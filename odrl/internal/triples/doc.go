@@ -1,6 +1,5 @@
-// Package triples reads the statements of a vocabulary from a file: Turtle (RDF 1.1 Turtle) or JSON-LD with its context inline. It
-// fetches nothing, and bounds its input by MaxDocument, MaxTriples and maxNesting. It rejects unsupported input with the line, instead of
-// leaving it out.
+// Package triples reads the statements of a vocabulary from a file, in Turtle (RDF 1.1 Turtle) or in JSON-LD with an inline context. It
+// fetches nothing, and limits its input by MaxDocument, MaxTriples and maxNesting. It rejects unsupported input instead of ignoring it.
 package triples
 
 import (
@@ -11,34 +10,34 @@ import (
 )
 
 const (
-	// MaxDocument bounds the bytes of a vocabulary.
+	// MaxDocument is the maximum size of a vocabulary in bytes.
 	MaxDocument = 4 << 20
-	// MaxTriples bounds its statements.
+	// MaxTriples is the maximum number of its statements.
 	MaxTriples = 100_000
-	// maxNesting bounds how deep blank nodes and lists nest in one another.
+	// maxNesting is the maximum nesting of blank nodes and lists.
 	maxNesting = 32
 )
 
-// ErrVocabulary means that a document cannot be read as statements. The error has the reason, and in Turtle the line.
-var ErrVocabulary = errors.New("not a vocabulary that can be read")
+// ErrVocabulary means that a document cannot be read as statements. The message has the reason and, for Turtle, the line.
+var ErrVocabulary = errors.New("the vocabulary cannot be read")
 
-// A Triple is one statement. Subject and Predicate are absolute IRIs or, of a subject, a blank node such as _:b1.
+// A Triple is one statement. Subject and Predicate are absolute IRIs; Subject may also be a blank node such as _:b1.
 type Triple struct {
 	Subject, Predicate string
 	Object             Term
 }
 
-// A Term is an object: an IRI or blank node, or a literal with its language, if it has one. Data types are left out.
+// A Term is the object of a statement: an IRI, a blank node, or a literal with its language, if it has one. Datatypes are omitted.
 type Term struct {
 	Value    string
 	Literal  bool
-	Language string // in lower case
+	Language string // in lowercase
 }
 
-// Read reads Turtle or JSON-LD, whichever the document looks like. The error wraps ErrVocabulary.
+// Read reads Turtle or JSON-LD, which it tells apart by the beginning of the document. The error wraps ErrVocabulary.
 func Read(doc []byte) ([]Triple, error) {
 	if len(doc) > MaxDocument {
-		return nil, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrVocabulary, len(doc), MaxDocument)
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are supported", ErrVocabulary, len(doc), MaxDocument)
 	}
 	doc = bytes.TrimPrefix(doc, []byte("\xef\xbb\xbf"))
 	read := readTurtle
@@ -52,7 +51,7 @@ func Read(doc []byte) ([]Triple, error) {
 	return list, nil
 }
 
-// absolute reports whether an IRI has a scheme and none of the characters that no IRI has.
+// absolute reports whether an IRI has a scheme and contains none of the characters that IRIs cannot contain.
 func absolute(iri string) bool {
 	scheme, rest, ok := strings.Cut(iri, ":")
 	return ok && scheme != "" && rest != "" && !strings.ContainsAny(iri, " <>\"{}|\\^`\n\r\t") && !strings.ContainsAny(scheme, "/#?")

@@ -12,11 +12,11 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A linkedReader reads one JSON-LD document whose names are full IRIs, or are defined in a context within the document.
+// A linkedReader reads one JSON-LD document. Its names must be full IRIs or be defined in a context within the document.
 type linkedReader struct {
 	prefixes map[string]string
 	terms    map[string]string // term → IRI
-	refers   map[string]bool   // terms whose texts are IRIs
+	refers   map[string]bool   // terms whose values are IRIs
 	vocab    string
 	blanks   int
 	out      []Triple
@@ -41,7 +41,7 @@ func (l *linkedReader) context(v any) error {
 	for _, one := range strictjson.AsList(v) {
 		m, ok := one.(map[string]any)
 		if !ok {
-			return fmt.Errorf("its context is not fetched: write the prefixes into the document, or take the vocabulary as Turtle")
+			return fmt.Errorf("contexts are not fetched: declare the prefixes in the document, or use the vocabulary in Turtle")
 		}
 		for _, name := range slices.Sorted(maps.Keys(m)) {
 			iri, ok := m[name].(string)
@@ -55,7 +55,7 @@ func (l *linkedReader) context(v any) error {
 				l.vocab = iri
 			case name == "@version" || name == "@language":
 			case !ok || strings.HasPrefix(name, "@"):
-				return fmt.Errorf("%q in its context is not known here", name)
+				return fmt.Errorf("%q in a context is not supported", name)
 			case strings.HasPrefix(iri, "@"):
 				l.terms[name] = iri
 			case strings.HasSuffix(iri, "/") || strings.HasSuffix(iri, "#") || strings.HasSuffix(iri, ":"):
@@ -68,7 +68,7 @@ func (l *linkedReader) context(v any) error {
 	return nil
 }
 
-// name expands a key, a type or an IRI. It is empty if the name has no meaning.
+// name expands a key, a type or an IRI. It returns "" if the name has no meaning.
 func (l *linkedReader) name(s string, vocab bool) string {
 	if strings.HasPrefix(s, "@") {
 		return s
@@ -95,13 +95,13 @@ func (l *linkedReader) name(s string, vocab bool) string {
 // nodes reads a node, or a list of them, and returns their names.
 func (l *linkedReader) nodes(v any, depth int) ([]string, error) {
 	if depth > maxNesting {
-		return nil, fmt.Errorf("it nests deeper than %d", maxNesting)
+		return nil, fmt.Errorf("it is nested more than %d levels deep", maxNesting)
 	}
 	var names []string
 	for _, one := range strictjson.AsList(v) {
 		m, ok := one.(map[string]any)
 		if !ok {
-			return nil, errors.New("a node is an object")
+			return nil, errors.New("a node must be an object")
 		}
 		name, err := l.node(m, depth)
 		if err != nil {
@@ -117,7 +117,7 @@ func (l *linkedReader) node(m map[string]any, depth int) (string, error) {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if id, ok := m[key].(string); ok && l.name(key, true) == "@id" {
 			if subject = l.name(id, false); subject == "" {
-				return "", errors.New("a node is named by an absolute IRI")
+				return "", errors.New("the @id of a node must be an absolute IRI")
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func (l *linkedReader) node(m map[string]any, depth int) (string, error) {
 			})
 		default:
 			if strings.HasPrefix(predicate, "@") {
-				return "", fmt.Errorf("%q is not read here", key)
+				return "", fmt.Errorf("%q is not supported", key)
 			}
 			err = l.each(m[key], func(v any) error { return l.value(subject, predicate, key, v, depth) })
 		}
@@ -168,7 +168,7 @@ func (l *linkedReader) value(subject, predicate, key string, v any, depth int) e
 			language, _ := v["@language"].(string)
 			return l.add(subject, predicate, Term{Value: fmt.Sprint(text), Literal: true, Language: strings.ToLower(language)})
 		}
-		if list, ok := v["@list"]; ok { // only operands of constraints are IRIs, and not terms
+		if list, ok := v["@list"]; ok { // the order is irrelevant: only the operands of constraints are in lists, and no terms
 			return l.each(list, func(v any) error { return l.value(subject, predicate, key, v, depth) })
 		}
 		names, err := l.nodes(v, depth+1)
@@ -177,7 +177,7 @@ func (l *linkedReader) value(subject, predicate, key string, v any, depth int) e
 		}
 		return l.add(subject, predicate, Term{Value: names[0]})
 	default:
-		return errors.New("a list within a list has no meaning")
+		return errors.New("a list within a list is not supported")
 	}
 }
 
@@ -193,7 +193,7 @@ func (l *linkedReader) each(v any, do func(any) error) error {
 func (l *linkedReader) add(subject, predicate string, object Term) error {
 	switch {
 	case object.Value == "" && !object.Literal:
-		return errors.New("an IRI is absolute, or has a prefix that the context declares")
+		return errors.New("an IRI must be absolute or have a prefix that the context declares")
 	case len(l.out) == MaxTriples:
 		return errTooMany
 	}

@@ -30,7 +30,7 @@ http://e.example/a http://e.example/within http://e.example/b
 http://e.example/a http://e.example/within http://f.example/c
 `
 
-func TestTurtleAndJSONLDSayTheSame(t *testing.T) {
+func TestTurtleAndJSONLDAreEquivalent(t *testing.T) {
 	for name, doc := range map[string]string{
 		"turtle": `@prefix e: <http://e.example/> . # a comment
 			e:a a e:Action ; e:label "an \"a\""@en ; e:within e:b, <http://f.example/c> ; .`,
@@ -44,7 +44,7 @@ func TestTurtleAndJSONLDSayTheSame(t *testing.T) {
 			"http://e.example/within":[{"@id":"http://e.example/b"},{"@id":"http://f.example/c"}]}]`,
 	} {
 		list, err := triples.Read([]byte(doc))
-		if name == "escapes" { // a name has none of these
+		if name == "escapes" { // a name cannot contain such an escape
 			if err == nil {
 				t.Error("a name with \\u was read")
 			}
@@ -56,7 +56,7 @@ func TestTurtleAndJSONLDSayTheSame(t *testing.T) {
 	}
 }
 
-func TestWhatTurtleHas(t *testing.T) {
+func TestTurtleSyntax(t *testing.T) {
 	for doc, want := range map[string]string{
 		`<x:a> <x:p> 1 , -2.5, 1e3, true .`:           `x:a x:p "1" x:a x:p "-2.5" x:a x:p "1e3" x:a x:p "true"`,
 		`<x:a> <x:p> [ <x:q> <x:b> ] .`:               `_:.1 x:q x:b x:a x:p _:.1`,
@@ -76,18 +76,18 @@ func TestWhatTurtleHas(t *testing.T) {
 	}
 }
 
-// What cannot be read is refused with the line, and nothing of it is used.
-func TestWhatIsRefused(t *testing.T) {
+// Read returns no statements with an error.
+func TestReadErrors(t *testing.T) {
 	for doc, why := range map[string]string{
 		"<x:a> <x:p>":                          "line 1: it ends",
 		"<x:a> <x:p> <x:b>\n<x:c> <x:p> <x:d>": "line 2",
 		"<a> <x:p> <x:b> .":                    "not an absolute IRI",
 		"e:a <x:p> <x:b> .":                    `prefix "e" is not declared`,
-		`<x:a> <x:p> "open .`:                  "does not end",
-		`<x:a> <x:p> "open\`:                   "does not end",
-		`"a" <x:p> <x:b> .`:                    "not a subject",
+		`<x:a> <x:p> "open .`:                  "no closing",
+		`<x:a> <x:p> "open\`:                   "no closing",
+		`"a" <x:p> <x:b> .`:                    "cannot be a subject",
 		`<x:a> _:p <x:b> .`:                    "predicate",
-		`<x:a> <x:p> ` + strings.Repeat("[<x:p> ", 40) + strings.Repeat("]", 40) + ".": "nests deeper",
+		`<x:a> <x:p> ` + strings.Repeat("[<x:p> ", 40) + strings.Repeat("]", 40) + ".": "is nested more",
 		`{"@context":"https://e.example/c.jsonld"}`:                                    "not fetched",
 		`{"@id":"relative","@type":"x:T"}`:                                             "absolute",
 		`{"@id":"x:a","x:p":[[1]]}`:                                                    "list within",
@@ -103,7 +103,7 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, reading it ends, and every name read is absolute.
+// For any input, Read returns, and every name that it returns is absolute.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"@prefix e: <http://e.example/> .\ne:a a e:B ; e:p ( 1 \"x\"@en [ e:q e:r ] ) .", `{"@id":"x:a","@type":"x:B"}`, `<a> "\u00`,
@@ -114,7 +114,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		list, err := triples.Read(doc)
 		if err != nil && list != nil {
-			t.Error("statements beside an error")
+			t.Error("got statements and an error")
 		}
 		for _, x := range list {
 			if !strings.Contains(x.Subject, ":") || !strings.Contains(x.Predicate, ":") ||

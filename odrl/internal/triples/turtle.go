@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// A turtle reads one document from left to right.
+// A turtle reads one Turtle document from left to right.
 type turtle struct {
 	text     string
 	at       int
@@ -53,7 +53,7 @@ func (t *turtle) space() {
 	}
 }
 
-// take skips space and the mark, if it comes next.
+// take skips white space and, if it comes next, the mark. It reports whether the mark came next.
 func (t *turtle) take(mark string) bool {
 	t.space()
 	if !strings.HasPrefix(t.text[t.at:], mark) {
@@ -102,7 +102,7 @@ func (t *turtle) prefix() error {
 	t.space()
 	end := strings.IndexByte(t.text[t.at:], ':')
 	if end < 0 || strings.ContainsAny(t.text[t.at:t.at+end], " <>\n\t\"") {
-		return errors.New("a prefix ends in a colon")
+		return errors.New("a prefix must end in a colon")
 	}
 	name := t.text[t.at : t.at+end]
 	t.at += end + 1
@@ -119,16 +119,16 @@ func (t *turtle) setBase() error {
 	return err
 }
 
-// subject reads a name or a bracket, which bracket reports.
+// subject reads the subject of a statement. bracket is set for a blank node that was written with its properties.
 func (t *turtle) subject() (name string, bracket bool, err error) {
 	term, bracket, err := t.term()
 	if err == nil && term.Literal {
-		err = errors.New("a literal is not a subject")
+		err = errors.New("a literal cannot be a subject")
 	}
 	return term.Value, bracket, err
 }
 
-// predicates reads the statements about a subject, up to the end of its list.
+// predicates reads the statements about a subject, up to the end of the list of predicates.
 func (t *turtle) predicates(subject string) error {
 	for {
 		var predicate string
@@ -142,7 +142,7 @@ func (t *turtle) predicates(subject string) error {
 				return err
 			}
 			if term.Literal || strings.HasPrefix(term.Value, blank) {
-				return errors.New("a predicate is an IRI")
+				return errors.New("a predicate must be an IRI")
 			}
 			predicate = term.Value
 		}
@@ -179,10 +179,10 @@ func (t *turtle) add(subject, predicate string, object Term) error {
 
 func (t *turtle) newBlank() string {
 	t.blanks++
-	return blank + "." + strconv.Itoa(t.blanks) // no label of a document begins with a dot
+	return blank + "." + strconv.Itoa(t.blanks) // no label in a document begins with a dot
 }
 
-// term reads an IRI, a blank node, a list or a literal; bracket reports a blank node that was written with its properties.
+// term reads an IRI, a blank node, a list or a literal. bracket is set for a blank node that was written with its properties.
 func (t *turtle) term() (term Term, bracket bool, err error) {
 	t.space()
 	rest := t.text[t.at:]
@@ -217,7 +217,7 @@ func (t *turtle) term() (term Term, bracket bool, err error) {
 
 func (t *turtle) nested(read func() (Term, error)) (Term, error) {
 	if t.depth++; t.depth > maxNesting {
-		return Term{}, fmt.Errorf("it nests deeper than %d", maxNesting)
+		return Term{}, fmt.Errorf("it is nested more than %d levels deep", maxNesting)
 	}
 	defer func() { t.depth-- }()
 	t.at++
@@ -270,7 +270,7 @@ func (t *turtle) name() (Term, error) {
 			i += 2
 			continue
 		}
-		if r == '.' { // it ends a name only if the name does not continue after it
+		if r == '.' { // a dot is part of a name only if the name continues after it
 			next, _ := utf8.DecodeRuneInString(rest[i+1:])
 			if !nameRune(next) {
 				break
@@ -293,7 +293,7 @@ func (t *turtle) name() (Term, error) {
 	case prefix == "_":
 		t.at += i
 		if local == "" || local[0] == '.' {
-			return Term{}, errors.New("a blank node has a label")
+			return Term{}, errors.New("a blank node must have a label")
 		}
 		return Term{Value: s}, nil
 	}
@@ -305,7 +305,7 @@ func (t *turtle) name() (Term, error) {
 	return t.checked(ns + local)
 }
 
-// span is how many bytes at the start of the text are of that kind.
+// span returns the number of bytes at the start of the text whose characters meet is.
 func span(s string, is func(rune) bool) int {
 	if n := strings.IndexFunc(s, func(r rune) bool { return !is(r) }); n >= 0 {
 		return n
@@ -324,14 +324,14 @@ func (t *turtle) checked(iri string) (Term, error) {
 	return Term{Value: iri}, nil
 }
 
-// iriRef reads an IRI in <>, relative to the base.
+// iriRef reads an IRI in <> and resolves it against the base.
 func (t *turtle) iriRef() (string, error) {
 	if err := t.need("<"); err != nil {
 		return "", err
 	}
 	end := strings.IndexByte(t.text[t.at:], '>')
 	if end < 0 {
-		return "", errors.New("the IRI does not end")
+		return "", errors.New("the IRI has no closing >")
 	}
 	iri, err := unescape(t.text[t.at:t.at+end], false)
 	if err != nil {
@@ -351,7 +351,7 @@ func (t *turtle) iriRef() (string, error) {
 	return term.Value, err
 }
 
-// literal reads a text, with its language or data type.
+// literal reads a text, with its language or datatype.
 func (t *turtle) literal() (Term, error) {
 	rest := t.text[t.at:]
 	mark := rest[:1]
@@ -362,13 +362,13 @@ func (t *turtle) literal() (Term, error) {
 	for !strings.HasPrefix(rest[end:], mark) {
 		switch {
 		case end+1 >= len(rest), len(mark) == 1 && rest[end] == '\n':
-			return Term{}, errors.New("the text does not end")
+			return Term{}, errors.New("the text has no closing quotation mark")
 		case rest[end] == '\\':
 			end++
 		}
 		end++
 		if end > len(rest) {
-			return Term{}, errors.New("the text does not end")
+			return Term{}, errors.New("the text has no closing quotation mark")
 		}
 	}
 	for len(mark) == 3 && strings.HasPrefix(rest[end+1:], mark) { // """a""""
@@ -409,7 +409,7 @@ func unescape(s string, text bool) (string, error) {
 		}
 		i++
 		if i == len(s) {
-			return "", errors.New("an escape does not end")
+			return "", errors.New("an escape is incomplete")
 		}
 		digits := map[byte]int{'u': 4, 'U': 8}[s[i]]
 		if one, ok := escapes[s[i]]; ok && text {
@@ -417,7 +417,7 @@ func unescape(s string, text bool) (string, error) {
 			continue
 		}
 		if digits == 0 || i+digits >= len(s) {
-			return "", errors.New("this escape is not known")
+			return "", errors.New("this escape is not supported")
 		}
 		n, err := strconv.ParseUint(s[i+1:i+1+digits], 16, 32)
 		if err != nil || n > unicode.MaxRune || !utf8.ValidRune(rune(n)) {

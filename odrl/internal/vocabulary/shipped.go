@@ -23,7 +23,7 @@ func Names() []string {
 	return list
 }
 
-// shipped are the vocabularies that are built in, by name.
+// shipped returns the built-in vocabularies by name.
 var shipped = sync.OnceValue(func() map[string]*Vocabulary {
 	m := map[string]*Vocabulary{}
 	for _, name := range Names() {
@@ -31,26 +31,26 @@ var shipped = sync.OnceValue(func() map[string]*Vocabulary {
 		if err == nil {
 			m[name], err = Read(name, doc)
 		}
-		if err != nil { // a test reads each of them
+		if err != nil { // cannot happen: a test reads each of them
 			panic(fmt.Sprintf("the vocabulary %s: %v", name, err))
 		}
 	}
 	return m
 })
 
-// Shipped returns the vocabulary with a name; nil if there is none.
+// Shipped returns the built-in vocabulary with the given name, or nil if there is none.
 func Shipped(name string) *Vocabulary { return shipped()[name] }
 
 // A context is a JSON-LD context in which terms of a vocabulary need no prefix.
 type context struct{ name, prefix, namespace string }
 
-// contexts are those of the publishers, by address without scheme.
+// contexts are the contexts of the publishers, by address without the scheme.
 var contexts = map[string]context{
 	"w3id.org/catenax/2025/9/policy/context.jsonld": {"catena-x", "cx-policy", "https://w3id.org/catenax/2025/9/policy/"},
 }
 
-// InContext returns the words of a publisher's context: the IRI of each term by its name, and the namespace by its prefix. It is nil for
-// any other address. The address has no scheme.
+// InContext returns the names that a publisher's context defines: the IRI of each term by its name, and the namespace by its prefix. It
+// returns nil for any other address. The address must not have a scheme.
 func InContext(address string) map[string]string {
 	c, ok := contexts[address]
 	if !ok {
@@ -65,7 +65,8 @@ func InContext(address string) map[string]string {
 	return words
 }
 
-// NameOf returns the name of the built-in profile with an IRI, or of one that has a term. It is empty if there is none.
+// NameOf returns the name of the built-in vocabulary to which the IRI belongs, as its profile or as one of its terms. It returns "" if
+// there is none.
 func NameOf(iri string) string {
 	for _, name := range Names() {
 		v := shipped()[name]

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// published are the vocabularies that are built in, each as its publisher has it: the profiles, then a line for each term, "a = b"
-// where it is another name of a term of ODRL, "a in b" for actions and values, "a, type" for left operands.
+// published are the built-in vocabularies as their publishers define them: the profiles, then an entry for each term: "a = b" for another
+// name of an ODRL term, "a in b" for actions and values, "a, type" for left operands.
 var published = map[string]struct {
 	prefixes map[string]string
 	profiles string
@@ -88,11 +88,11 @@ var published = map[string]struct {
 	},
 }
 
-func TestVocabulariesHaveTheTermsOfTheirPublishers(t *testing.T) {
+func TestShippedTermsMatchPublished(t *testing.T) {
 	for _, name := range vocabulary.Names() {
 		want, ok := published[name]
 		if !ok {
-			t.Errorf("%s: nobody says what is in it", name)
+			t.Errorf("%s: missing from published", name)
 			continue
 		}
 		pairs := []string{"http://www.w3.org/ns/odrl/2/", ""}
@@ -118,7 +118,7 @@ func TestVocabulariesHaveTheTermsOfTheirPublishers(t *testing.T) {
 	}
 }
 
-// describe is a term as a line of the table.
+// describe formats a term like an entry in published.
 func describe(iri string, t *vocabulary.Term) string {
 	switch {
 	case t.Same != "":
@@ -132,7 +132,7 @@ func describe(iri string, t *vocabulary.Term) string {
 	}
 }
 
-// same compares two lists, whatever their order and spaces.
+// same compares two lists, regardless of order and spaces.
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	for i, s := range want {
@@ -151,7 +151,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-func TestPurposesOfDPVAreWhereItHasThem(t *testing.T) {
+func TestDPVPurposeHierarchy(t *testing.T) {
 	const dpv = "https://w3id.org/dpv#"
 	v := vocabulary.Shipped("dpv")
 	purposes := 0
@@ -161,11 +161,11 @@ func TestPurposesOfDPVAreWhereItHasThem(t *testing.T) {
 		}
 		purposes++
 		if !reaches(v, iri, dpv+"Purpose", 0) {
-			t.Errorf("%s is within no purpose", iri)
+			t.Errorf("%s is not part of a purpose", iri)
 		}
 	}
 	if purposes != 118 {
-		t.Errorf("%d purposes, DPV 2.2 has 118 below Purpose", purposes)
+		t.Errorf("%d purposes, want the 118 below Purpose in DPV 2.2", purposes)
 	}
 	for _, tt := range []struct{ purpose, broader string }{
 		{"AgeVerification", "Verification"},

@@ -1,6 +1,6 @@
-// Package vocabulary reads what a profile adds to ODRL: its actions and left operands, what they are part of, how the values of its
-// operands compare, and their names in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a file in Turtle or
-// JSON-LD, and fetches nothing. The vocabularies in shipped are built in, under the names of their files.
+// Package vocabulary reads what a profile adds to ODRL: its actions and left operands, the hierarchy of its terms, how the values of its
+// operands are compared, and the names of its terms in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a file
+// in Turtle or JSON-LD and fetches nothing. The vocabularies in the folder shipped are built in, under the names of their files.
 package vocabulary
 
 import (
@@ -26,8 +26,8 @@ type Term struct {
 	IncludedIn []string // actions
 	Implies    []string
 	Within     []string // the classes and broader values that a value is part of
-	Range      string   // of a left operand: the local name of an XML Schema data type
-	Like       string   // of a left operand: the operand of ODRL that it is a narrower form of
+	Range      string   // of a left operand: the local name of an XML Schema datatype
+	Like       string   // of a left operand: the ODRL operand that it narrows
 	Words      string   // its name in a sentence; empty: its IRI
 }
 
@@ -41,18 +41,18 @@ const (
 	odrl = "http://www.w3.org/ns/odrl/2/"
 )
 
-// documents are the classes of what a policy names as its profile.
+// documents are the classes of the things that a policy may name as its profile.
 var documents = []string{
 	odrl + "Profile", owl + "Ontology", skos + "Collection", skos + "ConceptScheme", "http://www.w3.org/ns/dx/prof/Profile",
 }
 
-// described are namespaces of classes about the form of a term, not its meaning.
+// described are the namespaces of classes that concern the form of a term and not its meaning.
 var described = []string{rdf, rdfs, owl, skos, odrl, xsd}
 
-// ErrProfile means that a policy can use none of the statements.
-var ErrProfile = errors.New("not a profile of ODRL")
+// ErrProfile means that a vocabulary has nothing that a policy can use.
+var ErrProfile = errors.New("not an ODRL profile")
 
-// Read reads a vocabulary. The error wraps triples.ErrVocabulary or ErrProfile.
+// Read reads a vocabulary; name is its name in messages. The error wraps triples.ErrVocabulary or ErrProfile.
 func Read(name string, doc []byte) (*Vocabulary, error) {
 	list, err := triples.Read(doc)
 	if err != nil {
@@ -63,7 +63,7 @@ func Read(name string, doc []byte) (*Vocabulary, error) {
 	for _, t := range list {
 		v.take(t, labels)
 	}
-	usable := slices.ContainsFunc(list, func(t triples.Triple) bool { // one that adds no term
+	usable := slices.ContainsFunc(list, func(t triples.Triple) bool { // a profile may add no terms
 		return t.Predicate == rdf+"type" && t.Object.Value == odrl+"Profile"
 	})
 	for iri, t := range v.Terms {
@@ -142,7 +142,7 @@ func (v *Vocabulary) typed(subject, class string) {
 	}
 }
 
-// A label is a name in plain words; of several the highest rank counts.
+// A label is a name in plain words. If a term has several, the one with the highest rank is used.
 type label struct {
 	text string
 	rank int
@@ -150,8 +150,8 @@ type label struct {
 
 var ranks = map[string]int{skos + "prefLabel": 3, rdfs + "label": 2, dct + "title": 1}
 
-// plain returns a label in the form for a sentence: letters, digits and spaces, short, and in lowercase if it has several words. It is
-// empty for any other label, because a sentence describes a decision, and a label might mislead.
+// plain returns a label in the form for a sentence: at most five words of letters, digits and hyphens, in lowercase except for acronyms.
+// It returns "" for any other label, because a label might mislead in a sentence that describes a decision.
 func plain(s string) string {
 	const most = 40
 	words := strings.Fields(s)
@@ -162,14 +162,14 @@ func plain(s string) string {
 		return ""
 	}
 	for i, w := range words {
-		if strings.ToUpper(w) != w { // AI stays as it is
+		if strings.ToUpper(w) != w { // acronyms such as AI stay unchanged
 			words[i] = strings.ToLower(split(w))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// split splits joined words, as in FrameworkAgreement.
+// split separates joined words, as in FrameworkAgreement.
 func split(s string) string {
 	var b strings.Builder
 	for i, r := range s {
