@@ -38,7 +38,7 @@ func TestRefusals(t *testing.T) {
 		{in(`"profile":["http://www.w3.org/ns/odrl/2/core","http://other.example/profile"]`), "unknown-profile", "/profile/1", "not known"},
 		{in(`"type":"Assertion"`), "type", "/type", "grants nothing"},
 		{in(`"type":"Sett"`), "unknown-term", "/type", "Set?"},
-		{in(`"type":["Offer","Agreement"]`), "type", "", "at once"},
+		{in(`"type":["Offer","Agreement"]`), "type", "", "both an Offer and an Agreement"},
 		{in(`"type":"Offer"`), "assigner", "/permission/0", "one assigner"},
 		{in(`"type":"Agreement","assigner":"http://example.com/s"`), "assignee", "/permission/0", "one assignee"},
 		{in(`"conflict":"deny"`), "unknown-term", "/conflict", "conflict strategy"},
@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 		{in(`"party":{"function":"assignor","identifier":"http://example.com/x"}`), "unknown-term", "/party/function", "assigner?"},
 		{in(`"party":{"identifier":"http://example.com/x"}`), "party", "/party", "function"},
 		// Duties.
-		{permit(`"duty":{"action":"delete"}`), "no-handler", "/permission/0/duty/action", "cannot see to the duty delete"},
+		{permit(`"duty":{"action":"delete"}`), "no-handler", "/permission/0/duty/action", "cannot handle the duty delete"},
 		{in(`"obligation":{"action":"anonymize"}`), "no-handler", "/obligation/action", "anonymize"},
 		{permit(`"duty":{"action":"pay"}`), "amount", "/permission/0/duty", "exactly one amount"},
 		{permit(`"duty":{"action":"pay","amount":5}`), "unit", "/permission/0/duty/amount", "currency"},
@@ -145,9 +145,9 @@ func TestRefusals(t *testing.T) {
 		{permit(`"duty":{"action":"attribute","amount":1,"unit":"USD"}`), "amount", "/permission/0/duty/amount", "only a pay duty"},
 		{
 			permit(`"duty":{"action":"attribute","consequence":{"action":"pay"}}`), "unsupported", "/permission/0/duty/consequence",
-			"bring it about",
+			"carry out a consequence",
 		},
-		{permit(`"duty":{"action":"attribute","target":"example.com:buy:v1"}`), "target", "/permission/0/duty/target", "a part of"},
+		{permit(`"duty":{"action":"attribute","target":"example.com:buy:v1"}`), "target", "/permission/0/duty/target", "only some of"},
 		// Constraints.
 		{
 			limited(`{"leftOperand":"purpos","operator":"eq","rightOperand":"a"}`), "unknown-term", "/permission/0/constraint/leftOperand",
@@ -165,7 +165,7 @@ func TestRefusals(t *testing.T) {
 		{limited(`{"leftOperand":"publicKey","operator":"use","rightOperand":"a"}`), "public-key", "/permission/0/constraint", "signPayload"},
 		{
 			limited(`{"leftOperand":"purpose","operator":"lt","rightOperand":"a"}`), "operator", "/permission/0/constraint",
-			"cannot be compared by lt",
+			"cannot be compared with the operator lt",
 		},
 		{limited(`{"leftOperand":"purpose","operator":"eq","rightOperand":["a","b"]}`), "cardinality", "/permission/0/constraint", "isAnyOf"},
 		{limited(`{"leftOperand":"purpose","operator":"eq"}`), "constraint", "/permission/0/constraint", "rightOperand"},
@@ -173,7 +173,7 @@ func TestRefusals(t *testing.T) {
 		{limited(`{"leftOperand":"purpose","operator":"eq","rightOperand":null}`), "value", "/permission/0/constraint/rightOperand", "null"},
 		{
 			limited(`{"leftOperand":"purpose","operator":"eq","rightOperand":"a","unit":"USD"}`), "unit", "/permission/0/constraint/unit",
-			"no unit",
+			"does not take a unit",
 		},
 		{
 			limited(`{"leftOperand":"purpose","operator":"eq","rightOperand":"a","rightOperand2":"b"}`), "unknown-key",
@@ -222,7 +222,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			limited(`{"leftOperand":"virtualLocation","operator":"isAnyOf","rightOperand":["10.0.0.0/8","example.com"]}`), "value",
-			"/permission/0/constraint", "not comparable",
+			"/permission/0/constraint", "cannot be compared with one another",
 		},
 		{
 			limited(`{"leftOperand":"virtualLocation","operator":"isAllOf","rightOperand":["10.0.0.0/8"]}`), "operator",

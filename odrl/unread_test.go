@@ -22,9 +22,9 @@ var unreadable = []struct{ limit, context, says string }{
 	{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":"5/fortnight"}`, `"rateLimit":3`, "fortnight"},
 	{`{"leftOperand":"count","operator":"lteq","rightOperand":5,"status":"some"}`, `"count":3`, "status"},
 	{`{"leftOperand":"count","operator":"lteq","rightOperand":5,"unit":"hour","status":2}`, `"count":3`, "status"},
-	{`{"leftOperand":"rateLimit","operator":"gteq","rightOperand":5,"unit":"hour"}`, "", "compares by lteq or lt, not gteq"},
-	{`{"leftOperand":"count","operator":"isAnyOf","rightOperand":[1,2]}`, "", "compares with one number"},
-	{`{"leftOperand":"count","operator":"neq","rightOperand":5}`, "", "compares by lteq or lt, not neq"},
+	{`{"leftOperand":"rateLimit","operator":"gteq","rightOperand":5,"unit":"hour"}`, "", "needs the operator lteq or lt, not gteq"},
+	{`{"leftOperand":"count","operator":"isAnyOf","rightOperand":[1,2]}`, "", "compared with exactly one number"},
+	{`{"leftOperand":"count","operator":"neq","rightOperand":5}`, "", "needs the operator lteq or lt, not neq"},
 	{
 		`{"or":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"},{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}]}`,
 		"", "outside or, xone and andSequence",

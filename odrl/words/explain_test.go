@@ -157,7 +157,7 @@ forbidden: No agent may call any intent of this service more than once in all, e
 generally: What no permission covers is refused.`,
 		`"prohibition":{` + buy + `,"action":"distribute"}`: `
 generally: What no permission covers is refused.
-generally: This prohibition of distribute is part of the agreement and not enforced by the gateway; the policy itself has more. [/prohibition/action]`,
+generally: This prohibition of distribute is part of the agreement but is not enforced by the gateway; the policy itself has more. [/prohibition/action]`,
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
 owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, beside any price of its permission. [/obligation/0]
   - Where a call leaves that open, the rule applies all the same.

@@ -20,18 +20,18 @@ func newAnalyst(k *compiler, f *model.NormalForm) *analyst {
 	return &analyst{compiler: k, form: f, related: map[string][]string{}, claims: map[*model.Atom]claim{}}
 }
 
-// maxPairs bounds the pairs of rules that are compared by names.
+// maxPairs is the maximum number of pairs of rules whose names are compared.
 const maxPairs = 1_000_000
 
-// Analyse reports conflicts, duties to do what is prohibited, and rules that can never be active. It compares names as written, with what
-// the document has about collections and actions.
+// Analyse reports conflicts, duties to do what is prohibited, rules that can never be active, and limits that cannot be enforced by
+// counting. It compares names as written, using what the document states about collections and actions.
 func Analyse(l *model.Library, f *model.NormalForm) {
 	a := newAnalyst(newCompiler(l.Names, literal), f)
 	a.uncounted()
 	a.all(true)
 }
 
-// uncounted reports limits that nothing can be counted by.
+// uncounted reports limits that cannot be enforced by counting.
 func (a *analyst) uncounted() {
 	for _, r := range a.form.Rules {
 		if a.Problems.Warned() {
@@ -43,13 +43,13 @@ func (a *analyst) uncounted() {
 	}
 }
 
-// A ruleMatch is one request that two rules match; an empty part may have any value.
+// A ruleMatch is a request that two rules match. An empty field stands for any value.
 type ruleMatch struct{ party, action, target string }
 
 // A claim is what a rule requires in order to apply.
 type claim struct {
 	demands []demand
-	names   map[string]bool // the canonical texts of the demands, with what they are about
+	names   map[string]bool // the scopes and canonical texts of the demands
 }
 
 func (a *analyst) claimOf(demands []demand) claim {
@@ -60,7 +60,7 @@ func (a *analyst) claimOf(demands []demand) claim {
 	return c
 }
 
-// within reports whether the second requires everything that the first requires.
+// within reports whether other requires everything that c requires.
 func (c claim) within(other claim) bool {
 	for name := range c.names {
 		if !other.names[name] {
@@ -70,19 +70,19 @@ func (c claim) within(other claim) bool {
 	return true
 }
 
-// conflict reports a permission and a prohibition that one request can meet, by the strategy that settles it. ODRL IM 2.10. at names such
-// a request, as far as it does not depend on facts. It returns false if no searches for facts are left.
+// conflict reports a permission and a prohibition that can both apply to one request. The message depends on the strategy of the policy
+// (ODRL IM 2.10) and names such a request, which at returns without facts. conflict returns false if no searches for facts are left.
 func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() ruleMatch) bool {
 	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
 	strategy := a.form.Strategy()
 	switch voids := strategy == model.VoidOnConflict; {
-	case definite && voids: // an error
+	case definite && voids: // reported as an error
 	case !definite && !voids, a.Problems.Warned():
 		return true // nothing to report
 	}
 	facts, possible := satisfiable(a.Names, slices.Concat(mine.demands, theirs.demands))
 	switch {
-	case a.Searched > maxSearches: // it was interrupted
+	case a.Searched > maxSearches: // the search was interrupted
 		return false
 	case !possible:
 		return true
@@ -91,24 +91,24 @@ func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs cla
 	switch {
 	case definite && strategy == model.VoidOnConflict:
 		a.Problems.Errorf("conflict", pointer,
-			"always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
+			"this rule always prohibits what %s permits, as in %s, which voids the policy: set conflict to prohibit or perm, or name other targets", p, in)
 	case definite && strategy == model.ProhibitionWins:
-		a.Problems.Warnf("conflict", pointer, "always prohibits what %s permits, as in %s: that permission is without effect where both meet",
+		a.Problems.Warnf("conflict", pointer, "this rule always prohibits what %s permits, as in %s: that permission has no effect where both apply",
 			p, in)
 	case definite:
-		a.Problems.Warnf("conflict", pointer, "is without effect where %s permits the same, as in %s", p, in)
+		a.Problems.Warnf("conflict", pointer, "this prohibition has no effect where %s permits the same, as in %s", p, in)
 	default:
 		a.Problems.Warnf("conflict", pointer,
-			"may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
+			"this rule may prohibit what %s permits, as in %s; such requests are denied as a conflict: set conflict to prohibit or perm", p, in)
 	}
 	return true
 }
 
-// request describes the request, with facts.
+// request describes the request and the given facts for a message.
 func (m ruleMatch) request(values map[string][]string) string {
 	parts := []string{"a request"}
 	if m.party != "" {
-		parts = append(parts, "of "+model.Quote(m.party))
+		parts = append(parts, "by "+model.Quote(m.party))
 	}
 	if m.action != "" {
 		parts = append(parts, "to "+m.action)
@@ -130,7 +130,8 @@ func (m ruleMatch) request(values map[string][]string) string {
 	return strings.Join(parts, " ")
 }
 
-// all reports duties to do what is prohibited, rules that are never active and, if requested, the conflicts by names.
+// all reports duties to do what is prohibited, rules that are never active and, if conflicts is set, conflicts between rules by their
+// names.
 func (a *analyst) all(conflicts bool) {
 	byTarget := map[string][]*model.Atom{}
 	for _, r := range a.form.Rules {
@@ -140,14 +141,14 @@ func (a *analyst) all(conflicts bool) {
 	}
 	for _, r := range a.form.Rules {
 		if len(byTarget) > 0 && !a.against(r, byTarget, conflicts) {
-			a.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
+			a.Problems.Warnf("unchecked", "", "the policy has too many rules to check every pair for conflicts")
 			break
 		}
 	}
 	a.never()
 }
 
-// against compares a rule, and its duties, with the prohibitions; false if the work is used up.
+// against compares a rule and its duties with the prohibitions. It returns false if the permitted work is used up.
 func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, conflicts bool) bool {
 	if r.Kind != model.Prohibition {
 		for _, f := range a.near(targetName(r), prohibitions) {
@@ -172,13 +173,13 @@ func (a *analyst) against(r *model.Atom, prohibitions map[string][]*model.Atom, 
 	return true
 }
 
-// permitted reports a conflict of a permission with a prohibition, by their names; false if the work is used up.
+// permitted reports a conflict between a permission and a prohibition, by their names. It returns false if the permitted work is used up.
 func (a *analyst) permitted(p, f *model.Atom) bool {
 	at, ok := a.meet(p, f, p.Parties["assignee"])
 	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() ruleMatch { return at })
 }
 
-// claim returns what a permission or prohibition requires, made once.
+// claim returns what a permission or prohibition requires. It caches the result.
 func (a *analyst) claim(r *model.Atom, loose bool) claim {
 	c, known := a.claims[r]
 	if !known {
@@ -195,7 +196,7 @@ func targetName(r *model.Atom) string {
 	return r.Target.Name()
 }
 
-// near lists the prohibitions whose target is related to the named one.
+// near returns the prohibitions whose target is related to the named asset. An empty name is related to all targets.
 func (a *analyst) near(name string, prohibitions map[string][]*model.Atom) []*model.Atom {
 	if name == "" {
 		var all []*model.Atom
@@ -211,7 +212,7 @@ func (a *analyst) near(name string, prohibitions map[string][]*model.Atom) []*mo
 	return list
 }
 
-// relatives are the asset or party itself, what it is part of, its parts, and what those are part of.
+// relatives returns the asset or party itself, everything that it is part of, its parts, and everything that its parts are part of.
 func (a *analyst) relatives(name string) []string {
 	list, known := a.related[name]
 	if known {
@@ -235,7 +236,7 @@ func (a *analyst) relatives(name string) []string {
 	return list
 }
 
-// meet returns a request that a rule, for the given party, and a prohibition both match, by their names.
+// meet returns a request that both a rule, for the given party, and a prohibition match by their names.
 func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, ok bool) {
 	if at.action, ok = a.action(x, f); !ok {
 		return at, false
@@ -247,7 +248,7 @@ func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, 
 	return at, ok
 }
 
-// common names what two references share: the narrower of them, or a common part.
+// common returns the name of what two references share: the narrower of the two, or a common part.
 func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	switch {
 	case x == nil && y == nil:
@@ -272,8 +273,8 @@ func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	return "", false
 }
 
-// action names an action that a prohibition forbids and the other rule concerns. A permission also asserts that what it implies is not
-// prohibited. ODRL IM 2.4.
+// action returns an action that a prohibition forbids and the other rule concerns. A permission also asserts that the actions that it
+// implies are not prohibited. ODRL IM 2.4.
 func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	switch {
 	case x.Action == nil && f.Action == nil:
@@ -299,7 +300,7 @@ func (a *analyst) action(x, f *model.Atom) (string, bool) {
 	return "", false
 }
 
-// demandsOf returns all conditions for a rule to be active and to match a request.
+// demandsOf returns all conditions that must hold for a rule to be active and to match a request.
 func demandsOf(r *model.Atom, loose bool) []demand {
 	list := demandAll("", r.Constraints, loose)
 	if r.Action != nil {
@@ -314,7 +315,7 @@ func demandsOf(r *model.Atom, loose bool) []demand {
 	return list
 }
 
-// duty reports a duty to do what is prohibited. It has the parties of the rule that it belongs to.
+// duty reports a duty d to do what f prohibits. If d has no assignee, it has that of the rule to which it belongs.
 func (a *analyst) duty(d, of, f *model.Atom) {
 	if d.Action == nil || d.Target == nil {
 		return
@@ -328,7 +329,7 @@ func (a *analyst) duty(d, of, f *model.Atom) {
 		return
 	}
 	if _, ok := satisfiable(a.Names, slices.Concat(demandsOf(d, true), demandsOf(f, true))); ok {
-		a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s is what %s prohibits", d.Kind, at.action, model.Quote(at.target),
+		a.Problems.Warnf("duty-conflict", d.Node.Pointer, "the %s to %s %s requires what %s prohibits", d.Kind, at.action, model.Quote(at.target),
 			f.Node.Name())
 	}
 }
@@ -360,15 +361,15 @@ func (a *analyst) neverActive(r *model.Atom) {
 		return
 	}
 	if _, ok := satisfiable(a.Names, demandsOf(r, false)); !ok {
-		a.Problems.Warnf("never", r.Node.Pointer, "the %s can never apply: its refinements contradict one another or its constraints%s",
+		a.Problems.Warnf("never", r.Node.Pointer, "the %s can never apply: its refinements contradict its constraints or one another%s",
 			r.Kind, binds(r.Kind))
 	}
 }
 
-// binds describes what remains of a rule that can never be active.
+// binds returns the end of a message about a rule that can never be active: in which cases it still binds.
 func binds(k model.RuleKind) string {
 	if k == model.Permission {
 		return ""
 	}
-	return "; it binds only where a fact they ask for is not known"
+	return "; it binds only if a fact that they need is unknown"
 }

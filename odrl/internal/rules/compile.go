@@ -7,13 +7,13 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A mode is what constraints are compiled for.
+// A mode determines for what purpose constraints are compiled.
 type mode int
 
 const (
-	enforcing  mode = iota // Decide: a constraint that the gateway cannot decide is reported, and not compiled
-	evaluating             // Evaluate, under a policy that the gateway enforces: values are those of the gateway
-	literal                // Evaluate, under a policy whose IRIs mean themselves
+	enforcing  mode = iota // Decide: a constraint that the gateway cannot decide is reported and not compiled
+	evaluating             // Evaluate, for a policy that the gateway enforces: values have the form of the gateway's
+	literal                // Evaluate, for a policy whose IRIs stand for themselves
 )
 
 // A compiler compiles the constraints of one policy, each once.
@@ -25,8 +25,8 @@ type compiler struct {
 	leafOf    map[*model.Constraint]*Leaf     // nil: reported
 	logicOf   map[*model.Constraint]*compound // nil: reported
 	canonical map[*model.Constraint]string
-	ends      map[*Leaf]string // the constraint that holds until the time of a leaf is past
-	// conditioned counts the conditions of the rules so far.
+	ends      map[*Leaf]string // leaf → the id of the constraint that holds until the leaf's time is past
+	// conditioned is the number of conditions of rules so far.
 	conditioned int
 }
 
@@ -52,7 +52,7 @@ type conjunction struct {
 	logic       []*compound
 }
 
-// conjunction compiles a list of constraints; false if one was reported.
+// conjunction compiles a list of constraints. It returns false if it reported one of them.
 func (k *compiler) conjunction(list []*model.Constraint) (out conjunction, ok bool) {
 	ok = true
 	for _, c := range model.Flatten(list) {
@@ -71,7 +71,7 @@ func (k *compiler) conjunction(list []*model.Constraint) (out conjunction, ok bo
 	return out, ok
 }
 
-// into writes a conjunction for the modules.
+// into adds a conjunction to v in the form that the modules read.
 func (x conjunction) into(v map[string]any) {
 	if len(x.constraints) > 0 {
 		v["constraints"] = model.Anys(x.constraints)
@@ -85,7 +85,7 @@ func (x conjunction) into(v map[string]any) {
 	}
 }
 
-// terms compiles the conditions of a rule or duty; false if one was reported.
+// terms compiles the conditions of a rule or duty. It returns false if it reported one of them.
 func (k *compiler) terms(t *terms, list []*model.Constraint) bool {
 	t.Conditions = list
 	if k.conditioned += len(list); k.conditioned > model.MaxConstraints {
@@ -101,7 +101,7 @@ func (k *compiler) terms(t *terms, list []*model.Constraint) bool {
 	return ok
 }
 
-// canonicalOf is the canonical form of a constraint. The parts of a split rule share their constraints.
+// canonicalOf returns the canonical form of a constraint. It caches the form, because the parts of a split rule share their constraints.
 func (k *compiler) canonicalOf(c *model.Constraint) string {
 	s, ok := k.canonical[c]
 	if !ok {
@@ -111,7 +111,7 @@ func (k *compiler) canonicalOf(c *model.Constraint) string {
 	return s
 }
 
-// leaf returns the compiled form of a constraint; nil if the gateway cannot decide it, which is reported.
+// leaf returns the compiled form of a constraint. If the gateway cannot decide the constraint, leaf reports that and returns nil.
 func (k *compiler) leaf(c *model.Constraint) *Leaf {
 	l, ok := k.leafOf[c]
 	if !ok {
@@ -130,14 +130,14 @@ func (k *compiler) addLeaf(l *Leaf) {
 
 func (k *compiler) nextID() string { return "c" + strconv.Itoa(len(k.Leaves)+len(k.compounds)) }
 
-// compound returns the compiled form of a logical constraint; nil if one of its operands was reported.
+// compound returns the compiled form of a logical constraint, or nil if one of its operands was reported.
 func (k *compiler) compound(c *model.Constraint) *compound {
 	if node, ok := k.logicOf[c]; ok {
 		return node
 	}
 	node := &compound{source: c, level: c.Depth, operator: c.Logic}
 	if c.Logic == "andSequence" {
-		node.operator = "and" // the facts of one request have one time
+		node.operator = "and" // a request is about one moment, so the order is irrelevant
 	}
 	ok := true
 	for _, operand := range c.Operands {
@@ -157,7 +157,7 @@ func (k *compiler) compound(c *model.Constraint) *compound {
 	return node
 }
 
-// id compiles a constraint of either kind; false if it was reported.
+// id compiles a constraint of either kind and returns its id. It returns false if the constraint was reported.
 func (k *compiler) id(c *model.Constraint) (string, bool) {
 	if c.Logic == "" {
 		if l := k.leaf(c); l != nil {
@@ -171,7 +171,7 @@ func (k *compiler) id(c *model.Constraint) (string, bool) {
 	return "", false
 }
 
-// data returns what was compiled, for the modules.
+// data returns everything that was compiled in the form that the modules read.
 func (k *compiler) data() (leaves, logic map[string]any) {
 	leaves, logic = map[string]any{}, map[string]any{}
 	for _, l := range k.Leaves {

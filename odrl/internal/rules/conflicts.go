@@ -9,12 +9,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// maxWork bounds how much publishing compares rules with each other, in steps of a few nanoseconds. Beyond it the remaining ones are not
-// checked, with a warning; the decision itself handles every conflict.
+// maxWork bounds the comparisons of rules when a policy is published, in steps of a few nanoseconds. Beyond it, the remaining rules are
+// not compared, and a warning says so. This is safe, because a decision handles every conflict.
 const maxWork = 20_000_000
 
-// analyse reports how rules affect each other in the world: conflicts (ODRL IM 2.10), limits that another permission makes meaningless,
-// charges that do not add up.
+// analyse reports how the rules of a published policy affect each other: conflicts (ODRL IM 2.10), limits that another permission makes
+// ineffective, and charges that cannot be added.
 func (n *normalizer) analyse() {
 	a := newAnalyst(n.compiler, n.form)
 	var permissions, prohibitions []*Rule
@@ -43,7 +43,7 @@ func (n *normalizer) analyse() {
 				return ruleMatch{cmp.Or(p.Assignee, f.Assignee), "execute", n.common(p.Target, f.Target)}
 			}
 			if !more(p, f) || meet(p, f) && !a.conflict(p.Node, f.Node, permitted, forbidden[i], at) {
-				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for conflicts")
+				n.Problems.Warnf("unchecked", "", "the policy has too many rules to check every pair for conflicts")
 				return
 			}
 		}
@@ -51,7 +51,7 @@ func (n *normalizer) analyse() {
 	for _, p := range permissions {
 		for _, o := range permissions {
 			if !more(p, o) {
-				n.Problems.Warnf("unchecked", "", "the policy has too many rules to compare each with each for meaningless limits")
+				n.Problems.Warnf("unchecked", "", "the policy has too many rules to check every pair for limits without effect")
 				return
 			}
 			if p.Node != o.Node && meet(p, o) {
@@ -94,7 +94,7 @@ func (t *Target) meets(o *Target) bool {
 	return false
 }
 
-// common names an intent that both targets hold.
+// common returns the UID of an intent that both targets contain.
 func (n *normalizer) common(a, b *Target) string {
 	for _, i := range a.members {
 		if slices.Contains(b.members, i) {
@@ -122,7 +122,7 @@ func (n *normalizer) meaningless(p, o *Rule) {
 	for _, l := range p.Limits {
 		held := slices.ContainsFunc(o.Limits, func(x limit.Limit) bool { return x.ID == l.ID && x.Max <= l.Max })
 		if !held {
-			n.Problems.Warnf("meaningless", p.Node.Pointer, "the limit %s does not hold where %s permits the same beside it", l.Rate, o.Node.Name())
+			n.Problems.Warnf("meaningless", p.Node.Pointer, "the limit %s has no effect, because %s permits the same without it", l.Rate, o.Node.Name())
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func (n *normalizer) meaningless(p, o *Rule) {
 
 // charges checks that the charges of one call are in one currency and within bounds.
 func (n *normalizer) charges(permissions []*Rule) {
-	var shared money.Amount // the obligations' sum
+	var shared money.Amount // the sum of the obligations
 	for _, r := range n.rules {
 		if r.Kind == model.Obligation && !n.addCharge(&shared, r.Duties[0]) {
 			return
@@ -152,14 +152,14 @@ func (n *normalizer) addCharge(sum *money.Amount, d *Duty) bool {
 	}
 	total, ok := Sum(*sum, d.Charge)
 	if !ok {
-		n.Problems.Errorf("amount", d.Node.Pointer, "one call could owe amounts of several currencies, or more than %d in all", money.MaxUnits)
+		n.Problems.Errorf("amount", d.Node.Pointer, "one call could cost amounts in several currencies, or more than %d in total", money.MaxUnits)
 		return false
 	}
 	*sum = total
 	return true
 }
 
-// Sum adds amounts of one currency; false if they are not, or the sum exceeds the bound.
+// Sum adds amounts in one currency. It returns false if the currencies differ or the sum exceeds money.MaxUnits.
 func Sum(a, b money.Amount) (money.Amount, bool) {
 	switch {
 	case b.IsZero():

@@ -6,10 +6,11 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Everyone is the assignee of a rule that names none, and a party that every agent belongs to. It is not an IRI.
+// Everyone is the assignee of a rule that names none, and a party to which every agent belongs. It is not an IRI.
 const Everyone = "*"
 
-// data returns the policy in normal form for semantics.rego: data.policy. Values of the policy are only ever data, never Rego text.
+// data returns the document that semantics.rego reads: the policy in normal form under the key policy. Values of the policy are only ever
+// data, never Rego text.
 func (n *normalizer) data() map[string]any {
 	lists := map[string]map[string]any{"always": {}, "permission": {}, "binding": {}, "signing": {}}
 	for _, r := range n.rules {
@@ -42,7 +43,7 @@ func (n *normalizer) data() map[string]any {
 	return map[string]any{"policy": policy}
 }
 
-// dutyData adds the duties that Rego must judge: signing, and what is owed under conditions.
+// dutyData adds the duties that the Rego modules must judge: those to sign, those under conditions, and those with a deadline.
 func (r *Rule) dutyData(v map[string]any) {
 	var signing, conditional, dated []any
 	for _, d := range r.Duties {
@@ -72,7 +73,7 @@ func (r *Rule) dutyData(v map[string]any) {
 	}
 }
 
-// keyData adds with which keys a duty to sign is fulfilled, and when.
+// keyData adds the keys with which a duty to sign can be fulfilled, and the conditions on when.
 func (d *Duty) keyData(v map[string]any) {
 	if when := map[string]any{}; len(d.when.constraints)+len(d.when.logic) > 0 {
 		d.when.into(when)

@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A term is the time for fulfilling a duty. After it the duty is overdue: neither owed nor excused.
+// A term is the time for fulfilling a duty. When it is past, the duty is overdue: it can no longer be fulfilled, and it is not excused.
 type term struct {
-	deadlines conjunction // constraints that hold until their time is past, and never again
+	deadlines conjunction // constraints that hold until their time is past, and never afterwards
 	lasting   conjunction // the conditions of the duty, without its times
 }
 
-// into writes a term as the modules read it.
+// into adds a term to v in the form that the modules read.
 func (t term) into(v map[string]any) {
 	if t.none() {
 		return
@@ -25,7 +25,7 @@ func (t term) into(v map[string]any) {
 
 func (t term) none() bool { return len(t.deadlines.constraints) == 0 && len(t.deadlines.logic) == 0 }
 
-// term derives the term from the conditions of a duty. All of them compile.
+// term derives the term from the conditions of a duty. All of them must compile.
 func (k *compiler) term(list []*model.Constraint) term {
 	var t term
 	for _, c := range model.Flatten(list) {
@@ -37,11 +37,12 @@ func (k *compiler) term(list []*model.Constraint) term {
 	return t
 }
 
-// endable reports times under xone in the conditions of a duty: it is not certain after which of them it is overdue.
+// endable reports whether the conditions of a duty determine when it is overdue. If a time is under xone, it adds an error, because it is
+// not certain which of the times is the deadline.
 func (k *compiler) endable(list []*model.Constraint) bool {
 	for _, c := range list {
 		if c.Logic == "xone" && hasTime(c) {
-			k.Problems.Errorf("deadline", c.Pointer, "a time under xone is not a deadline of a duty: use or, and, or one window from start to end")
+			k.Problems.Errorf("deadline", c.Pointer, "a time under xone cannot be the deadline of a duty: use \"or\", \"and\" or a single window from start to end")
 			return false
 		}
 		if !k.endable(c.Operands) {
@@ -64,11 +65,11 @@ func (x *conjunction) add(d derivedConstraint) {
 	}
 }
 
-// A derivedConstraint is a constraint in which some leaves count as true. The zero value is true itself.
+// A derivedConstraint is a constraint in which some leaves are replaced with true. The zero value is true itself.
 type derivedConstraint struct {
 	leaf string
 	node *compound
-	ends bool // it has a leaf that ends
+	ends bool // it contains a time that ends
 }
 
 // always reports whether nothing can make the constraint false.
@@ -81,8 +82,8 @@ func (d derivedConstraint) id() string {
 	return d.leaf
 }
 
-// derive returns the constraint without its times: they count as true. With deadlines, a time that ends stays until its end. An xone
-// counts as an or, which is never false before it.
+// derive returns the constraint with its times replaced with true. If deadlines is set, a time that ends is instead replaced with a
+// constraint that holds until that end. An xone becomes an or, which cannot become false before the xone does.
 func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint {
 	if c.Logic == "" {
 		switch l := k.leaf(c); {
@@ -119,7 +120,7 @@ func (k *compiler) derive(c *model.Constraint, deadlines bool) derivedConstraint
 	return out
 }
 
-// end returns a constraint that holds until the time of a leaf is past: "" if that may recur or lasts for ever.
+// end returns the id of a constraint that holds until the time of a leaf is past. It returns "" if the time may recur or never ends.
 func (k *compiler) end(l *Leaf) string {
 	if id, known := k.ends[l]; known {
 		return id

@@ -11,23 +11,23 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A domain is the possible facts of one left operand under the constraints seen so far. It is an upper bound: only what is certainly
-// impossible is left out.
+// A domain describes the facts that one left operand may have under the constraints seen so far. It excludes only what is certainly
+// impossible.
 type domain struct {
 	operand string
 	left    *model.Operand
 	// Values with an order: the ranges that the one fact may be in, ascending.
 	ordered bool
 	ranges  []span
-	// Texts. A call may have several facts of one operand: they all equal only, some are in each of some, none is in none, all of all are
-	// among them, and they are part of each of whole.
+	// Texts. A call may have several facts of one operand. Each of them equals only, and is part of each of whole. At least one of them
+	// is in each set of some. None of them is in none, and they include all of all.
 	only      *string
 	some      [][]string
 	none, all []string
 	whole     []string
 }
 
-// A span is the values from first to last, both included.
+// A span is the range of values from first to last, inclusive.
 type span struct{ first, last int64 }
 
 func newDomain(operand string, left *model.Operand) domain {
@@ -42,7 +42,7 @@ func newDomain(operand string, left *model.Operand) domain {
 	return domain{operand: operand, left: left, ranges: []span{all}}
 }
 
-// order adds an ordered comparison with the values of a span.
+// order narrows the domain by an ordered comparison with the values of a span.
 func (d *domain) order(operator string, s span) {
 	below, above := span{math.MinInt64, max(s.first, math.MinInt64+1) - 1}, span{min(s.last, math.MaxInt64-1) + 1, math.MaxInt64}
 	var allowed []span
@@ -74,12 +74,12 @@ func (d *domain) order(operator string, s span) {
 	d.ordered, d.ranges = true, left
 }
 
-// texts adds a comparison of texts. The lists are never modified in place: domains share them.
+// texts narrows the domain by a comparison of texts. It never modifies the lists in place, because domains share them.
 func (d *domain) texts(operator string, values []string) {
 	switch operator {
 	case "eq":
 		if d.only != nil && *d.only != values[0] {
-			d.none = slices.Concat(d.none, values) // two values at once: nothing is left
+			d.none = slices.Concat(d.none, values) // two different values: no fact is possible
 		}
 		d.only = &values[0]
 	case "isAnyOf":
@@ -93,7 +93,7 @@ func (d *domain) texts(operator string, values []string) {
 	}
 }
 
-// possible reports whether anything is left, and gives an example.
+// possible reports whether any facts are possible, and returns an example of them.
 func (d *domain) possible() ([]string, bool) {
 	if d.ordered {
 		if len(d.ranges) == 0 {
@@ -132,7 +132,7 @@ func (d *domain) possible() ([]string, bool) {
 	return example, true
 }
 
-// wholes are what every fact equals or is part of.
+// wholes returns the values that every fact equals or is part of.
 func (d *domain) wholes() []string {
 	if d.only != nil {
 		return append(slices.Clone(d.whole), *d.only)
@@ -140,20 +140,21 @@ func (d *domain) wholes() []string {
 	return d.whole
 }
 
-// may reports whether a text may be one of the facts. Parts of an excluded code are excluded, too.
+// may reports whether a text may be one of the facts. If a code is excluded, so are its parts.
 func (d *domain) may(v string) bool {
 	left := d.left
 	excluded := func(w string) bool { return v == w || left.IsCode(w) && left.IsCode(v) && !d.apart(v, w) }
 	return !slices.ContainsFunc(d.none, excluded) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
 }
 
-// apart reports whether a text is certainly not part of another. For codes that is known; a taxonomy may contain any other text.
+// apart reports whether piece is certainly not part of whole. This is known only for codes, because a taxonomy may place any other text
+// within another.
 func (d *domain) apart(piece, whole string) bool {
 	left := d.left
 	return left.IsCode(piece) && left.IsCode(whole) && piece != whole && !strings.HasPrefix(piece, whole+"-")
 }
 
-// word writes an ordered value as a policy would.
+// word formats an ordered value as in a policy.
 func (d *domain) word(n int64) string {
 	switch {
 	case d.operand == "dateTime":

@@ -18,14 +18,14 @@ import (
 // childDuties adds a duty of a permission to r, once for each action that the duty names.
 func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
 	if who := node.Parties["assignee"]; len(who) > 0 && !n.payer(r, who) {
-		n.Problems.Errorf("assignee", who[0].Pointer, "a duty of a permission binds the permission's own assignee")
+		n.Problems.Errorf("assignee", who[0].Pointer, "a duty of a permission must have the same assignee as the permission")
 		return false
 	}
 	ok := true
 	for _, a := range node.Actions {
 		if !slices.Contains(model.Handled, a.Name) {
 			n.Problems.Errorf("no-handler", a.Pointer,
-				"the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
+				"the gateway cannot handle the duty %s: it supports only pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
 			ok = false
 			continue
 		}
@@ -41,7 +41,7 @@ func (n *normalizer) childDuties(r *Rule, node *model.Rule) bool {
 	return n.dutyTargets(r, node) && ok
 }
 
-// payer reports whether the assignees a duty names are those of its permission.
+// payer reports whether the assignees that a duty names include that of its permission.
 func (n *normalizer) payer(r *Rule, refs []model.Reference) bool {
 	list := n.assignees(refs)
 	return list[0] == "" || slices.Contains(list, r.Assignee)
@@ -63,7 +63,7 @@ func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 		for _, member := range r.Target.members {
 			if !slices.Contains(t.members, member) {
 				n.Problems.Errorf("target", ref.Pointer,
-					"a duty that is owed for a part of its permission's intents only: write a permission of its own for them")
+					"the duty applies to only some of the permission's intents: write a separate permission for those intents")
 				return false
 			}
 		}
@@ -71,7 +71,7 @@ func (n *normalizer) dutyTargets(r *Rule, node *model.Rule) bool {
 	return true
 }
 
-// duty reads the content of a duty: an amount, a key, or nothing more.
+// duty reads the conditions of a duty and, depending on its action, its amount or its keys.
 func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	d := &Duty{Node: node, Action: a.Name}
 	var rest, amounts, keys []*model.Constraint
@@ -91,7 +91,7 @@ func (k *compiler) duty(node *model.Rule, a model.Action) (*Duty, bool) {
 	}
 	amounts = append(amounts, node.Amounts...)
 	if len(node.Amounts) > 0 && a.Name != "compensate" {
-		k.Problems.Errorf("amount", node.Amounts[0].Pointer, "only a pay duty has an amount")
+		k.Problems.Errorf("amount", node.Amounts[0].Pointer, "only a pay duty can have an amount")
 		return nil, false
 	}
 	ok := k.terms(&d.terms, rest)
@@ -117,18 +117,18 @@ func (k *compiler) perExecution(c *model.Constraint) bool {
 			return true
 		}
 	}
-	k.Problems.Errorf("unit-of-count", c.Pointer, "the gateway charges per execution: write unitOfCount eq execute, or leave it out")
+	k.Problems.Errorf("unit-of-count", c.Pointer, "the gateway charges per execution: write unitOfCount eq execute, or omit unitOfCount")
 	return false
 }
 
 func (k *compiler) charge(d *Duty, node *model.Rule, amounts []*model.Constraint) bool {
 	if len(amounts) != 1 {
-		k.Problems.Errorf("amount", node.Pointer, "a pay duty has exactly one amount, not %d: write payAmount eq, with a unit", len(amounts))
+		k.Problems.Errorf("amount", node.Pointer, "a pay duty needs exactly one amount, not %d: write payAmount eq, with a unit", len(amounts))
 		return false
 	}
 	c := amounts[0]
 	if c.Operator != "eq" {
-		k.Problems.Errorf("amount", c.Pointer, "a price is payAmount eq, not %s", c.Operator)
+		k.Problems.Errorf("amount", c.Pointer, "a price must be given as payAmount eq, not %s", c.Operator)
 		return false
 	}
 	a, ok := k.amount(c)
@@ -141,11 +141,11 @@ func (k *compiler) charge(d *Duty, node *model.Rule, amounts []*model.Constraint
 // amount reads the right operand and unit of payAmount.
 func (k *compiler) amount(c *model.Constraint) (money.Amount, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {
-		k.Problems.Errorf("amount", c.Pointer, "%s compares with one number", c.Operand)
+		k.Problems.Errorf("amount", c.Pointer, "%s must be compared with exactly one number", c.Operand)
 		return money.Amount{}, false
 	}
 	if c.Unit.IRI == "" {
-		k.Problems.Errorf("unit", c.Pointer, "an amount needs a unit: a currency such as USD")
+		k.Problems.Errorf("unit", c.Pointer, "an amount needs a currency as its unit, such as USD")
 		return money.Amount{}, false
 	}
 	code, ok := k.currency(c.Unit)
@@ -177,7 +177,7 @@ func (k *compiler) currency(unit model.Reference) (string, bool) {
 // agreement, is required.
 func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	if len(list) > 1 {
-		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload names its key once")
+		k.Problems.Errorf("public-key", list[1].Pointer, "signPayload must name its key only once")
 		return false
 	}
 	if len(list) == 0 {
@@ -186,14 +186,14 @@ func (k *compiler) keys(d *Duty, list []*model.Constraint) bool {
 	}
 	c := list[0]
 	if !slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator) || len(c.Right) > 1 && c.Operator != "isAnyOf" {
-		k.Problems.Errorf("public-key", c.Pointer, "publicKey names one key by use or eq, or several by isAnyOf")
+		k.Problems.Errorf("public-key", c.Pointer, "publicKey must name one key with the operator use or eq, or several with isAnyOf")
 		return false
 	}
 	for _, r := range c.Right {
 		der, ok := ParseKey(r.Text)
 		if !ok {
 			d.Elided = true
-			k.Problems.Warnf("public-key", r.Pointer, "this is not a complete public key: the key of each agent's agreement takes its place")
+			k.Problems.Warnf("public-key", r.Pointer, "this is not a complete public key, so the key in each agent's agreement is used instead")
 			continue
 		}
 		d.Keys = append(d.Keys, base64.StdEncoding.EncodeToString(der))

@@ -21,14 +21,14 @@ import (
 //go:embed *.rego
 var files embed.FS
 
-// Modules are the texts of the modules, by file name: constraints.rego and levels.rego judge constraints, Decide and Terms query
-// semantics.rego, Evaluate queries report.rego.
+// Modules returns the texts of the modules by file name. constraints.rego and levels.rego judge constraints. Decide and Terms query
+// semantics.rego; Evaluate queries report.rego.
 var Modules = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
 	for _, name := range []string{"constraints.rego", "levels.rego", "report.rego", "semantics.rego"} {
 		text, err := files.ReadFile(name)
 		if err != nil {
-			panic(err) // it is embedded
+			panic(err) // cannot happen: the file is embedded
 		}
 		texts[name] = string(text)
 	}
@@ -36,7 +36,7 @@ var Modules = sync.OnceValue(func() map[string]string {
 	return texts
 })
 
-// levels adds the other levels of nesting to the module that has the first.
+// levels adds the rules of all other levels of nesting to the text of levels.rego, which has only those of the first.
 func levels(first string) string {
 	head, rules, _ := strings.Cut(first, "# --- level 1\n")
 	before, entries, _ := strings.Cut(head, "package uimgate.odrl\n")
@@ -50,14 +50,14 @@ func levels(first string) string {
 	return before + "package uimgate.odrl\n" + text[0].String() + text[1].String()
 }
 
-// builtins are all built-ins that the modules may call: pure, and fast for any argument. A list of permitted functions stays valid when
-// OPA adds some.
+// builtins are the only built-in functions that the modules may call: each is pure, and fast for any argument. The list stays valid when
+// OPA adds functions.
 var builtins = []string{
 	"eq", "equal", "neq", "lt", "lte", "gt", "gte", "assign", "count", "concat", "startswith", "internal.member_2", "is_array",
 	"is_number", "is_string",
 }
 
-// Module is all modules, compiled once for all policies.
+// Module returns all modules, compiled once for all policies.
 var Module = sync.OnceValues(func() (*ast.Compiler, error) {
 	caps := ast.CapabilitiesForThisVersion()
 	caps.AllowNet = []string{}
@@ -72,12 +72,12 @@ var Module = sync.OnceValues(func() (*ast.Compiler, error) {
 	}
 	c := ast.NewCompiler().WithCapabilities(caps).WithStrict(true)
 	if c.Compile(parsed); c.Failed() {
-		return nil, fmt.Errorf("compiling the semantics module: %w", c.Errors)
+		return nil, fmt.Errorf("compiling the policy modules: %w", c.Errors)
 	}
 	return c, nil
 })
 
-// An engine queries the semantics module about one policy. It is safe for concurrent use.
+// An engine queries the modules about one policy. It is safe for concurrent use.
 type engine struct {
 	Data                            map[string]any
 	Compiler                        *ast.Compiler
@@ -108,13 +108,13 @@ func newEngine(ctx context.Context, data map[string]any) (*engine, error) {
 	return e, nil
 }
 
-// AsTerm keeps results as OPA's own values.
+// AsTerm returns a result as OPA's own value, without converting it.
 func AsTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
 
-// ErrUndefined means that OPA gave no result, or none of the requested form.
-var ErrUndefined = errors.New("the policy engine gave no answer")
+// ErrUndefined means that OPA returned no result, or one of the wrong type.
+var ErrUndefined = errors.New("the policy engine returned no valid result")
 
-// Ask evaluates one query and returns its object. Anything but exactly one object is an error.
+// Ask evaluates a query that returns exactly one object. For any other result, the error is ErrUndefined.
 func Ask(ctx context.Context, q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
 	return ask(ctx, q, rego.EvalParsedInput(input))
 }
@@ -138,7 +138,7 @@ func ask(ctx context.Context, q *rego.PreparedEvalQuery, options ...rego.EvalOpt
 	return o, nil
 }
 
-// SetIn returns one set of a result. A missing set is an error.
+// SetIn returns the set with the given key in a result. If there is none, the error is ErrUndefined.
 func SetIn(o ast.Object, key string) (ast.Set, error) {
 	t := o.Get(ast.InternedTerm(key))
 	if t == nil {
@@ -151,7 +151,7 @@ func SetIn(o ast.Object, key string) (ast.Set, error) {
 	return set, nil
 }
 
-// NumbersIn reads a set of rule numbers.
+// NumbersIn returns the rule numbers in the set with the given key in a result.
 func NumbersIn(o ast.Object, key string) (map[int]bool, error) {
 	set, err := SetIn(o, key)
 	if err != nil {

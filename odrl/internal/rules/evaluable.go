@@ -14,12 +14,12 @@ import (
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
-	world   *Catalog // what names refer to; nil: they mean themselves
-	Literal bool     // IRIs mean themselves; otherwise names have the meaning of the gateway's World
+	world   *Catalog // what names refer to; nil: they stand for themselves
+	Literal bool     // IRIs stand for themselves; otherwise names refer to the gateway's World
 	agents  func(model.Reference) []string
 	Entries []*Entry
 	ByName  map[string]*Entry
-	Slots   map[string]*Leaf // by key: a leaf that reads the facts of the slot
+	Slots   map[string]*Leaf // key of a slot → a leaf that reads the facts of the slot
 }
 
 // An Entry is one rule or duty of the report.
@@ -27,7 +27,7 @@ type Entry struct {
 	N       int
 	Node    *model.Rule
 	Kind    string // permission, prohibition, obligation, duty, remedy or consequence
-	Of      *Entry // whose duty, remedy or consequence this is
+	Of      *Entry // the entry whose duty, remedy or consequence this is
 	Parties []model.Reference
 	Charges []price
 	Data    map[string]any
@@ -36,16 +36,17 @@ type Entry struct {
 // A price is the charge of a pay duty.
 type price struct {
 	Text     string // decimal
-	Currency string // ISO 4217 if the policy names it by a known name
+	Currency string // ISO 4217 code if it is known; otherwise as in the policy
 	Value    *big.Rat
 }
 
-// Grants reports whether the policy permits anything. The gateway's offer becomes an Agreement when a PAT is issued.
+// Grants reports whether the policy's permissions take effect. A gateway's Offer also counts, because it becomes an Agreement when a PAT
+// is issued.
 func (e *Evaluable) Grants() bool {
 	return e.Form.ReplacedBy == "" && (!e.Literal || e.Form.Grants())
 }
 
-// GrantsNothing returns why the policy permits nothing, regardless of its permissions; empty if they count.
+// GrantsNothing returns why the policy's permissions have no effect, or "" if they have.
 func (e *Evaluable) GrantsNothing() string {
 	switch {
 	case e.Grants():
@@ -53,13 +54,13 @@ func (e *Evaluable) GrantsNothing() string {
 	case e.Form.ReplacedBy != "":
 		return "the policy is void: " + model.Quote(e.Form.ReplacedBy) + " replaces it"
 	case slices.Contains(e.Form.Types, "Offer"):
-		return "the policy is an Offer, which grants nothing until it is taken: an agreement to it does"
+		return "the policy is an Offer, which grants nothing until it is accepted: only an Agreement does"
 	default:
-		return "the policy only asks or claims, and grants nothing: its type is " + strings.Join(e.Form.Types, ", ")
+		return "the policy is only a request or a claim and grants nothing: its type is " + strings.Join(e.Form.Types, ", ")
 	}
 }
 
-// NewEvaluable prepares a policy. Without a catalog the names of the policy mean themselves.
+// NewEvaluable prepares a policy for evaluation. If w is nil, the names in the policy stand for themselves.
 func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	names := *f.Names
 	names.Problems = nil // values that cannot be compared are unknown, and cause no finding
@@ -86,8 +87,8 @@ func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	return e
 }
 
-// add makes an entry of a node and of every duty that it refers to, or finds the one with its uid: a duty that several rules share is one
-// duty. ODRL IM 2.6.5.
+// add adds an entry for a node and for every duty that it refers to. If the node already has an entry, add returns that entry: a duty
+// that several rules share is one duty. ODRL IM 2.6.5.
 func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	if x, ok := e.ByName[node.Name()]; ok {
 		return x
@@ -117,7 +118,7 @@ func (e *Evaluable) add(node *model.Rule, of *Entry) *Entry {
 	return x
 }
 
-// performer is the function of the party that performs a duty's action, in addition to assignee. ODRL V 3.10.
+// performer returns the function of the party that performs a duty's action, which is assignee for most actions. ODRL V 3.10.
 func performer(node *model.Rule) string {
 	does := map[string]string{
 		"compensate": "compensatingParty", "attribute": "attributingParty", "inform": "informingParty", "obtainConsent": "consentingParty",
@@ -131,7 +132,7 @@ func performer(node *model.Rule) string {
 	return "assignee"
 }
 
-// fill sets the data of an entry for Rego.
+// fill sets the data of an entry for report.rego.
 func (e *Evaluable) fill(x *Entry) {
 	x.Data["n"], x.Data["kind"] = model.Integer(int64(x.N)), x.Kind
 	x.Data["key"] = strconv.Itoa(x.N)
@@ -152,8 +153,8 @@ func (e *Evaluable) fill(x *Entry) {
 	e.assignees(x)
 }
 
-// bounded removes limits from the conditions of a rule, and from those of a duty what concerns the time of use and so how the duty is
-// performed.
+// bounded returns the conditions of a rule without its limits, which it adds to into. For a duty, it also leaves out what concerns the
+// time of use, because that determines how the duty is performed.
 func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constraint) []*model.Constraint {
 	var rest []*model.Constraint
 	var limits []any
@@ -172,8 +173,8 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	return rest
 }
 
-// Limiting reports whether a constraint limits how often, which is counted and not compared. One that nothing can be counted by is an
-// ordinary condition, unknown unless the question gives the count.
+// Limiting reports whether a constraint is a limit on how often, which is counted and not compared. A constraint on a count that does not
+// define such a limit is an ordinary condition: it is unknown unless the question gives the count.
 func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	if c.Logic != "" || c.Left().Kind != model.Count || kind.Duty() {
 		return false
@@ -182,7 +183,8 @@ func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	return ok
 }
 
-// targets sets the assets that a rule names. Parts of the call, such as the signed payload and the paid price, are not assets.
+// targets sets the assets that a rule names. It leaves out parts of the call, such as the signed payload and the price paid, because they
+// are not assets.
 func (e *Evaluable) targets(x *Entry) {
 	var list []any
 	for _, ref := range x.Node.Targets {
@@ -195,7 +197,7 @@ func (e *Evaluable) targets(x *Entry) {
 	}
 }
 
-// TargetNames returns the names of an asset; nil for a part of the call.
+// TargetNames returns the names of an asset, or nil for a part of the call.
 func (e *Evaluable) TargetNames(ref model.Reference) []string {
 	if e.AboutTheCall(ref.IRI) {
 		return nil
@@ -209,7 +211,7 @@ func (e *Evaluable) TargetNames(ref model.Reference) []string {
 	return namesOf(ref)
 }
 
-// namesOf returns the IRI of an asset or party and that of the source of a collection.
+// namesOf returns the IRI of an asset or party and, for a collection, the IRI of its source.
 func namesOf(ref model.Reference) []string {
 	names := []string{ref.Name()}
 	if ref.Source != "" && ref.Source != names[0] {
@@ -218,7 +220,7 @@ func namesOf(ref model.Reference) []string {
 	return names
 }
 
-// assignees sets the parties of a rule. A party that is anyone leaves no part.
+// assignees sets the parties of a rule. It sets none if one of them means anyone.
 func (e *Evaluable) assignees(x *Entry) {
 	var list []any
 	for _, ref := range x.Parties {
@@ -249,13 +251,13 @@ func (e *Evaluable) part(names []string, refinements []*model.Constraint) map[st
 	return m
 }
 
-// conditions writes a list of constraints. All of them compile.
+// conditions adds the compiled form of a list of constraints to into. In the modes of an Evaluable, every constraint compiles.
 func (e *Evaluable) conditions(into map[string]any, list []*model.Constraint) {
 	all, _ := e.conjunction(list)
 	all.into(into)
 }
 
-// IDOf returns the id in the data of a constraint; false for one that is not in it.
+// IDOf returns the id of a constraint in the data. It returns false if the constraint is not in the data.
 func (e *Evaluable) IDOf(c *model.Constraint) (string, bool) {
 	if l, ok := e.leafOf[c]; ok {
 		return l.ID, true
@@ -266,11 +268,11 @@ func (e *Evaluable) IDOf(c *model.Constraint) (string, bool) {
 	return "", false
 }
 
-// LeafOf returns the compiled form of a constraint; nil for a logical one.
+// LeafOf returns the compiled form of a constraint, or nil if the constraint is logical.
 func (e *Evaluable) LeafOf(c *model.Constraint) *Leaf { return e.leafOf[c] }
 
-// LimitsOf returns the limits of a rule for one action it names, under the matched name of the target, except those that are counted
-// elsewhere.
+// LimitsOf returns the limits of a rule for one of its actions, under the name of the target that matched. It leaves out the limits for
+// which counted returns true, because they are counted elsewhere.
 func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, counted func(*model.Constraint) bool) []limit.Limit {
 	var bounds []*model.Constraint
 	list := x.Node.Constraints
@@ -299,7 +301,7 @@ func (e *Evaluable) LimitsOf(x *Entry, a *model.Action, targetName string, count
 	return limits
 }
 
-// RuleData returns data.policy for report.rego.
+// RuleData returns the document that report.rego reads, with the policy under the key policy.
 func (e *Evaluable) RuleData() map[string]any {
 	rules := make([]any, 0, len(e.Entries))
 	for _, x := range e.Entries {
@@ -311,7 +313,8 @@ func (e *Evaluable) RuleData() map[string]any {
 	}}
 }
 
-// IntentOf returns the UID of the one intent that a target names under a policy from Publish.
+// IntentOf returns the UID of the intent that a target names in a policy from Publish. If the target does not name exactly one intent,
+// IntentOf returns the canonical name of the target and false.
 func (e *Evaluable) IntentOf(iri string) (string, bool) {
 	name, members, err := e.world.find(e.Expand(iri))
 	if err != nil || len(members) != 1 {

@@ -7,12 +7,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// fillDuty sets what makes a duty fulfilled, and until when that is possible.
+// fillDuty sets what fulfils a duty, and until when that is possible.
 func (e *Evaluable) fillDuty(x *Entry) {
 	e.amountsOf(x)
 	signs := slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
 	if signs {
-		x.Data["strict"] = true // a call cannot be signed afterwards
+		x.Data["strict"] = true // a call cannot be signed after it was made
 	}
 	if !e.Literal {
 		e.fillHandled(x, signs)
@@ -40,7 +40,8 @@ func (e *Evaluable) fillDuty(x *Entry) {
 	e.atoms(x)
 }
 
-// fillHandled is fillDuty under a policy that the gateway enforces: it fulfils every duty except signing, which the call must bring.
+// fillHandled is fillDuty for a policy that the gateway enforces. The gateway itself fulfils every duty except one to sign, which the
+// call must fulfil.
 func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	if x.Kind == "obligation" {
 		x.Data["scoped"] = true
@@ -73,7 +74,8 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	}
 }
 
-// fillSigning sets with which keys a duty to sign is fulfilled, and when. If the gateway could not enforce these, it is never fulfilled.
+// fillSigning sets the keys with which a duty to sign can be fulfilled, and the conditions on when. If the gateway could not enforce
+// them, the duty is never fulfilled.
 func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) {
 	d, k := &Duty{Node: x.Node, Action: "signPayload"}, newCompiler(e.Names, enforcing)
 	if len(x.Node.Amounts) > 0 || !k.endable(conditions) || !k.keys(d, keys) {
@@ -84,8 +86,8 @@ func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) 
 	d.keyData(x.Data)
 }
 
-// when returns the conditions about when a duty is fulfilled that depend on facts: elapsedTime, delayPeriod, event. The clock is always
-// known.
+// when returns the conditions on when a duty is fulfilled that depend on facts: elapsedTime, delayPeriod and event. It leaves out those
+// on the clock, which is always known.
 func when(list []*model.Constraint) (out []*model.Constraint) {
 	for _, c := range model.Flatten(list) {
 		if temporal(c) && !every(c, func(o *model.Operand) bool { return o.Source == model.FromClock }) {
@@ -100,7 +102,7 @@ func temporal(c *model.Constraint) bool {
 	return every(c, func(o *model.Operand) bool { return o.Temporal })
 }
 
-// every reports whether all left operands of a constraint are such.
+// every reports whether such returns true for all left operands of a constraint.
 func every(c *model.Constraint, such func(*model.Operand) bool) bool {
 	if c.Logic != "" {
 		return !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool { return !every(o, such) })
@@ -108,7 +110,7 @@ func every(c *model.Constraint, such func(*model.Operand) bool) bool {
 	return such(c.Left())
 }
 
-// atoms sets the single acts of a duty: each action, upon each target, by each party.
+// atoms sets the single acts that a duty consists of: each action, on each target, by each party.
 func (e *Evaluable) atoms(x *Entry) {
 	var list []any
 	for _, a := range x.Node.Actions {
@@ -143,7 +145,8 @@ func (e *Evaluable) atoms(x *Entry) {
 	}
 }
 
-// refinements are those of a duty's action. An elided or invalid key means the agreed one.
+// refinements returns the refinements and amounts of a duty's action. It leaves out a publicKey without a valid key, which stands for the
+// key of the agreement.
 func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	var list []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {
@@ -156,7 +159,7 @@ func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	return list
 }
 
-// amountsOf returns the charges of a pay duty: payAmount eq, with a unit.
+// amountsOf adds the charges of a pay duty, given as payAmount eq, to its entry.
 func (e *Evaluable) amountsOf(x *Entry) {
 	for _, a := range x.Node.Actions {
 		if a.Name != "compensate" {

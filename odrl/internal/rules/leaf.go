@@ -7,28 +7,28 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A Leaf is a constraint in normal form: what data.policy.leaves holds.
+// A Leaf is a constraint in normal form, as in data.policy.leaves.
 type Leaf struct {
 	ID       string
 	Source   *model.Constraint
 	Slot     Slot
-	Key      string // of the slot in input.facts
-	Kind     string // the type guard of constraints.rego; "none": no fact makes the leaf true or false
+	Key      string // the key of its slot in input.facts
+	Kind     string // the type of facts that constraints.rego accepts; "none": no fact makes the leaf true or false
 	Operator string
 	Value    any // a JSON value
 	Window   bool
 	From, To int64
 	usage    bool                  // the right operand is the time of use
-	read     func(any) (any, bool) // one fact in the form for comparison; nil: the plan parses texts, versions and money itself
+	read     func(any) (any, bool) // converts a fact for comparison; nil for texts, versions and money, which the plan parses
 }
 
-// A Slot is one place for facts in input.facts: a left operand, with the form of its values.
+// A Slot is an entry in input.facts: a left operand, with the form of its values.
 type Slot struct {
 	Operand string // local name, which is also the key of Request.Facts
 	As      string // form of text, currency, unit, name of the event, "clock" for the time of day, "day" for whole days
 }
 
-// Key is the name of the slot in input.facts.
+// Key returns the key of the slot in input.facts.
 func (s Slot) Key() string {
 	if s.As == "" {
 		return s.Operand
@@ -36,7 +36,7 @@ func (s Slot) Key() string {
 	return s.Operand + "/" + s.As
 }
 
-// data is the leaf as the modules read it.
+// data returns the leaf in the form that the modules read.
 func (l *Leaf) data() map[string]any {
 	v := map[string]any{"slot": l.Key, "type": l.Kind, "operator": l.Operator}
 	switch {
@@ -50,13 +50,13 @@ func (l *Leaf) data() map[string]any {
 	return v
 }
 
-// A kindRow is how constraints on one kind of left operand become leaves.
+// A kindRow determines how constraints on one kind of left operand become leaves.
 type kindRow struct {
-	enforced  []string // the operators permitted in an enforced policy; nil: compile checks itself
-	operators []string // those permitted in any other policy; nil: compile checks itself
-	// compile fills in the leaf. It returns false if the constraint cannot be decided, and has reported why.
+	enforced  []string // the operators permitted in an enforced policy; nil: compile checks them
+	operators []string // the operators permitted in any other policy; nil: compile checks them
+	// compile fills in the leaf. If the constraint cannot be decided, it reports why and returns false.
 	compile func(*compiler, *Leaf, *model.Constraint) bool
-	refused [2]string // why a policy with it is not enforced: code and message
+	refused [2]string // why a policy with such a constraint cannot be enforced: code and message
 }
 
 var (
@@ -68,7 +68,7 @@ var (
 
 // kindRows are the rows of all kinds.
 var kindRows = map[model.Kind]kindRow{
-	model.Other:    {refused: [2]string{"no-facts", "nothing is known of the left operand %s, so it cannot be enforced"}},
+	model.Other:    {refused: [2]string{"no-facts", "the left operand %s is unknown, so the constraint cannot be enforced"}},
 	model.Text:     {enforced: texts, operators: texts, compile: (*compiler).textLeaf},
 	model.Code:     {enforced: texts, operators: texts, compile: (*compiler).textLeaf},
 	model.Number:   {enforced: quantities, operators: quantities, compile: (*compiler).numberLeaf},
@@ -80,16 +80,16 @@ var kindRows = map[model.Kind]kindRow{
 	model.Window:   {compile: (*compiler).windowLeaf},
 	model.Key: {
 		operators: append([]string{"use"}, quantities...), compile: (*compiler).keyLeaf,
-		refused: [2]string{"public-key", "%s narrows signPayload alone"},
+		refused: [2]string{"public-key", "%s is valid only in a duty to signPayload"},
 	},
-	model.Count: {refused: [2]string{"limit", "%s limits a permission or a prohibition of execute, outside or, xone and andSequence"}},
+	model.Count: {refused: [2]string{"limit", "%s can only limit a permission or a prohibition of execute, outside or, xone and andSequence"}},
 }
 
-// kindOf returns the kind of the values that a policy which is not enforced compares. For an operand that no vocabulary describes, the
-// data type or the form of its value decides.
+// kindOf returns the kind of the values that a constraint compares in a policy that is not enforced. If no vocabulary describes the left
+// operand, the datatype or the form of its value determines the kind.
 func kindOf(c *model.Constraint) model.Kind {
 	switch left := c.Left(); {
-	case left.Kind == model.Count: // where a count is needed, it is given with the question
+	case left.Kind == model.Count: // if a count is needed, the question gives it
 		return model.Number
 	case left.Known():
 		return left.Kind
@@ -113,7 +113,7 @@ func kindOf(c *model.Constraint) model.Kind {
 	return model.Text
 }
 
-// forms are the forms of values other than texts; the first that fits counts.
+// forms are the forms of values other than texts, in the order in which they are tried.
 var forms = []struct {
 	kind  model.Kind
 	reads func(string) bool
@@ -123,8 +123,8 @@ var forms = []struct {
 	{model.Instant, func(s string) bool { _, ok := model.ParseInstant(s); return ok }},
 }
 
-// compileLeaf converts a constraint to normal form. In an enforced policy, one that cannot be decided is reported and nil; in any other
-// it is a leaf that no fact makes true or false.
+// compileLeaf converts a constraint to normal form. If the constraint cannot be decided, the result depends on the policy: in an enforced
+// one, compileLeaf reports the constraint and returns nil; in any other, it returns a leaf that no fact makes true or false.
 func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	l := &Leaf{Source: c, Operator: c.Operator, Slot: Slot{Operand: c.Operand}}
 	if c.Operator == "isA" {
@@ -150,7 +150,7 @@ func (k *compiler) compileLeaf(c *model.Constraint) *Leaf {
 	return l
 }
 
-// readable reports whether a constraint on a count has the number to compare with, and the period. Any other constraint is readable.
+// readable reports whether the number and the period of a constraint on a count can be read. It returns true for any other constraint.
 func (k *compiler) readable(c *model.Constraint) bool {
 	if c.Left().Kind != model.Count {
 		return true
@@ -165,16 +165,16 @@ func (k *compiler) readable(c *model.Constraint) bool {
 	return true
 }
 
-// decidable compiles a constraint that must be decided for each call, and reports one that cannot.
+// decidable compiles a constraint that must be decided for each call. If that is not possible, it reports why and returns false.
 func (k *compiler) decidable(l *Leaf, c *model.Constraint) bool {
 	kind := c.Left().Kind
 	row := kindRows[kind]
 	switch {
 	case c.Status != "":
-		k.Problems.Errorf("status", c.Pointer, "only a count has a status")
+		k.Problems.Errorf("status", c.Pointer, "only a count can have a status")
 		return false
 	case len(c.Right) > 1 && !slices.Contains(model.SetOperators, l.Operator):
-		k.Problems.Errorf("cardinality", c.Pointer, "%s compares with one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator,
+		k.Problems.Errorf("cardinality", c.Pointer, "%s takes one value, not %d: use isAnyOf, isNoneOf or isAllOf", c.Operator,
 			len(c.Right))
 		return false
 	case row.refused[0] != "":
@@ -183,7 +183,7 @@ func (k *compiler) decidable(l *Leaf, c *model.Constraint) bool {
 	case row.enforced != nil && !k.allow(l, row.enforced...) || !row.compile(k, l, c):
 		return false
 	case c.Unit.IRI != "" && !slices.Contains(measurable, kind):
-		k.Problems.Errorf("unit", c.Unit.Pointer, "%s has no unit", c.Operand)
+		k.Problems.Errorf("unit", c.Unit.Pointer, "%s does not take a unit", c.Operand)
 		return false
 	}
 	return true
@@ -192,17 +192,18 @@ func (k *compiler) decidable(l *Leaf, c *model.Constraint) bool {
 // measurable are the kinds of operands whose values may have a unit.
 var measurable = []model.Kind{model.Money, model.Number, model.Duration}
 
-// allow reports an operator that makes no sense for the operand.
+// allow reports whether the operator of a leaf is one of allowed. If not, it adds an error.
 func (k *compiler) allow(l *Leaf, allowed ...string) bool {
 	if slices.Contains(allowed, l.Operator) {
 		return true
 	}
-	k.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared by %s: use %s", l.Source.Operand, l.Source.Operator,
+	k.Problems.Errorf("operator", l.Source.Pointer, "%s cannot be compared with the operator %s: use %s", l.Source.Operand, l.Source.Operator,
 		strings.Join(allowed, ", "))
 	return false
 }
 
-// FactOf converts the values of one operand for a leaf; nil if any of them is not of its kind.
+// FactOf converts the values of one operand into facts for a leaf. It returns nil if there are none, or if one of them is not of the
+// leaf's kind.
 func (l *Leaf) FactOf(v any) []any {
 	values, ok := FactList(v)
 	if !ok {
@@ -214,7 +215,7 @@ func (l *Leaf) FactOf(v any) []any {
 		switch {
 		case ok:
 			list = append(list, x)
-		case l.Source.Left().Kind == model.Event: // the course of other events leaves this one open
+		case l.Source.Left().Kind == model.Event: // the state of another event does not affect this leaf
 		default:
 			return nil
 		}
@@ -225,7 +226,7 @@ func (l *Leaf) FactOf(v any) []any {
 	return list
 }
 
-// FactList returns the values of one fact; false if there are none, or too many.
+// FactList returns the values of one operand. It returns false if there are none, or more than MaxFacts.
 func FactList(v any) ([]any, bool) {
 	switch v := v.(type) {
 	case []any:
@@ -237,5 +238,5 @@ func FactList(v any) ([]any, bool) {
 	}
 }
 
-// MaxFacts bounds the values of one operand. An operand with more has no facts.
+// MaxFacts is the maximum number of values of one operand. An operand with more values counts as having none.
 const MaxFacts = 64

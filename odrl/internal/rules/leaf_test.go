@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An operand that no vocabulary describes compares by the data type of its value, else by its look, and always the same.
-func TestKindOfAnOperandThatIsNotDescribed(t *testing.T) {
+// If no vocabulary describes an operand, the datatype or else the form of its value determines its kind.
+func TestKindOfUndescribedOperand(t *testing.T) {
 	for value, want := range map[string]model.Kind{
 		"5": model.Number, "-0.5": model.Number, "1e3": model.Number, " 7 ": model.Number, "2026": model.Number, "20260101": model.Number,
 		"P1D": model.Duration, "PT90S": model.Duration, "-P1M": model.Duration, "P2W": model.Duration,
@@ -31,8 +31,8 @@ func TestKindOfAnOperandThatIsNotDescribed(t *testing.T) {
 	}
 }
 
-// What decides among the looks of a value is their order, and no value has two of them today.
-func FuzzAValueHasOneLook(f *testing.F) {
+// The first form that matches determines the kind. Today, no value matches two forms.
+func FuzzValueHasOneForm(f *testing.F) {
 	for _, s := range []string{"5", "P1D", "2026-12-31", "-12026-12-31", "1e400", "2026", "-P1Y", "+5", "24:00:00"} {
 		f.Add(s)
 	}
@@ -44,7 +44,7 @@ func FuzzAValueHasOneLook(f *testing.F) {
 			}
 		}
 		if read > 1 {
-			t.Errorf("%q has %d looks", s, read)
+			t.Errorf("%q matches %d forms, want at most one", s, read)
 		}
 	})
 }

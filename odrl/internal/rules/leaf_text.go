@@ -14,7 +14,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	values := make([]any, 0, len(c.Right))
 	for i, r := range c.Right {
 		if r.Window || r.Text == "" {
-			k.Problems.Errorf("value", r.Pointer, "%s compares with a text or an IRI", c.Operand)
+			k.Problems.Errorf("value", r.Pointer, "%s must be compared with a text or an IRI", c.Operand)
 			return false
 		}
 		this := left.TextForm(r.Text)
@@ -27,7 +27,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	if left.Networked() && f == model.MixedText {
 		k.Problems.Errorf("value", c.Pointer,
-			"addresses, domain names and IRIs are not comparable with one another: write a constraint for each kind")
+			"addresses, domain names and IRIs cannot be compared with one another: write a separate constraint for each kind")
 		return false
 	}
 	part := l.Operator == "isPartOf" || l.Operator == "hasPart"
@@ -42,7 +42,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	if mixed {
 		k.Problems.Warnf("taxonomy", c.Pointer,
-			"not every value is a code with known contents: for all others %s stays unknown; write a constraint for each kind",
+			"some values are not codes whose parts are known, so the result of %s is unknown for them; write a separate constraint for each kind of value",
 			c.Operator)
 	}
 	var narrower []string
@@ -51,7 +51,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	if part && !f.Contains() && len(narrower) < 2 {
 		k.Problems.Warnf("taxonomy", c.Pointer,
-			"no taxonomy of %s is known: %s is true of equal values and unknown of all others; isAnyOf decides both ways",
+			"no taxonomy is known for %s: %s is true for equal values and unknown for all others; use isAnyOf for a definite answer",
 			c.Operand, c.Operator)
 	}
 	l.Slot.As = string(f)
@@ -59,7 +59,7 @@ func (k *compiler) textLeaf(l *Leaf, c *model.Constraint) bool {
 	if slices.Contains(model.SetOperators, l.Operator) {
 		l.Value = values
 	}
-	if len(narrower) > 1 { // the value and all that a vocabulary places in it; for others the result is unknown
+	if len(narrower) > 1 { // the value and everything that a vocabulary lists as part of it; the result is unknown for other values
 		l.Operator, l.Value = "isKnownAny", model.Anys(narrower)
 	}
 	if k.mode != enforcing {
@@ -97,7 +97,7 @@ func (l *Leaf) rename(operators map[string]string) {
 	}
 }
 
-// textFact reads a text of one form.
+// textFact returns the canonical form of a fact. It returns false if the fact is not a text of the form f.
 func (k *compiler) textFact(v any, left *model.Operand, f model.TextForm) (any, bool) {
 	if k.mode == literal {
 		v = model.Unwrap(v)

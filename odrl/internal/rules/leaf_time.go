@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// instantLeaf compares instants. A date without a time is its whole UTC day: before it, within it, after it.
+// instantLeaf compares instants. A date without a time stands for its whole UTC day.
 func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 	l.Kind, l.read = "number", instantFact
 	if k.mode != enforcing {
@@ -32,13 +32,13 @@ func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 		return false
 	}
 	if at.Zoneless {
-		k.Problems.Warnf("zone", c.Right[0].Pointer, "a dateTime without a zone is read as UTC")
+		k.Problems.Warnf("zone", c.Right[0].Pointer, "a dateTime without a time zone is read as UTC")
 	}
 	if at.From == at.To {
 		l.Value = model.Integer(at.From)
 		return true
 	}
-	if k.mode != enforcing { // a date among the facts is known to the day: only comparisons of whole days are certain
+	if k.mode != enforcing { // a fact may be a date, so only comparisons of whole days are certain
 		l.Slot.As, l.read = "day", dayFact
 	}
 	switch l.Operator {
@@ -57,7 +57,7 @@ func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 	return true
 }
 
-// windowLeaf reads {start, end} or start/end, of times of day or of instants.
+// windowLeaf compares times with a window of times of day or of instants, given as {start, end} or as start/end.
 func (k *compiler) windowLeaf(l *Leaf, c *model.Constraint) bool {
 	if l.Operator == "isPartOf" {
 		l.Operator = "within"
@@ -70,7 +70,7 @@ func (k *compiler) windowLeaf(l *Leaf, c *model.Constraint) bool {
 	if !r.Window {
 		var ok bool
 		if start, end, ok = strings.Cut(r.Text, "/"); !ok {
-			k.Problems.Errorf("window", r.Pointer, "a window is an object with start and end, or an interval such as 09:00:00Z/17:00:00Z")
+			k.Problems.Errorf("window", r.Pointer, "a window must be an object with start and end, or an interval such as 09:00:00Z/17:00:00Z")
 			return false
 		}
 	}
@@ -79,18 +79,18 @@ func (k *compiler) windowLeaf(l *Leaf, c *model.Constraint) bool {
 	to, zoneless2, ok2 := model.ParseClock(end)
 	if ok && ok2 && c.Operand == "timeWindow" {
 		if zoneless || zoneless2 {
-			k.Problems.Warnf("zone", r.Pointer, "a time of day without a zone is read as UTC")
+			k.Problems.Warnf("zone", r.Pointer, "a time of day without a time zone is read as UTC")
 		}
 		return k.clockLeaf(l, r, from%int64(model.Day), to)
 	}
 	a, ok := model.ParseInstant(start)
 	b, ok2 := model.ParseInstant(end)
 	if !ok || !ok2 {
-		k.Problems.Errorf("window", r.Pointer, "start and end are both times of day (09:00:00Z) or both dateTimes (2026-12-31T23:59:59Z)")
+		k.Problems.Errorf("window", r.Pointer, "start and end must both be times of day (09:00:00Z) or both be dateTimes (2026-12-31T23:59:59Z)")
 		return false
 	}
 	if a.Zoneless || b.Zoneless {
-		k.Problems.Warnf("zone", r.Pointer, "a dateTime without a zone is read as UTC")
+		k.Problems.Warnf("zone", r.Pointer, "a dateTime without a time zone is read as UTC")
 	}
 	if c.Operand == "timeWindow" {
 		l.Slot.Operand = "dateTime"
@@ -133,7 +133,7 @@ func clockFact(v any) (any, bool) {
 	return model.Integer((at.From%day + day) % day), ok && at.From == at.To
 }
 
-// dayFact also accepts values that are known only to the day.
+// dayFact is like instantFact, but also accepts dates.
 func dayFact(v any) (any, bool) {
 	at, ok := factInstant(v)
 	return model.Integer(at.From), ok

@@ -11,7 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// rate reads a limit: at most N executions in a period. A permission has it as count or rateLimit lteq N, a prohibition by gt N.
+// rate reads a limit of N executions in a period, given as count or rateLimit: in a permission with lteq N, in a prohibition with gt N.
+// It reports a constraint that is not such a limit and returns false.
 func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, bool) {
 	count, period, ok := k.bound(c)
 	if !ok {
@@ -28,7 +29,7 @@ func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, b
 		if kind == model.Prohibition {
 			want = "gt or gteq"
 		}
-		k.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and compares by %s, not %s", c.Operand, kind, want, op)
+		k.Problems.Errorf("limit", c.Pointer, "%s in a %s is a limit and needs the operator %s, not %s", c.Operand, kind, want, op)
 		return limit.Rate{}, false
 	}
 	if count < 0 {
@@ -41,10 +42,10 @@ func (k *compiler) rate(c *model.Constraint, kind model.RuleKind) (limit.Rate, b
 	return limit.Rate{Max: count, Period: period}, true
 }
 
-// bound reads the number and the period of a limit, whatever its operator; false if either cannot be read, which is reported.
+// bound reads the number and the period of a limit, whatever its operator. If either cannot be read, it reports that and returns false.
 func (k *compiler) bound(c *model.Constraint) (int64, limit.Period, bool) {
 	if len(c.Right) != 1 || c.Right[0].Window {
-		k.Problems.Errorf("limit", c.Pointer, "%s compares with one number", c.Operand)
+		k.Problems.Errorf("limit", c.Pointer, "%s must be compared with exactly one number", c.Operand)
 		return 0, "", false
 	}
 	count, period, ok := k.countAndPeriod(c)
@@ -56,14 +57,14 @@ func (k *compiler) bound(c *model.Constraint) (int64, limit.Period, bool) {
 		return 0, "", false
 	}
 	if used, ok := model.ParseCount(c.Status); c.Status != "" && (!ok || used < 0 || period != limit.Lifetime) {
-		k.Problems.Errorf("status", c.Pointer, "a status is a whole number of uses, on a count without a unit")
+		k.Problems.Errorf("status", c.Pointer, "a status must be a whole number of uses, on a count without a unit")
 		return 0, "", false
 	}
 	return count, period, true
 }
 
 func (k *compiler) outOfBounds(c *model.Constraint) {
-	k.Problems.Errorf("limit", c.Right[0].Pointer, "a limit is a whole number from 0 to %d", int64(limit.MaxCount))
+	k.Problems.Errorf("limit", c.Right[0].Pointer, "a limit must be a whole number from 0 to %d", int64(limit.MaxCount))
 }
 
 func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, bool) {
@@ -95,7 +96,7 @@ func (k *compiler) countAndPeriod(c *model.Constraint) (int64, limit.Period, boo
 	return count, period, true
 }
 
-// period parses hour, odrl:hour, an IRI of a known vocabulary, requests/hour and PT1H.
+// period parses the unit of a limit, such as hour, odrl:hour, an IRI of a known vocabulary, requests/hour or PT1H.
 func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	name, ok := k.Local(unit.IRI, k.Namespaces, model.UnitNamespaces)
 	if what, per, cut := strings.Cut(name, "/"); ok && cut {
@@ -115,20 +116,20 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	return "", false
 }
 
-// limitID names the counter of a limit: by what is limited and over which time. The number, the price and the position in the document
-// are not part of it, so a count survives changes of those.
+// limitID returns the id of the counter of a limit. It depends on what is limited and on the period. It does not depend on the number,
+// the price or the position in the document, so a count survives changes to those.
 func limitID(r *Rule, p limit.Period) string {
 	b, err := strictjson.Canonical(map[string]any{
 		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),
 	})
-	if err != nil { // only strings are in the tree
+	if err != nil { // cannot happen: the tree contains only strings
 		b = []byte(r.Node.Pointer)
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// AddLimit adds l; limits with one id are merged, with the smaller number.
+// AddLimit adds l to list. If list already has a limit with the same id, the smaller maximum applies.
 func AddLimit(list []limit.Limit, l limit.Limit) []limit.Limit {
 	for i := range list {
 		if list[i].ID == l.ID {

@@ -7,20 +7,20 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A measure is a unit as a multiple of another of the same dimension.
+// A measure is a unit, as a multiple of the base unit of its dimension.
 type measure struct {
 	of     string
 	factor *big.Rat
 }
 
-// measures are the units that numbers of ODRL's left operands come in, by lower-case name.
+// measures are the known units of ODRL's left operands, by name in lowercase.
 var measures = func() map[string]measure {
 	m := map[string]measure{}
 	add := func(of string, units map[string]string) {
 		for names, factor := range units {
 			x, ok := new(big.Rat).SetString(factor)
 			if !ok {
-				panic("no number: " + factor)
+				panic("not a number: " + factor)
 			}
 			for name := range strings.FieldsSeq(names) {
 				m[name] = measure{of, x}
@@ -46,7 +46,7 @@ var measures = func() map[string]measure {
 	return m
 }()
 
-// measureOf returns the dimension of a unit and its factor; an unknown unit is its own dimension.
+// measureOf returns the base unit of a unit and the factor to it. An unknown unit is its own base unit, and ok is false.
 func measureOf(unit string) (of string, factor *big.Rat, ok bool) {
 	if m, known := measures[strings.ToLower(model.LastName(unit))]; known {
 		return m.of, m.factor, true
@@ -54,7 +54,7 @@ func measureOf(unit string) (of string, factor *big.Rat, ok bool) {
 	return unit, big.NewRat(1, 1), false
 }
 
-// lengthOf converts a number of a unit of time into a duration.
+// lengthOf converts a number with a unit of time into a duration. It returns false if it cannot do so exactly.
 func lengthOf(number, unit string) (any, bool) {
 	x, ok := model.ParseDecimal(number)
 	if !ok || unit == "" {

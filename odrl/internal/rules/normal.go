@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A Rule is a rule in normal form: one action, one target and at most one assignee. ODRL IM 2.7.
+// A Rule is a rule in normal form: it has one action, one target and at most one assignee. ODRL IM 2.7.
 type Rule struct {
 	N        int // its number in decisions, in document order
 	Kind     model.RuleKind
@@ -19,7 +19,7 @@ type Rule struct {
 	Assignee string // IRI; empty: anyone
 	terms
 	Limits []limit.Limit
-	Duties []*Duty // of a permission; of an obligation exactly one
+	Duties []*Duty // those of a permission; an obligation has exactly one
 }
 
 // terms are the conditions of a rule or duty in normal form.
@@ -31,7 +31,7 @@ type terms struct {
 
 func (t *terms) Unconditional() bool { return len(t.Conditions) == 0 }
 
-// A Duty is a duty under a permission or an obligation.
+// A Duty is a duty of a permission, or an obligation.
 type Duty struct {
 	N      int
 	Node   *model.Rule
@@ -40,19 +40,19 @@ type Duty struct {
 	term   term
 	Charge money.Amount
 	Keys   []string    // of signPayload: base64 of DER SubjectPublicKeyInfo; any of them suffices
-	Elided bool        // of signPayload: the agent's own key
-	when   conjunction // of signPayload: conditions on facts about when it is signed; if one is unknown, a signature does not count
+	Elided bool        // of signPayload: the key is the agent's own
+	when   conjunction // of signPayload: conditions on when the agent signs; if one is unknown, the signature does not count
 }
 
-// decides reports whether the rule affects execute; the others are promises between the parties.
+// decides reports whether the rule affects decisions about execute. All other rules are promises between the parties.
 func (r *Rule) decides() bool {
 	return r.Kind == model.Obligation || model.Includes(r.Action, "execute") || r.Exceeding()
 }
 
-// Bounds reports whether a prohibition is enforced only by counting: execute, more than N times.
+// Bounds reports whether the rule is a prohibition that is enforced only by counting, such as one to execute more than N times.
 func (r *Rule) Bounds() bool { return r.Kind == model.Prohibition && len(r.Limits) > 0 }
 
-// Exceeding reports whether a prohibition forbids exceeding the limits. It never conflicts with execute.
+// Exceeding reports whether the rule is a prohibition to exceed the limits. Such a rule never conflicts with execute.
 func (r *Rule) Exceeding() bool { return r.Kind == model.Prohibition && r.Action == "exceedRateLimit" }
 
 // A normalizer expands a document into rules.
@@ -62,14 +62,13 @@ type normalizer struct {
 	w       *Catalog
 	d       *model.Document
 	rules   []*Rule
-	parties map[string][]string // assignee IRI → the IRIs of agents that it names; none: reported, or anyone
+	parties map[string][]string // assignee IRI → the IRIs of agents that it names; if there are none, it was reported or means anyone
 	form    *model.NormalForm
 	numbers int
 	used    map[string]*Target
 }
 
-// expand carries out steps 4 and 5 of normalization: it copies the policy's shared properties into each rule, and splits each rule per
-// action, target and assignee.
+// expand performs step 5 of normalization: it splits each rule by action, target and assignee.
 func (n *normalizer) expand() {
 	for _, ref := range n.d.Asset {
 		if _, err := n.w.resolve(ref.Name()); err != nil && !n.Problems.Full() && !n.warnRetired("asset", ref) {
@@ -132,7 +131,7 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	return !n.Problems.Full() && n.conditioned <= model.MaxConstraints
 }
 
-// stop reports whether expanding should end: the caller has given up, or there are enough problems already.
+// stop reports whether expansion must end, because ctx is done, which it reports as a problem, or because there are too many problems.
 func (n *normalizer) stop(pointer string) bool {
 	if n.ctx.Err() != nil {
 		n.Problems.Errorf("stopped", pointer, "expanding the policy was stopped")
@@ -141,18 +140,19 @@ func (n *normalizer) stop(pointer string) bool {
 	return n.Problems.Full()
 }
 
-// sensible reports actions that cannot be enforced, and warns of those that the gateway does not see.
+// sensible reports whether a rule about the action can be enforced or ignored. It adds an error for an action that cannot be enforced,
+// and a warning for one that the gateway does not see.
 func (n *normalizer) sensible(node *model.Rule, a model.Action) bool {
 	switch {
 	case node.Kind == model.Permission && a.Name == "exceedRateLimit":
 		n.Problems.Errorf("action", a.Pointer, "exceedRateLimit can only be prohibited")
 	case node.Kind == model.Obligation && !slices.Contains(model.Handled, a.Name):
 		n.Problems.Errorf("no-handler", a.Pointer,
-			"the gateway cannot see to the duty %s: it handles pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
+			"the gateway cannot handle the duty %s: it supports only pay, signPayload, attribute, inform, logUsage and acceptTracking", a.Name)
 	case node.Kind == model.Obligation || model.Includes(a.Name, "execute") || a.Name == "exceedRateLimit":
 		return true
 	default:
-		n.Problems.Warnf("unseen", a.Pointer, "the gateway decides execute alone: this %s of %s is part of the agreement and not enforced",
+		n.Problems.Warnf("unseen", a.Pointer, "the gateway decides only about execute: this %s of %s is part of the agreement but is not enforced",
 			node.Kind, a.Name)
 		return true
 	}
@@ -189,19 +189,20 @@ func (n *normalizer) targets(node *model.Rule) []*Target {
 	if node.Kind == model.Obligation && !retired {
 		return []*Target{{EveryIntent, n.w.byName[EveryIntent]}}
 	}
-	return nil // refused before, or about nothing that can be called
+	return nil // already reported, or only about retired intents
 }
 
-// warnRetired warns of a name of intents that are all retired, and reports whether it is one.
+// warnRetired warns if ref names only retired intents, and reports whether it does.
 func (n *normalizer) warnRetired(what string, ref model.Reference) bool {
 	if !n.w.retired(ref.Name()) {
 		return false
 	}
-	n.Problems.Warnf("retired", ref.Pointer, "the %s %s is retired: nothing follows from this; leave it out", what, model.Quote(ref.Name()))
+	n.Problems.Warnf("retired", ref.Pointer, "the %s %s is retired and has no effect: remove it", what, model.Quote(ref.Name()))
 	return true
 }
 
-// conditions sorts the constraints of a permission or prohibition into limits and conditions.
+// conditions divides the constraints of a permission or prohibition into limits and conditions. It returns false if it reported one of
+// them.
 func (n *normalizer) conditions(r *Rule, list []*model.Constraint) bool {
 	var rest, limits []*model.Constraint
 	for _, c := range model.Flatten(list) {
@@ -213,11 +214,11 @@ func (n *normalizer) conditions(r *Rule, list []*model.Constraint) bool {
 	}
 	ok := n.terms(&r.terms, rest)
 	if r.Kind == model.Prohibition && len(limits) > 1 {
-		n.Problems.Errorf("limit", limits[1].Pointer, "write each limit as a prohibition of its own")
+		n.Problems.Errorf("limit", limits[1].Pointer, "a prohibition may have only one limit: write a separate prohibition for each limit")
 		return false
 	}
 	if i := slices.IndexFunc(rest, func(c *model.Constraint) bool { return c.Operand == "unitOfCount" }); i >= 0 && len(limits) > 0 {
-		n.Problems.Errorf("unit-of-count", rest[i].Pointer, "the gateway counts executions: leave unitOfCount out where a limit counts")
+		n.Problems.Errorf("unit-of-count", rest[i].Pointer, "a limit counts executions: omit unitOfCount")
 		return false
 	}
 	for _, c := range limits {

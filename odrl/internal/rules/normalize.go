@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// normalize reads the document and normalizes it; its result is usable only if nothing failed.
+// normalize reads the document and normalizes it. The result is usable only if found has no errors.
 func normalize(ctx context.Context, tree map[string]any, w World, found *model.Findings) *normalizer {
 	x := newWorld(w)
 	x.addHost(model.PolicyHost(tree))

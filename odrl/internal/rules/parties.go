@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// assignees resolves the assignees of a rule: IRIs that name agents, or one empty name for anyone.
+// assignees resolves the assignees of a rule. It returns the IRIs that name agents, or a single "" if the rule applies to anyone.
 func (n *normalizer) assignees(refs []model.Reference) []string {
 	var list []string
 	for _, ref := range refs {
@@ -26,7 +26,8 @@ func (n *normalizer) assignees(refs []model.Reference) []string {
 	return list
 }
 
-// agents returns the IRIs of known agents that an assignee names: its own, or those of its members, as far as the document lists them.
+// agents returns the IRIs of the known agents that an assignee names: its own IRI, or those of its members that the document lists. If
+// there are none, agents reports the assignee.
 func (n *normalizer) agents(ref model.Reference) []string {
 	name := ref.Name()
 	list, seen := n.parties[name]
@@ -46,7 +47,7 @@ func (n *normalizer) agents(ref model.Reference) []string {
 	switch {
 	case len(list) > 0:
 	case n.w.AnyAssignee:
-		n.Problems.Warnf("assignee", ref.Pointer, "the assignee %s is not a known agent and read as anyone", model.Quote(name))
+		n.Problems.Warnf("assignee", ref.Pointer, "the assignee %s is not a known agent, so it is read as anyone", model.Quote(name))
 	default:
 		n.Problems.Errorf("assignee", ref.Pointer, "the assignee %s is not a known agent: map it under parties, or set assignee: anyone",
 			model.Quote(name))
@@ -54,7 +55,7 @@ func (n *normalizer) agents(ref model.Reference) []string {
 	return list
 }
 
-// boundParties returns the IRIs of agents that the policy names, sorted.
+// boundParties returns the IRIs of the agents that the policy names, sorted.
 func (n *normalizer) boundParties() []string {
 	all := map[string]bool{}
 	for _, list := range n.parties {

@@ -7,39 +7,39 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A Program is a published policy, resolved against the world and compiled to rules.
+// A Program is a published policy, resolved against the World and compiled into rules.
 type Program struct {
 	Form       *model.NormalForm
 	World      *Catalog
 	Strategy   model.Strategy
 	Rules      map[int]*Rule
 	Nodes      map[string]*model.Constraint // by id, to report unmet conditions
-	Targets    map[string][]string          // UID → names of the targets that hold it
+	Targets    map[string][]string          // UID of an intent → names of the targets that contain it
 	Agents     map[string][]AgentName       // by agent id
-	Assignees  map[string]map[string]bool   // by name of a target, the IRIs that its rules are for
+	Assignees  map[string]map[string]bool   // name of a target → assignees of its rules
 	Slots      []FactSlot
 	Leaves     []*Leaf
-	Keys       bool     // some duty to sign names a complete key
-	Currencies []string // of its charges, sorted
+	Keys       bool     // at least one duty to sign names a complete key
+	Currencies []string // the currencies of its charges, sorted
 	Spelling   *aliases
 	Engine     *engine
 }
 
-// An AgentName is an IRI of an agent in the policy.
+// An AgentName is an IRI by which the policy names an agent.
 type AgentName struct {
 	IRI   string
 	KeyID string // RFC 7638 thumbprint; empty: any key of the agent
 }
 
-// A FactSlot is a slot that the policy reads, and how.
+// A FactSlot is a slot whose facts the policy reads, and how it reads them.
 type FactSlot struct {
 	Slot
 	Kind  model.Kind
 	Left  *model.Operand        // the row of the slot's operand
-	Reads func(any) (any, bool) // of numbers, durations and events
+	Reads func(any) (any, bool) // converts a fact; set for numbers, durations and events
 }
 
-// Compile reads the document and compiles it; nil, with a problem, if the policy cannot be enforced.
+// Compile reads the document and compiles it. If the policy cannot be enforced, Compile reports a problem and returns nil.
 func Compile(ctx context.Context, tree map[string]any, w World, found *model.Findings) *Program {
 	n := normalize(ctx, tree, w, found)
 	if found.Failed() {
@@ -48,7 +48,7 @@ func Compile(ctx context.Context, tree map[string]any, w World, found *model.Fin
 	p := n.program()
 	var err error
 	if p.Engine, err = newEngine(ctx, n.data()); err != nil {
-		found.Errorf("engine", "", "the policy engine does not take this policy: %v", err)
+		found.Errorf("engine", "", "the policy engine rejects this policy: %v", err)
 		return nil
 	}
 	return p
@@ -93,7 +93,7 @@ func (n *normalizer) program() *Program {
 	return p
 }
 
-// intentTargets lists for each intent the targets of the policy that hold it.
+// intentTargets maps the UID of each intent to the targets of the policy that contain the intent.
 func (n *normalizer) intentTargets() map[string][]string {
 	lists := make([][]string, len(n.w.Intents))
 	for _, name := range model.SortedKeys(n.used) {

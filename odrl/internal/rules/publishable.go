@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// publishable reports what ODRL has and the gateway could not enforce: each refuses the policy, because nothing in it may be silently
-// dropped.
+// publishable reports everything that ODRL permits and the gateway could not enforce. Each such problem is an error, because nothing in a
+// policy may be silently dropped.
 func (n *normalizer) publishable() {
 	for _, t := range n.d.Types {
 		if grants, ok := model.PolicyTypes[t]; ok && !grants {
@@ -15,7 +15,7 @@ func (n *normalizer) publishable() {
 		}
 	}
 	if slices.Contains(n.d.Types, "Offer") && slices.Contains(n.d.Types, "Agreement") {
-		n.Problems.Errorf("type", n.d.Pointer, "a policy cannot be an Offer and an Agreement at once")
+		n.Problems.Errorf("type", n.d.Pointer, "a policy cannot be both an Offer and an Agreement")
 	}
 	for _, ref := range n.d.ReplacedBy {
 		n.unsupported(ref.Pointer, "isReplacedBy", "a replaced policy is void: publish the one that replaces it")
@@ -26,7 +26,7 @@ func (n *normalizer) publishable() {
 }
 
 func (n *normalizer) unsupported(pointer, what, advice string) {
-	n.Problems.Errorf("unsupported", pointer, "%s cannot be enforced here: %s", model.Quote(what), advice)
+	n.Problems.Errorf("unsupported", pointer, "%s cannot be enforced: %s", model.Quote(what), advice)
 }
 
 func (n *normalizer) enforceable(r *model.Rule) {
@@ -34,13 +34,13 @@ func (n *normalizer) enforceable(r *model.Rule) {
 		n.unsupported(x.Pointer, "remedy", "the gateway prevents what is prohibited, so nothing is left to remedy")
 	}
 	for _, x := range r.Consequences {
-		n.unsupported(x.Pointer, "consequence", "the gateway cannot bring it about")
+		n.unsupported(x.Pointer, "consequence", "the gateway cannot carry out a consequence")
 	}
 	for _, key := range model.SortedKeys(r.Relations) {
 		for _, ref := range r.Relations[key] {
-			advice := "the gateway cannot see what is made of a result"
+			advice := "the gateway cannot see how a result is used"
 			if key == "relation" {
-				advice = "use target"
+				advice = "use target instead"
 			}
 			n.unsupported(ref.Pointer, key, advice)
 		}
@@ -51,7 +51,7 @@ func (n *normalizer) enforceable(r *model.Rule) {
 	for _, fn := range model.SortedKeys(r.Parties) {
 		for _, ref := range r.Parties[fn] {
 			if ref.Literal {
-				n.Problems.Errorf("iri", ref.Pointer, "a party is named by an absolute IRI, not %s", model.Quote(ref.Name()))
+				n.Problems.Errorf("iri", ref.Pointer, "a party must be named by an absolute IRI, not by %s", model.Quote(ref.Name()))
 			}
 		}
 	}
@@ -64,14 +64,14 @@ func (n *normalizer) enforceable(r *model.Rule) {
 	}
 }
 
-// whole reports refined assets and parties.
+// whole reports assets and parties with refinements.
 func (n *normalizer) whole(ref model.Reference) {
 	if len(ref.Refinements) > 0 {
-		n.unsupported(ref.Refinements[0].Pointer, "refinement", "the gateway does not know what it asks about: name the members themselves")
+		n.unsupported(ref.Refinements[0].Pointer, "refinement", "the gateway has no facts about the members: name the permitted members themselves")
 	}
 }
 
-// values reports right operands that would need a fetch.
+// values reports right operands whose values would have to be fetched.
 func (n *normalizer) values(list []*model.Constraint) {
 	for _, c := range list {
 		n.values(c.Operands)

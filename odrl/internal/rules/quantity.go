@@ -9,18 +9,19 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A comparison is how the facts and the right operands of a constraint become comparable values. Facts of one operand are converted once
-// for all constraints with the same form.
+// A comparison determines how the facts and the right operands of a constraint are converted into comparable values. The facts of one
+// operand are converted once for all constraints with the same form.
 type comparison struct {
-	kind  string // the type guard of constraints.rego
-	as    string // of the slot
+	kind  string // the type of facts that constraints.rego accepts
+	as    string // the form of the values, for the slot
 	value func(any) (any, bool)
 	fact  func(any) (any, bool)
-	code  string // of the error for a right operand
-	fault string // the error: a format with the left operand and the value
+	code  string // the code of the error for a right operand
+	fault string // its message: a format for the left operand and the value
 }
 
-// compare fills in the leaf with the right operands of a comparison. It returns false if one of them is not a value of the operand.
+// compare fills in the leaf with the right operands of a constraint. If one of them is not a value of the operand, it reports that and
+// returns false.
 func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
 	values := make([]any, 0, len(c.Right))
 	for _, r := range c.Right {
@@ -31,7 +32,7 @@ func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
 		}
 		if k.mode == enforcing && c.Left().Bounds == model.UpToHundred && c.Unit.IRI == "" {
 			if x, ok := model.ParseDecimal(r.Text); ok && !possible(model.UpToHundred, x) {
-				k.Problems.Errorf("value", r.Pointer, "%s compares with a number from 0 to 100, not %s", c.Operand, model.Quote(r.Text))
+				k.Problems.Errorf("value", r.Pointer, "%s must be compared with a number from 0 to 100, not with %s", c.Operand, model.Quote(r.Text))
 				return false
 			}
 		}
@@ -47,8 +48,8 @@ func (k *compiler) compare(l *Leaf, c *model.Constraint, how comparison) bool {
 	return true
 }
 
-// numberLeaf compares decimals, exactly. With a known unit, a number of either side may have another one of the same dimension ({"value":
-// 5, "unit": "MB"}); a bare number has the unit of the constraint.
+// numberLeaf compares decimals exactly. If the constraint has a known unit, a fact may have another unit of the same dimension, as in
+// {"value": 5, "unit": "MB"}; a bare number has the unit of the constraint.
 func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 	unit, factor, measured := measureOf(k.unitName(c))
 	as := unit
@@ -56,7 +57,7 @@ func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 		as = strings.ToLower(model.LastName(k.unitName(c)))
 	}
 	if c.Unit.IRI != "" && c.Left().Unit == model.Period {
-		as, measured = "", false // a period: a count refers to that of the period
+		as, measured = "", false // the unit is a period, so the count is that of the period
 	}
 	number := func(v any) (*big.Rat, bool) {
 		s, ok := model.TextOf(v)
@@ -99,18 +100,19 @@ func (k *compiler) numberLeaf(l *Leaf, c *model.Constraint) bool {
 	}
 	return k.compare(l, c, comparison{
 		"ordered", as, value, fact, "value",
-		"%s compares with a decimal number such as 1.5, of at most 64 characters, not %s",
+		"%s must be compared with a decimal number such as 1.5, of at most 64 characters, not with %s",
 	})
 }
 
-// brief reports whether a number is short enough to be parsed for each call: 64 characters, and at most two digits of an exponent.
+// brief reports whether a number is short enough to be parsed for each call: at most 64 characters, with an exponent of at most two
+// digits.
 func brief(s string) bool {
 	const most, digits = 64, 2
 	i := strings.IndexAny(s, "eE")
 	return len(s) <= most && (i < 0 || len(strings.TrimLeft(s[i+1:], "+-0")) <= digits)
 }
 
-// possible reports whether a quantity can have this value. A negative size would pass every bound.
+// possible reports whether a number is within the bounds of a quantity. Without this check, a negative size would meet every upper limit.
 func possible(b model.Bounds, x *big.Rat) bool {
 	return b == model.Unbounded || x.Sign() >= 0 && (b != model.UpToHundred || x.Cmp(big.NewRat(100, 1)) <= 0)
 }
@@ -122,7 +124,7 @@ func (k *compiler) unitName(c *model.Constraint) string {
 	return c.Unit.IRI
 }
 
-// durationLeaf compares lengths of time. A number with a unit of time is one too.
+// durationLeaf compares durations. A number with a unit of time is also a duration.
 func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 	unit := k.unitName(c)
 	if k.mode == enforcing && c.Unit.IRI != "" {
@@ -142,23 +144,24 @@ func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 		return lengthOf(s, unit)
 	}
 	as := strings.ToLower(strings.TrimSuffix(unit, "s"))
-	return k.compare(l, c, comparison{"duration", as, read, read, "value", "%s compares with a duration such as PT90S or P30D, not %s"})
+	return k.compare(l, c, comparison{"duration", as, read, read, "value", "%s must be compared with a duration such as PT90S or P30D, not with %s"})
 }
 
-// lengths are the operators for comparisons of durations: one with months has no order relative to some without.
+// lengths maps the ordering operators to those for durations, which are only partially ordered: a month is neither shorter nor longer
+// than 30 days.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
-// eventLeaf compares with the course of a named event: before it, during it, after it. A name alone means that it is in progress. When a
-// call is decided, nothing else is known of an event.
+// eventLeaf compares with the state of a named event: before it, during it or after it. A fact that is only a name means that the event
+// is in progress. When a gateway decides a call, it has no other facts about events.
 func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		if l.Operator != "eq" {
 			k.Problems.Errorf("operator", c.Pointer,
-				"whether an event is over or still to come is not known to the gateway: ask by eq whether it is on, or compare dateTime")
+				"the gateway cannot tell whether an event is over or still to come: use eq to test whether the event is in progress, or compare dateTime")
 			return false
 		}
 		if r := c.Right[0]; r.Window || r.Text == "" || k.isUsage(c) {
-			k.Problems.Errorf("value", r.Pointer, "event compares with the name of an event: the use itself is not an event that a call could wait for")
+			k.Problems.Errorf("value", r.Pointer, "event must be compared with the name of an event: the use itself is not an event that a call could wait for")
 			return false
 		}
 	}
@@ -184,7 +187,7 @@ func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 	return k.compare(l, c, comparison{kind: "number", as: name, value: read, fact: read})
 }
 
-// versionLeaf compares versions: of an intent by three numbers, of anything else by semantic versioning.
+// versionLeaf compares versions: by three numbers in an enforced policy, and by semantic versioning in any other.
 func (k *compiler) versionLeaf(l *Leaf, c *model.Constraint) bool {
 	how := comparison{kind: "ordered", value: semver, fact: semver}
 	if k.mode == enforcing {
@@ -207,7 +210,8 @@ func semver(v any) (any, bool) {
 	return model.AsAny(model.ParseSemver(s))
 }
 
-// moneyLeaf compares money of one currency; facts in another are unknown. If the policy names none, it compares numbers.
+// moneyLeaf compares amounts of money in one currency; facts in another currency are unknown. If the policy names no currency, it
+// compares plain numbers.
 func (k *compiler) moneyLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		a, ok := k.amount(c)
@@ -222,7 +226,7 @@ func (k *compiler) moneyLeaf(l *Leaf, c *model.Constraint) bool {
 		}
 		return decimal(amount)
 	}
-	if k.mode == evaluating { // the gateway has amounts with their currency only
+	if k.mode == evaluating { // the gateway's amounts always have a currency
 		fact = func(v any) (any, bool) {
 			a, ok := v.(money.Amount)
 			if s, isText := v.(string); isText {
@@ -248,7 +252,7 @@ func decimal(v any) (any, bool) {
 	return model.AsAny(model.OrderedNumber(x))
 }
 
-// amountOf splits "5 EUR" and {"value": 5, "unit": "EUR"}.
+// amountOf splits values such as "5 EUR" and {"value": 5, "unit": "EUR"} into amount and unit.
 func amountOf(v any) (amount any, unit string) {
 	if a, ok := v.(money.Amount); ok {
 		v = a.String()
@@ -272,7 +276,7 @@ func amountOf(v any) (amount any, unit string) {
 	return amount, unit
 }
 
-// currencyOf returns the ISO 4217 code of a unit, or its name.
+// currencyOf returns the ISO 4217 code of a unit, or its IRI if the currency is not known.
 func (k *compiler) currencyOf(unit model.Reference) string {
 	if unit.IRI == "" {
 		return ""

@@ -9,16 +9,18 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// clock is the variable of the time of day, which windows of hours constrain.
+// clock is the name of the variable for the time of day, which windows of times of day constrain.
 const clock = "time of day"
 
-// maxSearch bounds the steps of a search for values that meet a set of constraints. An unfinished search counts as possible.
+// maxSearch bounds the steps of one search for values that meet a set of constraints. If a search does not finish, such values count as
+// possible.
 const maxSearch = 2000
 
-// maxSearches bounds the same over all rules of a document, in steps of some ten nanoseconds.
+// maxSearches bounds the steps of all searches for one document. A step takes some ten nanoseconds.
 const maxSearches = 5_000_000
 
-// A demand is a constraint that must have the wanted result. A loose one, of a prohibition, must only not have the other: unknown binds.
+// A demand requires a constraint to be true or, if negate is set, to be false. A loose demand, of a prohibition, also accepts an unknown
+// result, because a prohibition then binds.
 type demand struct {
 	scope  string // the subject of its left operand: "" the rule, otherwise the action, the target or a party
 	c      *model.Constraint
@@ -26,7 +28,7 @@ type demand struct {
 	loose  bool
 }
 
-// demandAll demands all constraints of a rule.
+// demandAll returns a demand for each constraint of a rule.
 func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 	out := make([]demand, 0, len(list))
 	for _, c := range list {
@@ -37,17 +39,17 @@ func demandAll(scope string, list []*model.Constraint, loose bool) []demand {
 
 // A search looks for facts that meet all demands.
 type search struct {
-	steps *int // left for this search
-	all   *int // taken by all searches in one document
+	steps *int // the number of steps left for this search
+	all   *int // the number of steps taken by all searches in one document
 }
 
-// domains are the remaining domain of each variable; one without a demand has none.
+// domains maps each variable to its remaining domain. A variable without a demand has none.
 type domains map[string]domain
 
-// satisfiable returns false only if no facts can meet the demands. Otherwise it gives an example of facts, as far as the demands depend
-// on any.
+// satisfiable returns false only if no facts can meet the demands. Otherwise, it returns an example of such facts, for the variables on
+// which the demands depend.
 func satisfiable(n *model.Names, demands []demand) (example map[string][]string, ok bool) {
-	const start = 25 // steps that it takes to begin a search
+	const start = 25 // the cost of starting a search, in steps
 	n.Searched += start
 	steps := maxSearch
 	s := search{&steps, &n.Searched}
@@ -67,7 +69,7 @@ func satisfiable(n *model.Names, demands []demand) (example map[string][]string,
 // solve returns domains that meet the demands, or nil. It does not modify its arguments.
 func (s search) solve(state domains, demands []demand) domains {
 	state, open := maps.Clone(state), slices.Clone(demands)
-	for _, loose := range []bool{false, true} { // what must be known first
+	for _, loose := range []bool{false, true} { // first the demands that do not accept an unknown result
 		var logical []demand
 		left := len(open)
 		for _, d := range open {
@@ -95,14 +97,14 @@ func (s search) solve(state domains, demands []demand) domains {
 	return state
 }
 
-// step counts one step over n demands, and reports whether the search must end.
+// step counts a step that looks at the given number of demands, and reports whether the search must end.
 func (s search) step(demands int) bool {
 	*s.steps--
 	*s.all += 1 + demands
 	return *s.steps < 0 || *s.all > maxSearches
 }
 
-// branch tries the ways for a logical constraint to have the demanded result, together with the rest.
+// branch tries each way in which a logical constraint can meet its demand, together with the other demands.
 func (s search) branch(state domains, d demand, rest []demand) domains {
 	if s.step(len(rest)) {
 		return state
@@ -116,8 +118,8 @@ func (s search) branch(state domains, d demand, rest []demand) domains {
 	return nil
 }
 
-// ways returns those for a logical constraint to have the demanded result. Each is made when it is needed: xone of n has n ways of n
-// demands.
+// ways returns the ways in which a logical constraint can meet its demand, each as demands on its operands. It creates a way only when it
+// is needed, because an xone of n operands has n ways of n demands.
 func (d demand) ways() iter.Seq[[]demand] {
 	part := func(c *model.Constraint, negate bool) demand { return demand{d.scope, c, negate, d.loose} }
 	return func(try func([]demand) bool) {
@@ -127,7 +129,7 @@ func (d demand) ways() iter.Seq[[]demand] {
 		}
 		switch {
 		case d.c.Logic == "xone" && d.negate:
-			try(nil) // none, or several: not worth the search
+			try(nil) // none or several are true: not worth a search
 		case d.c.Logic != "xone" && (d.c.Logic == "or") == d.negate:
 			try(all)
 		case d.c.Logic != "xone":
@@ -155,12 +157,12 @@ var negations = map[string]string{
 	"within": "outside", "outside": "within",
 }
 
-// narrow narrows the domain of a demand's variable, and reports whether anything is left.
+// narrow narrows the domain of a demand's variable, and reports whether any values are left.
 func (s domains) narrow(d demand) bool {
 	variable, operand := d.variable()
 	dom, known := s[variable]
 	if d.loose && !known && variable != clock && variable != "dateTime" {
-		return true // unknown: it binds
+		return true // the fact may be unknown, which meets a loose demand
 	}
 	if !known {
 		dom = newDomain(operand, d.c.Left())
@@ -173,7 +175,7 @@ func (s domains) narrow(d demand) bool {
 	case operator == "" || len(d.c.Right) == 0:
 	case d.c.Left().Codes == nil || !d.loose && !d.negate:
 		dom.narrow(d.c, operator)
-	case !dom.near(d, operator): // a part of a code is neither that code nor another
+	case !dom.near(d, operator): // a part of a code neither equals the code nor differs from it
 		return false
 	}
 	s[variable] = dom
@@ -181,7 +183,7 @@ func (s domains) narrow(d demand) bool {
 	return possible
 }
 
-// near narrows by a comparison of codes that must only not have the other result, or must fail; false if that is impossible.
+// near narrows the domain by a comparison of codes, for a demand that is loose or negated. It returns false if the demand cannot be met.
 func (d *domain) near(of demand, operator string) bool {
 	switch {
 	case operator == "eq" || operator == "isAnyOf":
@@ -205,8 +207,8 @@ func (d *domain) near(of demand, operator string) bool {
 	return true
 }
 
-// variable names what the constraint compares, and its left operand. ODRL IM 2.5.3: one left operand in a constraint and in a refinement
-// is two things; the time is one.
+// variable returns the name of what the constraint compares, and the left operand. The same left operand in a constraint and in a
+// refinement is about two different things (ODRL IM 2.5.3), but time is always the same thing.
 func (d demand) variable() (name, operand string) {
 	name = d.c.Operand
 	switch d.c.Left().Kind {
@@ -228,7 +230,7 @@ func (d demand) variable() (name, operand string) {
 	return name, d.c.Operand
 }
 
-// narrow applies one comparison. One that cannot be compared changes nothing.
+// narrow applies one comparison. It ignores a comparison that it cannot interpret.
 func (d *domain) narrow(c *model.Constraint, operator string) {
 	left := c.Left()
 	if left.Kind == model.Window || operator == "within" || operator == "outside" {
@@ -247,7 +249,7 @@ func (d *domain) narrow(c *model.Constraint, operator string) {
 	}
 	values := make([]string, 0, len(c.Right))
 	for _, r := range c.Right {
-		if r.Window || operator != "isPartOf" && left.IsRange(r.Text) { // a value in a range is not written like the range
+		if r.Window || operator != "isPartOf" && left.IsRange(r.Text) { // a value in a range does not equal the text of the range
 			return
 		}
 		values = append(values, left.CanonicalText(r.Text))
@@ -255,7 +257,7 @@ func (d *domain) narrow(c *model.Constraint, operator string) {
 	d.texts(operator, values)
 }
 
-// window applies a window, or its complement.
+// window applies a window or, if outside is set, its complement.
 func (d *domain) window(c *model.Constraint, outside bool) {
 	ofDay, w, ok := windowOf(c)
 	switch {
@@ -266,7 +268,7 @@ func (d *domain) window(c *model.Constraint, outside bool) {
 			d.ordered, d.ranges = true, nil
 		}
 		return
-	case w.From > w.To: // over midnight: within is outside of the rest of the day
+	case w.From > w.To: // over midnight: within the window means outside the rest of the day
 		w.From, w.To = w.To, w.From
 		outside = !outside
 	}
@@ -277,7 +279,7 @@ func (d *domain) window(c *model.Constraint, outside bool) {
 	d.order(operator, span{w.From, w.To - 1})
 }
 
-// orderedValue reads a right operand that has an order.
+// orderedValue returns the right operand of a comparison by order. It returns false if the kind of operand has no order here.
 func orderedValue(c *model.Constraint) (span, bool) {
 	s := c.Right[0].Text
 	if c.Right[0].Window {
@@ -302,7 +304,7 @@ func orderedValue(c *model.Constraint) (span, bool) {
 	}
 }
 
-// windowOf reads a window; ofDay reports whether it is one of the day.
+// windowOf reads the window of a constraint. ofDay is set if it is a window of times of day.
 func windowOf(c *model.Constraint) (ofDay bool, w model.Interval, ok bool) {
 	if len(c.Right) != 1 {
 		return false, w, false

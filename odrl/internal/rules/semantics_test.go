@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// The module must stand by itself: what an operator feeds it through opa eval passes no Go first.
+// outcomeOf queries the modules alone, because with opa eval an operator can query them without any of the Go code.
 func outcomeOf(t *testing.T, leafJSON, factJSON string) (opens, binds bool) {
 	t.Helper()
 	var leaf any
@@ -47,7 +47,7 @@ func outcomeOf(t *testing.T, leafJSON, factJSON string) (opens, binds bool) {
 	return active[1], active[2]
 }
 
-func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
+func TestFactsOfWrongTypeNeverPermit(t *testing.T) {
 	number := func(op string) string {
 		return `{"slot":"x","type":"number","operator":"` + op + `","value":5,"from":3,"to":7}`
 	}
@@ -108,7 +108,7 @@ func TestFactsOfAWrongTypeNeverHelp(t *testing.T) {
 	}
 }
 
-func TestEveryLevelIsTheSameText(t *testing.T) {
+func TestAllLevelsHaveTheSameRules(t *testing.T) {
 	parts := strings.Split(Modules()["levels.rego"], "# --- level ")
 	if len(parts) != model.MaxNesting+1 {
 		t.Fatalf("%d levels, want %d", len(parts)-1, model.MaxNesting)
@@ -143,7 +143,7 @@ func TestEveryLevelIsTheSameText(t *testing.T) {
 	}
 }
 
-func TestTheModuleCanDoNothingButCompare(t *testing.T) {
+func TestModuleUsesOnlyListedBuiltins(t *testing.T) {
 	c, err := Module()
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// aliases are the policy's spellings of the things its names refer to.
+// aliases are the names that the policy uses for intents and agents.
 type aliases struct {
 	catalog []Asset
-	targets []spelledTarget // except UIDs, sorted
+	targets []spelledTarget // without plain UIDs, sorted
 	parties []spelledParty  // sorted
 }
 
@@ -20,11 +20,11 @@ type spelledTarget struct {
 
 type spelledParty struct {
 	iri    string
-	anyone bool // the operator reads it so
+	anyone bool // read as anyone, because of the operator's configuration
 	agents []Party
 }
 
-// spelled records how the policy spells the targets and assignees that were looked up.
+// spelled returns the names that the policy uses for its targets and assignees.
 func (n *normalizer) spelled() *aliases {
 	s := &aliases{catalog: n.w.Intents}
 	for _, iri := range model.SortedKeys(n.w.cache) {
@@ -43,7 +43,7 @@ func (n *normalizer) spelled() *aliases {
 	return s
 }
 
-// Wholes returns the spellings of what contains the intent; known is false if the catalogue does not have it.
+// Wholes returns the names of the targets that contain the intent. known is false if the catalogue does not contain the intent.
 func (s *aliases) Wholes(uid string) (list []string, known bool) {
 	at := slices.IndexFunc(s.catalog, func(a Asset) bool { return a.UID == uid })
 	if at < 0 {
@@ -57,7 +57,7 @@ func (s *aliases) Wholes(uid string) (list []string, known bool) {
 	return list, true
 }
 
-// Names returns the spellings of the agent.
+// Names returns the names that the policy uses for the agent.
 func (s *aliases) Names(agentID, keyID string) []string {
 	var list []string
 	for _, p := range s.parties {

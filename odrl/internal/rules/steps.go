@@ -8,18 +8,18 @@ import (
 	"github.com/open-policy-agent/opa/v1/rego"
 )
 
-// Steps counts what OPA evaluates: before each expression OPA asks whether it must stop. So how much of a policy is evaluated depends on
-// the policy, and not on the load of the machine. It is for one evaluation after another.
+// Steps limits the number of expressions that OPA evaluates; OPA takes a step before each expression. How much of a policy is evaluated
+// therefore depends on the policy and not on the load of the machine. Steps can serve several evaluations, but not concurrently.
 type Steps struct {
 	ctx   context.Context //nolint:containedctx // Steps live as long as one Publish or one question
 	left  int
-	ended bool // ctx has ended
+	ended bool // ctx is done
 }
 
-// NewSteps permits n expressions, of about a microsecond each, until ctx ends.
+// NewSteps returns Steps for most expressions, each of about a microsecond. They also end when ctx is done.
 func NewSteps(ctx context.Context, most int) *Steps { return &Steps{ctx: ctx, left: most} }
 
-// Cancelled takes one step. OPA calls it.
+// Cancelled takes a step and reports whether the evaluation must stop. OPA calls it.
 func (s *Steps) Cancelled() bool {
 	if s.left--; s.left%1024 == 0 {
 		s.ended = s.ctx.Err() != nil
@@ -27,16 +27,16 @@ func (s *Steps) Cancelled() bool {
 	return s.left < 0 || s.ended
 }
 
-// Cancel ends the evaluation. OPA asks for it.
+// Cancel ends the evaluation. OPA requires this method.
 func (s *Steps) Cancel() { s.left = -1 }
 
-// Exhausted reports whether an evaluation was ended because all steps were taken.
+// Exhausted reports whether all steps have been taken.
 func (s *Steps) Exhausted() bool { return s.left < 0 }
 
 // Left returns how many steps are left.
 func (s *Steps) Left() int { return max(s.left, 0) }
 
-// Ask is Ask within the steps.
+// Ask is like the function Ask, but stops when no steps are left.
 func (s *Steps) Ask(q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
 	if err := s.ctx.Err(); err != nil {
 		return nil, fmt.Errorf("evaluating the policy: %w", err)

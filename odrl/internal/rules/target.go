@@ -10,11 +10,12 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// A Target is a set of intents under one canonical name, which limits and decisions use: the UID of one intent, or "*", "<namespace>:*",
-// "<namespace>:<name>:*" and "execute/<intent_name>" for collections. The name survives changes of the catalogue; the members do not.
+// A Target is a set of intents under one canonical name, which limits and decisions use. The name is the UID of one intent or, for a
+// collection, "*", "<namespace>:*", "<namespace>:<name>:*" or "execute/<intent_name>". The name stays the same when the catalogue
+// changes; the members may not.
 type Target struct {
 	Name    string
-	members []int // indexes into world.assets, ascending
+	members []int // indexes into World.Intents, ascending
 }
 
 // EveryIntent is the collection of all intents of the service.
@@ -22,21 +23,21 @@ const EveryIntent = "*"
 
 // A World is what the names in a policy refer to.
 type World struct {
-	// Hosts are the base hosts (host or host:port, lowercase) that targets may name intents under.
+	// Hosts are the hosts (host or host:port, in lowercase) of the IRIs by which targets may name intents.
 	Hosts []string
 	// Intents are the assets.
 	Intents []Asset
-	// Retired are former assets. A policy may still name them; nothing follows from it.
+	// Retired are former assets. A policy may still name them, without effect.
 	Retired []Asset
-	// Parties maps an IRI of the policy to the agent it names.
+	// Parties maps an IRI in a policy to the agent that it names.
 	Parties map[string]Party
-	// AnyAssignee interprets an assignee that Parties does not name as "every agent".
+	// AnyAssignee means that an assignee that is not in Parties stands for every agent.
 	AnyAssignee bool
-	// Vocabularies are those of the known profiles.
+	// Vocabularies are the vocabularies of the known profiles.
 	Vocabularies []*vocabulary.Vocabulary
 }
 
-// An Asset is one intent as a policy may name it.
+// An Asset is one intent, with the names by which a policy may refer to it.
 type Asset struct {
 	UID       string // namespace:name:version
 	Namespace string
@@ -50,8 +51,8 @@ type Party struct {
 	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
 }
 
-// A Catalog is a World prepared for lookups. Targets are resolved here, once, into sets of intents; nothing compares prefixes of IRIs
-// afterwards.
+// A Catalog is a World prepared for lookups. It resolves each target once into a set of intents, so that IRIs need not be compared by
+// prefix.
 type Catalog struct {
 	World
 	hosts    map[string]bool
@@ -59,9 +60,9 @@ type Catalog struct {
 	byName   map[string][]int // canonical collection name or UID → members
 	byTitle  map[string][]int
 	byMiddle map[string][]int
-	facts    *model.Facts // of the document; nil: none
+	facts    *model.Facts // the facts of the document; nil: none
 	cache    map[string]resolution
-	past     *Catalog // of the retired; nil: none
+	past     *Catalog // the catalogue of retired intents; nil: none
 }
 
 type resolution struct {
@@ -107,7 +108,7 @@ func (w *Catalog) addHost(h string) {
 	}
 }
 
-// resolve finds the intents that a target of the policy names. The error has what it could have named.
+// resolve returns the intents that a target of the policy names. If there are none, the error suggests similar names.
 func (w *Catalog) resolve(iri string) (*Target, error) {
 	if known, ok := w.cache[iri]; ok {
 		return known.target, known.err
@@ -129,7 +130,7 @@ func (w *Catalog) resolve(iri string) (*Target, error) {
 	return known.target, known.err
 }
 
-// collection finds the intents that are part of the collection by the document. ODRL IM 2.2.2.
+// collection returns the intents that are part of a collection according to the document. ODRL IM 2.2.2.
 func (w *Catalog) collection(iri string) []int {
 	if w.facts == nil {
 		return nil
@@ -145,7 +146,7 @@ func (w *Catalog) collection(iri string) []int {
 }
 
 func (w *Catalog) uids() []string {
-	const most = 1000 // suggestions are not worth more
+	const most = 1000 // bounds the cost of a suggestion
 	var list []string
 	for _, a := range w.Intents[:min(len(w.Intents), most)] {
 		list = append(list, a.UID)
@@ -162,7 +163,7 @@ func (w *Catalog) find(iri string) (string, []int, error) {
 		return "", nil, fmt.Errorf("%s is not a plain URL of an intent", model.Quote(iri))
 	}
 	if !w.hosts[strings.ToLower(u.Host)] {
-		return "", nil, fmt.Errorf("%s is at the host %s, which is not one of this service (%s)", model.Quote(iri), model.Quote(u.Host),
+		return "", nil, fmt.Errorf("%s is at the host %s, which is not a host of this service (%s)", model.Quote(iri), model.Quote(u.Host),
 			w.hostNames())
 	}
 	var path []string
@@ -186,7 +187,7 @@ func (w *Catalog) find(iri string) (string, []int, error) {
 	}
 }
 
-// uid finds namespace:name:version, namespace:name or namespace.
+// uid finds the intents that namespace:name:version, namespace:name or namespace names.
 func (w *Catalog) uid(s string) (string, []int, error) {
 	if s == EveryIntent || strings.HasSuffix(s, ":*") {
 		return s, nil, nil

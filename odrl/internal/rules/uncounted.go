@@ -7,15 +7,15 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An UncountedLimit is a constraint on a count that calls cannot be counted by, with Publish's message about it.
+// An UncountedLimit is a constraint on a count that cannot be enforced by counting calls, with the problem that Publish reports.
 type UncountedLimit struct {
 	problem.Problem
 	Constraint *model.Constraint
 }
 
-// Uncounted lists the limits among the conditions of a permission or prohibition that nothing can be counted by: their number or period
-// cannot be read, they compare the wrong way round, or they are one of several alternatives. They never permit: without a count in the
-// question, which Evaluate then compares as far as the limit can be read, they are unknown.
+// Uncounted returns the limits of a permission or prohibition that cannot be enforced by counting: their number or period cannot be read,
+// they compare in the wrong direction, or they are one of several alternatives. Such a limit is unknown and so never permits. If the
+// question gives a count, Evaluate compares the count with the limit, as far as the limit can be read.
 func Uncounted(names *model.Names, conditions []*model.Constraint, kind model.RuleKind) []UncountedLimit {
 	if kind.Duty() {
 		return nil
@@ -39,7 +39,7 @@ func Uncounted(names *model.Names, conditions []*model.Constraint, kind model.Ru
 	return list
 }
 
-// UncountedOf lists those of a rule and its actions.
+// UncountedOf returns the limits of a rule and its actions that cannot be enforced by counting.
 func UncountedOf(names *model.Names, r *model.Rule) []UncountedLimit {
 	list := Uncounted(names, r.Constraints, r.Kind)
 	for _, a := range r.Actions {
@@ -48,7 +48,7 @@ func UncountedOf(names *model.Names, r *model.Rule) []UncountedLimit {
 	return list
 }
 
-// alternatives are the counts within a logical constraint.
+// alternatives returns the counts within a logical constraint.
 func alternatives(operands []*model.Constraint) []UncountedLimit {
 	var list []UncountedLimit
 	for _, c := range operands {
