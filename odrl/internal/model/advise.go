@@ -24,7 +24,7 @@ func (l *Library) Advise(d *Document) {
 	}
 }
 
-// uim reports whether the policy names UIM's profile.
+// uim reports whether the policy declares UIM's profile.
 func (d *Document) uim() bool {
 	return slices.ContainsFunc(d.profiles, func(p Reference) bool {
 		rest, _ := Bare(p.IRI)

@@ -36,7 +36,7 @@ func Canonical(ctx context.Context, doc []byte, known Beside, found *Findings) [
 	return out
 }
 
-// exactly replaces numbers that RFC 8785 would change with strings. It changes v in place.
+// exactly returns v with each number that RFC 8785 would change written as a string. It modifies v.
 func exactly(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -102,7 +102,7 @@ type Reference struct {
 	Pointer     string
 	IRI         string
 	Collection  bool          // an AssetCollection or a PartyCollection
-	Source      string        // of a collection: the IRI of the collection that its members are part of
+	Source      string        // of a collection: the IRI that identifies the whole collection
 	Refinements []*Constraint // of a collection: the conditions that its members must meet
 	types       []string      // types from other vocabularies
 	notes       notes

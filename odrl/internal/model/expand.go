@@ -107,7 +107,7 @@ func (l *Library) Choose(uid string) *Document {
 	}
 }
 
-// successor returns the policy of the document that replaces d, or nil if there is none. Following successors ends, because lineage
+// successor returns the policy of the document that replaces d, or nil if there is none. A chain of successors ends, because lineage
 // reports cycles.
 func (l *Library) successor(d *Document) *Document {
 	for _, ref := range d.ReplacedBy {
@@ -161,8 +161,8 @@ func (l *Library) ancestry(d *Document) []*Document {
 	return list
 }
 
-// inherit adds the properties and rules of from to to. If inherited is set, it leaves out the states of constraints, because they belong
-// to the parent alone (ODRL IM 2.8).
+// inherit copies the properties and rules of from into to. If inherited is set, it leaves out the states of constraints, because they
+// belong to the parent alone (ODRL IM 2.8).
 func (l *Library) inherit(to, from *Document, inherited bool, seen map[string]bool) {
 	outside := l.shared[from.uid]
 	to.targets = union(to.targets, from.targets, outside["target"])

@@ -6,8 +6,8 @@ import "slices"
 // that of ODRL V 2.2.
 type Facts struct {
 	PartOf     map[string][]string // member → collections, as written
-	IncludedIn map[string][]string // action → the actions it is included in
-	Implies    map[string][]string // action → the actions it implies
+	IncludedIn map[string][]string // action → the actions that include it
+	Implies    map[string][]string // action → the actions that it implies
 	outside    map[string]notes    // node outside the policies → its description
 	parts      map[string][]string // the inverse of PartOf, built on first use
 	Instances  map[string][]string // IRI → its types from vocabularies other than ODRL's

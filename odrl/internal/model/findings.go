@@ -78,5 +78,5 @@ func (f *Findings) Full() bool { return f.errors >= maxErrors }
 // Warned reports whether the maximum number of warnings has been reached.
 func (f *Findings) Warned() bool { return f.warnings >= maxWarnings }
 
-// Failed reports whether there is an error, so that the policy is refused.
+// Failed reports whether there is an error, which means that the policy is refused.
 func (f *Findings) Failed() bool { return f.errors > 0 }

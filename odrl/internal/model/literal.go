@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// Scale is the factor of fixed-point numbers in the normal form, which count billionths.
+	// Scale is the number of units in 1: fixed-point numbers in the normal form count billionths.
 	Scale = 1_000_000_000
 	// Day is the length of a day in UTC.
 	Day = 24 * time.Hour

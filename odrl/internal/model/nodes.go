@@ -35,7 +35,7 @@ var roles = func() map[string]role {
 	return m
 }()
 
-// A definition is one of the objects in the document that describe the node of an IRI or a blank node.
+// A definition is one object in the document that describes a node with an IRI or a blank node.
 type definition struct {
 	Field
 	role role

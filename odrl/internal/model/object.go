@@ -21,7 +21,7 @@ type Field struct {
 type object struct {
 	n       *Names
 	pointer string
-	fields  map[string][]Field // there are several values if several keys or nodes give the same property
+	fields  map[string][]Field // by canonical name; several if several keys or nodes have the property
 	raw     map[string]string  // canonical name → key as written
 	filled  map[string]bool    // the properties that were taken and had a value
 	notes   notes
@@ -71,7 +71,8 @@ func (o *object) note(name string, v any) {
 	o.notes[name] = v
 }
 
-// noteName returns the key of a description: the local name of a known term, or the IRI of any other.
+// noteName returns the key under which a description is stored: the local name of a bare word or a known term, or the IRI of any other
+// property.
 func (n *Names) noteName(raw string) string {
 	s := n.Expand(raw)
 	if name, ok := n.Local(s, n.Namespaces); ok {

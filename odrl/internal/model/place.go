@@ -96,7 +96,7 @@ var (
 	hostForm     = regex.Lazy(`^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]\.?$`)
 )
 
-// regionGroups look like ISO 3166-1 codes and are groups of countries, whose members are not listed here.
+// regionGroups look like ISO 3166-1 codes but are groups of countries, whose members are not listed here.
 var regionGroups = []string{"EU", "EZ", "UN"}
 
 // A codeScheme encodes texts as codes that show containment: the code of a part continues the code of the whole after a hyphen.

@@ -30,7 +30,7 @@ type reader struct {
 	Facts       *Facts
 
 	nodes map[string][]definition // by IRI or blank node
-	used  map[string]bool         // the nodes that something refers to, by the same names
+	used  map[string]bool         // the nodes that something refers to, by IRI or blank node
 	// The nodes with an IRI that have been read, so that all references to an IRI share one node.
 	readRules       map[string]*Rule
 	readConstraints map[string]*Constraint

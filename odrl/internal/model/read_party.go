@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// references reads the assets or parties of a property. what describes one of them in messages.
+// references reads the assets or parties of a property. Messages refer to one of them as what.
 func (r *reader) references(o *object, key, what string) []Reference {
 	var list []Reference
 	written := o.fields[key]

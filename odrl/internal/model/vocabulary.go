@@ -18,7 +18,7 @@ const (
 )
 
 // contexts are the JSON-LD contexts whose terms are built in. None is ever fetched. The contexts of the Dataspace Protocol (2024-1, 2025-1)
-// and of Catena-X (25.09) give ODRL's terms the same meaning as ODRL's own.
+// and of Catena-X (25.09) give ODRL's terms the same meaning as ODRL's own context does.
 var contexts = []string{
 	"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/",
 	"w3id.org/dspace/2024/1/context.json", "w3id.org/dspace/2025/1/context.jsonld", "w3id.org/dspace/2025/1/odrl-profile.jsonld",

@@ -31,7 +31,7 @@ type planCheck struct {
 	steps   *rules.Steps
 }
 
-// checked compares a plan with OPA, in at most most steps. It returns nil if they agree.
+// checked compares a plan with OPA within the given number of steps. It returns nil if they agree.
 func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most int) error {
 	leaves := p.Leaves
 	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, most)}

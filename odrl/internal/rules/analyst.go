@@ -71,7 +71,7 @@ func (c claim) within(other claim) bool {
 }
 
 // conflict reports a permission and a prohibition that can both apply to one request. The message depends on the strategy of the policy
-// (ODRL IM 2.10) and names such a request, which at returns without facts. conflict returns false if no searches for facts are left.
+// (ODRL IM 2.10) and names such a request; at returns the request without facts. conflict returns false if no searches for facts are left.
 func (a *analyst) conflict(permission, prohibition *model.Rule, mine, theirs claim, at func() ruleMatch) bool {
 	definite := theirs.within(mine) // wherever the permission applies, so does the prohibition
 	strategy := a.form.Strategy()

@@ -73,7 +73,7 @@ func (r *Rule) dutyData(v map[string]any) {
 	}
 }
 
-// keyData adds the keys with which a duty to sign can be fulfilled, and the conditions on when.
+// keyData adds the keys with which a duty to sign can be fulfilled, and the conditions on the time of signing.
 func (d *Duty) keyData(v map[string]any) {
 	if when := map[string]any{}; len(d.when.constraints)+len(d.when.logic) > 0 {
 		d.when.into(when)

@@ -19,8 +19,9 @@ type domain struct {
 	// Values with an order: the ranges that the one fact may be in, ascending.
 	ordered bool
 	ranges  []span
-	// Texts. A call may have several facts of one operand. Each of them equals only, and is part of each of whole. At least one of them
-	// is in each set of some. None of them is in none, and they include all of all.
+	// Texts. A call may have several facts of one operand. only: the value that each of them equals. some: sets that each contain at
+	// least one of them. none: values that none of them equals. all: values that are all among them. whole: values that each of them is
+	// part of.
 	only      *string
 	some      [][]string
 	none, all []string

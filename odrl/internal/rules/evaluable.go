@@ -173,8 +173,8 @@ func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constra
 	return rest
 }
 
-// Limiting reports whether a constraint is a limit on how often, which is counted and not compared. A constraint on a count that does not
-// define such a limit is an ordinary condition: it is unknown unless the question gives the count.
+// Limiting reports whether a constraint limits how often something is done, which is counted and not compared. A constraint on a count
+// that does not define such a limit is an ordinary condition: it is unknown unless the question gives the count.
 func (e *Evaluable) Limiting(c *model.Constraint, kind model.RuleKind) bool {
 	if c.Logic != "" || c.Left().Kind != model.Count || kind.Duty() {
 		return false

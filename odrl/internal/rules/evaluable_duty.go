@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// fillDuty sets what fulfils a duty, and until when that is possible.
+// fillDuty sets what fulfils a duty, and its deadline.
 func (e *Evaluable) fillDuty(x *Entry) {
 	e.amountsOf(x)
 	signs := slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })
@@ -74,8 +74,8 @@ func (e *Evaluable) fillHandled(x *Entry, signs bool) {
 	}
 }
 
-// fillSigning sets the keys with which a duty to sign can be fulfilled, and the conditions on when. If the gateway could not enforce
-// them, the duty is never fulfilled.
+// fillSigning sets the keys with which a duty to sign can be fulfilled, and the conditions on the time of signing. If the gateway could
+// not enforce them, the duty is never fulfilled.
 func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) {
 	d, k := &Duty{Node: x.Node, Action: "signPayload"}, newCompiler(e.Names, enforcing)
 	if len(x.Node.Amounts) > 0 || !k.endable(conditions) || !k.keys(d, keys) {
@@ -86,8 +86,8 @@ func (e *Evaluable) fillSigning(x *Entry, conditions, keys []*model.Constraint) 
 	d.keyData(x.Data)
 }
 
-// when returns the conditions on when a duty is fulfilled that depend on facts: elapsedTime, delayPeriod and event. It leaves out those
-// on the clock, which is always known.
+// when returns the conditions on the time of fulfilment that depend on facts: elapsedTime, delayPeriod and event. It leaves out those on
+// the clock, which is always known.
 func when(list []*model.Constraint) (out []*model.Constraint) {
 	for _, c := range model.Flatten(list) {
 		if temporal(c) && !every(c, func(o *model.Operand) bool { return o.Source == model.FromClock }) {

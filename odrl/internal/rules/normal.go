@@ -140,8 +140,8 @@ func (n *normalizer) stop(pointer string) bool {
 	return n.Problems.Full()
 }
 
-// sensible reports whether a rule about the action can be enforced or ignored. It adds an error for an action that cannot be enforced,
-// and a warning for one that the gateway does not see.
+// sensible reports whether a rule about the action may stay in the policy. It adds an error for an action that cannot be enforced, and a
+// warning for one that the gateway does not see.
 func (n *normalizer) sensible(node *model.Rule, a model.Action) bool {
 	switch {
 	case node.Kind == model.Permission && a.Name == "exceedRateLimit":

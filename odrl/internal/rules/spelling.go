@@ -9,7 +9,7 @@ import (
 // aliases are the names that the policy uses for intents and agents.
 type aliases struct {
 	catalog []Asset
-	targets []spelledTarget // without plain UIDs, sorted
+	targets []spelledTarget // targets other than UIDs, sorted
 	parties []spelledParty  // sorted
 }
 

@@ -16,7 +16,7 @@ type Steps struct {
 	ended bool // ctx is done
 }
 
-// NewSteps returns Steps for most expressions, each of about a microsecond. They also end when ctx is done.
+// NewSteps returns Steps for the given number of expressions, each of about a microsecond. The Steps also end when ctx is done.
 func NewSteps(ctx context.Context, most int) *Steps { return &Steps{ctx: ctx, left: most} }
 
 // Cancelled takes a step and reports whether the evaluation must stop. OPA calls it.

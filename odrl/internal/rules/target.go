@@ -12,7 +12,7 @@ import (
 
 // A Target is a set of intents under one canonical name, which limits and decisions use. The name is the UID of one intent or, for a
 // collection, "*", "<namespace>:*", "<namespace>:<name>:*" or "execute/<intent_name>". The name stays the same when the catalogue
-// changes; the members may not.
+// changes, but the members may change.
 type Target struct {
 	Name    string
 	members []int // indexes into World.Intents, ascending

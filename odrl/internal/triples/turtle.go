@@ -305,7 +305,7 @@ func (t *turtle) name() (Term, error) {
 	return t.checked(ns + local)
 }
 
-// span returns the number of bytes at the start of the text whose characters meet is.
+// span returns the length in bytes of the longest prefix of the text whose characters all satisfy is.
 func span(s string, is func(rune) bool) int {
 	if n := strings.IndexFunc(s, func(r rune) bool { return !is(r) }); n >= 0 {
 		return n
