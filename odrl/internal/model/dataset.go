@@ -2,8 +2,7 @@ package model
 
 import "maps"
 
-// hasPolicy is the property that links a description of data to the policy under which the data is offered. ODRL Vocabulary 3.2.4; DCAT
-// 3, 7.2.
+// hasPolicy is the property that links a description of data to the policy for that data. ODRL Vocabulary 3.2.4; DCAT 3, 7.2.
 const hasPolicy = "hasPolicy"
 
 // maxDescribed bounds the nesting of descriptions: a catalogue contains datasets, which contain distributions, and each of them may be in

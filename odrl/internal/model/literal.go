@@ -217,7 +217,7 @@ func (o *Operand) TextForm(s string) TextForm {
 	}
 }
 
-// CanonicalText returns the code that s stands for, or s itself if it is not a code. Equivalent codes have the same result.
+// CanonicalText returns the code that s denotes, or s itself if it is not a code. Equivalent codes have the same result.
 func (o *Operand) CanonicalText(s string) string {
 	if code, ok := o.code(s); ok {
 		return code

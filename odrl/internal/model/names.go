@@ -52,7 +52,7 @@ func (n *Names) prefix(p string) (string, bool) {
 	return iri, ok
 }
 
-// Expand replaces an alias or a prefix with the IRI that it stands for. It returns any other text unchanged.
+// Expand replaces an alias or a prefix with its IRI. It returns any other text unchanged.
 func (n *Names) Expand(s string) string {
 	if iri, ok := n.aliases[s]; ok {
 		return iri
@@ -152,7 +152,7 @@ func (n *Names) findKey(raw string) (name string, described bool) {
 	return name, slices.Contains(describing, name)
 }
 
-// A class is a set of terms from which a value may come.
+// A class is a set of terms that are valid for a value.
 type class struct {
 	what    string
 	known   []string

@@ -71,8 +71,7 @@ func (o *object) note(name string, v any) {
 	o.notes[name] = v
 }
 
-// noteName returns the key under which a description is stored: the local name of a bare word or a known term, or the IRI of any other
-// property.
+// noteName returns the key of a description in notes: the local name of a bare word or a known term, or the IRI of any other property.
 func (n *Names) noteName(raw string) string {
 	s := n.Expand(raw)
 	if name, ok := n.Local(s, n.Namespaces); ok {

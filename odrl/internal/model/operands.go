@@ -172,7 +172,7 @@ var operandByName = func() map[string]*Operand {
 	return m
 }()
 
-// OperandAliases maps deprecated and UIM spellings to the left operands that they stand for.
+// OperandAliases maps deprecated and UIM spellings to the left operands that they mean.
 var OperandAliases = func() map[string]string {
 	m := map[string]string{}
 	for i := range operands {

@@ -109,7 +109,7 @@ var (
 	networks  = codeScheme{network}
 )
 
-// code returns the code that s stands for. It returns false if s is not a code of the operand.
+// code returns the code that s denotes. It returns false if s is not a code of the operand.
 func (o *Operand) code(s string) (string, bool) {
 	if o.Codes == nil {
 		return "", false

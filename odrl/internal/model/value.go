@@ -76,7 +76,7 @@ var durationStarts = []time.Time{
 	time.Date(1903, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1903, 7, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// ParseDuration parses an xsd:duration, or a duration in weeks. It returns the four lengths by which durations are compared, one for each
+// ParseDuration parses an xsd:duration, or a duration in weeks. It returns the four lengths that durations are compared by, one for each
 // of durationStarts, in nanoseconds. It returns false if the text is not a duration or if a length does not fit in an int64.
 func ParseDuration(s string) ([]any, bool) {
 	m := DurationForm().FindStringSubmatch(s)

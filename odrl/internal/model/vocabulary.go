@@ -77,7 +77,7 @@ var actions = func() map[string]string {
 	return m
 }()
 
-// ActionAliases maps deprecated and UIM spellings to the actions that they stand for.
+// ActionAliases maps deprecated and UIM spellings to the actions that they mean.
 var ActionAliases = map[string]string{
 	"append": "modify", "appendTo": "modify", "write": "modify", "writeTo": "modify", "copy": "reproduce", "export": "transform",
 	"license": "grantUse", "pay": "compensate", "attachPolicy": "Notice", "attachSource": "SourceCode", "shareAlike": "ShareAlike",

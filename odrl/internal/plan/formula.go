@@ -301,7 +301,7 @@ func (b *builder) exists(list *expr, register int, body *formula) *formula {
 	return b.formula(formula{op: fExists, a: list, n: register, kids: []*formula{body}})
 }
 
-// only returns the value with which the formula compares the element in the register. It returns false if the formula does anything else.
+// only returns the value that the formula compares the element in the register with. It returns false for any other formula.
 func (f *formula) only(register int) (*expr, bool) {
 	if f.op != fCompare || f.n != equalTo {
 		return nil, false

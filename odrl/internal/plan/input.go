@@ -92,7 +92,7 @@ func (in *Inputs) Document(r *Request, open bool) ast.Value {
 
 func keyTerm(der []byte) *ast.Term { return ast.StringTerm(base64.StdEncoding.EncodeToString(der)) }
 
-// partiesOf returns the policy's IRIs of the agent, and the party that stands for everyone.
+// partiesOf returns the policy's IRIs of the agent, and the party that means everyone.
 func (in *Inputs) partiesOf(r *Request) *ast.Term {
 	list := []*ast.Term{keyEveryone}
 	for _, party := range in.agents[r.AgentID] {

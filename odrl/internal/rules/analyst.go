@@ -43,7 +43,7 @@ func (a *analyst) uncounted() {
 	}
 }
 
-// A ruleMatch is a request that two rules match. An empty field stands for any value.
+// A ruleMatch is a request that two rules match. An empty field means any value.
 type ruleMatch struct{ party, action, target string }
 
 // A claim is what a rule requires in order to apply.

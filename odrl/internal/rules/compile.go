@@ -13,7 +13,7 @@ type mode int
 const (
 	enforcing  mode = iota // Decide: a constraint that the gateway cannot decide is reported and not compiled
 	evaluating             // Evaluate, for a policy that the gateway enforces: values have the gateway's form
-	literal                // Evaluate, for a policy whose IRIs stand for themselves
+	literal                // Evaluate, for a policy whose IRIs are compared as written
 )
 
 // A compiler compiles the constraints of one policy, each once.

@@ -10,7 +10,7 @@ import (
 )
 
 // maxWork bounds the comparisons of rules when a policy is published, in steps of a few nanoseconds. Beyond it, the remaining rules are
-// not compared, and a warning says so. This is safe, because a decision handles every conflict.
+// not compared, and a warning reports that. This is safe, because a decision handles every conflict.
 const maxWork = 20_000_000
 
 // analyse reports how the rules of a published policy affect each other: conflicts (ODRL IM 2.10), limits that another permission makes

@@ -14,8 +14,8 @@ import (
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
-	world   *Catalog // what names refer to; nil: they stand for themselves
-	Literal bool     // IRIs stand for themselves; otherwise names refer to the gateway's World
+	world   *Catalog // what names refer to; nil: names are compared as written
+	Literal bool     // IRIs are compared as written; otherwise names refer to the gateway's World
 	agents  func(model.Reference) []string
 	Entries []*Entry
 	ByName  map[string]*Entry
@@ -60,7 +60,7 @@ func (e *Evaluable) GrantsNothing() string {
 	}
 }
 
-// NewEvaluable prepares a policy for evaluation. If w is nil, the names in the policy stand for themselves.
+// NewEvaluable prepares a policy for evaluation. If w is nil, the names in the policy are compared as written.
 func NewEvaluable(f *model.NormalForm, w *Catalog) *Evaluable {
 	names := *f.Names
 	names.Problems = nil // values that cannot be compared are unknown, and cause no finding

@@ -145,8 +145,8 @@ func (e *Evaluable) atoms(x *Entry) {
 	}
 }
 
-// refinements returns the refinements and amounts of a duty's action. It leaves out a publicKey without a valid key, which stands for the
-// key of the agreement.
+// refinements returns the refinements and amounts of a duty's action. It leaves out a publicKey without a valid key, which means the key
+// of the agreement.
 func (e *Evaluable) refinements(x *Entry, a model.Action) []*model.Constraint {
 	var list []*model.Constraint
 	for _, c := range model.Flatten(slices.Concat(a.Refinements, x.Node.Amounts)) {

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// instantLeaf compares instants. A date without a time stands for its whole UTC day.
+// instantLeaf compares instants. A date without a time means its whole UTC day.
 func (k *compiler) instantLeaf(l *Leaf, c *model.Constraint) bool {
 	l.Kind, l.read = "number", instantFact
 	if k.mode != enforcing {

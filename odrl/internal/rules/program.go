@@ -25,7 +25,7 @@ type Program struct {
 	Engine     *engine
 }
 
-// An AgentName is an IRI by which the policy names an agent.
+// An AgentName is an IRI that the policy uses for an agent.
 type AgentName struct {
 	IRI   string
 	KeyID string // RFC 7638 thumbprint; empty: any key of the agent

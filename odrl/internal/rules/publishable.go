@@ -71,7 +71,7 @@ func (n *normalizer) whole(ref model.Reference) {
 	}
 }
 
-// values reports right operands whose values would have to be fetched.
+// values reports right operands whose values the gateway would need to fetch.
 func (n *normalizer) values(list []*model.Constraint) {
 	for _, c := range list {
 		n.values(c.Operands)

@@ -157,7 +157,7 @@ func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		if l.Operator != "eq" {
 			k.Problems.Errorf("operator", c.Pointer,
-				"the gateway cannot tell whether an event is over or still to come: use eq to test whether the event is in progress, or compare dateTime")
+				"the gateway cannot determine whether an event is over or still to come: use eq to test whether the event is in progress, or compare dateTime")
 			return false
 		}
 		if r := c.Right[0]; r.Window || r.Text == "" || k.isUsage(c) {

@@ -23,7 +23,7 @@ const EveryIntent = "*"
 
 // A World is what the names in a policy refer to.
 type World struct {
-	// Hosts are the hosts (host or host:port, in lowercase) of the IRIs by which targets may name intents.
+	// Hosts are the hosts (host or host:port, in lowercase) whose IRIs targets may use to name intents.
 	Hosts []string
 	// Intents are the assets.
 	Intents []Asset
@@ -31,13 +31,13 @@ type World struct {
 	Retired []Asset
 	// Parties maps an IRI in a policy to the agent that it names.
 	Parties map[string]Party
-	// AnyAssignee means that an assignee that is not in Parties stands for every agent.
+	// AnyAssignee means that an assignee that is not in Parties is read as every agent.
 	AnyAssignee bool
 	// Vocabularies are the vocabularies of the known profiles.
 	Vocabularies []*vocabulary.Vocabulary
 }
 
-// An Asset is one intent, with the names by which a policy may refer to it.
+// An Asset is one intent, with the names that a policy may use for it.
 type Asset struct {
 	UID       string // namespace:name:version
 	Namespace string

@@ -34,7 +34,7 @@ type Term struct {
 	Language string // in lowercase
 }
 
-// Read reads Turtle or JSON-LD, which it tells apart by the beginning of the document. The error wraps ErrVocabulary.
+// Read reads Turtle or JSON-LD, which it distinguishes by the beginning of the document. The error wraps ErrVocabulary.
 func Read(doc []byte) ([]Triple, error) {
 	if len(doc) > MaxDocument {
 		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are supported", ErrVocabulary, len(doc), MaxDocument)
