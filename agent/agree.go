@@ -14,52 +14,53 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Acceptance names what the caller accepts. Nothing else is signed.
+// An Acceptance identifies the policy that the caller accepts. The client signs no other policy.
 type Acceptance struct {
-	// Digest of the policy the caller has read: Policy.Digest.
+	// Digest is the Policy.Digest of the policy that the caller has read.
 	Digest string
-	// Scope is the scope to ask for: entries such as example.com:search:v1:execute; nil asks for all the policy permits.
+	// Scope is the requested scope: entries such as example.com:search:v1:execute. nil requests everything that the policy permits.
 	Scope []string
-	// Issuer accepts a service that uses this name although its host does not vouch for it: see IssuerError.
+	// Issuer, if not empty, is the name of a service that the caller accepts although the service's host does not vouch for the
+	// name: see IssuerError.
 	Issuer string
-	// Declared are the facts that the agent declares about itself under its signature, such as its purpose, where the policy requires
-	// them. Only a fresh agreement carries them. Nil: none.
+	// Declared holds the facts that the agent declares about itself under its signature, such as its purpose, if the policy
+	// requires them. Only an agreement of FormFresh carries them. nil means none.
 	Declared pat.Declaration
 }
 
-// An Agreement is what the service has accepted.
+// An Agreement describes an agreement that the service has accepted.
 type Agreement struct {
-	ID           string // given by the service; may be empty
+	ID           string // chosen by the service; may be empty
 	PolicyUID    string
 	PolicyDigest string
 	Form         Form
-	ExpiresAt    time.Time          // of the PAT; zero: not stated by the service
-	Scope        []string           // granted; nil: not stated by the service
-	ScopeOmitted []pat.OmittedEntry // requested and not granted
+	ExpiresAt    time.Time          // expiry of the PAT; zero if the service does not state it
+	Scope        []string           // granted scope; nil if the service does not state it
+	ScopeOmitted []pat.OmittedEntry // requested entries that were not granted
 }
 
-// Agree signs the policy that the service offers now, if and only if it is the one that the caller accepts, and keeps the
-// PAT that the service issues for it. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator has to
-// approve first), *Error, those of package fetch, ErrOptions and ErrAnswer. UIM core 4.2.
+// Agree signs the policy that the service currently offers if, and only if, it is the one that the caller accepts, and keeps the
+// PAT that the service issues. Errors: *PolicyChangedError, *IssuerError, *PendingError (the operator must approve the agent
+// first), *Error, the errors of package fetch, ErrOptions, ErrAnswer, ErrNoDoor and ErrRelay. UIM core 4.2.
 func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, error) {
 	c := s.client
 	if c.o.Key == nil && c.o.UAgent == nil {
-		return Agreement{}, fmt.Errorf("%w: agreeing needs a key", ErrOptions)
+		return Agreement{}, fmt.Errorf("%w: a key is required to agree", ErrOptions)
 	}
 	if !IsDigest(accepted.Digest) {
-		return Agreement{}, fmt.Errorf("%w: name the policy to accept by its digest, such as sha-256:…", ErrOptions)
+		return Agreement{}, fmt.Errorf("%w: the accepted policy must be named by its digest, such as sha-256:…", ErrOptions)
 	}
 	if err := accepted.Declared.Check(); err != nil {
-		return Agreement{}, fmt.Errorf("%w: what is declared %w", ErrOptions, err)
+		return Agreement{}, fmt.Errorf("%w: the declaration %w", ErrOptions, err)
 	}
 	session := s.Session()
 	if err := c.checkIssuer(ctx, session, accepted.Issuer); err != nil {
 		return Agreement{}, err
 	}
 	if c.o.UAgent != nil && len(accepted.Declared) > 0 {
-		return Agreement{}, fmt.Errorf("%w: an agreement in an envelope declares nothing", ErrOptions)
+		return Agreement{}, fmt.Errorf("%w: an agreement in an envelope cannot carry a declaration", ErrOptions)
 	}
-	waiting := session.pendingFor(accepted) && c.o.UAgent == nil // an envelope is good once
+	waiting := session.pendingFor(accepted) && c.o.UAgent == nil // a service accepts an envelope only once
 	session.AcceptedIssuer, session.Requested = accepted.Issuer, slices.Clone(accepted.Scope)
 	session.Declared = maps.Clone(accepted.Declared)
 	if waiting {
@@ -77,13 +78,13 @@ func (s *Service) Agree(ctx context.Context, accepted Acceptance) (Agreement, er
 	return s.sign(ctx, session, policy)
 }
 
-// pendingFor reports whether an agreement to the same policy waits for approval.
+// pendingFor reports whether an agreement to the same policy, with the same scope and declaration, waits for approval.
 func (s Session) pendingFor(a Acceptance) bool {
 	return s.Pending() && s.pendingDigest == a.Digest && slices.Equal(s.Requested, a.Scope) &&
 		maps.EqualFunc(s.Declared, a.Declared, slices.Equal)
 }
 
-// sign tries the permitted forms of agreement until the service accepts one.
+// sign tries the permitted forms of agreement in turn until the service accepts one.
 func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agreement, error) {
 	if s.client.o.UAgent != nil {
 		return s.signEnvelope(ctx, session, policy)
@@ -97,7 +98,7 @@ func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agr
 		agreement, err := s.signAs(ctx, form, session, policy)
 		refusal, refused := errors.AsType[*Error](err)
 		if refused && form == FormFresh && refusal.Is(ErrPolicyMismatch) && refusal.Offered == policy.Digest {
-			// It is the same document, under another uid.
+			// The service offers the same document under a different uid.
 			policy.UID = refusal.offeredUID
 			agreement, err = s.signAs(ctx, form, session, policy)
 		}
@@ -118,7 +119,7 @@ func (s *Service) sign(ctx context.Context, session Session, policy Policy) (Agr
 }
 
 func (s *Service) signAs(ctx context.Context, form Form, session Session, policy Policy) (Agreement, error) {
-	var static signedPolicy // the same for every address
+	var static signedPolicy // static signatures do not depend on the address
 	if form != FormFresh {
 		var err error
 		if static, err = s.client.signStatic(form, policy); err != nil {
@@ -142,9 +143,9 @@ func (s *Service) signAs(ctx context.Context, form Form, session Session, policy
 	})
 }
 
-// issue sends an agreement, made for the address it is sent to, and keeps the session with the PAT that it returns.
+// issue sends an agreement, which bodyFor creates for each address, and keeps the session with the PAT that the service returns.
 func (s *Service) issue(ctx context.Context, session Session, bodyFor func(address string) ([]byte, error)) (Agreement, error) {
-	var body []byte // as it was sent last
+	var body []byte // the last body that was sent
 	answer, err := s.postFor(ctx, issueOp, session.Endpoints.Issue, nil, func(address string) (made []byte, err error) {
 		body, err = bodyFor(address)
 		return body, err
@@ -155,7 +156,8 @@ func (s *Service) issue(ctx context.Context, session Session, bodyFor func(addre
 	return s.issued(session, answer, body)
 }
 
-// issued keeps the session with the PAT of an answer to the agreement in body, or what waits for the operator.
+// issued keeps the session with the PAT in the response to an agreement. If the operator has to approve the agreement first, issued
+// keeps body, so that the agreement can be sent again.
 func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agreement, error) {
 	next, err := s.client.readPAT(session, answer)
 	if _, pending := errors.AsType[*PendingError](err); pending {
@@ -176,8 +178,8 @@ func (s *Service) issued(session Session, answer fetch.Answer, body []byte) (Agr
 
 var errNotPending = errors.New("the agreement no longer waits for approval")
 
-// repeatAgreement sends an agreement that waits for approval once more, with the same body, so that the service
-// recognizes it.
+// repeatAgreement sends an agreement that waits for approval again, with the same body, so that the service recognizes it. If the
+// service no longer accepts the agreement, the error is errNotPending.
 func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreement, error) {
 	session.Form, session.PolicyUID, session.PolicyDigest = session.pendingForm, session.pendingUID, session.pendingDigest
 	agreement, err := s.issue(ctx, session, func(string) ([]byte, error) { return []byte(session.pending.reveal()), nil })
@@ -189,7 +191,8 @@ func (s *Service) repeatAgreement(ctx context.Context, session Session) (Agreeme
 	return agreement, err
 }
 
-// keepSession replaces the session, except for the endpoints, which may have been narrowed down since it was copied.
+// keepSession replaces the session, except for the endpoints, which may have been narrowed down since next was copied from the
+// session.
 func (s *Service) keepSession(next Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -204,8 +207,8 @@ func (s Session) agreement() Agreement {
 	}
 }
 
-// formUnknown reports whether an error may mean that the service does not accept this form of agreement, rather than that it
-// rejects the agreement.
+// formUnknown reports whether an error may mean that the service does not support this form of agreement. A service that rejects
+// the agreement itself gives a reason.
 func formUnknown(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Reason != "" {
@@ -219,7 +222,8 @@ func formUnknown(err error) bool {
 	return false
 }
 
-// policyChange turns an *Error that names another policy into a *PolicyChangedError; other errors are returned as they are.
+// policyChange converts an *Error that requires a policy other than the agreed one into a *PolicyChangedError; it returns other
+// errors unchanged.
 func policyChange(err error, agreed string) error {
 	e, ok := errors.AsType[*Error](err)
 	if ok && (e.Is(ErrPolicyMismatch) || e.Is(ErrPolicyRequiresAgreement)) && e.Offered != agreed {

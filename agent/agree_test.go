@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestTheWholeWay(t *testing.T) {
+func TestAgreeExecuteAndRenew(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestTheWholeWay(t *testing.T) {
 	}
 }
 
-func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
+func TestStaticAgreementForms(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		dialect   agenttest.Dialect
@@ -123,7 +123,7 @@ func TestServicesThatKnowOnlySignedPolicies(t *testing.T) {
 	}
 }
 
-func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
+func TestStaticAgreementNeedsAllowStatic(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	s := discover(t, options(t, shop), shop.URL)
@@ -136,7 +136,7 @@ func TestThePolicyIsNotSignedBareUnlessAllowed(t *testing.T) {
 	}
 }
 
-func TestAServiceThatUnderstandsTheRefusalIsNotSentABareSignature(t *testing.T) {
+func TestNoStaticSignatureAfterARefusalWithAReason(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.SetMember("uim-issuer", "other.example") // so that aud is not what the service wants
@@ -165,7 +165,7 @@ func TestDraftServices(t *testing.T) {
 	}
 }
 
-func TestOnlyThePolicyThatWasSeenIsSigned(t *testing.T) {
+func TestAgreeSignsOnlyTheAcceptedPolicy(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := discover(t, options(t, shop), shop.URL)
@@ -183,7 +183,7 @@ func TestOnlyThePolicyThatWasSeenIsSigned(t *testing.T) {
 	wantErr(t, err, agent.ErrOptions)
 }
 
-func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
+func TestPolicyChangeEndsTheAgreement(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -211,7 +211,7 @@ func TestAPolicyChangeEndsTheAgreementAndIsNotSigned(t *testing.T) {
 	}
 }
 
-func TestAnOperatorMayHaveToApprove(t *testing.T) {
+func TestAgreementPendingApproval(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.RequireApproval()
@@ -279,7 +279,7 @@ func TestSearchAndIntent(t *testing.T) {
 }
 
 // What a brief view leaves out is asked for when it is needed; a service that knows no views is asked without.
-func TestSearchInAView(t *testing.T) {
+func TestSearchViews(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
 		shop := agenttest.New(t, agenttest.Canonical)
@@ -321,7 +321,7 @@ func TestSearchInAView(t *testing.T) {
 	}
 }
 
-func TestSearchWhereThereIsNoEndpoint(t *testing.T) {
+func TestSearchWithoutEndpoint(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	s := discover(t, agent.Options{}, shop.URL)

@@ -10,7 +10,7 @@ import (
 )
 
 // A document that has not changed is not sent again; one that has is parsed again.
-func TestAnUnchangedAgentsFileIsNotSentAgain(t *testing.T) {
+func TestUnchangedAgentsFileIsCached(t *testing.T) {
 	t.Parallel()
 	var whole, unchanged atomic.Int64
 	etag := atomic.Value{}

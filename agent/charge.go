@@ -10,19 +10,19 @@ import (
 // A Charge is the price of one call, as the service states it.
 type Charge struct {
 	money.Amount
-	ExecutionID string // given by the service
+	ExecutionID string // chosen by the service
 	State       string // captured, released or pending
 }
 
-// String returns the form of the header UIM-Charge.
+// String returns the charge in the form of the UIM-Charge header.
 func (c *Charge) String() string {
 	return c.Amount.String() + "; id=" + c.ExecutionID + "; state=" + c.State
 }
 
 var errCharge = errors.New("want a charge such as 0.01 USD; id=…; state=captured")
 
-// parseCharge parses the header UIM-Charge: 0.01 USD; id=<execution id>; state=captured|released|pending. It is not a structured field of
-// RFC 9651. Every error is errCharge; the Charge is then nil. Unknown parameters are ignored.
+// parseCharge parses the UIM-Charge header: 0.01 USD; id=<execution id>; state=captured|released|pending. The header is not a
+// structured field of RFC 9651. Every error is errCharge; the Charge is then nil. parseCharge ignores unknown parameters.
 func parseCharge(s string) (*Charge, error) {
 	if len(s) > maxHeaderText {
 		return nil, errCharge
@@ -45,7 +45,7 @@ func parseCharge(s string) (*Charge, error) {
 	return c.check()
 }
 
-// chargeOf reads the same from a body: meta.charge or details.charge. It returns nil if there is none.
+// chargeOf reads a charge from meta.charge or details.charge of a body. It returns nil if there is no valid charge.
 func chargeOf(v any) *Charge {
 	m, _ := v.(map[string]any)
 	text, _ := m["amount"].(string)

@@ -28,7 +28,7 @@ func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
 	if t.domain != "" && c.o.Locate != nil {
 		located, err := c.o.Locate(ctx, t.domain)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("DNS of %s: %w", t.domain, err))
+			failures = append(failures, fmt.Errorf("DNS records of %s: %w", t.domain, err))
 		}
 		const most = 4
 		urls = slices.Concat(located[:min(len(located), most)], urls)
@@ -106,7 +106,8 @@ func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) 
 	}
 	catalog, problems := intents.Parse(answer.Body, intents.Options{})
 	if catalog == nil {
-		return nil, nil, nil, fmt.Errorf("%w: %s is not an agents.json: %s", ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))
+		return nil, nil, nil, fmt.Errorf("%w: %s did not send an agents.json: %s",
+			ErrAnswer, fetch.Origin(answer.URL), clean(problems[0].String()))
 	}
 	c.agents.put(address, cachedAgents{answer.Header.Get("ETag"), catalog, problems, answer.URL})
 	return catalog, problems, answer.URL, nil

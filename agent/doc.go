@@ -11,11 +11,11 @@
 // Services are not trusted. Documents are bounded and fetched by package fetch, which does not connect to private networks. PATs and
 // signatures are sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each origin
 // must be https or the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the policy
-// changes, the error is a *PolicyChangedError. No error and no String method of this package holds a PAT, a key or a signature.
+// changes, the error is a *PolicyChangedError. No error or String method of this package reveals a PAT, a key or a signature.
 //
-// ExecuteOptions.Via sends a call through the service's MCP endpoint or as a message of A2A instead: package via encodes the call, and
-// decodes the response like a response of the execute endpoint, so that everything else stays the same. Agreements and renewals always
-// use the UIM endpoints.
+// With ExecuteOptions.Via, a call is sent to the service's MCP endpoint or as an A2A message instead: package via encodes the call,
+// and decodes the response like a response of the execute endpoint, so that everything else stays the same. Via does not affect
+// agreements and renewals.
 //
 // # Retries
 //

@@ -11,31 +11,31 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Endpoints are the addresses of a service, from its agents.json or the protocol's defaults. If there are several for one purpose, they
-// are tried in turn until one exists.
+// Endpoints are the addresses of a service, from its agents.json or the protocol's defaults. If there are several addresses for one
+// purpose, the client tries them in turn until it finds one that exists.
 type Endpoints struct {
 	Agents  string   `json:"agents"`
 	Policy  []string `json:"policy"`
 	Search  []string `json:"search"`
-	Intents []string `json:"intents"` // the uid follows
+	Intents []string `json:"intents"` // the uid is appended
 	Execute []string `json:"execute"`
 	Issue   []string `json:"issue"`
 	Renew   []string `json:"renew"`
 	Revoke  []string `json:"revoke"`
-	MCP     string   `json:"mcp,omitempty"` // empty: the service names none
-	A2A     string   `json:"a2a,omitempty"` // of JSON-RPC; empty: the service names none
-	// UAgents is where envelopes for UAgentsAddress are sent; empty: the service names none.
+	MCP     string   `json:"mcp,omitempty"` // empty if the service names none
+	A2A     string   `json:"a2a,omitempty"` // the JSON-RPC endpoint; empty if the service names none
+	// UAgents is the URL to which envelopes for UAgentsAddress are sent; empty if the service names none.
 	UAgents        string `json:"uagents,omitempty"`
 	UAgentsAddress string `json:"uagents_address,omitempty"` // agent1…
-	// AEAAddress is that of the service among agents of the AEA framework, fetch1…; empty: the service names none.
+	// AEAAddress is the address of the service in the AEA framework, fetch1…; empty if the service names none.
 	AEAAddress string `json:"aea_address,omitempty"`
-	// MRPKey is the service's key among agents of the Machine Relay Protocol; empty: the service has none. MRPRelay is the URL of its
-	// relay; empty: agents.json has none.
+	// MRPKey is the key of the service in the Machine Relay Protocol; empty if the service names none. MRPRelay is the URL of the
+	// service's relay; empty if agents.json has none.
 	MRPKey   string `json:"mrp_key,omitempty"`
 	MRPRelay string `json:"mrp_relay,omitempty"`
 }
 
-// The paths of the protocol, the canonical one first.
+// The paths that the protocol defines, the canonical one first.
 var (
 	policyPaths  = []string{"api/policy", "uim-policy.json", "policy.json"}
 	searchPaths  = []string{"api/intents/search", "uim/intents/search"}
@@ -46,8 +46,8 @@ var (
 	revokePaths  = []string{"api/pat/revoke", "pat/revoke"}
 )
 
-// endpointsOf returns the endpoints in an agents.json found at a URL. It derives missing ones from the execute URL, or the search URL, or
-// the URL of agents.json itself.
+// endpointsOf returns the endpoints in an agents.json that was found at a URL. It derives missing endpoints from the execute URL,
+// the search URL or the URL of agents.json itself.
 func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 	bases := []string{baseURL(at.String(), []string{".well-known/agents.json", "agents.json"})}
 	for _, named := range []struct {
@@ -58,7 +58,7 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 			bases = append([]string{b}, bases...)
 		}
 	}
-	door := func(name string) string { // a URL, or nothing
+	door := func(name string) string { // returns a URL or an empty string
 		if text := c.Doors[name]; strings.Contains(text, "://") {
 			return text
 		}
@@ -90,7 +90,8 @@ func endpointsOf(at *url.URL, c *intents.Catalog) Endpoints {
 	return e
 }
 
-// baseURL returns address without one of the paths at its end; the root of its host if it ends in none of them.
+// baseURL removes one of the paths from the end of an address. If the address ends in none of them, baseURL returns the root of its
+// host; if the address is not a URL with a host, it returns an empty string.
 func baseURL(address string, paths []string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -119,8 +120,7 @@ func joinAll(bases, paths []string) []string {
 	return out
 }
 
-// pathMissing reports whether a response means that the path does not exist, and not that the path exists and the requested resource does
-// not.
+// pathMissing reports whether a response means that the path itself does not exist, rather than the resource requested at it.
 func pathMissing(a fetch.Answer) bool {
 	if a.Status != http.StatusNotFound && a.Status != http.StatusMethodNotAllowed && a.Status != http.StatusNotImplemented {
 		return false

@@ -12,40 +12,41 @@ import (
 )
 
 var (
-	// ErrOptions means that a client cannot be made of these Options, or that they do not allow the operation.
-	ErrOptions = errors.New("the client's options do not allow this")
-	// ErrTarget means that a text does not name a service.
+	// ErrOptions means that the Options are invalid, or that they do not allow the operation.
+	ErrOptions = errors.New("the client's options do not allow this operation")
+	// ErrTarget means that the target given to Discover does not name a service.
 	ErrTarget = errors.New("want the URL of an agents.json, an origin or a domain")
 	// ErrNoService means that no agents.json was found.
 	ErrNoService = errors.New("no agents.json was found")
-	// ErrNotAgreed means that there is no PAT: agree first.
+	// ErrNotAgreed means that the session has no PAT: call Agree first.
 	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
-	// ErrNoDoor means that the agents.json of the agreement does not have the door that a call should take.
-	ErrNoDoor = errors.New("the service names no such way in")
+	// ErrNoDoor means that the service cannot be called through the requested protocol, for example because its agents.json has no
+	// endpoint for it.
+	ErrNoDoor = errors.New("the service cannot be called through this protocol")
 	// ErrAnswer means that the client cannot use a service's response.
-	ErrAnswer = errors.New("the service's answer cannot be used")
+	ErrAnswer = errors.New("the service's response cannot be used")
 	// ErrParameters means that the parameters cannot be sent.
-	ErrParameters = errors.New("these parameters cannot be sent")
+	ErrParameters = errors.New("the parameters cannot be sent")
 	// ErrFile means that a key or session file cannot be used.
-	ErrFile = errors.New("this file cannot be used")
+	ErrFile = errors.New("the file cannot be used")
 )
 
-// answerError makes an ErrAnswer of a parsing error. Its text may quote names of the answer: it is cleaned, and the error
-// itself is not wrapped.
+// answerError returns an ErrAnswer with the text of a parsing error. The text may quote names in the response, so answerError
+// cleans it and does not wrap the error itself.
 func answerError(err error) error { return fmt.Errorf("%w: %s", ErrAnswer, clean(err.Error())) }
 
-// A PolicyChangedError means that the service no longer offers the policy that was accepted. Nothing was signed. Read the
-// policy offered now, and agree to it if it suits you.
+// A PolicyChangedError means that the service no longer offers the policy that was accepted. Nothing was signed. The caller should
+// read the current policy, and agree to it if it is acceptable.
 type PolicyChangedError struct {
 	Agreed, Offered string // digests; Offered is empty if the service did not state it
-	Cause           *Error // the service's answer; nil if the client compared the digests itself
+	Cause           *Error // the service's response; nil if the client compared the digests itself
 }
 
 func (e *PolicyChangedError) Error() string {
 	if e.Offered == "" {
-		return "the policy has changed: " + e.Agreed + " was accepted; the one offered now was not signed"
+		return "the policy has changed: " + e.Agreed + " was accepted; the current policy was not signed"
 	}
-	return "the policy has changed: " + e.Agreed + " was accepted, " + e.Offered + " is offered and was not signed"
+	return "the policy has changed: " + e.Agreed + " was accepted, but the service now offers " + e.Offered + ", which was not signed"
 }
 
 // Unwrap returns Cause.
@@ -56,17 +57,17 @@ func (e *PolicyChangedError) Unwrap() error {
 	return e.Cause
 }
 
-// Is makes errors.Is(err, ErrPolicyRequiresAgreement) hold.
+// Is makes errors.Is(err, ErrPolicyRequiresAgreement) return true.
 func (e *PolicyChangedError) Is(target error) bool {
 	return target == error(ErrPolicyRequiresAgreement)
 }
 
-// A PendingError means that the service's operator has to approve the agent first. Agree again later, on the same Service
-// or one resumed from its Session, to find out whether that has happened.
+// A PendingError means that the service's operator has to approve the agent first. To find out whether that has happened, call
+// Agree again later, on the same Service or on one resumed from its Session.
 type PendingError struct{ AgreementID string }
 
 func (e *PendingError) Error() string {
-	return "the agreement " + e.AgreementID + " waits for the service's operator to approve it"
+	return "the agreement " + e.AgreementID + " is waiting for the service's operator to approve it"
 }
 
 // A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed: its response was
@@ -74,7 +75,7 @@ func (e *PendingError) Error() string {
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
-	return e.Err.Error() + "; an attempt before, whose answer was lost, may have taken effect"
+	return e.Err.Error() + "; an earlier attempt, whose response was lost, may have taken effect"
 }
 
 // Unwrap returns Err.
@@ -89,40 +90,40 @@ func (e *RenewalError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *RenewalError) Unwrap() error { return e.Err }
 
-// An IssuerError means that a service uses a name that its address does not vouch for. An agreement made out to that name could be used
-// by the owner of the name, at your cost. To agree nevertheless, set Acceptance.Issuer to the name.
+// An IssuerError means that a service uses a name that its address does not vouch for. The owner of the name could use an agreement
+// that is made out to it, at the caller's expense. To agree anyway, set Acceptance.Issuer to the name.
 type IssuerError struct {
 	Issuer, Host string
-	Unconfirmed  bool // the host is below the issuer's domain, whose DNS records do not name it
+	Unconfirmed  bool // the host is a subdomain of the issuer, whose DNS records do not point to it
 }
 
 func (e *IssuerError) Error() string {
 	if e.Unconfirmed {
-		return fmt.Sprintf("%s asks for an agreement made out to %s, and the DNS records of %s do not lead to it: nothing was signed",
+		return fmt.Sprintf("%s requests an agreement made out to %s, but the DNS records of %s do not point to this service: nothing was signed",
 			e.Host, e.Issuer, e.Issuer)
 	}
-	return fmt.Sprintf("%s asks for an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
+	return fmt.Sprintf("%s requests an agreement made out to %s, which is not its own name: nothing was signed", e.Host, e.Issuer)
 }
 
-// An Error is a service's refusal of a request, or its failure. UIM core 3.3. Its texts come from the service, bounded in length and
-// without control characters.
+// An Error is an error response of a service: a refusal or a failure. UIM core 3.3. Its texts come from the service; except in
+// Details, they are limited in length and contain no control characters.
 type Error struct {
-	Status     int    // of HTTP; through another door, that of the execute endpoint
+	Status     int    // HTTP status; for a call through another protocol, the status that the execute endpoint would send
 	Code       string // such as INVALID_PARAMETER; empty if the service gives none
 	Reason     string // details.reason, the exact cause; empty if the service gives none
 	UIMCode    string // such as UIM-AUT-001
 	Message    string
 	Suggestion string
-	Upstream   string // message of the API behind the service; empty: not stated by the service
+	Upstream   string // message of the API behind the service; empty if the service gives none
 	Violations []schema.Violation
-	RetryAfter time.Duration // 0: not stated by the service
-	Outcome    string        // not_sent, failed, done or unknown; empty: not stated by the service
+	RetryAfter time.Duration // 0 if the service does not state it
+	Outcome    string        // not_sent, failed, done or unknown; empty if the service does not state it
 	Charge     *Charge
 	RateLimit  *RateLimit
 	RequestID  string
-	Replayed   bool           // the response to an earlier call under the same idempotency key
-	Offered    string         // digest of the policy offered now; empty: not stated by the service
-	Details    map[string]any // all of error.details; a tree of package strictjson
+	Replayed   bool           // whether this is the stored response to an earlier call under the same idempotency key
+	Offered    string         // digest of the policy that the service now offers; empty if the service does not state it
+	Details    map[string]any // the whole of error.details, decoded by package strictjson
 	offeredUID string
 	cause      error
 }
@@ -135,7 +136,7 @@ func (e *Error) Error() string {
 	case e.Code != "":
 		b.WriteString(e.Code)
 	default:
-		fmt.Fprintf(&b, "the service answered %d %s", e.Status, http.StatusText(e.Status))
+		fmt.Fprintf(&b, "the service responded with %d %s", e.Status, http.StatusText(e.Status))
 	}
 	if e.Message != "" {
 		b.WriteString(": " + e.Message)
@@ -143,10 +144,12 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns ErrAnswer if the service executed the request and its answer cannot be used, and nil otherwise.
+// Unwrap returns ErrAnswer if the client cannot use the service's response to a request that may have been executed, and nil
+// otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares with the sentinels below: by details.reason, or by code or status for services that give none.
+// Is compares e with the sentinels below: by details.reason, by code if the service gives no reason, and with the sentinels of a
+// status by status.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(reasonError)
 	if !ok {
@@ -159,12 +162,12 @@ func (e *Error) Is(target error) bool {
 	return ok && status == e.Status
 }
 
-// A reasonError is a details.reason (or a kind of them) to compare an *Error with.
+// A reasonError is a reason, or the code of a class of reasons, with which errors.Is compares an *Error.
 type reasonError string
 
 func (r reasonError) Error() string { return strings.ToLower(strings.ReplaceAll(string(r), "_", " ")) }
 
-// Kinds of responses by HTTP status, whatever the reason.
+// Errors that match every response with the given HTTP status, whatever its reason.
 const (
 	ErrUnauthorized    = reasonError(reason.CodeUnauthorized)       // 401
 	ErrPaymentRequired = reasonError(reason.CodePaymentRequired)    // 402
@@ -181,7 +184,7 @@ var statusOf = map[reasonError]int{
 	ErrUnavailable: http.StatusServiceUnavailable,
 }
 
-// Reasons that a caller may want to handle. errors.Is compares them with details.reason of the answer.
+// Reasons that a caller may want to handle. errors.Is compares them with details.reason of the response.
 const (
 	ErrInvalidToken            = reasonError(reason.InvalidToken)
 	ErrExpiredToken            = reasonError(reason.ExpiredToken)

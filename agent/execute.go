@@ -21,43 +21,48 @@ const (
 
 // ExecuteOptions are the options of one call. The zero value suits most calls.
 type ExecuteOptions struct {
-	// IdempotencyKey identifies the call: 1 to 128 visible ASCII characters. The service answers a repeated call under the same key and
-	// does not execute it again. If the key is empty, the client makes one for every intent that is not marked safe or has a price,
-	// unless the parameters hold a number that services cannot compare exactly.
+	// IdempotencyKey identifies the call: 1 to 128 visible ASCII characters. If a call is repeated under the same key, the service
+	// returns the stored response and does not execute the call again. If IdempotencyKey is empty, the client generates a key for
+	// every intent that has a price or is not marked safe, unless the parameters contain a number that services cannot compare
+	// exactly.
 	IdempotencyKey string
-	// Keyed also makes a key for safe intents without a price, and with it a proof of key.
+	// Keyed makes the client also generate an idempotency key, and add a proof of key, for safe intents that have no price.
 	Keyed bool
-	// NoRepeat sends the call once and makes no key.
+	// NoRepeat makes the client send the call only once, without generating an idempotency key.
 	NoRepeat bool
-	// Prove adds a proof of key. Otherwise one is added to the calls that have an idempotency key, and where the service requests it.
+	// Prove adds a proof of key to the call. Without Prove, the client adds a proof to calls of the intents for which it generates
+	// keys, and to calls for which the service requests one.
 	Prove bool
-	// RequestID correlates the call in the service's logs: 1 to 64 of A-Z a-z 0-9 . _ -; empty: the service makes one.
+	// RequestID identifies the call in the service's logs: 1 to 64 characters of A-Z a-z 0-9 . _ -. If it is empty, the service
+	// generates an id.
 	RequestID string
 	// Traceparent continues a trace. W3C Trace Context.
 	Traceparent string
-	// Via is the way that the call takes. Agreement and renewal always use UIM's endpoints.
+	// Via selects the protocol of the call. It does not affect agreements and renewals.
 	Via Via
 }
 
 // A Result is the response of an executed intent.
 type Result struct {
-	Output         any    // a tree of package strictjson
-	Raw            []byte // the output as it was sent
+	Output         any    // decoded by package strictjson
+	Raw            []byte // the output as JSON
 	Status         int
-	Charge         *Charge    // nil: not stated by the service
-	RateLimit      *RateLimit // nil: not stated by the service
+	Charge         *Charge    // nil if the service does not state it
+	RateLimit      *RateLimit // nil if the service does not state it
 	RequestID      string
-	IdempotencyKey string // of the call; empty: none
-	Replayed       bool   // the response of an earlier call under the same key; nothing was executed now
+	IdempotencyKey string // of the call; empty if it has none
+	Replayed       bool   // whether this is the stored response of an earlier call under the same key, so that nothing was executed now
 	Attempts       int
 }
 
-// Execute calls an intent with its parameters: any value that encoding/json writes as an object; numbers too long for float64 as
-// json.Number. It renews the PAT when that is due, and repeats the call as the package comment describes. Errors: ErrNotAgreed,
-// ErrNoDoor, ErrParameters, *PolicyChangedError, *Error (see its sentinels; after one that is ErrAnswer the call has been made and may
-// have been charged, unless its Outcome is unknown), and those of package fetch: after a *fetch.Error with Sent, and after a *LostError,
-// it is unknown whether the call took effect; a *RenewalError around them, without a *LostError around it, means that the call was not
-// sent. UIM core 3.
+// Execute calls an intent. The parameters are any value that encoding/json encodes as an object; a number that is too long for
+// float64 must be a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. UIM
+// core 3.
+//
+// Errors: ErrNotAgreed, ErrNoDoor, ErrOptions, ErrParameters, ErrRelay, *PolicyChangedError, *Error and the errors of package
+// fetch. If an *Error wraps ErrAnswer, the service has executed the call and may have charged for it, unless Outcome is unknown.
+// After a *fetch.Error with Sent, and after a *LostError, it is unknown whether the call took effect. A *RenewalError that is not
+// wrapped in a *LostError means that the call was not sent.
 func (s *Service) Execute(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (Result, error) {
 	c, err := s.call(ctx, uid, params, o)
 	if err != nil {
@@ -93,19 +98,19 @@ func (s *Service) Execute(ctx context.Context, uid string, params map[string]any
 	}
 }
 
-// call checks the options and prepares what every attempt needs.
+// call checks the options and prepares everything that the attempts of a call need.
 func (s *Service) call(ctx context.Context, uid string, params map[string]any, o ExecuteOptions) (*call, error) {
 	if uid == "" || len(uid) > maxUID {
-		return nil, fmt.Errorf("%w: an intent is named namespace:intent-name:version", ErrParameters)
+		return nil, fmt.Errorf("%w: want an intent UID of the form namespace:intent-name:version", ErrParameters)
 	}
 	if o.IdempotencyKey != "" && !validIdempotencyKey(o.IdempotencyKey) {
-		return nil, fmt.Errorf("%w: an idempotency key is 1 to %d visible ASCII characters", ErrParameters, maxIdempotencyKey)
+		return nil, fmt.Errorf("%w: an idempotency key must have 1 to %d visible ASCII characters", ErrParameters, maxIdempotencyKey)
 	}
 	if o.RequestID != "" && identifier(o.RequestID) == "" {
-		return nil, fmt.Errorf("%w: a request id is 1 to 64 of A-Z a-z 0-9 . _ -", ErrParameters)
+		return nil, fmt.Errorf("%w: a request id must have 1 to 64 characters of A-Z a-z 0-9 . _ -", ErrParameters)
 	}
 	if o.Traceparent != "" && (len(o.Traceparent) > 128 || codeName(o.Traceparent) == "") {
-		return nil, fmt.Errorf("%w: this is not a traceparent", ErrParameters)
+		return nil, fmt.Errorf("%w: the traceparent is invalid", ErrParameters)
 	}
 	tree, err := parameterTree(params)
 	if err != nil {
@@ -136,7 +141,7 @@ func (s *Service) isFree(ctx context.Context, uid string) bool {
 	catalog, found := s.catalog, s.unlisted[uid]
 	s.mu.Unlock()
 	if catalog == nil && found == nil {
-		catalog, _ = s.Catalog(ctx) // an unknown intent is not safe
+		catalog, _ = s.Catalog(ctx) // an intent that cannot be looked up is not safe
 	}
 	if catalog != nil {
 		if in, ok := lookup(catalog, uid); ok {
@@ -150,14 +155,14 @@ func validIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey && !strings.ContainsFunc(key, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }
 
-// parameterTree converts parameters into the sent form: a tree of package strictjson.
+// parameterTree converts parameters to the form in which they are sent, as decoded by package strictjson.
 func parameterTree(params map[string]any) (map[string]any, error) {
 	if params == nil {
 		return map[string]any{}, nil
 	}
 	data, err := json.Marshal(params)
 	if err != nil {
-		return nil, fmt.Errorf("%w: they hold something JSON has no form for", ErrParameters)
+		return nil, fmt.Errorf("%w: they contain a value that cannot be encoded as JSON", ErrParameters)
 	}
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -166,7 +171,7 @@ func parameterTree(params map[string]any) (map[string]any, error) {
 	return tree, nil
 }
 
-// executeBody writes the body in the form of core, or of the draft for services that use it. UIM core 3.2.
+// executeBody encodes the request body in the form of UIM core 3.2, or of the draft for services that use the draft.
 func executeBody(dialect intents.Dialect, uid string, tree map[string]any) ([]byte, error) {
 	var body any = map[string]any{"intent_uid": uid, "parameters": tree}
 	if dialect == intents.Draft {
@@ -174,7 +179,7 @@ func executeBody(dialect intents.Dialect, uid string, tree map[string]any) ([]by
 	}
 	data, err := json.Marshal(body)
 	if err != nil {
-		return nil, fmt.Errorf("%w: writing them: %w", ErrParameters, err)
+		return nil, fmt.Errorf("%w: encoding them: %w", ErrParameters, err)
 	}
 	return data, nil
 }
@@ -191,7 +196,7 @@ func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result
 	}
 	if c.prove {
 		if s.client.o.Key == nil || session.tokenID == "" {
-			return Result{}, fmt.Errorf("%w: the PAT has no jti that a proof of key could name", ErrOptions)
+			return Result{}, fmt.Errorf("%w: a proof of key requires a key, and a PAT with a jti", ErrOptions)
 		}
 		digest, err := pat.ExecuteDigest(c.uid, c.parameters)
 		if err != nil {

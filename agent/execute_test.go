@@ -34,7 +34,7 @@ func failure(status int, reason, outcome string, header ...string) agenttest.Rep
 	return r
 }
 
-func TestRepetitions(t *testing.T) {
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
 	own := agent.ExecuteOptions{IdempotencyKey: "mine"}
@@ -65,16 +65,16 @@ func TestRepetitions(t *testing.T) {
 			replies: slices.Repeat(refused(503, "STORE_UNAVAILABLE", ""), 9), calls: 4, waits: backoff, err: agent.ErrStoreUnavailable,
 		},
 		{
-			name: "no wait beyond the bound", uid: agenttest.Search,
+			name: "no wait beyond MaxWait", uid: agenttest.Search,
 			replies: refused(429, "RATE_LIMIT_EXCEEDED", "", "Retry-After", "31"), calls: 1, err: agent.ErrRateLimitExceeded,
 		},
 		{
-			name: "the bound is for the sum of the waits", uid: agenttest.Search,
+			name: "MaxWait limits the sum of the waits", uid: agenttest.Search,
 			replies: slices.Repeat(refused(429, "", "", "Retry-After", "20"), 2),
 			calls:   2, waits: []time.Duration{20 * time.Second}, err: agent.ErrTooManyRequests,
 		},
 		{
-			name: "a lifetime quota does not come back", uid: agenttest.Search,
+			name: "a lifetime quota is not retried", uid: agenttest.Search,
 			replies: refused(429, "QUOTA_EXCEEDED", ""), calls: 1, err: agent.ErrQuotaExceeded,
 		},
 		{
@@ -90,11 +90,11 @@ func TestRepetitions(t *testing.T) {
 			replies: refused(502, "UPSTREAM_UNREACHABLE", "not_sent"), calls: 2, waits: backoff[:1],
 		},
 		{
-			name: "failed is failed", uid: agenttest.Order,
+			name: "failed is not retried", uid: agenttest.Order,
 			replies: refused(502, "UPSTREAM_ERROR", "failed"), calls: 1, keys: 1, err: agent.ErrUpstreamError,
 		},
 		{
-			name: "busy is not failed for good", uid: agenttest.Order,
+			name: "failed with 503 is retried", uid: agenttest.Order,
 			replies: refused(503, "UPSTREAM_BUSY", "failed", "Retry-After", "2"), calls: 2, keys: 2, waits: []time.Duration{2 * time.Second},
 		},
 		{
@@ -111,15 +111,15 @@ func TestRepetitions(t *testing.T) {
 			replies: refused(500, "", ""), calls: 2, keys: 1, waits: backoff[:1],
 		},
 		{
-			name: "a replayed answer is final", uid: agenttest.Order, options: own,
+			name: "a replayed response is final", uid: agenttest.Order, options: own,
 			replies: refused(503, "UPSTREAM_BUSY", "", "Idempotency-Replayed", "true"), calls: 1, keys: 1, err: agent.ErrUnavailable,
 		},
 		{
-			name: "connection closed, no key: it may have happened", uid: agenttest.Search,
+			name: "connection closed, no key", uid: agenttest.Search,
 			replies: []agenttest.Reply{broken}, calls: 1, err: &fetch.Error{},
 		},
 		{
-			name: "400 is for the caller to correct", uid: agenttest.Order,
+			name: "400 is not retried", uid: agenttest.Order,
 			replies: refused(400, "INVALID_PARAMETER", ""), calls: 1, keys: 1, err: agent.ErrInvalidParameter,
 		},
 		{
@@ -170,7 +170,7 @@ func TestRepetitions(t *testing.T) {
 	}
 }
 
-func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
+func TestRetryAfterLostResponseIsReplayed(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -186,7 +186,7 @@ func TestABrokenCallUnderAKeyIsNotDoneTwice(t *testing.T) {
 
 // The client asks for a lost answer under the same key, whatever the service answers in between: under another key the call would be
 // made a second time.
-func TestACallWhoseAnswerWasLostKeepsItsKey(t *testing.T) {
+func TestKeyIsKeptAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
 	unsent := failure(503, "BREAKER_OPEN", "not_sent")
@@ -203,7 +203,7 @@ func TestACallWhoseAnswerWasLostKeepsItsKey(t *testing.T) {
 }
 
 // A refusal proves nothing about an earlier attempt whose answer was lost, unless it is the answer kept under the key.
-func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
+func TestRefusalAfterLostResponseIsALostError(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
 	for name, tt := range map[string]struct {
@@ -212,7 +212,7 @@ func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 	}{
 		"refused for another reason":  {[]agenttest.Reply{broken, failure(403, "AGENT_BLOCKED", "")}, true},
 		"an error without an outcome": {[]agenttest.Reply{failure(500, "", ""), failure(403, "AGENT_BLOCKED", "")}, true},
-		"the answer kept":             {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
+		"the stored response":         {[]agenttest.Reply{broken, failure(502, "UPSTREAM_ERROR", "failed", "Idempotency-Replayed", "true")}, false},
 		"nothing was lost":            {[]agenttest.Reply{failure(403, "AGENT_BLOCKED", "")}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -230,7 +230,7 @@ func TestARefusalAfterALostAnswerLeavesTheOutcomeOpen(t *testing.T) {
 }
 
 // With Keyed, every call has an idempotency key, and can be repeated.
-func TestAKeyedCallOfAFreeIntent(t *testing.T) {
+func TestKeyedCallOfFreeIntent(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -246,7 +246,7 @@ func TestAKeyedCallOfAFreeIntent(t *testing.T) {
 	}
 }
 
-func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
+func TestNoRetryUnderGeneratedKeyIfItMayBeIgnored(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]int{"": 1, "the-caller-knows": 2} {
 		shop := agenttest.New(t, agenttest.Mock)
@@ -261,7 +261,7 @@ func TestAKeyOfOursIsNotReliedOnWhereItMayBeIgnored(t *testing.T) {
 	}
 }
 
-func TestProofIsAddedWhereItIsAskedForOrSomethingIsAtStake(t *testing.T) {
+func TestProofIsAddedOnRequestOrForUnsafeIntents(t *testing.T) {
 	t.Parallel()
 	for uid, tt := range map[string]struct {
 		replies []agenttest.Reply
@@ -301,7 +301,7 @@ func TestProofIsTriedOnce(t *testing.T) {
 	}
 }
 
-func TestNumbersThatCannotBeCompared(t *testing.T) {
+func TestNoGeneratedKeyForInexactNumbers(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -324,7 +324,7 @@ func TestNumbersThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
+func TestFailedConnectionsAreRetried(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -345,7 +345,7 @@ func TestConnectionsThatFailAreTriedAgain(t *testing.T) {
 	}
 }
 
-func TestGivingUpEndsTheWait(t *testing.T) {
+func TestCancelEndsTheWait(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -365,7 +365,7 @@ func TestGivingUpEndsTheWait(t *testing.T) {
 	}
 }
 
-func TestBadOptionsOfACall(t *testing.T) {
+func TestInvalidExecuteOptions(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -384,7 +384,7 @@ func TestBadOptionsOfACall(t *testing.T) {
 	}
 }
 
-func TestShapesOfAnswers(t *testing.T) {
+func TestResponseFormats(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name, header, body string
@@ -405,7 +405,7 @@ func TestShapesOfAnswers(t *testing.T) {
 		{name: "nothing", body: ``, want: map[string]any{}},
 		{name: "an error in an envelope", body: `{"status":"error","error":{"code":"NOT_FOUND","message":"m"}}`, err: agent.ErrNotFound},
 		{name: "a page", header: "text/html", body: `<p>`, err: agent.ErrAnswer},
-		{name: "no JSON", body: `{"a":`, err: agent.ErrAnswer},
+		{name: "not JSON", body: `{"a":`, err: agent.ErrAnswer},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -428,7 +428,7 @@ func TestShapesOfAnswers(t *testing.T) {
 	}
 }
 
-func TestShapesOfErrors(t *testing.T) {
+func TestErrorFormats(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ kind, body, code, message string }{
 		"core":    {"", `{"error":{"code":"C","message":"m"}}`, "C", "m"},
@@ -451,7 +451,7 @@ func TestShapesOfErrors(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableAnswerHasItsCharge(t *testing.T) {
+func TestUnreadableResponseHasItsCharge(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)

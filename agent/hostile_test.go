@@ -44,7 +44,7 @@ func (tr *trap) sprung() []string {
 	return tr.seen
 }
 
-func TestNoRedirectIsFollowedWithAPATOrASignature(t *testing.T) {
+func TestSecretsAreNotSentThroughRedirects(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		shop, elsewhere := agenttest.New(t, agenttest.Canonical), newTrap(t)
@@ -82,7 +82,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 	return s
 }
 
-func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
+func TestInvalidAgentsFiles(t *testing.T) {
 	t.Parallel()
 	// A server that goes on for ever, and stops when the client hangs up.
 	endless := func(chunk []byte) http.HandlerFunc {
@@ -105,16 +105,16 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 		h    http.HandlerFunc
 		want error
 	}{
-		"endless spaces":            {endless(bytes.Repeat([]byte(" "), 1<<16)), fetch.ErrTooLarge},
-		"endless list":              {endless([]byte(`[{"intents":[`)), fetch.ErrTooLarge},
-		"html":                      {respond("text/html", `{"intents":[]}`), agent.ErrAnswer},
-		"no JSON":                   {respond("application/json", `{"intents":`), agent.ErrAnswer},
-		"another project's":         {respond("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
-		"deep":                      {respond("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
-		"a huge number of members":  {respond("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
-		"empty":                     {respond("application/json", ``), agent.ErrAnswer},
-		"compressed without asking": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
-		"not there":                 {http.NotFound, agent.ErrNotFound},
+		"endless spaces":           {endless(bytes.Repeat([]byte(" "), 1<<16)), fetch.ErrTooLarge},
+		"endless list":             {endless([]byte(`[{"intents":[`)), fetch.ErrTooLarge},
+		"html":                     {respond("text/html", `{"intents":[]}`), agent.ErrAnswer},
+		"no JSON":                  {respond("application/json", `{"intents":`), agent.ErrAnswer},
+		"another format":           {respond("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
+		"deep":                     {respond("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
+		"a huge number of members": {respond("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
+		"empty":                    {respond("application/json", ``), agent.ErrAnswer},
+		"unrequested compression":  {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
+		"not there":                {http.NotFound, agent.ErrNotFound},
 		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 		}, fetch.ErrRefused},
@@ -130,7 +130,7 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 		"redirects to metadata": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://169.254.169.254/x", http.StatusFound)
 		}, fetch.ErrRefused},
-		"redirects to a mapped one": {func(w http.ResponseWriter, r *http.Request) {
+		"redirects to a mapped address": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://[::ffff:10.0.0.1]/x", http.StatusFound)
 		}, fetch.ErrRefused},
 	} {
@@ -153,7 +153,7 @@ func TestAgentsFilesThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestRedirectsOfDocumentsAreFollowed(t *testing.T) {
+func TestDocumentRedirectsAreFollowed(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	hops := 0
@@ -170,7 +170,7 @@ func TestRedirectsOfDocumentsAreFollowed(t *testing.T) {
 	}
 }
 
-func TestASlowServerIsGivenUp(t *testing.T) {
+func TestSlowServerTimesOut(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -195,7 +195,7 @@ func TestASlowServerIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestTheTimeoutBoundsTheBodyToo(t *testing.T) {
+func TestTimeoutIncludesTheBody(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -207,7 +207,7 @@ func TestTheTimeoutBoundsTheBodyToo(t *testing.T) {
 	wantErr(t, err, context.DeadlineExceeded)
 }
 
-func TestAnswersThatAreTooLargeAreNotRepeated(t *testing.T) {
+func TestTooLargeResponsesAreNotRetried(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -221,21 +221,21 @@ func TestAnswersThatAreTooLargeAreNotRepeated(t *testing.T) {
 	}
 }
 
-func TestPATsThatAreNotWhatWasSignedFor(t *testing.T) {
+func TestPATMustMatchTheAgreement(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
 	inner := shop.Config.Handler
 	for name, body := range map[string]string{
-		"no PAT":        `{}`,
-		"a header":      `{"uim-pat":"a\r\nX-Evil: 1"}`,
-		"a space":       `{"uim-pat":"a b"}`,
-		"another type":  `{"uim-pat":7}`,
-		"no JSON":       `uim-pat`,
-		"too long":      `{"uim-pat":"` + strings.Repeat("a", 30<<10) + `"}`,
-		"another key":   `{"uim-pat":"e30.eyJjbmYiOnsiamt0IjoiYWJjIn19.e30"}`,
-		"other terms":   `{"uim-pat":"e30.eyJwb2xfZGlnZXN0Ijoic2hhLTI1NjphYmMifQ.e30"}`,
-		"a long answer": `{"uim-pat":"a","x":"` + strings.Repeat("a", 300<<10) + `"}`,
+		"no PAT":          `{}`,
+		"a header":        `{"uim-pat":"a\r\nX-Evil: 1"}`,
+		"a space":         `{"uim-pat":"a b"}`,
+		"another type":    `{"uim-pat":7}`,
+		"no JSON":         `uim-pat`,
+		"too long":        `{"uim-pat":"` + strings.Repeat("a", 30<<10) + `"}`,
+		"another key":     `{"uim-pat":"e30.eyJjbmYiOnsiamt0IjoiYWJjIn19.e30"}`,
+		"another policy":  `{"uim-pat":"e30.eyJwb2xfZGlnZXN0Ijoic2hhLTI1NjphYmMifQ.e30"}`,
+		"a long response": `{"uim-pat":"a","x":"` + strings.Repeat("a", 300<<10) + `"}`,
 	} {
 		shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/api/pat/issue" {
@@ -251,7 +251,7 @@ func TestPATsThatAreNotWhatWasSignedFor(t *testing.T) {
 	}
 }
 
-func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
+func TestLoopbackMustBeNamedByCaller(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	port := shop.URL[strings.LastIndexByte(shop.URL, ':')+1:]
@@ -277,7 +277,7 @@ func TestLoopbackIsForThoseWhoNameIt(t *testing.T) {
 }
 
 // A host below the issuer's domain may be a customer's: it is believed only if the records of that domain lead to it.
-func TestASubdomainNeedsTheWordOfItsDomain(t *testing.T) {
+func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 	t.Parallel()
 	const own = "https://api.shop.example/agents.json"
 	for name, tt := range map[string]struct {
@@ -286,13 +286,13 @@ func TestASubdomainNeedsTheWordOfItsDomain(t *testing.T) {
 		err     error
 		vouched bool
 	}{
-		"its file is named":                {"api.shop.example", []string{own}, nil, true},
-		"another file of it is named":      {"api.shop.example", []string{"https://api.shop.example/.well-known/agents.json"}, nil, true},
-		"another host is named":            {"customer.shop.example", []string{own}, nil, false},
-		"nothing is named":                 {"api.shop.example", nil, nil, false},
-		"DNS does not answer":              {"api.shop.example", nil, discovery.ErrServer, false},
-		"a stranger is named, and asks":    {"evil.example", []string{"https://evil.example/agents.json"}, nil, false},
-		"a domain of another with its end": {"notshop.example", []string{"https://notshop.example/agents.json"}, nil, false},
+		"its file is named":                   {"api.shop.example", []string{own}, nil, true},
+		"another file of it is named":         {"api.shop.example", []string{"https://api.shop.example/.well-known/agents.json"}, nil, true},
+		"another host is named":               {"customer.shop.example", []string{own}, nil, false},
+		"nothing is named":                    {"api.shop.example", nil, nil, false},
+		"DNS does not answer":                 {"api.shop.example", nil, discovery.ErrServer, false},
+		"an unrelated host is named":          {"evil.example", []string{"https://evil.example/agents.json"}, nil, false},
+		"an unrelated domain with its suffix": {"notshop.example", []string{"https://notshop.example/agents.json"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -338,7 +338,7 @@ func movedTo(t *testing.T, shop *agenttest.Service, o agent.Options, host string
 	return s
 }
 
-func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
+func TestForeignIssuerIsRejected(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -353,7 +353,7 @@ func TestAStrangerCannotHaveAnAgreementMadeOutToAnother(t *testing.T) {
 	}
 }
 
-func TestATerminalIsNotObeyed(t *testing.T) {
+func TestErrorsHaveNoEscapeCodes(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -387,7 +387,7 @@ func TestATerminalIsNotObeyed(t *testing.T) {
 	}
 }
 
-func TestAStaticAgreementIsNotMadeAgainWithoutLeave(t *testing.T) {
+func TestStaticRenewalNeedsAllowStatic(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Mock)
 	o := options(t, shop)

@@ -11,9 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkIssuer checks that a service may use the name that it gives as issuer. Otherwise a service could publish a copy of another one's
-// policy, have it signed, and use the agreement there. A host vouches for itself, for names below it, and for its parent domain if that
-// domain's records name it. The loopback address and closed networks vouch for any name. The error is an *IssuerError.
+// checkIssuer checks that a service may use the name that it gives as issuer. Without the check, a service could publish a copy of
+// another service's policy, have agents sign it, and use their agreements at the other service. A host vouches for itself, for its
+// subdomains, and for its parent domain if the DNS records of that domain name the service. A loopback address may use any name, as
+// may every service if AllowInsecure is set. The error is an *IssuerError.
 func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) error {
 	if c.o.AllowInsecure || accepted != "" && accepted == s.Issuer {
 		return nil
@@ -28,8 +29,8 @@ func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) er
 	return &IssuerError{Issuer: clean(s.Issuer), Host: hostOf(agents), Unconfirmed: below}
 }
 
-// vouched reports whether one of the hosts vouches for a name, or belongs to it and the name's DNS records lead to this agents.json or to
-// another one at its host that also belongs to the name.
+// vouched reports whether one of the hosts vouches for a name. A subdomain of the name vouches for it only if the DNS records of
+// the name point to this agents.json, or to another one at the same host, which must then also be a subdomain of the name.
 func (c *Client) vouched(ctx context.Context, hosts []string, agents, name string) bool {
 	if slices.ContainsFunc(hosts, func(host string) bool { return discovery.SpeaksFor(host, name) }) {
 		return true
@@ -43,7 +44,7 @@ func (c *Client) vouched(ctx context.Context, hosts []string, agents, name strin
 	})
 }
 
-// issuerHost returns the domain in an issuer: itself, or the host of a URL.
+// issuerHost returns the domain of an issuer, which is itself a domain or a URL.
 func issuerHost(issuer string) string {
 	if strings.Contains(issuer, "://") {
 		return hostOf(issuer)
@@ -55,22 +56,22 @@ func issuerHost(issuer string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// A NamespaceError means that DNS led from a domain to an agents.json that uses a foreign name: its issuer or the namespace of an intent
-// is not the domain, is not below it, and is not a parent domain whose own records name the file. Such a file could offer the intents of
-// another service.
+// A NamespaceError means that the DNS records of a domain point to an agents.json that uses a foreign name: its issuer or the
+// namespace of an intent is neither the domain itself, nor a subdomain, nor a parent domain whose own records name the file. Such a
+// file could offer the intents of another service.
 type NamespaceError struct {
-	Domain string // whose DNS records were followed
-	Name   string // the domain does not vouch for it
-	Host   string // of the agents.json
+	Domain string // domain whose DNS records were followed
+	Name   string // name that the domain does not vouch for
+	Host   string // host of the agents.json
 }
 
 func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("the DNS records of %s lead to an agents.json at %s that speaks for %s, which is not its own name: it was not used",
+	return fmt.Sprintf("DNS leads from %s to an agents.json at %s with the name %s, which the domain does not vouch for: the file was not used",
 		e.Domain, e.Host, e.Name)
 }
 
-// checkNamespaces compares the names of a service found by DNS with its domain. In closed networks any name passes, as in
-// checkIssuer.
+// checkNamespaces checks that the domain by which DNS found a service vouches for the names of the service. As in checkIssuer, any
+// name passes if AllowInsecure is set.
 func (c *Client) checkNamespaces(ctx context.Context, s *Service, domain string) error {
 	if c.o.AllowInsecure {
 		return nil

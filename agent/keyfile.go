@@ -25,7 +25,7 @@ const (
 	rsaBits    = 3072
 )
 
-// NewKey makes a key for one of pat.EdDSA, pat.ES256 and pat.RS256.
+// NewKey generates a key for keys.EdDSA, keys.ES256 or keys.RS256.
 func NewKey(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
 	case keys.EdDSA:
@@ -36,25 +36,25 @@ func NewKey(algorithm string) (crypto.Signer, error) {
 	case keys.RS256:
 		return rsa.GenerateKey(rand.Reader, rsaBits)
 	default:
-		return nil, fmt.Errorf("%w: there is no algorithm %.20q: use %s, %s or %s", ErrOptions, algorithm, keys.EdDSA, keys.ES256, keys.RS256)
+		return nil, fmt.Errorf("%w: unknown algorithm %.20q: use %s, %s or %s", ErrOptions, algorithm, keys.EdDSA, keys.ES256, keys.RS256)
 	}
 }
 
-// SaveKey writes a key as PEM (PKCS#8, RFC 5958) to a new file that only its owner can read (0600); directories are made
-// 0700. A file that exists is never overwritten. The error wraps ErrFile.
+// SaveKey writes a key as PEM (PKCS#8, RFC 5958) to a new file that only its owner can read (0600), in directories that it creates
+// with mode 0700. It never overwrites a file. The error wraps ErrFile.
 func SaveKey(path string, key crypto.Signer) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return fmt.Errorf("%w: this kind of key cannot be written", ErrFile)
+		return fmt.Errorf("%w: this type of key is not supported", ErrFile)
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w: a file is already there, and a key that is lost cannot be had again", path, ErrFile)
+		return fmt.Errorf("%s: %w: the file already exists, and a lost key cannot be recovered", path, ErrFile)
 	}
 	return writePrivate(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// LoadKey reads a file written by SaveKey. A file that others can read is rejected. The error wraps ErrFile, and os.ErrNotExist if there
-// is no such file; it never quotes the file.
+// LoadKey reads a file written by SaveKey. It rejects a file that others can read. The error wraps ErrFile, and os.ErrNotExist if
+// the file does not exist; it never quotes the contents of the file.
 func LoadKey(path string) (crypto.Signer, error) {
 	text, err := readPrivate(path, maxKeyFile)
 	if err != nil {
@@ -63,15 +63,15 @@ func LoadKey(path string) (crypto.Signer, error) {
 	wrong := func(what string) error { return fmt.Errorf("%s: %w: %s", path, ErrFile, what) }
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
-		return nil, wrong(`want one PEM block "PRIVATE KEY" (PKCS#8); uimgate agent keygen makes one`)
+		return nil, wrong(`want a PEM block "PRIVATE KEY" (PKCS#8), which uimgate agent keygen creates`)
 	}
 	parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	if err != nil {
-		return nil, wrong("the PEM block holds no PKCS#8 key")
+		return nil, wrong("the PEM block does not contain a valid PKCS#8 key")
 	}
 	key, ok := parsed.(crypto.Signer)
 	if !ok {
-		return nil, wrong("this kind of key cannot sign")
+		return nil, wrong("this type of key cannot sign")
 	}
 	if _, err := keys.New(key.Public()); err != nil {
 		return nil, wrong(err.Error())
@@ -79,23 +79,23 @@ func LoadKey(path string) (crypto.Signer, error) {
 	return key, nil
 }
 
-// Bounds of a seed, in bytes.
+// Limits of the length of a seed, in bytes.
 const (
 	minSeed = 16
 	maxSeed = 1000
 )
 
-// NewSeed makes the seed of an agent of the uAgents protocol: 64 random hex digits.
+// NewSeed generates the seed of an agent of the uAgents protocol: 64 random hex digits.
 func NewSeed() string {
 	var random [32]byte
-	_, _ = rand.Read(random[:]) // it never fails
+	_, _ = rand.Read(random[:]) // never fails
 	return hex.EncodeToString(random[:])
 }
 
-// SaveSeed writes a seed, which is a text in one line, as SaveKey writes a key.
+// SaveSeed writes a seed, which must be a single line, in the same way as SaveKey writes a key.
 func SaveSeed(path, seed string) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w: a file is already there, and a seed that is lost cannot be had again", path, ErrFile)
+		return fmt.Errorf("%s: %w: the file already exists, and a lost seed cannot be recovered", path, ErrFile)
 	}
 	return writePrivate(path, []byte(seed+"\n"))
 }
@@ -110,8 +110,8 @@ func LoadSeed(path string) (identity.Key, error) {
 	seed := strings.TrimRight(string(text), "\r\n")
 	key, err := identity.FromSeed(seed, 0)
 	if err != nil || len(seed) < minSeed || strings.ContainsAny(seed, "\r\n") {
-		return identity.Key{}, fmt.Errorf("%s: %w: want one line with a seed of %d to %d characters; "+
-			"uimgate agent keygen --via uagents makes one",
+		return identity.Key{}, fmt.Errorf("%s: %w: want one line with a seed of %d to %d bytes; "+
+			"uimgate agent keygen --via uagents creates one",
 			path, ErrFile, minSeed, maxSeed)
 	}
 	return key, nil
@@ -131,9 +131,9 @@ func readPrivate(path string, most int64) ([]byte, error) {
 	case err == nil:
 		return data, nil
 	case errors.Is(err, privatefile.ErrOpen):
-		return nil, fmt.Errorf("%s: %w: %w; chmod 600 it, or better make a new key", path, ErrFile, err)
+		return nil, fmt.Errorf("%s: %w: %w; run chmod 600 on it or, better, create a new key", path, ErrFile, err)
 	case errors.Is(err, privatefile.ErrTooLarge):
-		return nil, fmt.Errorf("%s: %w: it has more than %d bytes", path, ErrFile, most)
+		return nil, fmt.Errorf("%s: %w: the file is larger than %d bytes", path, ErrFile, most)
 	default:
 		return nil, fmt.Errorf("%w: %w", ErrFile, err)
 	}

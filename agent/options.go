@@ -19,84 +19,86 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Defaults of Options, and bounds that the caller cannot change.
+// Defaults of Options, and limits that the caller cannot change.
 const (
 	defaultMaxDocument = 16 << 20 // bytes of agents.json
-	defaultMaxAnswer   = 8 << 20  // bytes of an executed intent's answer
+	defaultMaxAnswer   = 8 << 20  // bytes of a response to Execute
 	defaultMaxWait     = 30 * time.Second
 	defaultMaxAttempts = 4
 	maxPATAnswer       = 256 << 10
 	maxErrorBody       = 256 << 10
 )
 
-// Options are the identity of an agent and the bounds of its client.
+// Options describe the identity of an agent and the limits of its client.
 type Options struct {
-	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits. Without one a client can only
-	// discover, search and fetch policies.
+	// Key is the agent's private key: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits. Without Key and UAgent, a client can only
+	// discover services, search them and fetch their policies.
 	Key crypto.Signer
-	// AgentID is 1 to 200 visible ASCII characters; empty is "agent-" and the first 12 characters of the
+	// AgentID has 1 to 200 visible ASCII characters. If it is empty, the id is "agent-" followed by the first 12 characters of the
 	// key's thumbprint (RFC 7638).
 	AgentID string
 
-	// UAgent makes the client an agent of the uAgents protocol, in place of Key and AgentID. nil: it is not one.
+	// UAgent makes the client an agent of the uAgents protocol; Key and AgentID must then be empty. nil means that the client is
+	// not such an agent.
 	UAgent *UAgent
 
-	// Relay makes the client an agent on a relay of the Machine Relay Protocol, through which it agrees, renews and executes. Key must
-	// then be an Ed25519 key, and is the agent's id. nil: requests go to the service itself.
+	// Relay makes the client an agent on a relay of the Machine Relay Protocol: it agrees, renews and executes through the relay.
+	// Key must then be an ed25519.PrivateKey, whose public key is the agent's id, and AgentID and UAgent must be empty. nil means
+	// that requests go directly to the service.
 	Relay *Relay
 
-	// AllowInsecure permits http and private addresses: for tests and closed networks. A loopback address that the caller
-	// names is always allowed.
+	// AllowInsecure permits http and private addresses, and lets a service use any name: it is for tests and closed networks. A
+	// loopback address that the caller names is always allowed.
 	AllowInsecure bool
-	// AllowStatic permits a signature over the policy alone, which anyone who sees it can replay, for services that do not accept fresh
-	// agreements.
+	// AllowStatic permits static agreements with services that do not accept fresh ones. A static agreement is a signature over the
+	// policy alone: anyone who sees it can replay it.
 	AllowStatic bool
 
-	Timeout   time.Duration // of one exchange; 0 is fetch.DefaultTimeout
-	UserAgent string        // empty is uimgate-agent
-	TLS       *tls.Config   // nil is Go's default
-	Resolver  *net.Resolver // nil is Go's default
+	Timeout   time.Duration // limit of one exchange; 0 means 30 s
+	UserAgent string        // empty means uimgate-agent
+	TLS       *tls.Config   // nil means Go's default
+	Resolver  *net.Resolver // nil means Go's default
 
-	// Wrap wraps the transport, for example to print exchanges; it sees PATs and signatures. May be nil.
+	// Wrap wraps the HTTP transport, for example to print exchanges; the wrapper sees PATs and signatures. It may be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 
-	MaxDocument int64 // bytes of an agents.json that are read; 0 is 16 MiB
-	MaxAnswer   int64 // bytes of an answer that are read; 0 is 8 MiB
+	MaxDocument int64 // limit of an agents.json in bytes; 0 means 16 MiB
+	MaxAnswer   int64 // limit of a response to Execute in bytes; 0 means 8 MiB
 
-	// MaxAttempts bounds how often one call is sent, 0 is 4; MaxWait bounds the sum of the waits between
-	// its attempts, 0 is 30 s.
+	// MaxAttempts limits how often Execute sends one call; 0 means 4. It does not count the additional attempt after a renewal or
+	// with a requested proof of key. MaxWait limits the sum of the waits between attempts; 0 means 30 s.
 	MaxAttempts int
 	MaxWait     time.Duration
-	// RenewBefore is how long before its expiry a PAT is renewed; 0 is a tenth of its lifetime, at most a minute.
+	// RenewBefore is how long before its expiry a PAT is renewed; 0 means a tenth of its lifetime, but at most one minute.
 	RenewBefore time.Duration
 
-	// Locate finds the agents.json of a domain, best first. nil queries the system's DNS servers for its TXT records
-	// (package discovery, UIM core 5.1); a function that returns nothing turns that off. Without a result agents.json is
-	// fetched from https://<domain>/agents.json.
+	// Locate returns the URLs of the agents.json of a domain, best first. nil queries the system's DNS servers for the domain's TXT
+	// records (package discovery, UIM core 5.1); a function that returns no URLs turns this off. Discover tries at most four of the
+	// URLs, and then the default paths at the domain.
 	Locate func(ctx context.Context, domain string) ([]string, error)
 
-	Now   func() time.Time                                 // nil is the clock
-	Sleep func(ctx context.Context, d time.Duration) error // nil waits, or returns the error of ctx
+	Now   func() time.Time                                 // nil means time.Now
+	Sleep func(ctx context.Context, d time.Duration) error // waits for d or returns the error of ctx; nil means a timer
 }
 
-// String returns only the agent id: a key must not be printed.
+// String returns only the agent id, because a key must not be printed.
 func (o Options) String() string { return "options of agent " + o.AgentID }
 
-// Format writes String for every verb: none may print a secret.
+// Format writes the result of String for every verb, so that no verb prints a secret.
 func (o Options) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, o.String()) }
 
 // A Client finds services. It is safe for concurrent use.
 type Client struct {
 	o      Options
-	id     pat.AgentID // empty: neither given nor made of a key
+	id     pat.AgentID // empty if the Options have neither an id nor a key
 	key    keys.Key
 	fetch  *fetch.Client
-	agents agentsCache    // of agents.json
-	relay  *mrp.Client    // nil: everything goes to the service itself
-	jitter func() float64 // in [0, 1)
+	agents agentsCache    // of agents.json documents
+	relay  *mrp.Client    // nil if requests go directly to the service
+	jitter func() float64 // returns a random number in [0, 1)
 }
 
-// New makes a Client. The error wraps ErrOptions.
+// New creates a Client. Every error wraps ErrOptions.
 func New(o Options) (*Client, error) {
 	c := &Client{o: o, jitter: rand.Float64}
 	if o.Key != nil {
@@ -109,11 +111,11 @@ func New(o Options) (*Client, error) {
 	}
 	if o.UAgent != nil {
 		if o.Key != nil || o.AgentID != "" {
-			return nil, fmt.Errorf("%w: an agent of the uAgents protocol has its address as id, and no other key", ErrOptions)
+			return nil, fmt.Errorf("%w: UAgent cannot be combined with Key or AgentID, because the id of the agent is its address", ErrOptions)
 		}
 		address := o.UAgent.Key.Address()
 		if _, err := identity.ParseAddress(string(address)); err != nil {
-			return nil, fmt.Errorf("%w: the agent of the uAgents protocol has no key", ErrOptions)
+			return nil, fmt.Errorf("%w: UAgent has no key", ErrOptions)
 		}
 		c.id = pat.AgentID(address)
 		c.key = keys.AddressKey(string(c.id), address.Point())
@@ -131,7 +133,7 @@ func New(o Options) (*Client, error) {
 		c.id = id
 	}
 	if o.Timeout < 0 || o.MaxDocument < 0 || o.MaxAnswer < 0 || o.MaxAttempts < 0 || o.MaxWait < 0 || o.RenewBefore < 0 {
-		return nil, fmt.Errorf("%w: times, sizes and counts are not negative", ErrOptions)
+		return nil, fmt.Errorf("%w: durations, sizes and counts must not be negative", ErrOptions)
 	}
 	c.defaults()
 	c.fetch = fetch.New(fetch.Options{
@@ -158,7 +160,7 @@ func (c *Client) defaults() {
 		o.MaxWait = defaultMaxWait
 	}
 	if o.Now == nil {
-		o.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
+		o.Now = time.Now //nolint:forbidigo // the default clock of the client
 	}
 	if o.Sleep == nil {
 		o.Sleep = sleep
@@ -168,19 +170,19 @@ func (c *Client) defaults() {
 	}
 }
 
-// Close closes idle connections. The client can still be used.
+// Close closes idle connections. The client can still be used afterwards.
 func (c *Client) Close() { c.fetch.Close() }
 
-// AgentID returns the id that this client agrees under; empty without Options.AgentID and key.
+// AgentID returns the id under which this client agrees; it is empty if the Options have neither an id nor a key.
 func (c *Client) AgentID() pat.AgentID { return c.id }
 
-// KeyID returns the RFC 7638 thumbprint of the agent's key; empty without one.
+// KeyID returns the RFC 7638 thumbprint of the agent's key; it is empty if there is no key.
 func (c *Client) KeyID() keys.ID { return c.key.Thumbprint() }
 
 // String returns the agent id.
 func (c *Client) String() string { return "agent " + string(c.id) }
 
-// Format writes String for every verb: none may print a secret.
+// Format writes the result of String for every verb, so that no verb prints a secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -10,16 +10,16 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Policy is the terms a service offers now. UIM core 6.
+// A Policy holds the terms that a service currently offers. UIM core 6.
 type Policy struct {
 	UID    string // of the document; empty if it has none
 	Digest string // see pat.PolicyDigest
 	Raw    []byte // exactly as served: an ODRL document
-	URL    string // URL that served it
+	URL    string // where it was fetched
 }
 
-// Policy fetches the policy that the service offers now. A document without a digest (it is not a JSON object, or its numbers are not
-// exact under RFC 8785) cannot be agreed to; the error is then ErrAnswer.
+// Policy fetches the policy that the service currently offers. The error is ErrAnswer if the document has no digest because it is
+// not a JSON object or its numbers are not exact under RFC 8785: a client cannot agree to such a policy.
 func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	e := s.Endpoints()
 	from := s.agentsURL()

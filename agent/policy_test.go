@@ -13,7 +13,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
+func TestInvalidPolicies(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	inner := shop.Config.Handler
@@ -21,11 +21,11 @@ func TestPoliciesThatCannotBeAgreedTo(t *testing.T) {
 		body string
 		want error
 	}{
-		"no object":         {`[]`, agent.ErrAnswer},
-		"no JSON":           {`{"\u001b[31m":`, agent.ErrAnswer},
-		"twice the same":    {`{"uid":"a","uid":"b"}`, agent.ErrAnswer},
-		"a number too long": {`{"uid":"a","n":12345678901234567890123}`, agent.ErrAnswer},
-		"too large":         {`{"uid":"` + strings.Repeat("a", 2<<20) + `"}`, fetch.ErrTooLarge},
+		"not an object":      {`[]`, agent.ErrAnswer},
+		"not JSON":           {`{"\u001b[31m":`, agent.ErrAnswer},
+		"a duplicate member": {`{"uid":"a","uid":"b"}`, agent.ErrAnswer},
+		"a number too long":  {`{"uid":"a","n":12345678901234567890123}`, agent.ErrAnswer},
+		"too large":          {`{"uid":"` + strings.Repeat("a", 2<<20) + `"}`, fetch.ErrTooLarge},
 	} {
 		shop.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path != "/api/policy" {
@@ -90,12 +90,12 @@ func TestPermits(t *testing.T) {
 
 func TestErrorTexts(t *testing.T) {
 	t.Parallel()
-	const changed = "the policy has changed: sha-256:a was accepted, sha-256:b is offered and was not signed"
+	const changed = "the policy has changed: sha-256:a was accepted, but the service now offers sha-256:b, which was not signed"
 	for err, want := range map[error]string{
 		&agent.PolicyChangedError{Agreed: "sha-256:a", Offered: "sha-256:b"}: changed,
-		&agent.PendingError{AgreementID: "x"}:                                "waits for the service's operator",
-		&agent.IssuerError{Issuer: "a.example", Host: "b.example"}:           "b.example asks for an agreement made out to a.example",
-		&agent.Error{Status: 502}:                                            "the service answered 502 Bad Gateway",
+		&agent.PendingError{AgreementID: "x"}:                                "is waiting for the service's operator",
+		&agent.IssuerError{Issuer: "a.example", Host: "b.example"}:           "b.example requests an agreement made out to a.example",
+		&agent.Error{Status: 502}:                                            "the service responded with 502 Bad Gateway",
 		&agent.Error{Status: 400, Code: "C", Message: "m"}:                   "C: m",
 		&agent.Error{Status: 400, Code: "C", Reason: "R"}:                    "R",
 		agent.ErrQuotaExceeded:                                               "quota exceeded",
@@ -106,7 +106,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-func TestWaitingEndsWithTheCall(t *testing.T) {
+func TestSleepEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -120,7 +120,7 @@ func TestWaitingEndsWithTheCall(t *testing.T) {
 	wantErr(t, err, context.DeadlineExceeded)
 }
 
-func TestOptionsThatMakeNoClient(t *testing.T) {
+func TestInvalidOptions(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]agent.Options{
 		"id with a space": {AgentID: "a b"}, "id too long": {AgentID: strings.Repeat("a", 201)}, "negative": {MaxWait: -1},

@@ -11,12 +11,12 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// An operation names a kind of request in errors, and bounds its response in bytes.
+// An operation is a kind of request: its name in errors, and the limit of its response in bytes.
 type operation struct {
 	name string
 	max  func(*Client) int64
-	read func(fetch.Answer) (fetch.Answer, error) // kind of response of another protocol; nil: UIM's
-	// action is the operation's name among agents on a relay of MRP; empty: there is none.
+	read func(fetch.Answer) (fetch.Answer, error) // converts the response of another protocol; nil for UIM's own
+	// action is the name of the operation in messages to an agent on an MRP relay; empty if it has none.
 	action string
 }
 
@@ -27,13 +27,13 @@ var (
 	executeOp = operation{name: "executing", max: func(c *Client) int64 { return c.o.MaxAnswer }, action: via.ActionExecute}
 )
 
-// post sends a request that carries a signature or a PAT to the first of the addresses that exists. It follows no
-// redirect. An answer other than 2xx is an *Error.
+// post sends a request that carries a signature or a PAT to the first of the addresses that exists. It does not follow redirects.
+// The error for a response with a status other than 2xx is an *Error.
 func (s *Service) post(ctx context.Context, op operation, addresses []string, header http.Header, body []byte) (fetch.Answer, error) {
 	return s.postFor(ctx, op, addresses, header, func(string) ([]byte, error) { return body, nil })
 }
 
-// postFor is post with a body that is made for each address.
+// postFor is like post, with a body that bodyFor creates for each address.
 func (s *Service) postFor(
 	ctx context.Context, op operation, addresses []string, header http.Header, bodyFor func(address string) ([]byte, error),
 ) (fetch.Answer, error) {
@@ -69,7 +69,7 @@ func (s *Service) postFor(
 		}
 		refusal := readError(answer)
 		if answer.Status/100 == 3 {
-			refusal.Message = "the service redirects, which is not followed with a PAT or a signature"
+			refusal.Message = "the service redirects the request, but the client does not send a PAT or a signature through a redirect"
 		}
 		err = fmt.Errorf("%s: %w", op.name, refusal)
 		if !pathMissing(answer) || len(addresses) == 1 {

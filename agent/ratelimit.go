@@ -12,17 +12,17 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A RateLimit is the state of the limit with the least left.
+// A RateLimit is the state of the limit that has the fewest calls left.
 type RateLimit struct {
-	Limit     int64         `json:"limit,omitempty"` // calls in one period; 0: not stated by the service
-	Remaining int64         `json:"remaining"`       // calls that will still be admitted, at least
-	Reset     time.Duration `json:"-"`               // until more are; 0: not stated by the service
+	Limit     int64         `json:"limit,omitempty"` // calls in one period; 0 if the service does not state it
+	Remaining int64         `json:"remaining"`       // minimum number of calls that the service still admits
+	Reset     time.Duration `json:"-"`               // time until it admits more; 0 if the service does not state it
 }
 
 const maxHeaderText = 8 << 10
 
-// parseRateLimit parses the RateLimit and RateLimit-Policy fields (draft-ietf-httpapi-ratelimit-headers), the three
-// separate fields of its early drafts, or those that begin with X-. It returns nil if there are none.
+// parseRateLimit parses the RateLimit and RateLimit-Policy fields (draft-ietf-httpapi-ratelimit-headers), the three separate fields
+// of early drafts, or the same three fields with the prefix X-. It returns nil if there are none.
 func parseRateLimit(h http.Header) *RateLimit {
 	if r := structuredLimit(h.Values("Ratelimit"), h.Values("Ratelimit-Policy")); r != nil {
 		return r
@@ -42,7 +42,8 @@ func parseRateLimit(h http.Header) *RateLimit {
 	return nil
 }
 
-// resetAfter returns the time until a reset given in seconds from now or, if it is too large for that, seconds since 1970.
+// resetAfter returns the time until a reset. If n is less than one billion, it is a number of seconds from now; otherwise it is a
+// Unix time, which resetAfter compares with the Date field of the response.
 func resetAfter(n int64, date string) time.Duration {
 	const epoch = 1_000_000_000
 	if n >= epoch {
@@ -55,7 +56,7 @@ func resetAfter(n int64, date string) time.Duration {
 	return min(time.Duration(min(n, epoch))*time.Second, maxRetryAfter)
 }
 
-// wholeCount parses a whole number that may be followed by parameters: 100, 100;w=60.
+// wholeCount parses a whole number, ignoring any parameters or list items after it: 100, 100;w=60.
 func wholeCount(s string) (int64, bool) {
 	s, _, _ = strings.Cut(s, ";")
 	s, _, _ = strings.Cut(s, ",")
@@ -65,8 +66,8 @@ func wholeCount(s string) (int64, bool) {
 
 const maxItems = 64
 
-// structuredLimit parses the fields as defined since draft 07: a list of limits in each, with the same names. It returns
-// the limit with the least left.
+// structuredLimit parses the fields as defined since draft 07: both are lists of limits, which are matched by name. It returns the
+// limit that has the fewest calls left.
 func structuredLimit(standings, policies []string) *RateLimit {
 	var least *RateLimit
 	var name string
@@ -90,8 +91,8 @@ func structuredLimit(standings, policies []string) *RateLimit {
 	return least
 }
 
-// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil for a field that is longer
-// than maxHeaderText, has more than maxItems items or has another type.
+// listItems parses a field that is a list of strings or tokens with parameters. RFC 9651 4.2.1. It returns nil if the field is not
+// such a list, is longer than maxHeaderText or has more than maxItems items.
 func listItems(lines []string) []httpsfv.Item {
 	if size(lines) > maxHeaderText {
 		return nil
@@ -130,7 +131,7 @@ func itemName(item httpsfv.Item) string {
 	return ""
 }
 
-// integer returns a parameter of an item; ok is false if there is none or it has another type.
+// integer returns an integer parameter of an item; ok is false if the parameter is missing or of another type.
 func integer(item httpsfv.Item, parameter string) (n int64, ok bool) {
 	value, _ := item.Params.Get(parameter)
 	n, ok = value.(int64)
@@ -142,7 +143,7 @@ const (
 	maxSeconds    = int64(maxRetryAfter / time.Second)
 )
 
-// wholeNumber reads a whole number of seconds or calls that is not negative.
+// wholeNumber parses a number of seconds or calls between 0 and maxSeconds.
 func wholeNumber(v any) (int64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {

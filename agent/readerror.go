@@ -23,7 +23,7 @@ func mediaType(h http.Header) string {
 
 const maxViolations = 64
 
-// jsonType reports whether a body of this type may be JSON: static hosts send some JSON files as text or bytes.
+// jsonType reports whether a body of this type may be JSON: static hosts send some JSON files as text or binary data.
 func jsonType(kind string) bool {
 	switch kind {
 	case "", "application/json", "text/json", "text/plain", "application/octet-stream", "binary/octet-stream":
@@ -32,8 +32,9 @@ func jsonType(kind string) bool {
 	return strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 }
 
-// readError parses an error response in one of the shapes in use: {"error": {code, message, details}} of UIM core 3.3 and the draft,
-// {"error": "…"}, {"detail": …} of web frameworks, and RFC 9457. Every response gives an Error; one of unknown shape has only its status.
+// readError parses an error response in one of the formats in use: {"error": {code, message, details}} of UIM core 3.3 and the
+// draft, {"error": "…"}, {"detail": …} of web frameworks, and RFC 9457. It always returns an Error; if the format is unknown, the
+// Error has only the status and the values of the header.
 func readError(a fetch.Answer) *Error {
 	e := &Error{Status: a.Status, RequestID: identifier(a.Header.Get("Uim-Request-Id")), Replayed: replayed(a.Header)}
 	e.Charge, _ = parseCharge(a.Header.Get("Uim-Charge"))
@@ -58,7 +59,7 @@ func readError(a fetch.Answer) *Error {
 	return e.parseHeader(a.Header)
 }
 
-// parseHeader adds the values of the header; its Retry-After has precedence over the body's.
+// parseHeader adds the values of the header. Its Retry-After takes precedence over the one in the body.
 func (e *Error) parseHeader(h http.Header) *Error {
 	e.RateLimit = parseRateLimit(h)
 	if wait, ok := fetch.RetryAfter(h); ok {
@@ -98,7 +99,7 @@ func (e *Error) parseEnvelope(inner map[string]any) {
 	}
 }
 
-// parseForeign parses errors that are not UIM's.
+// parseForeign parses errors in the formats of other protocols and frameworks.
 func (e *Error) parseForeign(tree map[string]any) {
 	e.Code = codeName(tree["code"])
 	for _, name := range []string{"message", "detail", "title"} {
@@ -112,7 +113,7 @@ func (e *Error) parseForeign(tree map[string]any) {
 					e.Violations = append(e.Violations, schema.Violation{Pointer: violationPointer(m["loc"]), Message: clean(text)})
 				}
 			}
-			e.Message = "the request does not have the form that is asked for"
+			e.Message = "the request does not match the schema of the service"
 		case map[string]any:
 			e.parseEnvelope(v)
 		}
@@ -122,7 +123,7 @@ func (e *Error) parseForeign(tree map[string]any) {
 	}
 }
 
-// violationPointer converts FastAPI's loc, such as ["body", "parameters", "city"], into a pointer into the body.
+// violationPointer converts FastAPI's loc, such as ["body", "parameters", "city"], into a JSON pointer into the body.
 func violationPointer(v any) string {
 	list, _ := v.([]any)
 	var b strings.Builder

@@ -9,8 +9,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …, "meta":
-// …}. The envelope differs from outputs with these names in having no other member.
+// readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …,
+// "meta": …}. An envelope has no other members, or the type application/uim+json; this distinguishes it from outputs with these
+// names.
 func readResult(a fetch.Answer) (Result, error) {
 	r := Result{
 		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),
@@ -22,7 +23,7 @@ func readResult(a fetch.Answer) (Result, error) {
 		return r, nil
 	}
 	if kind := mediaType(a.Header); !jsonType(kind) {
-		return Result{}, r.unreadable("it is " + kind + ", not JSON")
+		return Result{}, r.unreadable("its type is " + kind + ", not JSON")
 	}
 	tree, err := strictjson.Decode(a.Body)
 	if err != nil {
@@ -38,7 +39,7 @@ func readResult(a fetch.Answer) (Result, error) {
 	}
 	r.Output = outer["data"]
 	if r.Raw, err = json.Marshal(r.Output); err != nil {
-		return Result{}, r.unreadable("it cannot be written again")
+		return Result{}, r.unreadable("its data cannot be encoded")
 	}
 	meta, _ := outer["meta"].(map[string]any)
 	if r.Charge == nil {
@@ -55,7 +56,8 @@ func readResult(a fetch.Answer) (Result, error) {
 	return r, nil
 }
 
-// unreadable returns the error for a call that was executed and whose response the client cannot use, with its charge.
+// unreadable returns the error for a call that was executed although the client cannot use the response. The error includes the
+// charge.
 func (r Result) unreadable(why string) *Error {
 	return &Error{
 		Status: r.Status, Message: ErrAnswer.Error() + ": " + clean(why), Outcome: "done", Charge: r.Charge, RateLimit: r.RateLimit,

@@ -16,27 +16,28 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Relay configures a client that is an agent of the Machine Relay Protocol. Documents that are only read, such as agents.json and the
-// policy, are still fetched over HTTP.
+// A Relay configures a client that is an agent of the Machine Relay Protocol. The client still fetches documents, such as
+// agents.json and the policy, over HTTP.
 type Relay struct {
-	URL string // of the relay, such as https://relay.mrphub.io; http is for the loopback address alone
-	// Service is the key of the service; empty: the one in its agents.json. If there are both, they must be the same.
+	URL string // URL of the relay, such as https://relay.mrphub.io; http is allowed only for the loopback address
+	// Service is the key of the service. If it is empty, the client uses the key in the service's agents.json. If both exist, they
+	// must be equal.
 	Service string
 	// Encrypt hides calls and responses from the relay and its operator.
 	Encrypt bool
 }
 
-// answerWithin bounds the wait for a response through a relay.
+// answerWithin limits the wait for a response through a relay.
 const answerWithin = 2 * time.Minute
 
-// joinRelay connects the client to its relay.
+// joinRelay creates the client of the relay. Its key becomes the agent's id.
 func (c *Client) joinRelay() error {
 	key, ok := c.o.Key.(ed25519.PrivateKey)
 	switch {
 	case !ok:
-		return fmt.Errorf("%w: an agent on a relay has a key of Ed25519", ErrOptions)
+		return fmt.Errorf("%w: an agent on a relay must have an Ed25519 key", ErrOptions)
 	case c.o.AgentID != "" || c.o.UAgent != nil:
-		return fmt.Errorf("%w: an agent on a relay has its key as id, and no other identity", ErrOptions)
+		return fmt.Errorf("%w: Relay cannot be combined with AgentID or UAgent, because the id of the agent is its key", ErrOptions)
 	}
 	relay, err := mrp.New(mrp.Options{
 		Relay: c.o.Relay.URL, Key: key, AllowInsecure: c.o.AllowInsecure, TLS: c.o.TLS, UserAgent: c.o.UserAgent, Wrap: c.o.Wrap, Now: c.o.Now,
@@ -48,7 +49,7 @@ func (c *Client) joinRelay() error {
 	return nil
 }
 
-// onRelay returns the key of the service.
+// onRelay returns the key of the service on the relay. The error wraps ErrNoDoor.
 func (s *Service) onRelay() (wire.Key, error) {
 	configured, announced := s.client.o.Relay.Service, s.Endpoints().MRPKey
 	switch {
@@ -57,7 +58,7 @@ func (s *Service) onRelay() (wire.Key, error) {
 	case configured == "":
 		configured = announced
 	case announced != "" && announced != configured:
-		return wire.Key{}, fmt.Errorf("%w: its agents.json has another key as uim-mrp than the one given", ErrNoDoor)
+		return wire.Key{}, fmt.Errorf("%w: uim-mrp in its agents.json differs from the configured key", ErrNoDoor)
 	}
 	k, err := wire.ParseKey(configured)
 	if err != nil {
@@ -66,8 +67,8 @@ func (s *Service) onRelay() (wire.Key, error) {
 	return k, nil
 }
 
-// throughRelay sends the service a request for one of its endpoints, with this header and body. Without a response the outcome is
-// unknown.
+// throughRelay sends a request for one of the service's endpoints through the relay, with this header and body. If no response
+// arrives, the outcome is unknown.
 func (s *Service) throughRelay(ctx context.Context, op operation, header http.Header, body []byte) (fetch.Answer, error) {
 	to, err := s.onRelay()
 	if err != nil {
@@ -102,11 +103,11 @@ func (s *Service) throughRelay(ctx context.Context, op operation, header http.He
 	return fetch.Answer{}, fmt.Errorf("%s: %w", op.name, readError(answer))
 }
 
-// lost returns the error of an exchange through the relay: a request that the relay refused did not reach the service; any other may
-// have.
+// lost converts an error of an exchange through the relay. A request that the relay refused did not reach the service; any other
+// request may have reached it.
 func (s *Service) lost(err error) error {
 	if refused, ok := errors.AsType[*wire.Error](err); ok {
-		return fmt.Errorf("%w: the relay answers %s", ErrRelay, clean(refused.Error()))
+		return fmt.Errorf("%w: the relay responded: %s", ErrRelay, clean(refused.Error()))
 	}
 	u, parsed := url.Parse(s.client.o.Relay.URL)
 	if parsed != nil {
@@ -116,4 +117,4 @@ func (s *Service) lost(err error) error {
 }
 
 // ErrRelay means that the relay did not accept a message for the service: nothing was executed.
-var ErrRelay = errors.New("the relay did not take it")
+var ErrRelay = errors.New("the relay did not accept the message")

@@ -38,7 +38,7 @@ func relayOptions(t *testing.T, g *gatetest.Gate, encrypt bool) agent.Options {
 	return o
 }
 
-func TestAnAgentOnARelay(t *testing.T) {
+func TestRelayAgent(t *testing.T) {
 	t.Parallel()
 	for name, encrypt := range map[string]bool{"for the relay to read": false, "encrypted": true} {
 		t.Run(name, func(t *testing.T) {
@@ -79,15 +79,15 @@ func TestAnAgentOnARelay(t *testing.T) {
 	}
 }
 
-func TestRelaysThatAreRefused(t *testing.T) {
+func TestInvalidRelayOptions(t *testing.T) {
 	t.Parallel()
 	g := relayedGate(t)
 	for name, change := range map[string]func(*agent.Options){
-		"another id":     func(o *agent.Options) { o.AgentID = "robot" },
-		"no key":         func(o *agent.Options) { o.Key = nil },
-		"a plain relay":  func(o *agent.Options) { o.Relay.URL = "http://relay.example" },
-		"no URL":         func(o *agent.Options) { o.Relay.URL = "" },
-		"a key of P-256": func(o *agent.Options) { o.Key = keyOf(t, "ES256") },
+		"another id":        func(o *agent.Options) { o.AgentID = "robot" },
+		"no key":            func(o *agent.Options) { o.Key = nil },
+		"a relay over http": func(o *agent.Options) { o.Relay.URL = "http://relay.example" },
+		"no URL":            func(o *agent.Options) { o.Relay.URL = "" },
+		"a key of P-256":    func(o *agent.Options) { o.Key = keyOf(t, "ES256") },
 	} {
 		o := relayOptions(t, g, false)
 		change(&o)

@@ -18,9 +18,9 @@ const (
 	proofHeader    = "Uim-Proof"
 )
 
-// Renew gets a new PAT for the same agreement. If the service has no renewal, or refuses to renew a PAT of this age, Renew agrees to the
-// same policy again in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent calls share one renewal.
-// UIM core 4.4.
+// Renew gets a new PAT for the same agreement. If the service does not support renewal, or the PAT has expired, Renew agrees to the
+// same policy again in the same form; if the policy has changed, the error is a *PolicyChangedError. Concurrent calls share one
+// renewal. UIM core 4.4.
 func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	before := s.Session()
 	if !before.Agreed() {
@@ -29,12 +29,12 @@ func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	return s.renewFrom(ctx, before)
 }
 
-// renewFrom gets a successor of the PAT in before, unless another call has got one already.
+// renewFrom replaces the PAT in before, unless another call has already replaced it.
 func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, error) {
-	// The renewal continues for the other callers if one of them gives up.
+	// If one caller gives up, the renewal continues for the other callers.
 	work := context.WithoutCancel(ctx)
 	done := s.renewing.DoChan("renew", func() (any, error) {
-		// A renewal may have ended since the caller read the session.
+		// Another renewal may have completed since the caller read the session.
 		if now := s.Session(); now.token != before.token {
 			return now.agreement(), nil
 		}
@@ -75,7 +75,7 @@ func (s *Service) renew(ctx context.Context, session Session) (Agreement, error)
 	return next.agreement(), nil
 }
 
-// askToRenew sends the PAT of a session with a proof of the key, if there is one.
+// askToRenew sends the PAT of a session to be renewed, with a proof of key if the client has a key and the PAT has a jti.
 func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer, error) {
 	if s.client.o.UAgent != nil {
 		return s.renewEnvelope(ctx, session)
@@ -84,7 +84,7 @@ func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer
 	if session.tokenID != "" && s.client.o.Key != nil {
 		digest, err := pat.RenewDigest(session.tokenID)
 		if err != nil {
-			return fetch.Answer{}, fmt.Errorf("proving the key: %w", err)
+			return fetch.Answer{}, fmt.Errorf("creating a proof of key: %w", err)
 		}
 		if err := s.addProof(header, session, digest); err != nil {
 			return fetch.Answer{}, err
@@ -93,8 +93,8 @@ func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer
 	return s.post(ctx, renewOp, session.Endpoints.Renew, header, nil)
 }
 
-// replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation it cannot: the
-// revocation was deliberate.
+// replaceable reports whether a failed renewal can be replaced by agreeing to the same policy again. After a revocation it cannot,
+// because the revocation was deliberate.
 func (s *Service) replaceable(session Session, e *Error) bool {
 	switch e.Reason {
 	case string(ErrExpiredToken):
@@ -112,7 +112,7 @@ func (s *Service) replaceable(session Session, e *Error) bool {
 	return false
 }
 
-// agreeToSamePolicy agrees to the policy of a session once more, if it is still the one offered.
+// agreeToSamePolicy agrees to the policy of a session again, if the service still offers it.
 func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agreement, error) {
 	policy, err := s.Policy(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Service) agreeToSamePolicy(ctx context.Context, session Session) (Agree
 		return s.signAs(ctx, FormFresh, session, policy)
 	}
 	if !s.client.o.AllowStatic {
-		return Agreement{}, fmt.Errorf("%w: the bare policy must be signed again (%s), which AllowStatic does not permit",
+		return Agreement{}, fmt.Errorf("%w: renewing means signing the policy alone again (%s), which is permitted only with AllowStatic",
 			ErrOptions, session.Form)
 	}
 	return s.signAs(ctx, session.Form, session, policy)
@@ -140,7 +140,7 @@ func (s *Service) addProof(header http.Header, session Session, digest string) e
 	binding := pat.ProofBinding{Audience: session.Issuer, TokenID: session.tokenID, Digest: digest}
 	proof, err := pat.SignProof(s.client.o.Key, binding, s.client.o.Now())
 	if err != nil {
-		return fmt.Errorf("proving the key: %w", err)
+		return fmt.Errorf("creating a proof of key: %w", err)
 	}
 	header.Set(proofHeader, proof)
 	return nil
@@ -150,8 +150,8 @@ func authorization(session Session) http.Header {
 	return http.Header{"Authorization": {"Bearer " + session.token.reveal()}}
 }
 
-// currentSession returns the session with a PAT that is still valid for a while, and renews it if that is due. Errors: ErrNotAgreed and
-// *RenewalError.
+// currentSession returns the session, after renewing the PAT if that is due. If the renewal fails while the PAT is still valid and
+// the policy has not changed, currentSession returns the session with the old PAT. Errors: ErrNotAgreed and *RenewalError.
 func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	session := s.Session()
 	if !session.Agreed() {
@@ -172,7 +172,7 @@ func (s *Service) currentSession(ctx context.Context) (Session, error) {
 	return session, nil // the PAT is still valid; the next call tries again
 }
 
-// renewalDue reports whether it is time to renew. A PAT of unknown expiry is never due.
+// renewalDue reports whether it is time to renew. Renewal of a PAT with an unknown expiry is never due.
 func (s Session) renewalDue(now time.Time, before time.Duration) bool {
 	if s.ExpiresAt.IsZero() {
 		return false
@@ -183,7 +183,8 @@ func (s Session) renewalDue(now time.Time, before time.Duration) bool {
 	return !now.Before(s.ExpiresAt.Add(-before))
 }
 
-// Revoke revokes the PAT at the service and drops it here. Agree again to get another. RFC 7009; UIM core 4.5.
+// Revoke revokes the PAT at the service and removes it from the session. To get another PAT, call Agree again. RFC 7009; UIM core
+// 4.5.
 func (s *Service) Revoke(ctx context.Context) error {
 	session := s.Session()
 	if !session.Agreed() {
@@ -206,7 +207,7 @@ func (s *Service) Revoke(ctx context.Context) error {
 func (s *Service) agentsURL() *url.URL {
 	u, err := url.Parse(s.Endpoints().Agents)
 	if err != nil {
-		return &url.URL{Scheme: "https", Host: "unknown.invalid"} // the response does not matter
+		return &url.URL{Scheme: "https", Host: "unknown.invalid"} // an unknown host grants no access to private addresses
 	}
 	return u
 }

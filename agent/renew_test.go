@@ -12,7 +12,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
+func TestPATIsRenewedOnceBeforeExpiry(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -47,7 +47,7 @@ func TestThePATIsRenewedShortlyBeforeItsEndAndOnce(t *testing.T) {
 	}
 }
 
-func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
+func TestExpiredPATIsReplaced(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -60,7 +60,7 @@ func TestAnExpiredPATIsReplacedUnderTheSamePolicy(t *testing.T) {
 	}
 }
 
-func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
+func TestClientClockBehind(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -76,7 +76,7 @@ func TestAClockThatIsBehindDoesNotStopTheCall(t *testing.T) {
 	wantErr(t, err, agent.ErrExpiredToken)
 }
 
-func TestARevokedPATIsNotReplaced(t *testing.T) {
+func TestRevokedPATIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -90,7 +90,7 @@ func TestARevokedPATIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestWhoGivesUpDoesNotStopTheOthersRenewal(t *testing.T) {
+func TestCancelDoesNotStopSharedRenewal(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -104,7 +104,7 @@ func TestWhoGivesUpDoesNotStopTheOthersRenewal(t *testing.T) {
 	}
 }
 
-func TestAFailedRenewalDoesNotStopAPATThatStillWorks(t *testing.T) {
+func TestFailedRenewalKeepsValidPAT(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)

@@ -16,20 +16,20 @@ import (
 const (
 	firstBackoff = 250 * time.Millisecond
 	maxBackoff   = 8 * time.Second
-	// inProgressWait is the wait while a call under the same key is still running and the service states none.
+	// inProgressWait is the minimum wait before a retry while an earlier attempt under the same key is still running.
 	inProgressWait = time.Second
 )
 
-// A call is one call of an intent, over all its attempts.
+// A call is the state of one call of an intent across all its attempts.
 type call struct {
 	uid        string
 	parameters map[string]any
 	options    ExecuteOptions
 	body       []byte
-	door       via.Door // nil: the execute endpoint
-	tool       string   // the intent's name there; empty: its uid
+	door       via.Door // nil means the execute endpoint
+	tool       string   // the intent's name at the door; empty means its uid
 	key        string
-	ownKey     bool // the key was made by the client, which may make another
+	ownKey     bool // the client generated the key, and may generate another
 
 	attempts, repeats               int
 	waited                          time.Duration
@@ -45,7 +45,8 @@ type step struct {
 	renew bool
 }
 
-// nextStep decides what follows a failed attempt, and prepares it. The rule: repeat only what cannot be executed or charged twice.
+// nextStep decides what to do after a failed attempt, and updates the call for it. A call is repeated only if it cannot be executed
+// or charged twice.
 func (c *call) nextStep(err error, session Session, client *Client) step {
 	c.last = err
 	if refusal, ok := errors.AsType[*Error](err); ok {
@@ -56,14 +57,14 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 		return step{}
 	}
 	if failure.Sent && !c.repeatableUnderKey(session) {
-		return step{} // it may have taken effect
+		return step{} // the call may have taken effect
 	}
 	c.maybeSent = c.maybeSent || failure.Sent
 	return c.repeat(client, 0)
 }
 
-// lost marks the error of a call with an earlier attempt that may have taken effect. Only the response stored under the key has the
-// outcome.
+// lost wraps the error of a call in a *LostError if an earlier attempt may have taken effect. Only the response that is stored
+// under the idempotency key states the outcome of that attempt.
 func (c *call) lost(err error) error {
 	_, unsent := errors.AsType[*RenewalError](err)
 	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {
@@ -72,14 +73,14 @@ func (c *call) lost(err error) error {
 	return &LostError{err}
 }
 
-// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A service that accepted
-// a fresh agreement implements the specification that defines the key. For any other service only the caller can judge whether it honours
-// keys, and states that by giving one.
+// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A service that
+// accepted a fresh agreement implements the specification that defines the key. For any other service, only the caller can judge
+// whether it honours keys: a caller that sets a key states that it does.
 func (c *call) repeatableUnderKey(session Session) bool {
 	return c.key != "" && (!c.ownKey || session.Form.Fresh())
 }
 
-// temporary reports whether a failed exchange may succeed next time.
+// temporary reports whether a failed exchange may succeed if it is repeated.
 func temporary(e *fetch.Error) bool {
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](e); ok || errors.Is(e, fetch.ErrRefused) || errors.Is(e, fetch.ErrTooLarge) {
 		return false
@@ -93,7 +94,7 @@ func temporary(e *fetch.Error) bool {
 func (c *call) afterError(e *Error, session Session, client *Client) step {
 	switch {
 	case c.options.NoRepeat, e.Replayed:
-		return step{} // every repetition gets the same answer
+		return step{} // every retry gets the same response
 	case e.Is(ErrVerificationRequired) && !c.prove && client.o.Key != nil && session.tokenID != "":
 		c.prove, c.proofRequested = true, true
 		return step{again: true} // rejected before anything was done
@@ -116,7 +117,7 @@ func (c *call) afterError(e *Error, session Session, client *Client) step {
 	return step{}
 }
 
-// afterServerError decides after a 5xx.
+// afterServerError decides what to do after a 5xx response.
 func (c *call) afterServerError(e *Error, session Session, client *Client) step {
 	ended := e.Outcome == "not_sent" || e.Outcome == "failed"
 	switch {
@@ -157,7 +158,7 @@ func (c *call) repeat(client *Client, sent time.Duration) step {
 	return step{again: true, wait: wait}
 }
 
-// expired reports whether the PAT has expired by our clock.
+// expired reports whether the PAT has expired by the client's clock.
 func (s Session) expired(now time.Time) bool {
 	return !s.ExpiresAt.IsZero() && !now.Before(s.ExpiresAt)
 }

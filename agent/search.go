@@ -19,7 +19,7 @@ type Query = intents.Query
 
 const maxPage = 8 << 20
 
-// Search queries the service's search endpoint; if there is none, it searches agents.json locally. Intents come with all their members,
+// Search queries the service's search endpoint; if there is none, it searches agents.json locally. It returns complete intents,
 // unless the query asks for the brief view, which omits the parameters.
 func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 	from := s.agentsURL()
@@ -34,7 +34,7 @@ func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 		}
 		u.RawQuery = values.Encode()
 		answer, err := s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
-		if err == nil && answer.Status == http.StatusBadRequest { // a service without views may refuse the parameter
+		if err == nil && answer.Status == http.StatusBadRequest { // a service that does not know views may reject the parameter
 			values.Del("view")
 			u.RawQuery = values.Encode()
 			answer, err = s.client.fetch.Get(ctx, u.String(), fetch.Document{Max: maxPage, From: from})
@@ -116,7 +116,8 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 
 const maxRemembered = 1000
 
-// keepFound keeps intents that agents.json does not list, so that calling them needs no further request.
+// keepFound keeps intents that agents.json need not list, so that calling one of them needs no further request. It keeps at most
+// maxRemembered.
 func (s *Service) keepFound(found []*intents.Intent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,8 +138,8 @@ func lookup(c *intents.Catalog, uid string) (*intents.Intent, bool) {
 	return c.Lookup(parsed)
 }
 
-// Intent returns the description of one intent, from agents.json or from the service's intent endpoint. The error is an *Error
-// (ErrIntentNotFound, ErrVersionConflict) if the service does not have the intent.
+// Intent returns the description of one intent, from agents.json or from the service's intent endpoint. If the service does not
+// have the intent, the error is an *Error (ErrIntentNotFound, ErrVersionConflict).
 func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
 	catalog, err := s.Catalog(ctx)
 	if err != nil {
@@ -154,11 +155,11 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 		return known, nil
 	}
 	from := s.agentsURL()
-	var refusal error = &Error{Status: http.StatusNotFound, Reason: string(ErrIntentNotFound), Message: "the service offers no such intent"}
+	var refusal error = &Error{Status: http.StatusNotFound, Reason: string(ErrIntentNotFound), Message: "the service has no such intent"}
 	for _, address := range s.Endpoints().Intents {
 		answer, err := s.client.fetch.Get(ctx, address+url.PathEscape(uid), fetch.Document{Max: maxPage, From: from})
 		if err != nil {
-			return nil, fmt.Errorf("asking for the intent: %w", err)
+			return nil, fmt.Errorf("requesting the intent: %w", err)
 		}
 		if answer.Status == http.StatusOK {
 			return s.oneIntent(answer, uid)
@@ -168,20 +169,20 @@ func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, erro
 			break
 		}
 	}
-	return nil, fmt.Errorf("asking for the intent: %w", refusal)
+	return nil, fmt.Errorf("requesting the intent: %w", refusal)
 }
 
 func (s *Service) oneIntent(a fetch.Answer, uid string) (*intents.Intent, error) {
-	if _, err := strictjson.DecodeObject(a.Body); err != nil { // the uid becomes part of another document
-		return nil, fmt.Errorf("asking for the intent: %w", answerError(err))
+	if _, err := strictjson.DecodeObject(a.Body); err != nil { // the body becomes part of another document
+		return nil, fmt.Errorf("requesting the intent: %w", answerError(err))
 	}
 	catalog, problems := intents.Parse(fmt.Appendf(nil, `{"intents":[%s]}`, a.Body), intents.Options{})
 	if catalog == nil {
-		return nil, fmt.Errorf("asking for the intent: %w: %s", ErrAnswer, clean(problems[0].String()))
+		return nil, fmt.Errorf("requesting the intent: %w: %s", ErrAnswer, clean(problems[0].String()))
 	}
 	in, ok := lookup(catalog, uid)
 	if !ok {
-		return nil, fmt.Errorf("asking for the intent: %w: it describes another one", ErrAnswer)
+		return nil, fmt.Errorf("requesting the intent: %w: the body describes a different intent", ErrAnswer)
 	}
 	s.keepFound([]*intents.Intent{in})
 	return in, nil

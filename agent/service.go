@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// A Service is one UIM service and the session with it. It is safe for concurrent use.
+// A Service is a UIM service and the session with it. It is safe for concurrent use.
 type Service struct {
 	client   *Client
 	renewing singleflight.Group
 
 	mu             sync.Mutex
 	session        Session
-	catalog        *intents.Catalog // nil until needed, if the service was resumed
+	catalog        *intents.Catalog // nil until needed if the service was resumed
 	warnings       problem.List
 	unlisted       map[string]*intents.Intent // by uid: intents that agents.json does not list
 	proofRequested map[string]bool            // by uid: the service has requested a proof of key
@@ -33,13 +33,13 @@ func (s *Service) String() string {
 	return "UIM service " + s.Issuer() + " (" + u + ")"
 }
 
-// Format writes String for every verb: none may print a secret.
+// Format writes the result of String for every verb, so that no verb prints a secret.
 func (s *Service) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // Endpoints returns the addresses of the service.
 func (s *Service) Endpoints() Endpoints { return s.Session().Endpoints }
 
-// Issuer returns the name that agreements and proofs are made out to.
+// Issuer returns the name to which agreements and proofs are made out.
 func (s *Service) Issuer() string { return s.Session().Issuer }
 
 // Warnings returns the problems that parsing agents.json found.
@@ -49,8 +49,8 @@ func (s *Service) Warnings() problem.List {
 	return s.warnings
 }
 
-// Catalog returns what the service offers. For a resumed Service it is fetched at the first call; endpoints and issuer stay
-// those of the agreement, whatever it states then.
+// Catalog returns the intents that the service offers. For a resumed Service, the first call fetches them; endpoints and issuer
+// remain those of the agreement, even if the fetched document states others.
 func (s *Service) Catalog(ctx context.Context) (*intents.Catalog, error) {
 	s.mu.Lock()
 	catalog, at := s.catalog, s.session.Endpoints.Agents

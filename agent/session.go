@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Session is the agreement of an agent with one service, and its PAT. It is a value: Service.Session returns a copy. The
-// PAT itself cannot be read from it; SaveSession writes it to a file.
+// A Session holds the agreement of an agent with one service, and the PAT. Service.Session returns a copy. The PAT itself cannot be
+// read from a Session, but SaveSession writes it to a file.
 type Session struct {
 	Endpoints      Endpoints
 	Issuer         string
@@ -22,22 +22,22 @@ type Session struct {
 	AgentID        pat.AgentID
 	KeyID          keys.ID // RFC 7638 thumbprint of the key that agreed
 	PolicyUID      string
-	PolicyDigest   string // of the agreed policy; empty: none
-	AgreementID    string // given by the service; may be empty
+	PolicyDigest   string // of the agreed policy; empty if there is none
+	AgreementID    string // chosen by the service; may be empty
 	Form           Form   // how the policy was signed
 	Scope          []string
 	ScopeOmitted   []pat.OmittedEntry
-	Requested      []string // the requested scope; nil: all that the policy permits
+	Requested      []string // requested scope; nil means everything that the policy permits
 	Declared       pat.Declaration
-	ExpiresAt      time.Time   // zero: not stated by the service
-	IssuedAt       time.Time   // by our clock
-	AcceptedIssuer string      // accepted by the caller although the host does not vouch for it
+	ExpiresAt      time.Time   // zero if the service does not state it
+	IssuedAt       time.Time   // by the client's clock
+	AcceptedIssuer string      // name that the caller accepts although the host does not vouch for it
 	target         string      // first address of the caller's target
-	tokenID        pat.TokenID // jti; empty: the PAT has none
+	tokenID        pat.TokenID // jti; empty if the PAT has none
 	token          secret
 	pending        secret // body of an agreement that waits for approval
-	pendingDigest  string // of the policy it agrees to
-	pendingUID     string // of the same policy
+	pendingDigest  string // digest of the policy in that agreement
+	pendingUID     string // uid of the same policy
 	pendingForm    Form
 }
 
@@ -47,11 +47,11 @@ func (s Session) Agreed() bool { return s.token.text != nil }
 // Pending reports whether an agreement waits for the operator's approval.
 func (s Session) Pending() bool { return s.pending.text != nil }
 
-// PendingDigest returns the digest of the policy whose agreement waits for approval; empty: none waits.
+// PendingDigest returns the digest of the policy in the agreement that waits for approval; it is empty if there is none.
 func (s Session) PendingDigest() string { return s.pendingDigest }
 
-// Permits reports whether the scope of the PAT, as the service stated it, includes the intent. If the service stated none,
-// every intent may be tried.
+// Permits reports whether the scope of the PAT, as stated by the service, includes the intent. If the service stated no scope,
+// Permits reports whether the session holds a PAT.
 func (s Session) Permits(uid string) bool {
 	if len(s.Scope) == 0 {
 		return s.Agreed()
@@ -60,7 +60,8 @@ func (s Session) Permits(uid string) bool {
 	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, pat.WholeScope(space))
 }
 
-// Covers reports whether the service owns the namespace of an intent: by its name, or by the scope of the PAT.
+// Covers reports whether the namespace of an intent belongs to the service: because it is the issuer, or because the scope of the
+// PAT contains it.
 func (s Session) Covers(uid string) bool {
 	space, _, found := strings.Cut(uid, ":")
 	return found && (space == s.Issuer || slices.ContainsFunc(s.Scope, func(entry string) bool {
@@ -68,7 +69,8 @@ func (s Session) Covers(uid string) bool {
 	}))
 }
 
-// FileName returns a file name for the session: one for each agents.json, agent id and key.
+// FileName returns a file name for the session. Sessions that differ in the agents.json, the agent id or the key have different
+// names.
 func (s Session) FileName() string {
 	sum := sha256.Sum256([]byte(s.Endpoints.Agents + "\n" + string(s.AgentID) + "\n" + string(s.KeyID)))
 	host := strings.Map(func(r rune) rune {
@@ -80,7 +82,8 @@ func (s Session) FileName() string {
 	return fmt.Sprintf("%.100s-%x.json", strings.TrimLeft(host, "."), sum[:6])
 }
 
-// Matches reports whether the session is with the service that a target names, in the forms that Discover takes.
+// Matches reports whether the session belongs to the service that a target names. The target has one of the forms that Discover
+// accepts.
 func (s Session) Matches(where string) bool {
 	t, err := parseTarget(where)
 	if err != nil {
@@ -97,10 +100,10 @@ func (s Session) String() string {
 	return fmt.Sprintf("agreement of %s with %s on %s", s.AgentID, s.Issuer, s.PolicyDigest)
 }
 
-// Format writes String for every verb: none may print a secret.
+// Format writes the result of String for every verb, so that no verb prints a secret.
 func (s Session) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// A secret is a text that package fmt cannot print: an unexported pointer prints as an address.
+// A secret is a text that package fmt does not print, because it prints an unexported pointer as an address.
 type secret struct{ text *string }
 
 func newSecret(s string) secret {
@@ -117,15 +120,15 @@ func (s secret) reveal() string {
 	return *s.text
 }
 
-// Session returns the present session with the service.
+// Session returns a copy of the current session with the service.
 func (s *Service) Session() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.session
 }
 
-// Resume returns the Service of a session without a request. The error wraps ErrOptions if the session belongs to another agent id or key
-// than the client's.
+// Resume returns the Service of a session. It sends no request. The error wraps ErrOptions if the session belongs to a different
+// agent id or key than the client.
 func (c *Client) Resume(session Session) (*Service, error) {
 	if session.AgentID != c.id || session.KeyID != c.KeyID() {
 		return nil, fmt.Errorf("%w: the session belongs to agent %s with the key %s, not to %s with the key %s",

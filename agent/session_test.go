@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestSessionsSurviveTheProcess(t *testing.T) {
+func TestSaveAndLoadSession(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -59,7 +59,7 @@ func TestSessionsSurviveTheProcess(t *testing.T) {
 	wantErr(t, err, os.ErrNotExist)
 }
 
-func TestAResumedServiceKeepsItsEndpoints(t *testing.T) {
+func TestResumedServiceKeepsItsEndpoints(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -78,7 +78,7 @@ func TestAResumedServiceKeepsItsEndpoints(t *testing.T) {
 	}
 }
 
-func TestNothingPrintsASecret(t *testing.T) {
+func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := options(t, shop)
@@ -108,7 +108,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 }
 
-func TestErrorsHoldNoSecret(t *testing.T) {
+func TestErrorsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
@@ -122,7 +122,7 @@ func TestErrorsHoldNoSecret(t *testing.T) {
 	}
 }
 
-func TestKeysAreKeptPrivate(t *testing.T) {
+func TestKeyFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	for _, algorithm := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		path := filepath.Join(t.TempDir(), "config", "agent.pem")
@@ -151,7 +151,7 @@ func TestKeysAreKeptPrivate(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
+func TestInvalidKeyAndSessionFiles(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "canary", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n",
@@ -172,7 +172,7 @@ func TestFilesThatAreNoKeysOrSessions(t *testing.T) {
 	}
 }
 
-func TestSessionsMatchTheCallersTarget(t *testing.T) {
+func TestSessionMatches(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	front := serve(t, func(w http.ResponseWriter, r *http.Request) {

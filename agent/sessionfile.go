@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A sessionFile is the form of a Session in a file.
+// A sessionFile is the JSON form of a Session in a file.
 type sessionFile struct {
 	Version      int                `json:"version"`
 	Endpoints    Endpoints          `json:"endpoints"`
@@ -44,8 +44,8 @@ const (
 	maxSession     = 4 << 20
 )
 
-// SaveSession writes a session, the PAT included, to a file that only its owner can read (0600), replacing an old one
-// atomically; directories are made 0700. The error wraps ErrFile.
+// SaveSession writes a session, including the PAT, to a file that only its owner can read (0600). It atomically replaces an
+// existing file, and creates directories with mode 0700. The error wraps ErrFile.
 func SaveSession(path string, s Session) error {
 	data, err := json.MarshalIndent(sessionFile{
 		sessionVersion, s.Endpoints, s.Issuer, s.AcceptedIssuer, s.target, s.Dialect, s.AgentID, s.KeyID, s.PolicyUID, s.PolicyDigest,
@@ -53,13 +53,13 @@ func SaveSession(path string, s Session) error {
 		s.token.reveal(), s.pending.reveal(), s.pendingDigest, s.pendingUID, s.pendingForm,
 	}, "", "  ")
 	if err != nil {
-		return fmt.Errorf("writing a session: %w", err)
+		return fmt.Errorf("encoding the session: %w", err)
 	}
 	return writePrivate(path, append(data, '\n'))
 }
 
-// LoadSession reads a file of SaveSession. The error wraps ErrFile, and os.ErrNotExist if there is no such file; it never
-// quotes the file.
+// LoadSession reads a file written by SaveSession. The error wraps ErrFile, and os.ErrNotExist if the file does not exist; it never
+// quotes the contents of the file.
 func LoadSession(path string) (Session, error) {
 	data, err := readPrivate(path, maxSession)
 	if err != nil {
@@ -67,7 +67,7 @@ func LoadSession(path string) (Session, error) {
 	}
 	var f sessionFile
 	if err := json.Unmarshal(data, &f); err != nil || f.Version != sessionVersion || f.Endpoints.Agents == "" {
-		return Session{}, fmt.Errorf("%s: %w: it is not a session of this program; remove it and agree again", path, ErrFile)
+		return Session{}, fmt.Errorf("%s: %w: it does not contain a session of this program; remove it and agree again", path, ErrFile)
 	}
 	return Session{
 		Endpoints: f.Endpoints, Issuer: f.Issuer, Dialect: f.Dialect, AgentID: f.AgentID, KeyID: f.KeyID,
@@ -79,7 +79,7 @@ func LoadSession(path string) (Session, error) {
 	}, nil
 }
 
-// RemoveSession removes a session's file; a missing file is not an error.
+// RemoveSession removes the file of a session. A missing file is not an error.
 func RemoveSession(path string) error {
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
 		return fmt.Errorf("%w: %w", ErrFile, err)

@@ -19,34 +19,34 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Form is the form of a signature over a policy.
+// A Form is a way of signing a policy.
 type Form string
 
-// The forms. All but FormFresh and FormEnvelope are static: anyone who sees one can replay it. They are used only if Options.AllowStatic
-// permits it and the service does not accept FormFresh.
+// The forms of agreement. All except FormFresh and FormEnvelope are static: anyone who sees such an agreement can replay it. Static
+// forms are used only if Options.AllowStatic permits them and the service does not accept FormFresh.
 const (
-	FormFresh           Form = "fresh"            // UIMAgree in a signed envelope, for clients with Options.UAgent
-	FormEnvelope        Form = "uagents-envelope" // UIMAgree in a signed envelope: of clients with Options.UAgent
+	FormFresh           Form = "fresh"            // a JWS over the digest of the policy, made out to the service
+	FormEnvelope        Form = "uagents-envelope" // UIMAgree in a signed envelope, for clients with Options.UAgent
 	FormPolicyJWS       Form = "jws-policy"       // a compact JWS whose payload is the policy as served
-	FormDetached        Form = "detached"         // hex of a signature over the bytes served
-	FormDetachedPython  Form = "detached-python"  // the same over the output of Python's json.dumps
-	FormDetachedCompact Form = "detached-compact" // the same over the output of JSON.stringify
+	FormDetached        Form = "detached"         // a signature in hex over the policy as served
+	FormDetachedPython  Form = "detached-python"  // a signature in hex over the output of Python's json.dumps
+	FormDetachedCompact Form = "detached-compact" // a signature in hex over the output of JSON.stringify
 )
 
-// Fresh reports whether an agreement of the form is accepted only once, so that a copy is useless.
+// Fresh reports whether services accept an agreement of this form only once, so that a copy is useless.
 func (f Form) Fresh() bool { return f == FormFresh || f == FormEnvelope }
 
-// staticForms in the order they are tried.
+// staticForms lists the static forms in the order in which they are tried.
 var staticForms = []Form{FormPolicyJWS, FormDetached, FormDetachedPython, FormDetachedCompact}
 
-var errFormUnsupported = errors.New("this kind of key cannot sign in this form")
+var errFormUnsupported = errors.New("this type of key does not support this form of signature")
 
-// A signedPolicy is a signature over a policy, in one of the forms, with the public key.
+// A signedPolicy holds a signed policy in one of the forms, and the public key.
 type signedPolicy struct {
 	policy, publicKey string
 }
 
-// signFresh signs an agreement that is sent to a URL.
+// signFresh signs an agreement for the URL to which it is sent.
 func (c *Client) signFresh(s Session, p Policy, to string) (signedPolicy, error) {
 	jws, err := pat.SignAgreement(c.o.Key, pat.AgreementClaims{
 		AgentID: s.AgentID, Audience: s.Issuer, URL: to, IssuedAt: c.o.Now(), PolicyUID: p.UID, PolicyDigest: p.Digest,
@@ -58,7 +58,7 @@ func (c *Client) signFresh(s Session, p Policy, to string) (signedPolicy, error)
 	return signedPolicy{jws, string(c.publicPEM())}, nil
 }
 
-// signStatic signs the policy alone, in the forms of the UIM guides and the reference agent.
+// signStatic signs the policy alone, in one of the forms that the UIM guides and the reference agent use.
 func (c *Client) signStatic(form Form, p Policy) (signedPolicy, error) {
 	message := p.Raw
 	var err error
@@ -84,7 +84,7 @@ func (c *Client) signStatic(form Form, p Policy) (signedPolicy, error) {
 	return signedPolicy{hex.EncodeToString(signature), string(c.publicPEM())}, nil
 }
 
-// detached signs with RSA (PKCS#1 v1.5, SHA-256) or Ed25519; the guides have no form for ECDSA.
+// detached signs with RSA (PKCS#1 v1.5, SHA-256) or Ed25519. The guides define no form for ECDSA.
 func (c *Client) detached(message []byte) ([]byte, error) {
 	switch c.o.Key.Public().(type) {
 	case ed25519.PublicKey:
@@ -113,7 +113,7 @@ func (c *Client) publicPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: c.key.SPKI()})
 }
 
-// pythonDumps returns the output of Python's json.dumps(json.loads(text)), except that numbers stay as they are written.
+// pythonDumps returns the output of Python's json.dumps(json.loads(text)), except that it keeps numbers as written.
 func pythonDumps(text []byte) ([]byte, error) {
 	spaced, err := jsontext.AppendFormat(nil, text,
 		jsontext.PreserveRawStrings(false), jsontext.SpaceAfterColon(true), jsontext.SpaceAfterComma(true))

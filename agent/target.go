@@ -12,16 +12,16 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A target is the service that the caller names, as the addresses where its agents.json may be.
+// A target is the service that the caller names: the addresses at which its agents.json may be.
 type target struct {
-	domain string   // empty: the caller gave more than a domain, and DNS is not queried
-	urls   []string // in the order they are tried
+	domain string   // empty if the caller gave more than a domain; DNS is then not queried
+	urls   []string // in the order in which they are tried
 }
 
 const maxTarget = 2048
 
-// parseTarget parses the URL of an agents.json, an origin (or the base path of a service), or a domain with or without
-// port. A domain alone means https, a loopback address alone http.
+// parseTarget parses the URL of an agents.json, an origin (or the base path of a service), or a domain with or without port.
+// Without a scheme, a loopback address means http and everything else https.
 func parseTarget(s string) (target, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxTarget || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -50,7 +50,7 @@ func parseTarget(s string) (target, error) {
 		return target{urls: []string{u.String()}}, nil
 	}
 	if u.RawQuery != "" {
-		return target{}, fmt.Errorf("%w: an origin has no query", ErrTarget)
+		return target{}, fmt.Errorf("%w: an origin must not have a query", ErrTarget)
 	}
 	t := target{urls: []string{u.JoinPath("agents.json").String(), u.JoinPath(".well-known", "agents.json").String()}}
 	if _, err := netip.ParseAddr(u.Hostname()); noScheme && !loopback && err != nil && u.Port() == "" && strings.Trim(u.Path, "/") == "" {

@@ -5,10 +5,11 @@ import (
 	"unicode"
 )
 
-// maxText bounds foreign text in errors, in characters.
+// maxText is the maximum length of foreign text in errors, in characters.
 const maxText = 500
 
-// clean makes foreign text safe to print: one line, without control characters (a terminal interprets them), at most maxText characters.
+// clean makes foreign text safe to print: it returns a single line of at most maxText characters, without control characters, which
+// a terminal would interpret.
 func clean(s string) string {
 	if len(s) > 8*maxText {
 		s = s[:8*maxText]

@@ -14,17 +14,18 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// readPAT returns the session with the PAT of an answer to issue or renew, after comparing its claims with the agreement.
+// readPAT returns the session with the PAT from the response to an agreement or a renewal, after checking the claims of the PAT
+// against the agreement. If the agreement waits for approval, the error is a *PendingError.
 func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
-		return Session{}, fmt.Errorf("%w: it is not a JSON object", ErrAnswer)
+		return Session{}, fmt.Errorf("%w: the body is not a JSON object", ErrAnswer)
 	}
 	if a.Status == http.StatusAccepted || tree["status"] == "pending" {
 		id, _ := tree["agreement_id"].(string)
 		return Session{}, &PendingError{AgreementID: identifier(id)}
 	}
-	for _, name := range []string{"data", "result"} { // some services wrap every answer
+	for _, name := range []string{"data", "result"} { // some services wrap every response
 		if inner, ok := tree[name].(map[string]any); ok && tree["uim-pat"] == nil {
 			tree = inner
 		}
@@ -35,9 +36,9 @@ func (c *Client) readPAT(session Session, a fetch.Answer) (Session, error) {
 			token = text
 		}
 	}
-	// RFC 6750 2.1 allows no other characters in a bearer token, and a line break would be another header.
+	// RFC 6750 2.1 allows no other characters in a bearer token, and a line break would start another header field.
 	if token == "" || len(token) > pat.MaxToken || !onlyAlphanumericOr(token, "-._~+/=") {
-		return Session{}, fmt.Errorf("%w: it holds no PAT that could be sent", ErrAnswer)
+		return Session{}, fmt.Errorf("%w: the body contains no valid PAT", ErrAnswer)
 	}
 	session.token, session.IssuedAt = newSecret(token), c.o.Now()
 	session.tokenID, session.ExpiresAt = "", time.Time{}
@@ -79,7 +80,7 @@ func (s *Session) claims(token string, key keys.Key) error {
 		}
 	}
 	id, _ := payload["jti"].(string)
-	s.tokenID = pat.TokenID(id) // in any of the forms in use
+	s.tokenID = pat.TokenID(id) // any form is accepted
 	if exp, ok := wholeNumber(payload["exp"]); ok {
 		s.ExpiresAt = time.Unix(exp, 0).UTC()
 	}
@@ -95,7 +96,8 @@ func (s *Session) claims(token string, key keys.Key) error {
 
 const maxScope = 1000
 
-// stringList reads a list of strings, or one string of words (OAuth's scope). It returns nil for other values.
+// stringList reads a list of strings, or a space-separated string (OAuth's scope), and returns at most maxScope entries. It returns
+// nil for other values.
 func stringList(v any) []string {
 	switch v := v.(type) {
 	case string:
@@ -126,8 +128,8 @@ func scopeOmitted(v any) []pat.OmittedEntry {
 	return out
 }
 
-// readTime parses RFC 3339, and the form of Python's isoformat without a zone, which is taken as UTC. It returns the zero time for other
-// texts.
+// readTime parses a time in RFC 3339, or in the format of Python's isoformat, where a time without a zone is in UTC. It returns the
+// zero time for any other text.
 func readTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

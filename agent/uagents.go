@@ -16,19 +16,21 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// A UAgent configures a client that is an agent of the uAgents protocol: it agrees, renews and executes by signed envelopes, and its
-// address is its id. Documents that are only read, such as agents.json and the policy, are still fetched over HTTP.
+// A UAgent configures a client that is an agent of the uAgents protocol: the client agrees, renews and executes by signed
+// envelopes, and its address is its id. It still fetches documents, such as agents.json and the policy, over HTTP.
 type UAgent struct {
 	Key identity.Key
-	// Service is the address of the service, agent1…; empty: the one in its agents.json. If there are both, they must be the same.
+	// Service is the address of the service, agent1…. If it is empty, the client uses the address in the service's agents.json. If
+	// both exist, they must be equal.
 	Service string
-	// Endpoint is the URL for envelopes to the service; empty: that of Almanac, or of agents.json.
+	// Endpoint is the URL to which the client sends envelopes for the service. If it is empty, the client uses an endpoint from
+	// Almanac or, without Almanac, the one in agents.json.
 	Endpoint string
-	// Almanac is the base URL of a registry to query for the endpoint; empty: none.
+	// Almanac is the base URL of a registry that the client queries for the endpoint; empty means none.
 	Almanac string
 }
 
-// uagents returns the client's view of the service as an agent of the protocol. It sends no secret.
+// uagents returns the door to the service as an agent of the uAgents protocol. It sends no secret.
 func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	o, e := s.client.o.UAgent, s.Endpoints()
 	named := o.Service
@@ -38,11 +40,11 @@ func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	case named == "":
 		named = e.UAgentsAddress
 	case e.UAgentsAddress != "" && e.UAgentsAddress != named:
-		return via.UAgents{}, fmt.Errorf("%w: its agents.json has another address as uim-uagents than the one given", ErrNoDoor)
+		return via.UAgents{}, fmt.Errorf("%w: uim-uagents in its agents.json differs from the configured address", ErrNoDoor)
 	}
 	address, err := identity.ParseAddress(named)
 	if err != nil || !address.Agent() {
-		return via.UAgents{}, fmt.Errorf("%w: the address of the service is not that of an agent, agent1…", ErrNoDoor)
+		return via.UAgents{}, fmt.Errorf("%w: the address of the service is not an agent address, agent1…", ErrNoDoor)
 	}
 	endpoint := o.Endpoint
 	if endpoint == "" && o.Almanac != "" {
@@ -54,12 +56,12 @@ func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 		endpoint = e.UAgents
 	}
 	if endpoint == "" {
-		return via.UAgents{}, fmt.Errorf("%w: no URL for envelopes to the service is known", ErrNoDoor)
+		return via.UAgents{}, fmt.Errorf("%w: the URL for envelopes to the service is unknown", ErrNoDoor)
 	}
 	return via.UAgents{URL: endpoint, Service: address, Key: o.Key, Now: s.client.o.Now}, nil
 }
 
-// almanac queries a registry for the endpoints of an agent, and returns one of them at random by weight.
+// almanac queries a registry for the endpoints of an agent, and returns one of them, chosen at random by weight.
 func (s *Service) almanac(ctx context.Context, base string, address identity.Address) (string, error) {
 	const most = 64 << 10
 	answer, err := s.client.fetch.Do(ctx, fetch.Request{
@@ -67,14 +69,14 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 		Header: http.Header{"Accept": {"application/json"}}, Max: most,
 	})
 	if err != nil {
-		return "", fmt.Errorf("asking the Almanac: %w", err)
+		return "", fmt.Errorf("querying the Almanac: %w", err)
 	}
 	if answer.Status == http.StatusNotFound {
-		return "", fmt.Errorf("%w: the Almanac does not know the address", ErrNoDoor)
+		return "", fmt.Errorf("%w: the Almanac does not list the address", ErrNoDoor)
 	}
 	tree, err := strictjson.DecodeObject(answer.Body)
 	if answer.Status != http.StatusOK || err != nil || tree.Text("address") != string(address) {
-		return "", fmt.Errorf("%w: the Almanac answered %d, and not with that agent", ErrNoDoor, answer.Status)
+		return "", fmt.Errorf("%w: the Almanac responded with %d and did not return the agent", ErrNoDoor, answer.Status)
 	}
 	type place struct {
 		url    string
@@ -93,9 +95,9 @@ func (s *Service) almanac(ctx context.Context, base string, address identity.Add
 		}
 	}
 	if len(places) == 0 || tree.Text("expiry") == "" {
-		return "", fmt.Errorf("%w: the Almanac has no endpoint of the address", ErrNoDoor)
+		return "", fmt.Errorf("%w: the Almanac has no endpoint for the address", ErrNoDoor)
 	}
-	at := rand.Int64N(sum) //nolint:gosec // it spreads load
+	at := rand.Int64N(sum) //nolint:gosec // only spreads load
 	chosen := slices.IndexFunc(places, func(p place) bool { at -= p.weight; return at < 0 })
 	return places[chosen].url, nil
 }
@@ -112,14 +114,14 @@ func (s *Service) signEnvelope(ctx context.Context, session Session, policy Poli
 	return s.issued(session, answer, []byte(FormEnvelope)) // pending agreements are sent again in a new envelope
 }
 
-// renewEnvelope requests the successor of a PAT in an envelope, whose signature is the proof of the key.
+// renewEnvelope requests a new PAT in an envelope. The signature of the envelope serves as the proof of key.
 func (s *Service) renewEnvelope(ctx context.Context, session Session) (fetch.Answer, error) {
 	return s.sendEnvelope(ctx, renewOp, func(door via.UAgents, id string) (via.Message, error) {
 		return door.Renewal(id, session.token.reveal())
 	})
 }
 
-// sendEnvelope sends one envelope and reads the response as that of an endpoint of UIM.
+// sendEnvelope sends one envelope and converts the response to that of a UIM endpoint.
 func (s *Service) sendEnvelope(
 	ctx context.Context, op operation, write func(door via.UAgents, id string) (via.Message, error),
 ) (fetch.Answer, error) {
@@ -130,7 +132,7 @@ func (s *Service) sendEnvelope(
 	id := uuid.NewString()
 	m, err := write(door, id)
 	if err != nil {
-		return fetch.Answer{}, fmt.Errorf("%s: writing the envelope: %w", op.name, err)
+		return fetch.Answer{}, fmt.Errorf("%s: creating the envelope: %w", op.name, err)
 	}
 	op.read = func(a fetch.Answer) (fetch.Answer, error) {
 		out, err := door.Read(id, a)

@@ -35,7 +35,7 @@ func envelopeOptions(t *testing.T, g *gatetest.Gate) agent.Options {
 	return o
 }
 
-func TestAnAgentOfEnvelopes(t *testing.T) {
+func TestUAgent(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
 	upstreamSays(g, http.StatusOK, `{"order": "o-1"}`)
@@ -85,7 +85,7 @@ func TestAnAgentOfEnvelopes(t *testing.T) {
 	}
 }
 
-func TestAnAgreementInAnEnvelopeWaits(t *testing.T) {
+func TestEnvelopePendingApproval(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n"+
 		"pat: {admission: approval}\n")
@@ -105,7 +105,7 @@ func TestAnAgreementInAnEnvelopeWaits(t *testing.T) {
 }
 
 // Where envelopes go is what the caller says, else an Almanac, else agents.json.
-func TestWhereEnvelopesGo(t *testing.T) {
+func TestEnvelopeEndpoint(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
 	shop := g.Addresses("uagents")["address"]
@@ -130,18 +130,18 @@ func TestWhereEnvelopesGo(t *testing.T) {
 		service, endpoint, almanac string
 		fails                      bool
 	}{
-		"agents.json":                {},
-		"the same address":           {service: shop},
-		"an endpoint":                {endpoint: endpoint},
-		"an Almanac":                 {almanac: almanac.URL},
-		"an Almanac, with a slash":   {almanac: almanac.URL + "/"},
-		"an endpoint before it":      {endpoint: endpoint, almanac: almanac.URL + "/nowhere"},
-		"another address":            {service: other, fails: true},
-		"no address":                 {service: "fetch1", fails: true},
-		"an Almanac without it":      {almanac: almanac.URL + "/nowhere", fails: true},
-		"an Almanac where it is old": {almanac: almanac.URL + "/gone", fails: true},
-		"an Almanac of another":      {almanac: almanac.URL + "/other", fails: true},
-		"no Almanac":                 {almanac: almanac.URL + "/odd", fails: true},
+		"agents.json":                       {},
+		"the same address":                  {service: shop},
+		"an endpoint":                       {endpoint: endpoint},
+		"an Almanac":                        {almanac: almanac.URL},
+		"an Almanac, with a slash":          {almanac: almanac.URL + "/"},
+		"an endpoint and an Almanac":        {endpoint: endpoint, almanac: almanac.URL + "/nowhere"},
+		"another address":                   {service: other, fails: true},
+		"no address":                        {service: "fetch1", fails: true},
+		"not in the Almanac":                {almanac: almanac.URL + "/nowhere", fails: true},
+		"an expired Almanac entry":          {almanac: almanac.URL + "/gone", fails: true},
+		"an Almanac entry of another agent": {almanac: almanac.URL + "/other", fails: true},
+		"not an Almanac":                    {almanac: almanac.URL + "/odd", fails: true},
 	} {
 		o := envelopeOptions(t, g)
 		o.UAgent.Service, o.UAgent.Endpoint, o.UAgent.Almanac = c.service, c.endpoint, c.almanac
@@ -155,7 +155,7 @@ func TestWhereEnvelopesGo(t *testing.T) {
 }
 
 // What answers may be anybody: only the key of the service counts.
-func TestAnswersOfOthersAreNone(t *testing.T) {
+func TestRepliesMustBeSignedByTheService(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
 	o := envelopeOptions(t, g)
@@ -172,8 +172,8 @@ func TestAnswersOfOthersAreNone(t *testing.T) {
 		"another agent":     {by: "somebody else", want: "of another agent"},
 		"another service's": {by: "somebody else", change: func(e *envelope.Envelope) { e.Sender = shop }, want: "no agent's key signed it"},
 		"no signature":      {change: func(e *envelope.Envelope) { e.Sender = shop }, want: "it is no"},
-		"no envelope":       {body: `{"status": "OK"}`, want: "it is no"},
-		"no JSON":           {body: `<html>`, want: "it is no"},
+		"not an envelope":   {body: `{"status": "OK"}`, want: "it is no"},
+		"not JSON":          {body: `<html>`, want: "it is no"},
 		"an error":          {status: http.StatusBadRequest, body: `{"error": "unable to route envelope", "detail": "No such agent"}`, want: "unable to route"},
 		"another page":      {status: http.StatusNotFound, body: `not here`, want: "404"},
 		"nothing":           {body: ``, want: "it is no"},

@@ -15,43 +15,45 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A Via is the way of a call to a service: one of its doors. Results and errors are the same on all of them, except for details that a
-// door cannot carry.
+// A Via selects the protocol of a call. Results and errors are the same for all protocols, except for details that a protocol
+// cannot carry.
 type Via string
 
-// The ways.
+// The protocols.
 const (
 	ViaUIM Via = ""    // the execute endpoint
 	ViaMCP Via = "mcp" // the MCP endpoint, as a tool call. MCP 2026-07-28
 	ViaA2A Via = "a2a" // as a message to an agent. A2A 1.0
-	// ViaUAgents is the way of a client with Options.UAgent. All its calls take it, because such a client signs only envelopes.
+	// ViaUAgents sends the call in an envelope of the uAgents protocol. It requires Options.UAgent and is then the default.
 	ViaUAgents Via = "uagents"
-	// ViaMRP is the way of a client with Options.Relay. All its calls take it.
+	// ViaMRP sends the call through a relay. It requires Options.Relay and is then the default.
 	ViaMRP Via = "mrp"
 )
 
 const (
 	agentCardPath = "/.well-known/agent-card.json"
-	// timesOutput bounds a response through a door: a tool's output appears as JSON and again as text, with its quotes escaped.
+	// timesOutput is the limit of a response through a door, as a multiple of the output's limit: a tool's output appears as JSON
+	// and again as text, with its quotes escaped.
 	timesOutput = 3
 )
 
-// door returns the door of a way, and the tool name of an intent; nil for ViaUIM. It sends no secret.
+// door returns the door for a protocol and, for MCP, the tool name of an intent. The door is nil if the call goes to the execute
+// endpoint. The method door sends no secret.
 func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door, tool string, err error) {
 	if s.client.o.UAgent != nil && (way == ViaUIM || way == ViaUAgents) {
 		door, err := s.uagents(ctx)
 		return door, "", err
 	}
 	if s.client.relay != nil && (way == ViaUIM || way == ViaMRP) {
-		return nil, "", nil // every request goes through the relay, including that to the execute endpoint
+		return nil, "", nil // every request goes through the relay, including those to the execute endpoint
 	}
 	switch way {
 	case ViaUIM:
 		return nil, "", nil
 	case ViaMRP:
-		return nil, "", fmt.Errorf("%w: a relay needs an identity, Options.Relay", ErrOptions)
+		return nil, "", fmt.Errorf("%w: calls through a relay require Options.Relay", ErrOptions)
 	case ViaUAgents:
-		return nil, "", fmt.Errorf("%w: envelopes need an identity, Options.UAgent", ErrOptions)
+		return nil, "", fmt.Errorf("%w: calls in envelopes require Options.UAgent", ErrOptions)
 	case ViaMCP:
 		at := s.Endpoints().MCP
 		if at == "" {
@@ -66,10 +68,10 @@ func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door,
 		a2a, err := s.agentCard(ctx)
 		return a2a, "", err
 	}
-	return nil, "", fmt.Errorf("%w: there is no way %q to a service", ErrOptions, clean(string(way)))
+	return nil, "", fmt.Errorf("%w: unknown protocol %q", ErrOptions, clean(string(way)))
 }
 
-// toolOf returns the tool name of an intent, or the uid if the service does not offer it.
+// toolOf returns the tool name of an intent, or the uid if the service does not offer the intent.
 func toolOf(catalog *intents.Catalog, uid string) string {
 	var offered []intents.UID
 	for _, in := range catalog.Intents() {
@@ -85,7 +87,7 @@ func toolOf(catalog *intents.Catalog, uid string) string {
 	return uid
 }
 
-// agentCard returns the interface in the service's agent card, which is fetched once. A2A 1.0, 8.2.
+// agentCard returns the A2A interface from the service's agent card, which is fetched once. A2A 1.0, 8.2.
 func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 	s.mu.Lock()
 	known, at := s.a2a, s.session.Endpoints.A2A
@@ -114,7 +116,7 @@ func (s *Service) agentCard(ctx context.Context) (via.A2A, error) {
 	return found, nil
 }
 
-// send sends one attempt of a call on its way; header is the header for the execute endpoint.
+// send sends one attempt of a call through its door. header is the header for the execute endpoint.
 func (s *Service) send(ctx context.Context, session Session, c *call, header http.Header) (fetch.Answer, error) {
 	if c.door == nil {
 		return s.post(ctx, executeOp, session.Endpoints.Execute, header, c.body)
@@ -122,7 +124,7 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 	id := uuid.NewString()
 	m, err := c.door.Message(via.Call{ID: id, UID: c.uid, Tool: c.tool, Parameters: c.parameters, Body: c.body, Header: header})
 	if err != nil {
-		return fetch.Answer{}, fmt.Errorf("%w: writing them: %w", ErrParameters, err)
+		return fetch.Answer{}, fmt.Errorf("%w: encoding them: %w", ErrParameters, err)
 	}
 	through := operation{
 		name: executeOp.name,
@@ -132,8 +134,8 @@ func (s *Service) send(ctx context.Context, session Session, c *call, header htt
 	return s.post(ctx, through, []string{m.URL}, m.Header, m.Body)
 }
 
-// readVia reads the response of a door as one of the execute endpoint, within its bounds. If it cannot be read, the outcome of the call
-// is unknown.
+// readVia converts the response of a door to one of the execute endpoint, with the same limits. If the response cannot be read, the
+// outcome of the call is unknown.
 func (s *Service) readVia(door via.Door, id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 3 {
 		return a, nil

@@ -155,8 +155,8 @@ var running = map[agent.Via]string{
 	agent.ViaA2A: response + `{"task":{"status":{"state":"TASK_STATE_WORKING"}}}}`,
 }
 
-// TestRepeatedThroughADoor: each attempt is a message of its own under the one key.
-func TestRepeatedThroughADoor(t *testing.T) {
+// TestRetriesThroughADoor: each attempt is a message of its own under the one key.
+func TestRetriesThroughADoor(t *testing.T) {
 	t.Parallel()
 	gone := func(string) *http.Response { return nil }
 	busy := says(http.StatusServiceUnavailable, asJSON, `{"error":{"code":"SERVICE_UNAVAILABLE","message":"Busy."}}`, "Retry-After", "1")
@@ -182,7 +182,7 @@ func TestRepeatedThroughADoor(t *testing.T) {
 	}
 }
 
-func TestDoorsAreBounded(t *testing.T) {
+func TestDoorResponseLimits(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 2<<10)
 	small := func(o *agent.Options) { o.MaxAnswer = 1 << 10 }
@@ -213,8 +213,8 @@ func TestPATsStayWithTheService(t *testing.T) {
 	}
 }
 
-// TestTheOtherBindingOfA2A calls the gateway by HTTP+JSON, which its card names second.
-func TestTheOtherBindingOfA2A(t *testing.T) {
+// TestA2AOverHTTPJSON calls the gateway by HTTP+JSON, which its card names second.
+func TestA2AOverHTTPJSON(t *testing.T) {
 	t.Parallel()
 	s, stage := staged(t, nil)
 	stage.card = `{"supportedInterfaces":[{"url":"http://` + published + `/a2a/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}]}`

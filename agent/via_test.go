@@ -178,8 +178,8 @@ func ofAllWays(t *testing.T, way agent.Via) []outcome {
 	return list
 }
 
-// TestWaysAreAlike makes the same calls by each way: results and errors are equal but for ids.
-func TestWaysAreAlike(t *testing.T) {
+// TestProtocolsBehaveAlike makes the same calls by each way: results and errors are equal but for ids.
+func TestProtocolsBehaveAlike(t *testing.T) {
 	t.Parallel()
 	want := ofAllWays(t, agent.ViaUIM)
 	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A, agent.ViaUAgents} {
