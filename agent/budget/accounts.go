@@ -16,14 +16,14 @@ const (
 	maxFile     = 4 << 20
 )
 
-// accounts are the contents of the file: by currency and period, the amount spent in the period that began at a time. The file keeps
-// every period regardless of the limits, so that a later budget finds the amounts.
+// accounts are the contents of the file: the amount spent in the current period, by currency and kind of period. The file counts
+// every kind of period regardless of the limits, so that limits that are set later include the amounts.
 type accounts struct {
 	Version int                           `json:"version"`
 	Spent   map[string]map[Period]*window `json:"spent"`
 }
 
-// A window is the amount spent in one period, in billionths of the unit.
+// A window is the amount spent in the period that began at From, in billionths of the currency unit.
 type window struct {
 	From time.Time `json:"from"`
 	Nano int64     `json:"nano"`
@@ -35,7 +35,7 @@ func readAccounts(path string) (*accounts, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return &accounts{Version: fileVersion, Spent: map[string]map[Period]*window{}}, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading what was spent, %s: %w", path, err)
+		return nil, fmt.Errorf("reading the amounts spent from %s: %w", path, err)
 	}
 	a := &accounts{}
 	broken := json.Unmarshal(data, a) != nil || a.Version != fileVersion || a.Spent == nil
@@ -45,12 +45,12 @@ func readAccounts(path string) (*accounts, error) {
 		}
 	}
 	if broken {
-		return nil, fmt.Errorf("%s does not show what was spent: nothing is charged until it is repaired or, to begin again, removed", path)
+		return nil, fmt.Errorf("%s is damaged, so the amounts spent are unknown: repair the file, or remove it to start over", path)
 	}
 	return a, nil
 }
 
-// write stores the accounts and drops those whose periods have all ended.
+// write stores the accounts. It drops currencies whose periods have all ended.
 func (a *accounts) write(path string, now time.Time) error {
 	for currency, of := range a.Spent {
 		over := true
@@ -63,15 +63,15 @@ func (a *accounts) write(path string, now time.Time) error {
 	}
 	data, err := json.MarshalIndent(a, "", "  ")
 	if err != nil {
-		return fmt.Errorf("storing what was spent: %w", err)
+		return fmt.Errorf("storing the amounts spent: %w", err)
 	}
 	if err := privatefile.Write(path, append(data, '\n')); err != nil {
-		return fmt.Errorf("storing what was spent: %w", err)
+		return fmt.Errorf("storing the amounts spent: %w", err)
 	}
 	return nil
 }
 
-// window returns the amount spent in the present period. If the clock was set back, the later period stays the present one.
+// window returns the amount spent in the current period. If the clock was set back, the later period remains the current one.
 func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	if a.Spent[currency] == nil {
 		a.Spent[currency] = map[Period]*window{}
@@ -85,7 +85,7 @@ func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	return w
 }
 
-// add counts an amount in every period, and returns those periods.
+// add counts an amount in every kind of period, and returns the periods.
 func (a *accounts) add(amount money.Amount, now time.Time) map[Period]time.Time {
 	from := map[Period]time.Time{}
 	for _, p := range periods {

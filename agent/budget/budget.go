@@ -1,6 +1,6 @@
-// Package budget keeps the spending of an agent within the limits of its owner. It reserves the price of a call before the call is made,
-// and corrects the reservation by the charge that the service reports. The price of a call of unknown outcome stays spent. Several
-// processes share the file, which stays consistent after a crash.
+// Package budget keeps the spending of an agent within the limits of its owner. It reserves the price of a call before the call is
+// made, and replaces the reservation by the charge that the service reports. If the outcome of a call is unknown, its price remains
+// spent. Several processes can share the file, which stays consistent after a crash.
 //
 //	book := budget.New(path, []budget.Limit{limit}, time.Now)
 //	r, err := book.Reserve(ctx, price) // an *ExceededError or *CurrencyError: do not call
@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// lockWait bounds the wait for another process, which holds the lock during one write.
+// lockWait limits the wait for the lock, which another process holds during one write.
 const lockWait = 10 * time.Second
 
 // A Book holds the amounts spent and the limits. It is safe for concurrent use, also by several processes on one file.
@@ -30,28 +30,29 @@ type Book struct {
 	now    func() time.Time
 }
 
-// New returns the book in a file, which the first reservation creates. Its lock file is beside it. Without limits nothing may be spent.
+// New returns the book in the file at path. The first reservation creates the file, with a lock file beside it. Without limits,
+// nothing may be spent.
 func New(path string, limits []Limit, now func() time.Time) *Book {
 	return &Book{path: path, limits: slices.Clone(limits), now: now}
 }
 
-// Limits returns the limits; with none, nothing may be spent.
+// Limits returns the limits. If there are none, nothing may be spent.
 func (b *Book) Limits() []Limit { return slices.Clone(b.limits) }
 
 // An ExceededError means that a reservation would exceed a limit. Nothing was reserved.
 type ExceededError struct {
 	Limit     Limit
-	Spent     money.Amount // in the present period, including reservations
-	Requested money.Amount // zero: the price is unknown
-	Until     time.Time    // when the period ends
+	Spent     money.Amount // in the current period, including reservations
+	Requested money.Amount // zero if the price is unknown
+	Until     time.Time    // end of the period
 }
 
 func (e *ExceededError) Error() string {
-	request := "the price is not known, and "
+	request := "the price is unknown, and "
 	if !e.Requested.IsZero() {
 		request = "the call costs up to " + e.Requested.String() + ", and "
 	}
-	return fmt.Sprintf("%s%s of the budget of %s are spent or reserved until %s",
+	return fmt.Sprintf("%s%s of the budget of %s is spent or reserved; the period ends at %s",
 		request, e.Spent, e.Limit, e.Until.Format(time.RFC3339))
 }
 
@@ -62,20 +63,20 @@ func (e *CurrencyError) Error() string {
 	if e.Requested.IsZero() {
 		return "there is no budget"
 	}
-	return "the call costs up to " + e.Requested.String() + ", and there is no budget in " + e.Requested.Currency
+	return "the call costs up to " + e.Requested.String() + ", but there is no budget in " + e.Requested.Currency
 }
 
 // A Reservation is the amount set aside for one call.
 type Reservation struct {
 	book   *Book
 	amount money.Amount
-	from   map[Period]time.Time // the periods that count it; nil: nothing is reserved
+	from   map[Period]time.Time // the periods in which the amount is counted; nil if nothing is reserved
 }
 
-// Amount returns the reserved amount; zero if nothing is reserved or the price is unknown.
+// Amount returns the reserved amount. It is zero if nothing is reserved or the price is unknown.
 func (r *Reservation) Amount() money.Amount { return r.amount }
 
-// A Receipt is a stored Reservation, so that this or another process can settle it later.
+// A Receipt is the stored form of a Reservation, with which this or another process can settle it later.
 type Receipt struct {
 	Amount money.Amount         `json:"amount"`
 	From   map[Period]time.Time `json:"from,omitempty"`
@@ -84,13 +85,14 @@ type Receipt struct {
 // Receipt returns the part of the reservation to store.
 func (r *Reservation) Receipt() Receipt { return Receipt{r.amount, maps.Clone(r.from)} }
 
-// Redeem returns the Reservation of a Receipt of this book. It can be settled once, like every other.
+// Redeem returns the Reservation of a Receipt of this book. Like any other Reservation, it can be settled once.
 func (b *Book) Redeem(r Receipt) *Reservation {
 	return &Reservation{book: b, amount: r.Amount, from: maps.Clone(r.From)}
 }
 
-// Reserve reserves a price durably, in every limit of its currency or in none. The zero Amount means that the price is unknown: it
-// succeeds if no limit is used up. Errors: *ExceededError, *CurrencyError, and those of the file.
+// Reserve durably reserves a price within all limits of its currency, or reserves nothing. The zero Amount means that the price is
+// unknown: Reserve then succeeds if no limit is used up, and reserves nothing. Errors: *ExceededError, *CurrencyError and those of
+// the file.
 func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
 	unknown := price == (money.Amount{})
 	applies := slices.DeleteFunc(b.Limits(), func(l Limit) bool { return !unknown && l.Currency != price.Currency })
@@ -120,9 +122,9 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 // Nothing returns a reservation of zero, for a call that should be free: Settle still records a charge.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
-// Settle replaces the reserved amount by the charge; the zero Amount releases all of it. If the charge is in another currency, the
-// reservation stays as well, because a service could otherwise evade the limits. Call Settle once, and not at all if the charge is
-// unknown: the reservation then counts until its periods end.
+// Settle replaces the reserved amount by the charge; the zero Amount releases the whole reservation. If the charge is in another
+// currency, the reserved amount remains counted too, because a service could otherwise evade the limits. Settle must be called at
+// most once. If the charge is unknown, do not call it: the reservation then counts until its periods end.
 func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	if charged == r.amount || r.from == nil && charged.IsZero() {
 		return nil
@@ -142,13 +144,13 @@ func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	})
 }
 
-// change applies a change to the file while no other process can. If f returns an error, change writes nothing.
+// change applies f to the accounts in the file while it holds the lock. If f returns an error, change writes nothing.
 func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err := privatefile.Lock(ctx, b.path+".lock")
 	if err != nil {
-		return fmt.Errorf("the budget: %w", err)
+		return fmt.Errorf("locking the budget: %w", err)
 	}
 	defer unlock()
 	a, err := readAccounts(b.path)
@@ -161,7 +163,7 @@ func (b *Book) change(ctx context.Context, f func(*accounts) error) error {
 	return a.write(b.path, b.now())
 }
 
-// plus adds without overflow.
+// plus returns a + b, or math.MaxInt64 if the sum would overflow.
 func plus(a, b int64) int64 {
 	if a > math.MaxInt64-b {
 		return math.MaxInt64

@@ -78,23 +78,23 @@ func TestReserveAndSettle(t *testing.T) {
 		limits []string
 		steps  []step
 	}{
-		"up to the limit":                    {[]string{"1 EUR/day"}, []step{{0, "0.6 EUR", "0.6 EUR", false}, {0, "0.4 EUR", "0.4 EUR", false}, {0, "0.01 EUR", "", true}}},
-		"what was not charged comes back":    {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "", false}, {0, "1 EUR", "", false}}},
-		"what was charged less comes back":   {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "0.3 EUR", false}, {0, "0.7 EUR", "", false}}},
-		"what was charged more counts":       {[]string{"1 EUR/day"}, []step{{0, "0.1 EUR", "5 EUR", false}, {0, "0.1 EUR", "", true}}},
-		"what nobody knows stays":            {[]string{"1 EUR/day"}, []step{{0, "0.6 EUR", "?", false}, {0, "0.6 EUR", "", true}}},
-		"the next day is another":            {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "?", false}, {11 * time.Hour, "1 EUR", "", true}, {time.Hour, "1 EUR", "", false}}},
-		"the next hour, but not day":         {[]string{"1 EUR/hour", "2 EUR/day"}, []step{{0, "1 EUR", "?", false}, {0, "1 EUR", "", true}, {time.Hour, "1 EUR", "?", false}, {time.Hour, "1 EUR", "", true}}},
-		"the next month":                     {[]string{"1 EUR/month"}, []step{{0, "1 EUR", "?", false}, {7 * 24 * time.Hour, "1 EUR", "", true}, {24 * time.Hour, "1 EUR", "", false}}},
-		"a clock set back helps nobody":      {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "?", false}, {-48 * time.Hour, "1 EUR", "", true}}},
-		"another currency":                   {[]string{"1 EUR/day"}, []step{{0, "0.1 USD", "", true}}},
-		"no budget":                          {nil, []step{{0, "0.1 EUR", "", true}, {0, "", "", true}}},
-		"each currency by itself":            {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "?", false}, {0, "1 USD", "?", false}, {0, "1 EUR", "", true}}},
-		"a price not known counts when told": {[]string{"1 EUR/day"}, []step{{0, "", "0.7 EUR", false}, {0, "", "0.7 EUR", false}, {0, "", "", true}}},
-		"charged in another currency":        {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "0.5 USD", false}, {0, "0.1 EUR", "", true}, {0, "0.6 USD", "", true}, {0, "0.5 USD", "", false}}},
-		"charged where nothing is limited":   {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "1 USD", false}, {0, "1 EUR", "", true}}},
-		"above every bound":                  {[]string{"1000000 EUR/day"}, []step{{0, "1000000 EUR", "?", false}, {0, "1000000 EUR", "", true}}},
-		"nothing is allowed":                 {[]string{"0 EUR/day"}, []step{{0, "0.000000001 EUR", "", true}, {0, "", "", true}}},
+		"up to the limit":                      {[]string{"1 EUR/day"}, []step{{0, "0.6 EUR", "0.6 EUR", false}, {0, "0.4 EUR", "0.4 EUR", false}, {0, "0.01 EUR", "", true}}},
+		"an unused reservation is released":    {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "", false}, {0, "1 EUR", "", false}}},
+		"a smaller charge releases the rest":   {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "0.3 EUR", false}, {0, "0.7 EUR", "", false}}},
+		"a larger charge counts":               {[]string{"1 EUR/day"}, []step{{0, "0.1 EUR", "5 EUR", false}, {0, "0.1 EUR", "", true}}},
+		"an unknown charge stays reserved":     {[]string{"1 EUR/day"}, []step{{0, "0.6 EUR", "?", false}, {0, "0.6 EUR", "", true}}},
+		"the next day":                         {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "?", false}, {11 * time.Hour, "1 EUR", "", true}, {time.Hour, "1 EUR", "", false}}},
+		"the next hour, but not day":           {[]string{"1 EUR/hour", "2 EUR/day"}, []step{{0, "1 EUR", "?", false}, {0, "1 EUR", "", true}, {time.Hour, "1 EUR", "?", false}, {time.Hour, "1 EUR", "", true}}},
+		"the next month":                       {[]string{"1 EUR/month"}, []step{{0, "1 EUR", "?", false}, {7 * 24 * time.Hour, "1 EUR", "", true}, {24 * time.Hour, "1 EUR", "", false}}},
+		"the clock is set back":                {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "?", false}, {-48 * time.Hour, "1 EUR", "", true}}},
+		"another currency":                     {[]string{"1 EUR/day"}, []step{{0, "0.1 USD", "", true}}},
+		"no budget":                            {nil, []step{{0, "0.1 EUR", "", true}, {0, "", "", true}}},
+		"each currency separately":             {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "?", false}, {0, "1 USD", "?", false}, {0, "1 EUR", "", true}}},
+		"an unknown price counts when charged": {[]string{"1 EUR/day"}, []step{{0, "", "0.7 EUR", false}, {0, "", "0.7 EUR", false}, {0, "", "", true}}},
+		"charged in another currency":          {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "0.5 USD", false}, {0, "0.1 EUR", "", true}, {0, "0.6 USD", "", true}, {0, "0.5 USD", "", false}}},
+		"charged in a currency without limit":  {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "1 USD", false}, {0, "1 EUR", "", true}}},
+		"above every limit":                    {[]string{"1000000 EUR/day"}, []step{{0, "1000000 EUR", "?", false}, {0, "1000000 EUR", "", true}}},
+		"nothing is allowed":                   {[]string{"0 EUR/day"}, []step{{0, "0.000000001 EUR", "", true}, {0, "", "", true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,7 +126,7 @@ func TestReserveAndSettle(t *testing.T) {
 }
 
 // A budget for another period finds what was spent under the one before.
-func TestAnotherLimitFindsWhatWasSpent(t *testing.T) {
+func TestNewLimitCountsEarlierCharges(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
 	if _, err := book(t, path, &now, "1 EUR/hour").Reserve(t.Context(), amount(t, "0.8 EUR")); err != nil {
@@ -189,7 +189,7 @@ func TestSettledInTheNextPeriod(t *testing.T) {
 }
 
 // Two books on one file together spend what one may.
-func TestTogetherNotMoreThanTheBudget(t *testing.T) {
+func TestConcurrentReservations(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
 	var admitted atomic.Int64
@@ -211,7 +211,7 @@ func TestTogetherNotMoreThanTheBudget(t *testing.T) {
 }
 
 // A file that does not tell what was spent allows nothing.
-func TestABrokenFileAllowsNothing(t *testing.T) {
+func TestDamagedFileAllowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"not JSON": "{", "empty": "", "another version": `{"version":2,"spent":{}}`, "null": "null", "no accounts": `{"version":1}`,
@@ -235,7 +235,7 @@ func TestABrokenFileAllowsNothing(t *testing.T) {
 }
 
 // What is over long since is not kept.
-func TestTheFileDoesNotGrow(t *testing.T) {
+func TestFileDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
 	if err := book(t, path, &now).Nothing().Settle(t.Context(), amount(t, "1 USD")); err != nil {
@@ -251,7 +251,7 @@ func TestTheFileDoesNotGrow(t *testing.T) {
 }
 
 // What services say they charged has no bound in all: a sum that is too large to count is above every limit.
-func TestASumThatCannotGrowIsAboveEveryLimit(t *testing.T) {
+func TestOverflowExceedsEveryLimit(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
 	from := start.Truncate(24 * time.Hour).Format(time.RFC3339)

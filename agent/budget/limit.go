@@ -55,7 +55,7 @@ type Limit struct {
 // ErrLimit means that a text is not a limit.
 var ErrLimit = errors.New(`want a budget such as "5 EUR/day", for an hour, a day or a month`)
 
-// ParseLimit reads a limit such as 5 EUR/day. The error wraps ErrLimit.
+// ParseLimit parses a limit such as 5 EUR/day. The error wraps ErrLimit.
 func ParseLimit(s string) (Limit, error) {
 	text, per, _ := strings.Cut(s, "/")
 	amount, err := money.Parse(text)
@@ -70,5 +70,5 @@ func ParseLimit(s string) (Limit, error) {
 	return Limit{}, fmt.Errorf("%.40q: %w", s, ErrLimit)
 }
 
-// String returns the form that ParseLimit reads.
+// String returns the limit in the form that ParseLimit parses.
 func (l Limit) String() string { return l.Amount.String() + "/" + string(l.Period) }

@@ -24,7 +24,7 @@ func (c *Client) ask(ctx context.Context, method, target string, most int64, v a
 	return unpack(a.body, v)
 }
 
-// askWith is ask with a request document.
+// askWith is like ask, but sends a document as the body of the request.
 func (c *Client) askWith(ctx context.Context, method, target string, document, v any) error {
 	body, err := json.Marshal(document)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *Client) Profile(ctx context.Context, k wire.Key) (p wire.Profile, err e
 		return wire.Profile{}, err
 	}
 	if p.PublicKey != k || !fit(p.DisplayName, p.Capabilities) {
-		return wire.Profile{}, fmt.Errorf("%w: it is not a profile of that agent", ErrAnswer)
+		return wire.Profile{}, fmt.Errorf("%w: the response is not a valid profile of the agent", ErrAnswer)
 	}
 	return p, nil
 }
@@ -54,7 +54,7 @@ func (c *Client) Profile(ctx context.Context, k wire.Key) (p wire.Profile, err e
 func (c *Client) Update(ctx context.Context, change wire.Change) (p wire.Profile, err error) {
 	err = c.askWith(ctx, http.MethodPatch, agentPath(c.key), change, &p)
 	if err == nil && (p.PublicKey != c.key || !fit(p.DisplayName, p.Capabilities)) {
-		return wire.Profile{}, fmt.Errorf("%w: it is not our profile", ErrAnswer)
+		return wire.Profile{}, fmt.Errorf("%w: the response is not a valid profile of this agent", ErrAnswer)
 	}
 	return p, err
 }
@@ -71,12 +71,12 @@ func (c *Client) Capabilities(ctx context.Context, k wire.Key) ([]wire.Capabilit
 		return nil, err
 	}
 	if !fit(nil, got.Capabilities) {
-		return nil, fmt.Errorf("%w: no agent has these capabilities", ErrAnswer)
+		return nil, fmt.Errorf("%w: the capabilities are invalid", ErrAnswer)
 	}
 	return got.Capabilities, nil
 }
 
-// fit reports whether texts of another agent can be shown.
+// fit reports whether the texts of an agent's profile can be shown, and its lists are within their limits.
 func fit(name *string, capabilities []wire.Capability) bool {
 	if name != nil && !wire.Shown(*name) || len(capabilities) > wire.MaxCapability {
 		return false
@@ -98,10 +98,10 @@ func fit(name *string, capabilities []wire.Capability) bool {
 type Search struct {
 	Tags        []string  // the agent has all of them
 	Text        string    // words in its name, or in names and descriptions of capabilities
-	Name        string    // a part of its name
-	ActiveSince time.Time // zero: any time
-	Limit       int       // entries of one page, 1 to 100; 0: the relay's default
-	Cursor      string    // of the page before
+	Name        string    // part of its name
+	ActiveSince time.Time // zero means any time
+	Limit       int       // entries per page, 1 to 100; 0 means the relay's default
+	Cursor      string    // the cursor that the previous page returned
 }
 
 func (s Search) query() string {
@@ -130,8 +130,8 @@ func withQuery(path string, q url.Values) string {
 	return path + "?" + q.Encode()
 }
 
-// Discover returns a page of public agents, the most recently active first, and the cursor of the next page; "": this is the last. It
-// leaves out entries that cannot be shown.
+// Discover returns a page of public agents, the most recently active first, and the cursor of the next page, or "" if this is the
+// last page. It omits entries that cannot be shown.
 func (c *Client) Discover(ctx context.Context, s Search) (agents []wire.Agent, next string, err error) {
 	var page struct {
 		Agents     []json.RawMessage `json:"agents"`
@@ -150,10 +150,10 @@ func (c *Client) Discover(ctx context.Context, s Search) (agents []wire.Agent, n
 	return agents, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// maxPages bounds how many pages a relay can make All read.
+// maxPages limits how many pages a relay can make All and Listen read.
 const maxPages = 1000
 
-// All reads the pages of Discover, at most 1,000, and returns each agent once.
+// All returns each agent on the pages of Discover once. It reads at most 1,000 pages.
 func (c *Client) All(ctx context.Context, s Search) iter.Seq2[wire.Agent, error] {
 	return func(yield func(wire.Agent, error) bool) {
 		seen := map[wire.Key]bool{}
@@ -177,7 +177,8 @@ func (c *Client) All(ctx context.Context, s Search) iter.Seq2[wire.Agent, error]
 	}
 }
 
-// Tags returns a page of the tags of all public agents, the number of agents with each, and the cursor of the next page.
+// Tags returns a page of the tags of all public agents, with the number of agents that have each tag, and the cursor of the next
+// page.
 func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, string, error) {
 	q := url.Values{}
 	if cursor != "" {
@@ -189,7 +190,7 @@ func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, stri
 	}
 	for _, t := range page.Capabilities {
 		if !wire.Shown(t.Name) {
-			return nil, "", fmt.Errorf("%w: these are not tags", ErrAnswer)
+			return nil, "", fmt.Errorf("%w: a tag is invalid", ErrAnswer)
 		}
 	}
 	return page.Capabilities, cursorOf(page.HasMore, page.NextCursor), nil
@@ -201,7 +202,8 @@ func (c *Client) Permit(ctx context.Context, peer wire.Key, t wire.EntryType) (e
 	return e, err
 }
 
-// Entries returns a page of the access list of this agent, and the cursor of the next. An empty t selects both kinds.
+// Entries returns a page of the access list of this agent, and the cursor of the next page. An empty t selects entries of both
+// types.
 func (c *Client) Entries(ctx context.Context, t wire.EntryType, cursor string) ([]wire.Entry, string, error) {
 	q := url.Values{}
 	if t != "" {
@@ -217,7 +219,7 @@ func (c *Client) Entries(ctx context.Context, t wire.EntryType, cursor string) (
 	return page.Entries, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// Entry returns the entry of a peer in the access list. The error has the code not_found if there is none.
+// Entry returns the entry of a peer in the access list. If there is none, the error is a *wire.Error with the code not_found.
 func (c *Client) Entry(ctx context.Context, peer wire.Key) (e wire.Entry, err error) {
 	err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/acl/"+peer.String(), maxAnswer, &e)
 	return e, err

@@ -10,7 +10,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Bounds of responses, in bytes.
+// Limits of responses, in bytes.
 const (
 	maxErrorAnswer = 64 << 10
 	maxAnswer      = 1 << 20 // a profile, or a page of an access list or of tags
@@ -19,13 +19,14 @@ const (
 	maxMessage = wire.MaxRequest + 64<<10
 )
 
-// Bounds of a relay's texts, in characters.
+// Limits of a relay's texts, in characters.
 const (
-	maxText    = 500 // of an error
+	maxText    = 500 // of a message or a detail
 	maxErrCode = 64
 )
 
-// readError reads a response whose status is not 2xx.
+// readError returns the error for a response whose status is not 2xx: a *wire.Error, or a *StatusError if the body is not an error
+// of the protocol.
 func readError(a answer) error {
 	after, _ := fetch.RetryAfter(a.header)
 	tree, err := strictjson.DecodeObject(a.body)
@@ -46,7 +47,7 @@ func isCode(text string) bool {
 	})
 }
 
-// shown makes foreign text safe to print: one line of at most most characters.
+// shown makes foreign text safe to print: it returns a single line of at most most characters.
 func shown(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if wire.Shown(string(r)) {
@@ -60,22 +61,22 @@ func shown(text string, most int) string {
 	return text
 }
 
-// decode parses a document strictly and stores it in v. The error wraps ErrAnswer and quotes nothing.
+// decode parses a document strictly and stores it in v. The error wraps ErrAnswer and does not quote the document.
 func decode(document []byte, v any) error {
 	if !strictjson.Valid(document) {
-		return fmt.Errorf("%w: it is not JSON", ErrAnswer)
+		return fmt.Errorf("%w: the document is not valid JSON", ErrAnswer)
 	}
 	return unpack(document, v)
 }
 
-// unpack decodes into v the members of a document that v declares, and skips all others; it is for documents with texts of other agents.
-// One agent must not be able to make the entries of others unreadable, for example by deep nesting.
+// unpack decodes into v the members of a document that v declares, and skips all others. It is for documents that contain texts of
+// other agents: one agent must not be able to make the entries of others unreadable, for example by deep nesting.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
-		return fmt.Errorf("%w: it is not a JSON object", ErrAnswer)
+		return fmt.Errorf("%w: the document is not a JSON object", ErrAnswer)
 	}
 	if err := json.Unmarshal(document, v); err != nil {
-		return fmt.Errorf("%w: it is not JSON, or a member is of another kind", ErrAnswer)
+		return fmt.Errorf("%w: the document is not JSON, or a member has the wrong type", ErrAnswer)
 	}
 	return nil
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// ErrPlain means that the reply to an encrypted message was not encrypted. The reply is withheld, because the relay could have written
-// it.
-var ErrPlain = errors.New("the answer is not encrypted, as the question was")
+// ErrPlain means that the reply to an encrypted message was not encrypted. Call withholds the reply, because the relay could have
+// written it.
+var ErrPlain = errors.New("the reply to an encrypted message is not encrypted")
 
-// AskOptions configures a message that expects an answer.
+// AskOptions configures a message that expects a reply.
 type AskOptions struct {
-	Encrypt  bool                // the relay can read neither the message nor the reply
-	Bound    bool                // with Encrypt: reject a reply that does not name the message, as UIM services do
-	Progress func(wire.Progress) // receives the progress of the other agent; may be nil
+	Encrypt  bool                // encrypt, so that the relay can read neither the message nor the reply
+	Bound    bool                // with Encrypt: reject a reply that does not name the message; UIM services always name it
+	Progress func(wire.Progress) // called with progress reports of the other agent; may be nil
 }
 
-// Call sends a message and returns the decrypted reply. It waits until ctx ends, with or without Listen: Listen still receives all other
-// messages. The error is one of Send or Poll, ErrPlain, or one of package e2e.
+// Call sends a message and returns the decrypted reply. It waits for the reply until ctx ends. Call works with and without a
+// running Listen, which still receives all other messages. The error is one of Send, Poll, package e2e or ctx, or ErrPlain.
 func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Message, error) {
 	digest := ""
 	if o.Encrypt {
@@ -52,11 +52,11 @@ func (c *Client) Call(ctx context.Context, s wire.Send, o AskOptions) (wire.Mess
 	return w.wait(ctx)
 }
 
-// Ask is Call for a request, and reads the response, whose Status reports whether the request succeeded.
+// Ask sends a request with Call and reads the response. The Status of the response reports whether the request succeeded.
 func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o AskOptions) (wire.Response, error) {
 	body, err := json.Marshal(r)
 	if err != nil {
-		return wire.Response{}, fmt.Errorf("%w: the parameters are not JSON", ErrOptions)
+		return wire.Response{}, fmt.Errorf("%w: the parameters cannot be encoded as JSON", ErrOptions)
 	}
 	m, err := c.Call(ctx, wire.Send{Recipient: to, ContentType: wire.TypeRequest, Body: body}, o)
 	if err != nil {
@@ -68,7 +68,7 @@ func (c *Client) Ask(ctx context.Context, to wire.Key, r wire.Request, o AskOpti
 // ReadResponse reads a message that responds to a request. The error wraps ErrAnswer.
 func ReadResponse(m wire.Message) (r wire.Response, err error) {
 	if m.ContentType != wire.TypeResponse && m.ContentType != wire.TypeJSON {
-		return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
+		return wire.Response{}, fmt.Errorf("%w: the message is not a response", ErrAnswer)
 	}
 	if err := decode(m.Body, &r); err != nil {
 		return wire.Response{}, err
@@ -83,10 +83,11 @@ func ReadResponse(m wire.Message) (r wire.Response, err error) {
 		r.Result, r.Fault.Message = nil, shown(r.Fault.Message, maxText)
 		return r, nil
 	}
-	return wire.Response{}, fmt.Errorf("%w: it is not a response", ErrAnswer)
+	return wire.Response{}, fmt.Errorf("%w: the message is not a response", ErrAnswer)
 }
 
-// Reply replies to a message as received, in its thread, and encrypted if that message was. s has neither recipient nor thread.
+// Reply sends s as the reply to a message, in the same thread, and encrypted if that message was. to must be the message as
+// received, before Open. Reply sets the recipient and the thread of s.
 func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.Receipt, error) {
 	s.Recipient, s.InReplyTo, s.ThreadID = to.Sender, to.ID, to.ThreadID
 	if s.ThreadID == "" {
@@ -101,21 +102,22 @@ func (c *Client) Reply(ctx context.Context, to wire.Message, s wire.Send) (wire.
 	return c.Send(ctx, s)
 }
 
-// calls are the messages that wait for replies.
+// calls holds the messages that wait for replies.
 type calls struct {
 	sync.Mutex
-	listening atomic.Int32 // running Listen calls, which also deliver replies
+	listening atomic.Int32 // number of running Listen calls, which also deliver replies
 	open      map[wire.Key]*sends
 	waiting   map[string]*replyWait // by the id of the sent message
 }
 
-// sends are messages to one agent whose ids at the relay are not yet known.
+// sends counts the messages to one agent that are being sent: their ids at the relay are not yet known.
 type sends struct {
 	n    int
 	done chan struct{}
 }
 
-// sending registers a send that expects a reply. The returned function ends it; w is nil if no message was sent.
+// sending registers a message that is about to be sent and expects a reply. The caller must call the returned function after
+// sending; w is nil if no message was sent.
 func (c *calls) sending(to wire.Key) func(w *replyWait) {
 	c.Lock()
 	defer c.Unlock()
@@ -147,7 +149,8 @@ func (c *calls) drop(w *replyWait) {
 	delete(c.waiting, w.id)
 }
 
-// take passes a message to its waiting caller. While a message is being sent to its sender, it could be the reply to that message.
+// take passes a reply to the caller that waits for it, and reports whether there was one. While a message to the sender of m is
+// being sent, take waits, because m may be the reply to that message.
 func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	if m.InReplyTo == "" {
 		return false
@@ -175,16 +178,16 @@ func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	}
 }
 
-// answers bounds how many messages can wait to be processed, such as progress reports.
+// answers limits how many messages to one caller, such as progress reports, can wait to be processed.
 const answers = 64
 
-// A replyWait is one caller's wait for the reply to a message.
+// A replyWait waits for the reply to one message.
 type replyWait struct {
 	id     string
-	digest string // of the body that was encrypted and sent
+	digest string // of the encrypted body that was sent
 	from   wire.Key
 	reply  chan wire.Message // delivered by Listen
-	had    map[string]bool   // ids
+	had    map[string]bool   // ids of the messages that look has seen
 	o      AskOptions
 	c      *Client
 }
@@ -236,7 +239,7 @@ func (w *replyWait) poll(ctx context.Context, round int) (wire.Message, bool, er
 	return wire.Message{}, false, nil
 }
 
-// look reports whether a message is the reply.
+// look reports whether a message is the reply, and returns the reply decrypted.
 func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 	if m.Sender != w.from || m.Recipient != w.c.key || m.InReplyTo != w.id || w.had[m.ID] {
 		return wire.Message{}, false, nil

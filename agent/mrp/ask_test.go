@@ -46,7 +46,7 @@ func answer(id, contentType, body string) string {
 	return message(id, func(m *wire.Message) { m.InReplyTo, m.ContentType, m.Body = "msg_q", contentType, []byte(body) })
 }
 
-func TestAsking(t *testing.T) {
+func TestAsk(t *testing.T) {
 	s := answering(t, func(sent wire.Send) []string {
 		if sent.ContentType != wire.TypeRequest || string(sent.Body) != `{"action":"text:translate","params":{"n":12345678901234567890}}` {
 			t.Errorf("%+v", sent)
@@ -71,7 +71,7 @@ func TestAsking(t *testing.T) {
 	}
 }
 
-func TestAskingEncrypted(t *testing.T) {
+func TestAskEncrypted(t *testing.T) {
 	sealed := func(contentType, body string) string {
 		text, err := e2e.Seal(b, keyA, contentType, []byte(body))
 		if err != nil {
@@ -83,11 +83,11 @@ func TestAskingEncrypted(t *testing.T) {
 		contentType, body string
 		want              error
 	}{
-		"encrypted": {wire.TypeEncrypted, sealed(wire.TypeResponse, `{"status":"error","error":{"code":"no_such","message":"a\u001b"}}`), nil},
-		"plain":     {wire.TypeResponse, `{"status":"ok"}`, mrp.ErrPlain},
-		"forged":    {wire.TypeEncrypted, strings.Replace(sealed(wire.TypeResponse, `{}`), `"ct":"`, `"ct":"AAAA`, 1), e2e.ErrOpen},
-		"no answer": {wire.TypeEncrypted, sealed(wire.TypeResponse, `{"status":"maybe"}`), mrp.ErrAnswer},
-		"a text":    {wire.TypeEncrypted, sealed(wire.TypeText, `x`), mrp.ErrAnswer},
+		"encrypted":      {wire.TypeEncrypted, sealed(wire.TypeResponse, `{"status":"error","error":{"code":"no_such","message":"a\u001b"}}`), nil},
+		"plain":          {wire.TypeResponse, `{"status":"ok"}`, mrp.ErrPlain},
+		"forged":         {wire.TypeEncrypted, strings.Replace(sealed(wire.TypeResponse, `{}`), `"ct":"`, `"ct":"AAAA`, 1), e2e.ErrOpen},
+		"not a response": {wire.TypeEncrypted, sealed(wire.TypeResponse, `{"status":"maybe"}`), mrp.ErrAnswer},
+		"a text":         {wire.TypeEncrypted, sealed(wire.TypeText, `x`), mrp.ErrAnswer},
 	} {
 		s := answering(t, func(sent wire.Send) []string {
 			if contentType, body, err := e2e.Open(b, keyA, sent.Body); err != nil || contentType != wire.TypeRequest || string(body) != `{"action":"x","params":null,"mrp_content_type":"`+wire.TypeRequest+`"}` {
@@ -103,7 +103,7 @@ func TestAskingEncrypted(t *testing.T) {
 }
 
 // An answer that comes while its question is still being sent is no message for the handler.
-func TestAskingWhileListening(t *testing.T) {
+func TestAskWhileListening(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	requested, answered, listening := make(chan struct{}), make(chan struct{}), make(chan struct{})
@@ -148,7 +148,7 @@ func TestAskingWhileListening(t *testing.T) {
 	group.Wait()
 }
 
-func TestReplying(t *testing.T) {
+func TestReply(t *testing.T) {
 	var sent []wire.Send
 	s := answering(t, func(m wire.Send) []string { sent = append(sent, m); return nil })
 	c := client(t, s)

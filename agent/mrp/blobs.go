@@ -15,8 +15,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// Upload stores a blob at the relay. It reads content twice from the start: once for the digest, which the signature covers, and once to
-// send it. If a file changes in between, the relay refuses it. The maximum is wire.MaxBlob bytes. contentType may be "".
+// Upload stores a blob at the relay. It reads content twice from the start: once for the digest, which the signature covers, and
+// once to send it. If the content changes in between, the relay rejects it. A blob has at most wire.MaxBlob bytes. contentType may
+// be empty.
 func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType string) (b wire.Blob, err error) {
 	ctx, cancel := context.WithTimeout(ctx, blobTime)
 	defer cancel()
@@ -29,7 +30,7 @@ func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType 
 	case err != nil:
 		return wire.Blob{}, err
 	case size > wire.MaxBlob:
-		return wire.Blob{}, fmt.Errorf("%w: a blob has at most %d bytes", ErrOptions, int64(wire.MaxBlob))
+		return wire.Blob{}, fmt.Errorf("%w: a blob must not exceed %d bytes", ErrOptions, int64(wire.MaxBlob))
 	}
 	header := http.Header{"Content-Type": {wire.TypeBlob}}
 	if contentType != "" {
@@ -47,13 +48,13 @@ func (c *Client) Upload(ctx context.Context, content io.ReadSeeker, contentType 
 		return wire.Blob{}, err
 	}
 	if !isID(b.ID) || b.Size != size || b.Hash != hex.EncodeToString(r.digest[:]) {
-		return wire.Blob{}, fmt.Errorf("%w: it keeps other bytes than were sent", ErrAnswer)
+		return wire.Blob{}, fmt.Errorf("%w: the relay stored different bytes than were sent", ErrAnswer)
 	}
 	return b, nil
 }
 
-// Download writes a blob to w. want is its SHA-256 in lowercase hex, from an attachment; "": use the digest that the relay states. After
-// an error, the bytes written are not the blob.
+// Download writes a blob to w. want is the SHA-256 of the blob in lowercase hex, from an attachment; if want is empty, Download
+// uses the digest that the relay states. After an error, the bytes written to w are not the blob.
 func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b wire.Blob, err error) {
 	ctx, cancel := context.WithTimeout(ctx, blobTime)
 	defer cancel()
@@ -70,7 +71,7 @@ func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b 
 		return wire.Blob{}, err
 	}
 	if want != "" && b.Hash != want {
-		return wire.Blob{}, fmt.Errorf("%w: it is another blob than the attachment names", ErrAnswer)
+		return wire.Blob{}, fmt.Errorf("%w: the blob is not the one that the attachment names", ErrAnswer)
 	}
 	hash := sha256.New()
 	b.Size, err = io.Copy(io.MultiWriter(hash, w), io.LimitReader(a.stream, wire.MaxBlob+1))
@@ -78,18 +79,18 @@ func (c *Client) Download(ctx context.Context, id, want string, w io.Writer) (b 
 	case err != nil:
 		return wire.Blob{}, &fetch.Error{Origin: fetch.Origin(c.base), Sent: true, Err: err}
 	case b.Size > wire.MaxBlob:
-		return wire.Blob{}, fmt.Errorf("%w: a blob has at most %d bytes", ErrAnswer, int64(wire.MaxBlob))
+		return wire.Blob{}, fmt.Errorf("%w: the blob has more than %d bytes", ErrAnswer, int64(wire.MaxBlob))
 	case hex.EncodeToString(hash.Sum(nil)) != b.Hash:
-		return wire.Blob{}, fmt.Errorf("%w: the bytes of the blob are not those of its hash", ErrAnswer)
+		return wire.Blob{}, fmt.Errorf("%w: the bytes of the blob do not match its hash", ErrAnswer)
 	}
 	return b, nil
 }
 
-// readBlob reads the headers that describe a blob. They lack the size if the length of the body is unknown.
+// readBlob reads the headers that describe a blob, except for the size.
 func readBlob(id string, h http.Header) (wire.Blob, error) {
 	b := wire.Blob{ID: id, Hash: h.Get(wire.HeaderHash), ContentType: shown(h.Get("Content-Type"), wire.MaxContentType)}
 	if raw, err := hex.DecodeString(b.Hash); err != nil || len(raw) != sha256.Size || hex.EncodeToString(raw) != b.Hash {
-		return wire.Blob{}, fmt.Errorf("%w: %s is not a SHA-256 in lower hex", ErrAnswer, wire.HeaderHash)
+		return wire.Blob{}, fmt.Errorf("%w: %s is not a SHA-256 in lowercase hex", ErrAnswer, wire.HeaderHash)
 	}
 	return b, nil
 }
@@ -110,7 +111,7 @@ func (c *Client) BlobInfo(ctx context.Context, id string) (wire.Blob, error) {
 		return wire.Blob{}, err
 	}
 	if _, err := fmt.Sscanf(a.header.Get("Content-Length"), "%d", &b.Size); err != nil || b.Size < 0 {
-		return wire.Blob{}, fmt.Errorf("%w: it lacks the size of the blob", ErrAnswer)
+		return wire.Blob{}, fmt.Errorf("%w: the response lacks the size of the blob", ErrAnswer)
 	}
 	return b, nil
 }
@@ -126,7 +127,7 @@ func (c *Client) DeleteBlob(ctx context.Context, id string) error {
 
 func blobPath(id string) (string, error) {
 	if !isID(id) {
-		return "", fmt.Errorf("%w: this is not an id of a blob", ErrOptions)
+		return "", fmt.Errorf("%w: this is not a valid blob id", ErrOptions)
 	}
 	return "/v1/blobs/" + url.PathEscape(id), nil
 }
@@ -149,7 +150,7 @@ func (c *Client) Attach(ctx context.Context, to wire.Key, plaintext []byte, file
 	return a, nil
 }
 
-// Attached returns the bytes of an attachment of a message, decrypted if it is encrypted. They are held in memory.
+// Attached downloads an attachment of a message into memory and returns its bytes, decrypted if the attachment is encrypted.
 func (c *Client) Attached(ctx context.Context, m wire.Message, a wire.Attachment) ([]byte, error) {
 	var stored bytes.Buffer
 	if _, err := c.Download(ctx, a.BlobID, a.Hash, &stored); err != nil {

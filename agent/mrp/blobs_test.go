@@ -75,7 +75,7 @@ func TestEncryptedBlobs(t *testing.T) {
 	}
 }
 
-func TestBlobsThatARelayChanges(t *testing.T) {
+func TestAlteredBlobsAreRejected(t *testing.T) {
 	hash := sha256.Sum256([]byte("right"))
 	name := hex.EncodeToString(hash[:])
 	for what, answer := range map[string]http.HandlerFunc{
@@ -88,7 +88,7 @@ func TestBlobsThatARelayChanges(t *testing.T) {
 			w.Header().Set("X-M2M-Blob-Hash", strings.ToUpper(name))
 			_, _ = w.Write([]byte("right"))
 		},
-		"half": func(w http.ResponseWriter, _ *http.Request) {
+		"half of the bytes": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-M2M-Blob-Hash", name)
 			w.Header().Set("Content-Length", "5")
 			_, _ = w.Write([]byte("rig"))
@@ -106,7 +106,7 @@ func TestBlobsThatARelayChanges(t *testing.T) {
 }
 
 // An upload whose answer is lost may have been done, and is not repeated; one that was refused for now is.
-func TestUploadsAreNotRepeatedBlindly(t *testing.T) {
+func TestUploadRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		first    http.HandlerFunc
 		requests int

@@ -14,25 +14,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A request is one request over all its attempts.
+// A request describes one request across all its attempts.
 type request struct {
 	method string
 	target string // path and query, relative to the relay's URL
 	header http.Header
 	body   []byte
-	most   int64 // bytes of the response body
+	most   int64 // limit of the response body in bytes
 
-	// once: it is not repeated if it may have been carried out.
+	// once means that the request is not retried if it may have been carried out.
 	once bool
 
-	// A body that is not in memory, instead of body. With streamed, the response body is not in memory either.
+	// content, size and digest replace body if the request body is not in memory. If streamed is set, the response body is not read
+	// into memory either.
 	content  io.ReadSeeker
 	size     int64
 	digest   wire.Digest
 	streamed bool
 }
 
-// An answer is a 2xx response. Its body is either in memory, or the caller must read and close it.
+// An answer is a 2xx response. Its body is in memory, unless the request is streamed: the caller must then read and close stream.
 type answer struct {
 	status int
 	header http.Header
@@ -40,19 +41,20 @@ type answer struct {
 	stream io.ReadCloser
 }
 
-// A StatusError is a response that is neither a success nor an error of the protocol: another server answers at the URL, or in front of
-// the relay.
+// A StatusError is a response that is neither a success nor an error of the protocol: it comes from a server other than the relay,
+// for example a proxy in front of it.
 type StatusError struct {
-	Status     int           // of HTTP
-	RetryAfter time.Duration // 0: unknown
+	Status     int           // HTTP status
+	RetryAfter time.Duration // 0 if unknown
 }
 
-func (e *StatusError) Error() string { return fmt.Sprintf("%s: its status is %d", ErrAnswer, e.Status) }
+func (e *StatusError) Error() string { return fmt.Sprintf("%s: the status is %d", ErrAnswer, e.Status) }
 
-// Is makes it an ErrAnswer.
+// Is reports that a StatusError is an ErrAnswer.
 func (e *StatusError) Is(err error) bool { return err == ErrAnswer }
 
-// exchange sends a request until it is answered or permanently refused, or the bounds of the options are reached.
+// exchange sends a request until it succeeds, is permanently refused, or reaches the limits of the options. It returns the last
+// error.
 func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	attempts := attempts{c: c, backoff: c.o.Backoff}
 	for {
@@ -70,7 +72,7 @@ func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	}
 }
 
-// sleep waits, or returns the error of ctx.
+// sleep waits for d, or returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -91,8 +93,8 @@ type attempts struct {
 	resigned bool
 }
 
-// after reports whether another attempt follows a failed one, and after what wait. date is the Date header of the response, if there was
-// one.
+// after decides whether another attempt follows a failed one, and returns the wait before it. date is the Date header of the
+// response, if there was one.
 func (a *attempts) after(r request, err error, date string) (wait time.Duration, again bool) {
 	status, sent := 0, time.Duration(0)
 	refused, isRefused := errors.AsType[*wire.Error](err)
@@ -128,7 +130,8 @@ func (a *attempts) after(r request, err error, date string) (wait time.Duration,
 	return a.pause(sent)
 }
 
-// pause returns the requested wait, or a growing one.
+// pause returns the wait that the relay requested, or else an increasing one. again is false if the limits of the options are
+// reached.
 func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	if a.made++; a.made >= a.c.o.Attempts {
 		return 0, false
@@ -143,11 +146,12 @@ func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	return wait, true
 }
 
-// send makes one attempt. The error is a *wire.Error, a *StatusError, one of fetch, or one of reading the content.
+// send makes one attempt. The error is a *wire.Error, a *StatusError, an error of package fetch, or an error of reading the
+// content.
 func (c *Client) send(ctx context.Context, r request) (a answer, date string, err error) {
 	address, err := url.Parse(c.base.String() + r.target)
 	if err != nil {
-		return answer{}, "", fmt.Errorf("%w: it makes no URL", ErrOptions)
+		return answer{}, "", fmt.Errorf("%w: the address is not a valid URL", ErrOptions)
 	}
 	header := http.Header{}
 	maps.Copy(header, r.header)
@@ -172,7 +176,8 @@ func (c *Client) send(ctx context.Context, r request) (a answer, date string, er
 	return answer{}, date, readError(a)
 }
 
-// stream sends a body that is not in memory. It reads the response body if that is an error.
+// stream sends a request whose body or response body is not in memory. It reads the response body into memory unless the request is
+// streamed and succeeded.
 func (c *Client) stream(ctx context.Context, r request, out fetch.Request) (answer, error) {
 	var content io.Reader
 	if r.content != nil {

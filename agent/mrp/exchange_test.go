@@ -35,7 +35,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-func TestWhatIsRepeated(t *testing.T) {
+func TestRetries(t *testing.T) {
 	t.Parallel()
 	refusal := func(code wire.Code, status int) http.HandlerFunc {
 		return says(status, `{"error":{"code":%q,"message":"no","request_id":"req_1","details":{"limit":30}}}`, code)
@@ -49,7 +49,7 @@ func TestWhatIsRepeated(t *testing.T) {
 	}{
 		"a limit":                {refusal(wire.RateLimited, 429), false, 2, ""},
 		"an error":               {refusal(wire.Internal, 500), false, 2, ""},
-		"a relay that drains":    {refusal(wire.Internal, 503), false, 2, ""},
+		"a draining relay":       {refusal(wire.Internal, 503), false, 2, ""},
 		"a proxy's page":         {says(502, "<html>"), false, 2, ""},
 		"a cut connection":       {hang, false, 2, ""},
 		"a replay":               {refusal(wire.ReplayDetected, 409), false, 2, ""},
@@ -88,7 +88,7 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-func TestTheClockOfTheRelay(t *testing.T) {
+func TestRelayClock(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		off  time.Duration
@@ -120,7 +120,7 @@ func TestTheClockOfTheRelay(t *testing.T) {
 	}
 }
 
-func TestNoTwoSignaturesAreAlike(t *testing.T) {
+func TestSignaturesDiffer(t *testing.T) {
 	at := time.Date(2026, 3, 5, 12, 0, 0, 0, time.UTC)
 	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(200, profileA)})
 	c := client(t, s, func(o *mrp.Options) { o.Now, o.Attempts = func() time.Time { return at }, 1 })
@@ -140,7 +140,7 @@ func TestNoTwoSignaturesAreAlike(t *testing.T) {
 }
 
 // A message that is sent again after its answer was lost is known by its key; another one has another.
-func TestARepeatedSendHasOneKey(t *testing.T) {
+func TestRetriedSendKeepsItsKey(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
 	s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/messages": func(w http.ResponseWriter, r *http.Request) {
@@ -169,7 +169,7 @@ func TestARepeatedSendHasOneKey(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSent(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	s := stubRelay(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }})
 	c := client(t, s)
 	send := func(m wire.Send) error { _, err := c.Send(t.Context(), m); return err }
@@ -188,25 +188,25 @@ func TestWhatIsNotSent(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreRefused(t *testing.T) {
+func TestInvalidResponses(t *testing.T) {
 	t.Parallel()
 	other := strings.Replace(profileA, keyA.String(), keyB.String(), 1)
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
 		want   error
 	}{
-		"nothing":              {says(200, ""), mrp.ErrAnswer},
-		"a page":               {says(200, "<html>"), mrp.ErrAnswer},
-		"a list":               {says(200, "[]"), mrp.ErrAnswer},
-		"a page for an error":  {says(404, "<html>"), mrp.ErrAnswer},
-		"an error without one": {says(404, `{"error":"x"}`), mrp.ErrAnswer},
-		"a code that is none":  {says(404, `{"error":{"code":"\u001b[31m"}}`), mrp.ErrAnswer},
-		"another agent":        {says(200, "%s", other), mrp.ErrAnswer},
-		"a name that controls": {says(200, "%s", strings.Replace(profileA, "null", `"\u001b[31m"`, 1)), mrp.ErrAnswer},
-		"too many levels":      {says(200, "%s", strings.Replace(profileA, "null", strings.Repeat("[", 20_000), 1)), mrp.ErrAnswer},
-		"too much":             {says(200, "%s", strings.Repeat(" ", 2<<20)), fetch.ErrTooLarge},
-		"a redirect":           {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/v1/health", http.StatusFound) }, mrp.ErrAnswer},
-		"what was packed": {func(w http.ResponseWriter, _ *http.Request) {
+		"nothing":                  {says(200, ""), mrp.ErrAnswer},
+		"a page":                   {says(200, "<html>"), mrp.ErrAnswer},
+		"a list":                   {says(200, "[]"), mrp.ErrAnswer},
+		"a page for an error":      {says(404, "<html>"), mrp.ErrAnswer},
+		"an error without a code":  {says(404, `{"error":"x"}`), mrp.ErrAnswer},
+		"an invalid code":          {says(404, `{"error":{"code":"\u001b[31m"}}`), mrp.ErrAnswer},
+		"another agent":            {says(200, "%s", other), mrp.ErrAnswer},
+		"a name with escape codes": {says(200, "%s", strings.Replace(profileA, "null", `"\u001b[31m"`, 1)), mrp.ErrAnswer},
+		"too many levels":          {says(200, "%s", strings.Replace(profileA, "null", strings.Repeat("[", 20_000), 1)), mrp.ErrAnswer},
+		"too much":                 {says(200, "%s", strings.Repeat(" ", 2<<20)), fetch.ErrTooLarge},
+		"a redirect":               {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/v1/health", http.StatusFound) }, mrp.ErrAnswer},
+		"a compressed response": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write([]byte("x"))
 		}, nil},
@@ -222,7 +222,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestTextsOfErrorsCanBeShown(t *testing.T) {
+func TestErrorTextsCanBeShown(t *testing.T) {
 	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": says(400, `{"error":{"code":"bad_request","message":"a\u001b[31m\nb%s"}}`,
 		strings.Repeat("é", 4000))})
 	_, err := client(t, s).Profile(t.Context(), keyA)

@@ -10,21 +10,21 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// ErrKeyFile means that a file does not hold a key, that others can read it, or that it cannot be written.
+// ErrKeyFile means that a file does not contain a key, that others can read the file, or that the file cannot be written.
 var ErrKeyFile = errors.New("the key file cannot be used")
 
-// NewKey makes a key for an agent.
+// NewKey generates a key for an agent.
 func NewKey() ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	_, _ = rand.Read(seed) // never fails
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// SaveKey writes the seed of a key, its 32 bytes as they are, to a new file that only its owner can read (0600); directories are made
-// 0700. A file that exists is never overwritten. The error wraps ErrKeyFile.
+// SaveKey writes the 32 bytes of a key's seed to a new file that only its owner can read (0600), in directories that it creates
+// with mode 0700. It never overwrites a file. The error wraps ErrKeyFile.
 func SaveKey(path string, key ed25519.PrivateKey) error {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s: %w: a file is already there, and a key that is lost cannot be had again", path, ErrKeyFile)
+		return fmt.Errorf("%s: %w: the file already exists, and a lost key cannot be recovered", path, ErrKeyFile)
 	}
 	if err := privatefile.Write(path, key.Seed()); err != nil {
 		return fmt.Errorf("%w: %w", ErrKeyFile, err)
@@ -32,15 +32,15 @@ func SaveKey(path string, key ed25519.PrivateKey) error {
 	return nil
 }
 
-// LoadKey reads a file written by SaveKey or by an SDK of the protocol. The error wraps ErrKeyFile, and os.ErrNotExist if the file does
-// not exist; it never quotes the file.
+// LoadKey reads a file written by SaveKey or by an SDK of the protocol. The error wraps ErrKeyFile, and os.ErrNotExist if the file
+// does not exist; it never quotes the contents of the file.
 func LoadKey(path string) (ed25519.PrivateKey, error) {
 	seed, err := privatefile.Read(path, ed25519.SeedSize)
 	switch {
 	case errors.Is(err, privatefile.ErrOpen):
-		return nil, fmt.Errorf("%s: %w: %w; chmod 600 it, or better make a new key", path, ErrKeyFile, err)
+		return nil, fmt.Errorf("%s: %w: %w; run chmod 600 on it or, better, create a new key", path, ErrKeyFile, err)
 	case err == nil && len(seed) != ed25519.SeedSize, errors.Is(err, privatefile.ErrTooLarge):
-		return nil, fmt.Errorf("%s: %w: it has to hold a seed of %d bytes, and nothing else", path, ErrKeyFile, ed25519.SeedSize)
+		return nil, fmt.Errorf("%s: %w: the file must contain a seed of exactly %d bytes and nothing else", path, ErrKeyFile, ed25519.SeedSize)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrKeyFile, err)
 	}

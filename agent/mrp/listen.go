@@ -17,37 +17,37 @@ import (
 
 // ListenOptions configures Listen. Its functions are called from several goroutines.
 type ListenOptions struct {
-	Seen     Seen // records processed messages; nil: Remember()
-	Parallel int  // messages handled concurrently; 0: 1
-	// PollOnly never opens a WebSocket. A relay may permit an agent only two.
+	Seen     Seen // records processed messages; nil means Remember()
+	Parallel int  // number of messages handled concurrently; 0 means 1
+	// PollOnly makes Listen poll and never open a WebSocket. A relay may permit an agent only two WebSockets.
 	PollOnly bool
-	// Again requests at the start all messages that were delivered before and are not in Seen: those that an earlier process did not
-	// finish.
+	// Again makes Listen first request all messages that the relay has already delivered, and handle those that are not in Seen: an
+	// earlier process did not finish them.
 	Again bool
-	// Failed is called for a message whose handler has failed three times. Over a WebSocket the message arrives again with the next
-	// connection, unless the relay counts it as delivered. May be nil.
+	// Failed is called for a message whose handler has failed three times. Over a WebSocket, the relay sends the message again on
+	// the next connection, unless the relay counts it as delivered. Failed may be nil.
 	Failed func(m wire.Message, err error)
-	// Done is called for a processed message after the relay was notified. May be nil.
+	// Done is called for a processed message after the relay was notified. It may be nil.
 	Done func(m wire.Message)
-	// State is called with nil when messages arrive, and with the error that prevents them from arriving. May be nil.
+	// State is called with nil when Listen starts to receive messages, and with the error that interrupts it. It may be nil.
 	State func(err error)
 }
 
 const (
-	tries     = 3        // calls of a handler before Failed
+	tries     = 3        // number of times a handler is called before Failed
 	maxQueued = 16 << 20 // bytes of messages that wait for a handler
 	queued    = 128      // messages that wait for a handler
 	pollWait  = 25 * time.Second
-	idle      = 15 * time.Second // between polls of a relay that does not hold requests
-	pollFor   = 10 * time.Minute // before the next attempt to open a WebSocket where the relay had none
+	idle      = 15 * time.Second // maximum pause between polls of a relay that does not hold requests
+	pollFor   = 10 * time.Minute // time before the next attempt to open a WebSocket at a relay that had none
 )
 
-// Listen passes the messages to this agent to a handler until ctx ends, and then returns nil. They arrive over a WebSocket, which Listen
-// reopens whenever it is lost; it polls a relay without one. A message that arrives twice is handled once. Every other error is a
-// *wire.Error: the relay refuses the agent permanently.
+// Listen passes the messages for this agent to a handler until ctx ends, and then returns nil. It receives messages over a
+// WebSocket, which it reopens whenever the connection is lost; if the relay does not offer WebSockets, Listen polls. A message that
+// arrives twice is handled once. Any other error is a *wire.Error: the relay refuses the agent permanently.
 //
-// The relay counts a message as delivered when the handler has processed it, but at the latest half a minute after the relay wrote it,
-// and as soon as it is polled.
+// The relay counts a message as delivered once the handler has processed it, but at the latest half a minute after sending it. A
+// polled message counts as delivered immediately.
 func (c *Client) Listen(ctx context.Context, o ListenOptions, handle Handler) error {
 	if o.Seen == nil {
 		o.Seen = Remember()
@@ -96,10 +96,10 @@ type listener struct {
 	busy   *busy
 	room   *semaphore.Weighted // bytes
 	queue  chan wire.Message
-	socket atomic.Pointer[socket] // on which the listener acknowledges messages; nil: no WebSocket is open
+	socket atomic.Pointer[socket] // for acknowledging messages; nil while no WebSocket is open
 }
 
-// run receives messages until ctx ends or an error is final, and returns nil or that error.
+// run receives messages until ctx ends or an error is final, and returns that error.
 func (l *listener) run(ctx context.Context) error {
 	if l.o.Again {
 		if err := l.again(ctx); final(err) {
@@ -127,7 +127,8 @@ func (l *listener) run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// bring receives messages over a WebSocket, or by polling where there is none. good: some arrived, or it worked for a while.
+// bring receives messages over a WebSocket or, if the relay does not offer WebSockets, by polling. good reports whether messages
+// arrived or the connection worked for a while.
 func (l *listener) bring(ctx context.Context) (good bool, err error) {
 	if l.o.PollOnly {
 		return l.poll(ctx, 0)
@@ -139,7 +140,7 @@ func (l *listener) bring(ctx context.Context) (good bool, err error) {
 	return good, err
 }
 
-// listen reads a WebSocket until it ends.
+// listen receives messages over a WebSocket until the connection ends.
 func (l *listener) listen(ctx context.Context) (good bool, err error) {
 	s, err := l.c.dial(ctx)
 	if err != nil {
@@ -147,7 +148,7 @@ func (l *listener) listen(ctx context.Context) (good bool, err error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer s.conn.CloseNow() //nolint:errcheck // closed already, where it went well
+	defer s.conn.CloseNow() //nolint:errcheck // already closed if all went well
 	l.socket.Store(s)
 	defer l.socket.Store(nil)
 	var pings sync.WaitGroup
@@ -178,7 +179,7 @@ func (l *listener) listen(ctx context.Context) (good bool, err error) {
 	}
 }
 
-// poll polls for messages for the given time; 0: until it fails or ctx ends.
+// poll polls for messages until it fails, ctx ends, or the given time has passed; 0 means no time limit.
 func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err error) {
 	from, pause := l.c.o.Now(), l.c.o.Reconnect
 	l.o.State(nil)
@@ -208,7 +209,7 @@ func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err
 	return good, ctx.Err()
 }
 
-// again requests delivered messages that are not in Seen.
+// again requests the messages that were already delivered, and accepts those that are not in Seen.
 func (l *listener) again(ctx context.Context) error {
 	f := Filter{Status: wire.Delivered}
 	for range maxPages {
@@ -228,7 +229,8 @@ func (l *listener) again(ctx context.Context) error {
 	return nil
 }
 
-// accept passes a message to its waiting caller, or queues it for the handler unless it was processed or is in progress.
+// accept passes a reply to the caller that waits for it. It queues any other message for the handler, unless the message was
+// processed or is being handled.
 func (l *listener) accept(ctx context.Context, m wire.Message) {
 	size := min(int64(cmp.Or(len(m.Body), 1)+len(m.Metadata)), maxQueued)
 	switch {

@@ -69,7 +69,7 @@ func acks(ctx context.Context, conn *websocket.Conn, n int) (ids []string) {
 }
 
 // A message that came twice, before and after the connection was lost, is handled once and acknowledged each time.
-func TestListening(t *testing.T) {
+func TestListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan []string, 2)
 	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, n int32, conn *websocket.Conn) {
@@ -110,7 +110,7 @@ func TestListening(t *testing.T) {
 }
 
 // What a handler cannot do is tried three times, and is not acknowledged; what others send is not held up for ever.
-func TestHandlersThatFail(t *testing.T) {
+func TestFailingHandlers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/ws": socket(t, func(ctx context.Context, _ int32, conn *websocket.Conn) {
@@ -140,7 +140,7 @@ func TestHandlersThatFail(t *testing.T) {
 	}
 }
 
-func TestListeningAtARelayWithoutWebSocket(t *testing.T) {
+func TestListenWithoutWebSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var polls atomic.Int32
 	s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/messages": func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +174,7 @@ func TestListeningAtARelayWithoutWebSocket(t *testing.T) {
 	}
 }
 
-func TestRelaysThatRefuseTheAgent(t *testing.T) {
+func TestPermanentRefusals(t *testing.T) {
 	t.Parallel()
 	for code, final := range map[wire.Code]bool{
 		wire.InvalidSignature: true, wire.AgentSuspended: true, wire.RateLimited: false, wire.TimestampExpired: false, wire.ReplayDetected: false,
@@ -205,7 +205,7 @@ func TestRelaysThatRefuseTheAgent(t *testing.T) {
 }
 
 // Relays that say something else than that the agent is known are left, and tried again.
-func TestRelaysThatMisspeak(t *testing.T) {
+func TestInvalidFrames(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{
 		"another agent": `{"type":"auth_result","status":"ok","public_key":"` + keyB.String() + `"}`, "no agent": `{"type":"auth_result","status":"ok"}`,

@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Send sends a message. It adds an idempotency_key if there is none.
+// Send sends a message. If s has no idempotency_key, Send adds one.
 func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err error) {
 	s.IdempotencyKey = cmp.Or(s.IdempotencyKey, uuid.NewString())
 	body, err := appendSend(s)
@@ -32,7 +32,7 @@ func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err err
 		return wire.Receipt{}, err
 	}
 	if !isID(r.MessageID) {
-		return wire.Receipt{}, fmt.Errorf("%w: it names no message", ErrAnswer)
+		return wire.Receipt{}, fmt.Errorf("%w: the response contains no valid message id", ErrAnswer)
 	}
 	return r, nil
 }
@@ -40,17 +40,17 @@ func (c *Client) Send(ctx context.Context, s wire.Send) (r wire.Receipt, err err
 // appendSend encodes a message. The error wraps ErrOptions if a relay would not accept the message.
 func appendSend(s wire.Send) ([]byte, error) {
 	if len(s.Body) > wire.MaxBody {
-		return nil, fmt.Errorf("%w: a body has at most %d bytes: attach a blob", ErrOptions, wire.MaxBody)
+		return nil, fmt.Errorf("%w: the body must not exceed %d bytes: attach a blob instead", ErrOptions, wire.MaxBody)
 	}
 	body, err := s.AppendJSON(nil)
 	if err != nil {
-		return nil, fmt.Errorf("%w: it cannot be written", ErrOptions)
+		return nil, fmt.Errorf("%w: the message cannot be encoded", ErrOptions)
 	}
 	if _, refused := wire.ReadSend(body); refused != nil {
 		return nil, fmt.Errorf("%w: %s", ErrOptions, refused.Message)
 	}
 	if len(body) > wire.MaxRequest {
-		return nil, fmt.Errorf("%w: a message has at most %d bytes", ErrOptions, wire.MaxRequest)
+		return nil, fmt.Errorf("%w: the message must not exceed %d bytes", ErrOptions, wire.MaxRequest)
 	}
 	return body, nil
 }
@@ -96,7 +96,7 @@ func (f Filter) query() string {
 // A Page is one page of messages.
 type Page struct {
 	Messages []wire.Message
-	Next     string // cursor of the next page; "": this is the last
+	Next     string // cursor of the next page; "" if this is the last
 	Dropped  int    // number of entries that were not messages of the protocol for this agent
 }
 
@@ -110,7 +110,7 @@ func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
 // and Cursor.
 func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
 	if !isID(id) {
-		return Page{}, fmt.Errorf("%w: this is not an id of a thread", ErrOptions)
+		return Page{}, fmt.Errorf("%w: this is not a valid thread id", ErrOptions)
 	}
 	q := url.Values{"limit": {strconv.Itoa(f.limit())}}
 	if f.Cursor != "" {
@@ -152,7 +152,7 @@ func (c *Client) Message(ctx context.Context, id string) (wire.Message, error) {
 	}
 	m, ok := c.checked(a.body)
 	if !ok || m.ID != id {
-		return wire.Message{}, fmt.Errorf("%w: it is not that message", ErrAnswer)
+		return wire.Message{}, fmt.Errorf("%w: the response is not the requested message", ErrAnswer)
 	}
 	return m, nil
 }
@@ -167,7 +167,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 		return wire.Receipt{}, err
 	}
 	if r.MessageID != id || !wire.Shown(string(r.Status)) {
-		return wire.Receipt{}, fmt.Errorf("%w: it is not about that message", ErrAnswer)
+		return wire.Receipt{}, fmt.Errorf("%w: the response is about a different message", ErrAnswer)
 	}
 	return r, nil
 }
@@ -175,7 +175,7 @@ func (c *Client) Status(ctx context.Context, id string) (r wire.Receipt, err err
 // messagePath returns the path of a message. It rejects the id "threads", because a relay would take that path for the path of threads.
 func messagePath(id string) (string, error) {
 	if !isID(id) || id == "threads" {
-		return "", fmt.Errorf("%w: this is not an id of a message", ErrOptions)
+		return "", fmt.Errorf("%w: this is not a valid message id", ErrOptions)
 	}
 	return "/v1/messages/" + url.PathEscape(id), nil
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // What no message of the protocol for this agent is, is left out; nothing that stands beside it is lost.
-func TestWhatOthersSendDoesNotSpoilAPage(t *testing.T) {
+func TestInvalidMessagesAreSkipped(t *testing.T) {
 	with := func(change func(m *wire.Message)) string { return message("msg_x", change) }
 	bad := []string{
 		with(func(m *wire.Message) { m.Sender, m.Recipient = keyB, keyB }),
@@ -48,7 +48,7 @@ func TestWhatOthersSendDoesNotSpoilAPage(t *testing.T) {
 	}
 }
 
-func TestOneMessageItsStatusAndItsThread(t *testing.T) {
+func TestMessageStatusAndThread(t *testing.T) {
 	s := stubRelay(t, map[string]http.HandlerFunc{
 		"GET /v1/messages/msg_1": says(200, "%s", message("msg_1", func(m *wire.Message) { m.Body = []byte(`{"a":  1}`) })),
 		"GET /v1/messages/msg_2": says(200, "%s", message("msg_1", nil)),

@@ -108,7 +108,7 @@ func code(err error) wire.Code {
 	return ""
 }
 
-func TestAtARelayAgentsAreFound(t *testing.T) {
+func TestRelayDiscovery(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)
 	ca, cb := r.client(a), r.client(b)
@@ -148,7 +148,7 @@ func TestAtARelayAgentsAreFound(t *testing.T) {
 	}
 }
 
-func TestAtARelayMessagesAndThreads(t *testing.T) {
+func TestRelayMessagesAndThreads(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)
 	ca, cb, other := r.client(a), r.client(b), r.client(private(0x40))
@@ -201,7 +201,7 @@ func TestAtARelayMessagesAndThreads(t *testing.T) {
 	}
 }
 
-func TestAtARelayWhoMayWrite(t *testing.T) {
+func TestRelayAccessList(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)
 	ca, cb := r.client(a), r.client(b)
@@ -237,7 +237,7 @@ func TestAtARelayWhoMayWrite(t *testing.T) {
 	}
 }
 
-func TestAtARelayBlobs(t *testing.T) {
+func TestRelayBlobs(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)
 	ca, cb := r.client(a), r.client(b)
@@ -279,7 +279,7 @@ func TestAtARelayBlobs(t *testing.T) {
 }
 
 // Posted to the webhook, a message is handled once and delivered.
-func TestAtARelayWebhooks(t *testing.T) {
+func TestRelayWebhooks(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)
 	ca, cb := r.client(a), r.client(b)

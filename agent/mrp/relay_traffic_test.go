@@ -16,7 +16,7 @@ import (
 )
 
 // Agents that ask each other at once, encrypted and not, while both listen or neither polls for the other.
-func TestAtARelayAgentsAskEachOther(t *testing.T) {
+func TestRelayRequestsAndReplies(t *testing.T) {
 	t.Parallel()
 	for name, listens := range map[string]bool{"while it listens": true, "while it does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func echo(ctx context.Context, c *mrp.Client, m wire.Message) error {
 
 // Connections are cut in the middle of messages, and the relay is stopped and started again: everything that was sent is handled once,
 // and delivered.
-func TestAtARelayNothingIsLostAndNothingIsDoneTwice(t *testing.T) {
+func TestRelayDeliversExactlyOnce(t *testing.T) {
 	t.Parallel()
 	const n = 60
 	r := startRelay(t)

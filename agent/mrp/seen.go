@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Seen records processed messages, because relays deliver at least once. It is safe for concurrent use.
+// Seen records which messages were processed, because relays deliver each message at least once. It is safe for concurrent use.
 type Seen interface {
-	// Seen reports whether Record was called for a message that has not expired.
+	// Seen reports whether Record was called for the message. An implementation may forget messages that have expired.
 	Seen(id string) bool
-	// Record is called once a handler has processed a message. After an error the message may arrive again.
+	// Record stores that a handler has processed the message, which expires at until. If Record returns an error, the message may
+	// be handled again.
 	Record(id string, until time.Time) error
 }
 
-// maxRemembered bounds how many ids are kept in memory.
+// maxRemembered is the maximum number of ids that are kept in memory.
 const maxRemembered = 100_000
 
-// Remember returns a Seen that lasts as long as the process, and keeps the newest 100,000 ids.
+// Remember returns a Seen that keeps the newest 100,000 ids in memory.
 func Remember() Seen { return &memory{at: map[string]*list.Element{}, order: list.New()} }
 
 type memory struct {
@@ -45,7 +46,7 @@ func (m *memory) Record(id string, _ time.Time) error {
 	return nil
 }
 
-// busy holds the messages in progress.
+// busy holds the ids of the messages that are being handled.
 type busy struct {
 	sync.Mutex
 	ids map[string]bool
@@ -53,7 +54,7 @@ type busy struct {
 
 func newBusy() *busy { return &busy{ids: map[string]bool{}} }
 
-// begin reports whether no other goroutine is handling the message, and claims it.
+// begin claims a message for the calling goroutine. It returns false if another goroutine is handling the message.
 func (b *busy) begin(id string) bool {
 	b.Lock()
 	defer b.Unlock()

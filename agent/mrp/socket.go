@@ -15,8 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// errNoSocket means that a relay has no WebSocket, or a proxy in front of it blocks WebSockets.
-var errNoSocket = errors.New("the relay takes no WebSocket")
+// errNoSocket means that a relay does not offer WebSockets, or that a proxy in front of it blocks them.
+var errNoSocket = errors.New("the relay does not accept WebSockets")
 
 const (
 	pingEvery  = 30 * time.Second
@@ -27,7 +27,7 @@ const (
 // A socket is an authenticated WebSocket.
 type socket struct{ conn *websocket.Conn }
 
-// A frame is a frame that a relay sends.
+// A frame is a decoded WebSocket frame from a relay.
 type frame struct {
 	Type      string          `json:"type"`
 	Status    string          `json:"status"`
@@ -40,12 +40,13 @@ type frame struct {
 func (f frame) refusal() error {
 	tree, err := strictjson.DecodeObject(f.Error)
 	if err != nil || !isCode(tree.Text("code")) {
-		return fmt.Errorf("%w: a frame has an error without code", ErrAnswer)
+		return fmt.Errorf("%w: a frame has an error without a valid code", ErrAnswer)
 	}
 	return &wire.Error{Code: wire.Code(tree.Text("code")), Message: shown(tree.Text("message"), maxText), Details: tree.Object("details")}
 }
 
-// dial opens a WebSocket. The error is errNoSocket, a *wire.Error, a *StatusError, or one of the connection.
+// dial opens and authenticates a WebSocket. The error is errNoSocket, ErrAnswer, a *wire.Error, a *StatusError or an error of the
+// connection.
 func (c *Client) dial(ctx context.Context) (*socket, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*wire.AuthWithin)
 	defer cancel()
@@ -68,7 +69,7 @@ func (c *Client) dial(ctx context.Context) (*socket, error) {
 			c.follow(response.Header.Get("Date"))
 		}
 	default:
-		err = fmt.Errorf("%w: the relay takes us for another", ErrAnswer)
+		err = fmt.Errorf("%w: the relay authenticated a different agent", ErrAnswer)
 	}
 	_ = conn.CloseNow()
 	return nil, err
@@ -85,7 +86,8 @@ func (c *Client) authenticate(ctx context.Context, s *socket) (frame, error) {
 	return s.read(ctx)
 }
 
-// notDialled returns the reason why no WebSocket was opened. The library's text may quote the relay.
+// notDialled returns the error for a WebSocket that could not be opened. If the relay sent a response, the error omits the text of
+// the library, which may quote the response.
 func (c *Client) notDialled(response *http.Response, err error) error {
 	if response == nil || response.StatusCode == http.StatusSwitchingProtocols {
 		return &fetch.Error{Origin: fetch.Origin(c.base), Err: err}
@@ -107,7 +109,7 @@ func (s *socket) read(ctx context.Context) (frame, error) {
 	}
 	var f frame
 	if kind != websocket.MessageText {
-		return frame{}, fmt.Errorf("%w: a frame is not a text", ErrAnswer)
+		return frame{}, fmt.Errorf("%w: a frame is not a text frame", ErrAnswer)
 	}
 	err = unpack(document, &f)
 	return f, err
@@ -123,7 +125,8 @@ func (s *socket) write(ctx context.Context, f any) error {
 	return s.conn.Write(ctx, websocket.MessageText, document)
 }
 
-// ack notifies the relay that a message was processed. It may be lost: the message then arrives again and is recognized.
+// ack notifies the relay that a message was processed. If the notification is lost, the message arrives again, and Seen recognizes
+// it.
 func (s *socket) ack(ctx context.Context, id string) {
 	_ = s.write(ctx, struct {
 		Type      string `json:"type"`
@@ -131,7 +134,7 @@ func (s *socket) ack(ctx context.Context, id string) {
 	}{wire.FrameAck, id})
 }
 
-// keep sends pings until ctx ends or the relay does not answer; then it closes the connection.
+// keep sends pings until ctx ends. If the relay does not answer a ping in time, keep closes the connection.
 func (s *socket) keep(ctx context.Context) {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()

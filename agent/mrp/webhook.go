@@ -21,10 +21,10 @@ func (c *Client) SetWebhook(ctx context.Context, address string, secret wire.Sec
 	return w, err
 }
 
-// Webhook returns the webhook. The error has the code not_found if none is set.
+// Webhook returns the webhook. If none is set, the error is a *wire.Error with the code not_found.
 func (c *Client) Webhook(ctx context.Context) (w wire.Webhook, err error) {
 	if err = c.ask(ctx, http.MethodGet, agentPath(c.key)+"/webhook", maxAnswer, &w); err == nil && !wire.Shown(w.URL) {
-		return wire.Webhook{}, fmt.Errorf("%w: it is not a webhook", ErrAnswer)
+		return wire.Webhook{}, fmt.Errorf("%w: the response does not describe a webhook", ErrAnswer)
 	}
 	return w, err
 }

@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-func TestSettingAWebhook(t *testing.T) {
+func TestSetWebhook(t *testing.T) {
 	secret := wire.Secret{1, 2, 3}
 	s := stubRelay(t, map[string]http.HandlerFunc{
 		"PUT /v1/agents/{key}/webhook": func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestSettingAWebhook(t *testing.T) {
 	}
 }
 
-func TestReceivingDeliveries(t *testing.T) {
+func TestReceive(t *testing.T) {
 	c, err := mrp.New(mrp.Options{Relay: "https://relay.example", Key: a})
 	if err != nil {
 		t.Fatal(err)
@@ -64,17 +64,17 @@ func TestReceivingDeliveries(t *testing.T) {
 		status                        int
 	}{
 		{"a delivery", "POST", first, wire.SignDelivery(secret, []byte(first)), 200},
-		{"the same again", "POST", first, wire.SignDelivery(secret, []byte(first)), 200},
+		{"the same delivery again", "POST", first, wire.SignDelivery(secret, []byte(first)), 200},
 		{"another method", "GET", "", "", 405},
 		{"no signature", "POST", first, "", 401},
 		{"another secret", "POST", first, wire.SignDelivery(wire.Secret{8}, []byte(first)), 401},
 		{"another body", "POST", first + " ", wire.SignDelivery(secret, []byte(first)), 401},
 		{"a handler that fails", "POST", delivery(message("msg_2", nil)), "sign", 500},
 		{"the next attempt", "POST", delivery(message("msg_2", nil)), "sign", 200},
-		{"no message", "POST", `{"delivery_id":"dlv_1"}`, "sign", 400},
-		{"no JSON", "POST", `x`, "sign", 400},
-		{"for another", "POST", delivery(message("msg_3", func(m *wire.Message) { m.Recipient, m.Sender = keyB, keyA })), "sign", 400},
-		{"one that has expired", "POST", delivery(message("msg_4", func(m *wire.Message) { m.ExpiresAt = time.Now().Add(-time.Second) })), "sign", 200},
+		{"without a message", "POST", `{"delivery_id":"dlv_1"}`, "sign", 400},
+		{"not JSON", "POST", `x`, "sign", 400},
+		{"for another agent", "POST", delivery(message("msg_3", func(m *wire.Message) { m.Recipient, m.Sender = keyB, keyA })), "sign", 400},
+		{"an expired message", "POST", delivery(message("msg_4", func(m *wire.Message) { m.ExpiresAt = time.Now().Add(-time.Second) })), "sign", 200},
 		{"too large", "POST", strings.Repeat("x", 3<<20), "sign", 413},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), step.method, "/in", strings.NewReader(step.body))
