@@ -169,14 +169,14 @@ func TestRepliesMustBeSignedByTheService(t *testing.T) {
 		body   string
 		want   string
 	}{
-		"another agent":     {by: "somebody else", want: "of another agent"},
-		"another service's": {by: "somebody else", change: func(e *envelope.Envelope) { e.Sender = shop }, want: "no agent's key signed it"},
-		"no signature":      {change: func(e *envelope.Envelope) { e.Sender = shop }, want: "it is no"},
-		"not an envelope":   {body: `{"status": "OK"}`, want: "it is no"},
-		"not JSON":          {body: `<html>`, want: "it is no"},
-		"an error":          {status: http.StatusBadRequest, body: `{"error": "unable to route envelope", "detail": "No such agent"}`, want: "unable to route"},
-		"another page":      {status: http.StatusNotFound, body: `not here`, want: "404"},
-		"nothing":           {body: ``, want: "it is no"},
+		"another agent":   {by: "somebody else", want: "from another agent"},
+		"forged sender":   {by: "somebody else", change: func(e *envelope.Envelope) { e.Sender = shop }, want: "no agent's key signed the envelope"},
+		"no signature":    {change: func(e *envelope.Envelope) { e.Sender = shop }, want: "invalid response"},
+		"not an envelope": {body: `{"status": "OK"}`, want: "invalid response"},
+		"not JSON":        {body: `<html>`, want: "invalid response"},
+		"an error":        {status: http.StatusBadRequest, body: `{"error": "unable to route envelope", "detail": "No such agent"}`, want: "unable to route"},
+		"another page":    {status: http.StatusNotFound, body: `not here`, want: "404"},
+		"nothing":         {body: ``, want: "invalid response"},
 	} {
 		end := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			var sent envelope.Envelope

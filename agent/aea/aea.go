@@ -1,6 +1,6 @@
-// Package aea is a small agent of the AEA framework that connects over plain TCP. It negotiates by messages of fipa and makes calls by
-// messages of http and default. It does not authenticate the gateway: use it for gateways on this machine, in demonstrations and
-// measurements.
+// Package aea is a small agent of the AEA framework that connects to a gateway over plain TCP. It negotiates with messages of the
+// fipa protocol, and makes calls with messages of the http and default protocols. It does not authenticate the gateway: use it only
+// for gateways on the same machine, in demonstrations and measurements.
 package aea
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-// answersWithin bounds the time to the next message.
+// answersWithin limits the wait for the next message.
 const answersWithin = 20 * time.Second
 
-// An Agent waits for one answer at a time: it is not for concurrent use.
+// An Agent waits for one response at a time. It is not safe for concurrent use.
 type Agent struct {
 	key       identity.Key
-	gateway   string // its address
+	gateway   string // address of the gateway
 	conn      net.Conn
 	dialogues *dialogue.Dialogues
 	now       func() time.Time
@@ -35,7 +35,7 @@ type Agent struct {
 type Options struct {
 	Key     identity.Key
 	Gateway string // address of the service, fetch1…
-	TCP     string // address and port of its connection tcp
+	TCP     string // address and port of the gateway's TCP connection
 	Now     func() time.Time
 	Shown   func(arrow, message string) // called with each message that is sent (>) or received (<); may be nil
 }
@@ -74,7 +74,7 @@ func (a *Agent) write(content []byte) error {
 	return err
 }
 
-// send sends a message, in answer to another or first in a dialogue.
+// send sends a message: a reply to a turn or, if to is nil, the first message of a new dialogue.
 func (a *Agent) send(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content) error {
 	var e wire.Envelope
 	var err error
@@ -119,9 +119,9 @@ func (a *Agent) ask(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content)
 	return a.next()
 }
 
-var errAnswer = errors.New("the gateway answered otherwise than it should")
+var errAnswer = errors.New("unexpected response from the gateway")
 
-// Negotiate agrees to the offer for an intent, and returns the PAT and its scope.
+// Negotiate agrees to the gateway's offer for an intent, and returns the PAT and its scope.
 func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	wanted := search.Query{Constraints: []search.Expr{
 		search.Constraint{Attribute: "intent_uid", Test: search.Relation{Value: search.Text(intent)}},
@@ -150,7 +150,8 @@ func (a *Agent) Negotiate(intent string) (token, scope string, err error) {
 	return match.Info["pat"], value("scope"), a.send(&protocol.FIPA, &turn, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 }
 
-// refused returns the error of a negotiation that the gateway ended; a separate message carries the reason.
+// refused returns the error for a negotiation that the gateway ended. If the gateway states the reason in a separate message,
+// refused waits for that message.
 func (a *Agent) refused(turn dialogue.Turn) error {
 	if m, ok := turn.Content.(protocol.FIPAMessage); ok && (m.Performative == protocol.FIPADecline || m.Performative == protocol.FIPAEnd) {
 		if next, err := a.next(); err == nil {

@@ -9,18 +9,19 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Extension is the URI of the extension of A2A for proofs and for charges, limits and errors of UIM.
+// Extension is the URI of the A2A extension for the proofs, charges, limits and errors of UIM.
 const Extension = "https://uimprotocol.com/a2a/v1"
 
-// A2A encodes calls for an agent of A2A 1.0.
+// A2A encodes calls for an A2A 1.0 agent.
 type A2A struct {
 	URL  string // of the interface
-	REST bool   // the interface is HTTP+JSON; otherwise JSON-RPC
+	REST bool   // whether the interface uses HTTP+JSON instead of JSON-RPC
 }
 
 const proofField = "UIM-Proof"
 
-// Message encodes SendMessage. The idempotency key stays a header: without one, the id of the message is the key. A2A 1.0, 3.2.1.
+// Message encodes a SendMessage request. The idempotency key remains a header field; without one, the id of the message is the key.
+// A2A 1.0, 3.2.1.
 func (d A2A) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
 	proof := h.Get(proofField)
@@ -45,7 +46,7 @@ func (d A2A) Message(c Call) (Message, error) {
 	return Message{URL: d.URL, Header: h, Body: body}, err
 }
 
-// appendMessage appends the message, with the body for the execute endpoint as its one data part. A2A 1.0, 4.1.4.
+// appendMessage appends the message. Its only part contains the body for the execute endpoint. A2A 1.0, 4.1.4.
 func appendMessage(out []byte, c Call, proof string) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("messageId", c.ID)
@@ -64,7 +65,7 @@ func appendMessage(out []byte, c Call, proof string) ([]byte, error) {
 	return w.End()
 }
 
-// Read reads the task of the call, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.
+// Read reads the task in the response, or the error. A2A 1.0, 3.1.1, 9.5 and 11.6.
 func (d A2A) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	if d.REST {
 		return readREST(a)
@@ -98,13 +99,13 @@ func readREST(a fetch.Answer) (fetch.Answer, error) {
 	return foreign(a)
 }
 
-// Types of the entries in an error's list. ProtoJSON, Any.
+// Types of the entries in the details of an error. ProtoJSON, Any.
 const (
 	structType    = "type.googleapis.com/google.protobuf.Struct"
 	errorInfoType = "type.googleapis.com/google.rpc.ErrorInfo"
 )
 
-// readFault reads an error of the protocol: the UIM error in it, or its reason and message.
+// readFault reads an error of the protocol: the UIM error in its details or, if there is none, its reason and message.
 func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.Answer, error) {
 	status, cause := statusOf(a.Status, failed), ""
 	for _, v := range details[:min(len(details), maxBlocks)] {
@@ -125,15 +126,15 @@ func readFault(a fetch.Answer, failed strictjson.Object, details []any) (fetch.A
 	}}, status)
 }
 
-// readTask reads the response to a message, with the task at a pointer of a document. A2A 1.0, 4.1.1.
+// readTask reads the response to a message. at is the pointer to the task in the document. A2A 1.0, 4.1.1.
 func readTask(a fetch.Answer, document []byte, at string, result strictjson.Object) (fetch.Answer, error) {
 	task := result.Object("task")
 	if _, both := result["message"]; both || task == nil {
-		return fetch.Answer{}, wrong("it is not a task")
+		return fetch.Answer{}, wrong("the response is not a task")
 	}
 	state, isState := strings.CutPrefix(task.Object("status").Text("state"), "TASK_STATE_")
 	if !isState {
-		return fetch.Answer{}, wrong("its task has no state")
+		return fetch.Answer{}, wrong("the task has no state")
 	}
 	reply := task.Object("status").Object("message")
 	artifacts := task.List("artifacts")
@@ -158,7 +159,7 @@ func readTask(a fetch.Answer, document []byte, at string, result strictjson.Obje
 	words := strings.Join(texts, " ")
 	switch state {
 	case "SUBMITTED", "WORKING":
-		const again = "1" // in seconds, like the value of the execute endpoint
+		const again = "1" // in seconds, as the execute endpoint sends it
 		running := reason.IdempotencyInProgress
 		out, err := refused(a, strictjson.Object{"error": map[string]any{
 			"code": string(running.Code()), "message": running.Message(), "details": map[string]any{
@@ -174,7 +175,7 @@ func readTask(a fetch.Answer, document []byte, at string, result strictjson.Obje
 	case "FAILED", "CANCELED":
 		return refusedWith(a, http.StatusInternalServerError, words, "unknown")
 	}
-	return fetch.Answer{}, wrong("its task has another state, or no artifact")
+	return fetch.Answer{}, wrong("the task has an unexpected state, or not exactly one artifact")
 }
 
 func partsOf(message strictjson.Object) []strictjson.Object {
@@ -192,14 +193,14 @@ func readArtifact(a fetch.Answer, document []byte, at string, v any) (fetch.Answ
 	artifact, _ := strictjson.AsObject(v)
 	output, ok := strictjson.Find(document, at+"/parts/0/data")
 	if !ok || len(artifact.List("parts")) != 1 {
-		return fetch.Answer{}, wrong("its artifact is not one part of data")
+		return fetch.Answer{}, wrong("the artifact does not have exactly one data part")
 	}
 	out := done(a, output)
 	besideTask(out, artifact)
 	return out, nil
 }
 
-// besideTask reads the extension: the members of metadata under its URI.
+// besideTask adds the members of the UIM extension in the metadata to the header of a response.
 func besideTask(out fetch.Answer, of strictjson.Object) {
 	about := of.Object("metadata").Object(Extension)
 	if c := about.Object("charge"); c != nil {

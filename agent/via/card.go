@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ReadCard returns the first supported interface of an agent card: A2A 1.0 as JSON-RPC or HTTP+JSON, without a tenant, at the origin of
-// the URL that the service itself names. Errors wrap ErrAnswer. A2A 1.0, 4.4.1 and 4.4.6.
+// ReadCard returns the first supported interface in an agent card: A2A 1.0 with JSON-RPC or HTTP+JSON, without a tenant, at the
+// same origin as the URL that the service itself states. Errors wrap ErrAnswer. A2A 1.0, 4.4.1 and 4.4.6.
 func ReadCard(card []byte, named *url.URL) (A2A, error) {
 	tree, err := strictjson.DecodeObject(card)
 	if err != nil {
@@ -27,5 +27,5 @@ func ReadCard(card []byte, named *url.URL) (A2A, error) {
 		u.Fragment = ""
 		return A2A{URL: strings.TrimSuffix(u.String(), "/"), REST: binding == "HTTP+JSON"}, nil
 	}
-	return A2A{}, wrong("the agent card names no interface of A2A 1.0, as JSON-RPC or HTTP+JSON, at " + fetch.Origin(named))
+	return A2A{}, wrong("the agent card has no A2A 1.0 interface with JSON-RPC or HTTP+JSON at " + fetch.Origin(named))
 }

@@ -24,7 +24,7 @@ func request(id, method string, params func(*strictjson.Writer)) ([]byte, error)
 // A response is a JSON-RPC response. JSON-RPC 2.0, section 5.
 type response struct {
 	text   []byte            // the whole document
-	result strictjson.Object // nil: it is an error
+	result strictjson.Object // nil if the response is an error
 	failed strictjson.Object
 }
 
@@ -32,7 +32,7 @@ type response struct {
 func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	tree, decodeErr := strictjson.DecodeObject(data)
 	if decodeErr != nil || tree["jsonrpc"] != "2.0" {
-		return response{}, false, nil //nolint:nilerr // something before the service may answer
+		return response{}, false, nil //nolint:nilerr // a proxy in front of the service may have responded
 	}
 	_, requested := tree["method"]
 	_, hasResult := tree["result"]
@@ -40,27 +40,27 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 	r = response{text: data, result: tree.Object("result"), failed: tree.Object("error")}
 	switch {
 	case requested || hasResult == hasError || r.result == nil && r.failed == nil:
-		return response{}, true, wrong("it has neither result nor error, or both")
+		return response{}, true, wrong("the response has neither a result nor an error, or both")
 	case tree["id"] == nil && hasError: // the server could not read the id
 	case tree["id"] != id:
-		return response{}, true, wrong("it has the id of another request")
+		return response{}, true, wrong("the response has the id of another request")
 	}
 	return r, true, nil
 }
 
-// foreign reads a document of another protocol. It classifies the response of a proxy in front of the service, such as a limit by
-// address, by its status and form.
+// foreign handles a response that is not of the protocol. It rejects a 2xx response; any other may come from a proxy in front of
+// the service, for example one that limits addresses, and is returned unchanged.
 func foreign(a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 2 {
-		return fetch.Answer{}, wrong("it is not a message")
+		return fetch.Answer{}, wrong("the response is not a message of the protocol")
 	}
 	return a, nil
 }
 
-// Codes of errors with a more precise meaning than an invalid request. JSON-RPC 2.0, section 5.1.
+// internalError is the code of an internal error. JSON-RPC 2.0, section 5.1.
 const internalError = "-32603"
 
-// statusOf returns the HTTP status of the execute endpoint for a JSON-RPC error without a UIM code.
+// statusOf returns the HTTP status that the execute endpoint would send for a JSON-RPC error without a UIM code.
 func statusOf(httpStatus int, failed strictjson.Object) int {
 	switch {
 	case httpStatus/100 != 2:

@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MCP encodes calls for a tool server of the revision in which every request is independent. MCP 2026-07-28.
+// MCP encodes calls for an MCP server of the revision in which every request is independent. MCP 2026-07-28.
 type MCP struct {
 	URL    string // of the endpoint
-	Client string // the client's name, such as agent/1.0
+	Client string // name and version of the client, such as agent/1.0
 }
 
 const (
@@ -22,11 +22,11 @@ const (
 	metaPrefix = "io.modelcontextprotocol/"
 )
 
-// metaFields are the header fields that a tool call carries as members of _meta, by name. traceparent has the name from W3C Trace
-// Context.
+// metaFields are the header fields that a tool call carries in _meta, under the same names. The name traceparent comes from W3C
+// Trace Context.
 var metaFields = []string{"Idempotency-Key", "UIM-Proof", "UIM-Request-ID", "traceparent"}
 
-// Message encodes tools/call. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
+// Message encodes a tools/call request. MCP 2026-07-28, server/tools; basic/transports/streamable-http, Standard Request Headers.
 func (m MCP) Message(c Call) (Message, error) {
 	h := c.Header.Clone()
 	name, version, _ := strings.Cut(m.Client, "/")
@@ -53,7 +53,8 @@ func (m MCP) Message(c Call) (Message, error) {
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }
 
-// HeaderText encodes a text that a header cannot carry unchanged. MCP 2026-07-28, basic/transports/streamable-http, Value Encoding.
+// HeaderText returns a text as the value of a header field, encoded if the field cannot carry it unchanged. MCP 2026-07-28,
+// basic/transports/streamable-http, Value Encoding.
 func HeaderText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {
 		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(s)) + "?="
@@ -61,10 +62,10 @@ func HeaderText(s string) string {
 	return s
 }
 
-// besideTool are the members of a result's _meta that are header fields of the execute endpoint.
+// besideTool are the members of a result's _meta that the execute endpoint sends as header fields.
 var besideTool = []string{"UIM-Charge", "RateLimit", "RateLimit-Policy", "Idempotency-Replayed", "UIM-Request-ID"}
 
-// Read reads the result of a tool, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
+// Read reads the result of a tool call, or the error. MCP 2026-07-28, server/tools, Tool Result, Error Handling.
 func (m MCP) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	body := a.Body
 	if kind, _, err := mime.ParseMediaType(a.Header.Get("Content-Type")); err == nil && kind == "text/event-stream" && a.Status/100 == 2 {
@@ -108,15 +109,15 @@ func textsOf(v any) []string {
 	return out
 }
 
-// readTool reads the result of a call: the structured content, or the text, which must then be JSON. It ignores the structured content of
-// a result with isError.
+// readTool reads the result of a call: the structured content or, if there is none, the text, which must then be JSON. It ignores
+// the structured content of a result with isError.
 func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
 	if kind, stated := r.result["resultType"]; stated && kind != "complete" {
-		return fetch.Answer{}, wrong("it asks for something instead")
+		return fetch.Answer{}, wrong("the server requests something instead of returning a result")
 	}
 	failed, isFlag := r.result["isError"].(bool)
 	if r.result["isError"] != nil && !isFlag {
-		return fetch.Answer{}, wrong("isError is not a flag")
+		return fetch.Answer{}, wrong("isError is not a boolean")
 	}
 	texts := textBlocks(r.result)
 	if failed {
@@ -135,7 +136,7 @@ func readTool(a fetch.Answer, r response) (fetch.Answer, error) {
 			return done(a, []byte(texts[0])), nil
 		}
 	}
-	return fetch.Answer{}, wrong("it has no output that is JSON")
+	return fetch.Answer{}, wrong("the result has no JSON output")
 }
 
 func textBlocks(result strictjson.Object) []string {
@@ -149,7 +150,7 @@ func textBlocks(result strictjson.Object) []string {
 	return out
 }
 
-// ofTool rewrites the pointers of an error: a tool's arguments are the parameters.
+// ofTool rewrites the pointers of an error: the arguments of a tool are the parameters of the intent.
 func ofTool(tree strictjson.Object) strictjson.Object {
 	details := tree.Object("error").Object("details")
 	rewrite := func(o strictjson.Object) {

@@ -11,19 +11,19 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The actions of a service that is an agent on a relay of MRP. The client names one by Action.
+// The actions of a service that is an agent on an MRP relay.
 const (
 	ActionAgree   = "uim:agree"
 	ActionRenew   = "uim:renew"
 	ActionExecute = "uim:execute"
 )
 
-// MRP encodes a request to a UIM endpoint as a request to an agent on a relay of the Machine Relay Protocol, and reads the response as
-// that of the endpoint. It sends nothing.
+// MRP encodes a request to a UIM endpoint as a request to an agent on a relay of the Machine Relay Protocol, and converts the
+// response to that of the endpoint. It sends nothing itself.
 type MRP struct{}
 
-// Request returns the body of a message of type wire.TypeRequest for the agent, from the HTTP header and body. The error wraps ErrAnswer
-// if the body does not belong to the endpoint.
+// Request converts the HTTP header and body of a request into the body of a message of type wire.TypeRequest. The error wraps
+// ErrAnswer if the HTTP body is not a JSON object.
 func (MRP) Request(action string, header http.Header, body []byte) (json.RawMessage, error) {
 	params := map[string]any{}
 	if len(body) > 0 {
@@ -33,7 +33,7 @@ func (MRP) Request(action string, header http.Header, body []byte) (json.RawMess
 		}
 		params = tree
 	}
-	if action == ActionAgree { // id and key are those of the sender
+	if action == ActionAgree { // the service takes the id and the key from the sender
 		agreement := params["signed_policy"]
 		for _, name := range []string{"signed_policy", "agent_id", "agent_public_key"} {
 			delete(params, name)
@@ -51,18 +51,18 @@ func (MRP) Request(action string, header http.Header, body []byte) (json.RawMess
 	return strictjson.Append(nil, map[string]any{"action": action, "params": params})
 }
 
-// Read reads the response to a request of this action.
+// Read converts the response to a request with this action.
 func (MRP) Read(action string, m wire.Message) (fetch.Answer, error) {
 	a := fetch.Answer{Status: http.StatusOK, Header: http.Header{}}
 	tree, err := strictjson.DecodeObject(m.Body)
 	if err != nil || m.ContentType != wire.TypeResponse {
-		return fetch.Answer{}, wrong("it is not a response")
+		return fetch.Answer{}, wrong("the message is not a response")
 	}
 	switch result := tree.Object("result"); {
 	case tree.Text("status") == wire.ResponseError && isError(tree):
 		return readMRPError(a, tree.Object("error"))
 	case tree.Text("status") != wire.ResponseOK || result == nil:
-		return fetch.Answer{}, wrong("it has no result")
+		return fetch.Answer{}, wrong("the response has no result")
 	case action == ActionExecute:
 		return readMRPResult(a, m.Body, result)
 	default:
@@ -73,7 +73,7 @@ func (MRP) Read(action string, m wire.Message) (fetch.Answer, error) {
 func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch.Answer, error) {
 	output, ok := strictjson.Find(text, "/result/output")
 	if !ok {
-		return fetch.Answer{}, wrong("its result has no output")
+		return fetch.Answer{}, wrong("the result has no output")
 	}
 	return doneBeside(a, output, result), nil
 }
@@ -81,12 +81,12 @@ func readMRPResult(a fetch.Answer, text []byte, result strictjson.Object) (fetch
 func readMRPAgreed(a fetch.Answer, result strictjson.Object) (fetch.Answer, error) {
 	until, err := time.Parse(time.RFC3339, result.Text("expires_at"))
 	if err != nil {
-		return fetch.Answer{}, wrong("it lacks the time at which the PAT expires")
+		return fetch.Answer{}, wrong("the response lacks the time at which the PAT expires")
 	}
 	return agreed(a, result, until)
 }
 
-// readMRPError reads an error, whose code is a reason in lowercase.
+// readMRPError reads an error. Its code is a reason in lowercase.
 func readMRPError(a fetch.Answer, fault strictjson.Object) (fetch.Answer, error) {
 	details := fault.Object("details")
 	if details.Text("status") == "pending" { // the operator must first approve the agent

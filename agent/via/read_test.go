@@ -64,11 +64,11 @@ var readings = []reading{
 		body: tool(`"structuredContent":{"a":1},"content":[{"type":"text","text":"{\"a\":2}"}]`),
 	},
 	{name: "text alone", door: mcp, body: tool(`"content":[{"type":"text","text":"[1, 2]"}]`), want: 200, says: `[1, 2]`},
-	{name: "text that is not JSON", door: mcp, body: tool(`"content":[{"type":"text","text":"Done!"}]`), says: "no output that is JSON"},
-	{name: "two texts", door: mcp, body: tool(`"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]`), says: "no output"},
-	{name: "nothing", door: mcp, body: tool(`"content":[]`), says: "no output"},
+	{name: "text that is not JSON", door: mcp, body: tool(`"content":[{"type":"text","text":"Done!"}]`), says: "no JSON output"},
+	{name: "two texts", door: mcp, body: tool(`"content":[{"type":"text","text":"1"},{"type":"text","text":"2"}]`), says: "no JSON output"},
+	{name: "nothing", door: mcp, body: tool(`"content":[]`), says: "no JSON output"},
 	{
-		name: "beside", door: mcp, want: 200, says: `{}`,
+		name: "header fields in _meta", door: mcp, want: 200, says: `{}`,
 		body: tool(`"structuredContent":{},"_meta":{"UIM-Charge":"1 EUR","RateLimit":["\"a\";r=1","\"b\";r=2"],"Idempotency-Replayed":"true",` +
 			`"UIM-Request-ID":7,"Set-Cookie":"a=b"}`),
 		fields: map[string]string{
@@ -81,7 +81,7 @@ var readings = []reading{
 			`{"type":"text","text":` + quoted(uimError) + `}]`),
 	},
 	{
-		name: "refused in words", door: mcp, body: tool(`"isError":true,"content":[{"type":"text","text":"Sorry."}]`), want: 500,
+		name: "refused with a text", door: mcp, body: tool(`"isError":true,"content":[{"type":"text","text":"Sorry."}]`), want: 500,
 		says: `{"error":{"details":{"outcome":"unknown"},"message":"Sorry."}}`,
 	},
 	{
@@ -91,13 +91,13 @@ var readings = []reading{
 		says: `{"error":{"code":"INVALID_PARAMETER","details":{"pointer":"/parameters/a",` +
 			`"violations":[{"pointer":"/parameters/b"},{"pointer":"/x"},7]},"message":"m"}}`,
 	},
-	{name: "isError is a text", door: mcp, body: tool(`"isError":"false","structuredContent":{}`), says: "isError is not a flag"},
+	{name: "isError is a string", door: mcp, body: tool(`"isError":"false","structuredContent":{}`), says: "isError is not a boolean"},
 	{
 		name: "a question instead", door: mcp,
 		body: result(`{"resultType":"input_required","structuredContent":{}}`),
-		says: "asks for something",
+		says: "requests something",
 	},
-	{name: "no kind of result", door: mcp, body: result(`{"structuredContent":{}}`), want: 200, says: `{}`},
+	{name: "no resultType", door: mcp, body: result(`{"structuredContent":{}}`), want: 200, says: `{}`},
 	{name: "wrong id", door: mcp, body: strings.Replace(tool(`"structuredContent":{}`), "m-1", "m-2", 1), says: "the id of another"},
 	{name: "a number as id", door: mcp, body: strings.Replace(tool(`"structuredContent":{}`), `"m-1"`, "1", 1), says: "the id of another"},
 	{name: "no id", door: mcp, body: `{"jsonrpc":"2.0","id":null,"result":{"structuredContent":{}}}`, says: "the id of another"},
@@ -107,7 +107,7 @@ var readings = []reading{
 	{name: "a result that is a list", door: mcp, body: result(`[]`), says: "neither"},
 	{name: "a request", door: mcp, body: `{"jsonrpc":"2.0","id":"m-1","method":"tools/call","result":{}}`, says: "neither"},
 	{name: "a list of messages", door: mcp, body: `[` + tool(`"structuredContent":{}`) + `]`, says: "not a message"},
-	{name: "more after it", door: mcp, body: tool(`"structuredContent":{}`) + `{}`, says: "not a message"},
+	{name: "trailing data", door: mcp, body: tool(`"structuredContent":{}`) + `{}`, says: "not a message"},
 	{name: "empty", door: mcp, status: 202, says: "not a message"},
 	{
 		name: "too deep", door: mcp,
@@ -137,7 +137,7 @@ var readings = []reading{
 		body: tool(`"structuredContent":{}`),
 		says: tool(`"structuredContent":{}`),
 	},
-	{name: "something before the service", door: mcp, body: uimError, status: 429, want: 429, says: uimError},
+	{name: "an error from a proxy", door: mcp, body: uimError, status: 429, want: 429, says: uimError},
 	{name: "a page of a proxy", door: mcp, kind: "text/html", body: "<p>", status: 502, want: 502, says: "<p>"},
 	// Streams.
 	{
@@ -157,7 +157,7 @@ var readings = []reading{
 	},
 	{name: "an event that is not a message", door: mcp, kind: stream, body: "data: hello\n\n", says: "not a message"},
 	{
-		name: "a stream of another's answer", door: mcp, kind: stream, says: "another request",
+		name: "a stream with another id", door: mcp, kind: stream, says: "another request",
 		body: `data: {"jsonrpc":"2.0","id":9,"result":{}}` + "\n\n",
 	},
 	// Tasks.
@@ -175,15 +175,15 @@ var readings = []reading{
 	{
 		name: "two artifacts", door: rpc,
 		body: result(task("COMPLETED", `,"artifacts":[{"parts":[{"data":1}]},{"parts":[{"data":2}]}]`)),
-		says: "another state, or no artifact",
+		says: "unexpected state, or not exactly one artifact",
 	},
 	{
 		name: "two parts", door: rpc,
 		body: result(task("COMPLETED", `,"artifacts":[{"parts":[{"data":1},{"data":2}]}]`)),
-		says: "not one part of data",
+		says: "exactly one data part",
 	},
-	{name: "a text", door: rpc, body: result(task("COMPLETED", `,"artifacts":[{"parts":[{"text":"Done!"}]}]`)), says: "not one part of data"},
-	{name: "nothing to show", door: rpc, body: result(task("COMPLETED", ``)), says: "no artifact"},
+	{name: "a text", door: rpc, body: result(task("COMPLETED", `,"artifacts":[{"parts":[{"text":"Done!"}]}]`)), says: "exactly one data part"},
+	{name: "no artifact", door: rpc, body: result(task("COMPLETED", ``)), says: "not exactly one artifact"},
 	{name: "a message", door: rpc, body: result(`{"message":{"parts":[{"text":"Hello"}]}}`), says: "not a task"},
 	{
 		name: "task and message", door: rpc,
@@ -192,23 +192,23 @@ var readings = []reading{
 	},
 	{name: "no state", door: rpc, body: result(`{"task":{"id":"t"}}`), says: "no state"},
 	{name: "a state of another version", door: rpc, body: result(`{"task":{"status":{"state":"completed"}}}`), says: "no state"},
-	{name: "a question", door: rpc, body: result(task("INPUT_REQUIRED", "")), says: "another state"},
+	{name: "a question", door: rpc, body: result(task("INPUT_REQUIRED", "")), says: "unexpected state"},
 	{
 		name: "rejected", door: rpc, want: 403, says: uimError, body: result(`{"task":{"artifacts":[{"parts":[{"data":1}]}],"status":` +
 			`{"state":"TASK_STATE_REJECTED","message":{"parts":[{"text":"No."},7,{"data":` + uimError + `}]}}}}`),
 	},
 	{
-		name: "rejected in words", door: rpc, want: 403,
+		name: "rejected with a text", door: rpc, want: 403,
 		body: result(`{"task":{"status":{"state":"TASK_STATE_REJECTED","message":{"parts":[{"text":"No."}]}}}}`),
 		says: `{"error":{"details":{},"message":"No."}}`,
 	},
 	{
-		name: "failed without a word", door: rpc, want: 500,
+		name: "failed without a text", door: rpc, want: 500,
 		body: result(task("FAILED", "")),
 		says: `{"error":{"details":{"outcome":"unknown"},"message":""}}`,
 	},
 	{name: "cancelled", door: rest, body: task("CANCELED", ""), want: 500, says: `{"error":{"details":{"outcome":"unknown"},"message":""}}`},
-	{name: "under way", door: rpc, body: result(task("WORKING", "")), want: 409, fields: map[string]string{"Retry-After": "1"}},
+	{name: "in progress", door: rpc, body: result(task("WORKING", "")), want: 409, fields: map[string]string{"Retry-After": "1"}},
 	{name: "wrong id, A2A", door: rpc, body: strings.Replace(result(task("WORKING", "")), "m-1", "m-2", 1), says: "the id of another"},
 	{
 		name: "a fault with UIM's error", door: rpc, want: 403, says: uimError,

@@ -8,9 +8,11 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// For protocols whose messages carry all members of UIM: their members, as the responses of its endpoints.
+// The functions in this file serve protocols whose messages carry all members of UIM: they convert the members to responses of the
+// UIM endpoints.
 
-// doneBeside makes the response of a call from its output and the members beside it.
+// doneBeside returns the response of the execute endpoint with an output, and with the other members of the message as header
+// fields.
 func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.Answer {
 	out := done(a, output)
 	for name, member := range map[string]string{"Uim-Charge": "charge", "Ratelimit": "rate_limit", "Uim-Request-Id": "request_id"} {
@@ -24,7 +26,7 @@ func doneBeside(a fetch.Answer, output []byte, members strictjson.Object) fetch.
 	return out
 }
 
-// agreed is the response of the issue endpoint with a PAT that is valid until the given time.
+// agreed returns the response of the issue endpoint with a PAT that is valid until the given time.
 func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.Answer, error) {
 	return renewalAnswer(a, http.StatusOK, map[string]any{
 		"uim-pat": members.Text("pat"), "agreement_id": members.Text("agreement_id"), "scope": members["scope"],
@@ -32,7 +34,7 @@ func agreed(a fetch.Answer, members strictjson.Object, until time.Time) (fetch.A
 	})
 }
 
-// pending is the response of the issue endpoint if the operator must first approve the agent.
+// pending returns the response of the issue endpoint for an agent that the operator must first approve.
 func pending(a fetch.Answer, details strictjson.Object) (fetch.Answer, error) {
 	return renewalAnswer(a, http.StatusAccepted, map[string]any{"status": "pending", "agreement_id": details.Text("agreement_id")})
 }
@@ -40,7 +42,7 @@ func pending(a fetch.Answer, details strictjson.Object) (fetch.Answer, error) {
 func renewalAnswer(a fetch.Answer, status int, members map[string]any) (fetch.Answer, error) {
 	body, err := strictjson.Append(nil, members)
 	if err != nil {
-		return fetch.Answer{}, wrong("it cannot be written again")
+		return fetch.Answer{}, wrong("the members cannot be encoded")
 	}
 	return answer(a, status, body), nil
 }

@@ -14,11 +14,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// UAgents encodes calls for an agent of the uAgents protocol. All requests to it are signed envelopes, including agreements and renewals.
-// The service must sign its responses.
+// UAgents encodes calls for an agent of the uAgents protocol. All requests to the service are signed envelopes, including
+// agreements and renewals. The service must sign its responses.
 type UAgents struct {
 	URL     string           // of the endpoint
-	Service identity.Address // whose key signs the responses
+	Service identity.Address // address of the service, whose key signs the responses
 	Key     identity.Key     // of the agent
 	Now     func() time.Time
 }
@@ -26,7 +26,7 @@ type UAgents struct {
 // sentFor is the lifetime of a sent envelope: the response to it arrives on the same connection.
 const sentFor = time.Minute
 
-// Message encodes UIMExecute. The id is that of the session, so it must be a UUID of version 4.
+// Message encodes a UIMExecute message. The id of the call becomes the id of the session, so it must be a version 4 UUID.
 func (d UAgents) Message(c Call) (Message, error) {
 	token := strings.TrimPrefix(c.Header.Get("Authorization"), "Bearer ")
 	m, err := d.message(c.ID, "UIMExecute", map[string]any{
@@ -43,7 +43,7 @@ func (d UAgents) Message(c Call) (Message, error) {
 	return m, nil
 }
 
-// Agreement encodes UIMAgree: the envelope is the agreement. scope may be nil.
+// Agreement encodes a UIMAgree message: its signed envelope is the agreement. scope may be nil.
 func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Message, error) {
 	var list any
 	if scope != nil {
@@ -56,7 +56,7 @@ func (d UAgents) Agreement(id, policyDigest, issuer string, scope []string) (Mes
 	return d.message(id, "UIMAgree", map[string]any{"policy_digest": policyDigest, "issuer": issuer, "scope": list})
 }
 
-// Renewal encodes UIMRenew.
+// Renewal encodes a UIMRenew message.
 func (d UAgents) Renewal(id, token string) (Message, error) {
 	return d.message(id, "UIMRenew", map[string]any{"pat": token})
 }
@@ -80,7 +80,7 @@ func (d UAgents) message(id, model string, members map[string]any) (Message, err
 	}, err
 }
 
-// Read reads the envelope that responds to the one of this session. UIMAgreed becomes a response of the issue endpoint.
+// Read reads the envelope that responds in the session with this id. It converts UIMAgreed to a response of the issue endpoint.
 func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 != 2 {
 		return readRejected(a)
@@ -88,21 +88,21 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	e, err := envelope.Parse(a.Body)
 	switch {
 	case err != nil:
-		return fetch.Answer{}, wrong("it is not an envelope")
+		return fetch.Answer{}, wrong("the body is not an envelope")
 	case e.Verify() != nil:
-		return fetch.Answer{}, wrong("no agent's key signed it")
+		return fetch.Answer{}, wrong("no agent's key signed the envelope")
 	case e.Sender != d.Service || e.Target != d.Key.Address() || string(e.Session) != id:
-		return fetch.Answer{}, wrong("it is of another agent, for another, or in another session")
+		return fetch.Answer{}, wrong("the envelope is from another agent, for another agent, or in another session")
 	case e.Timely(d.Now()) != nil:
-		return fetch.Answer{}, wrong("it has expired")
+		return fetch.Answer{}, wrong("the envelope has expired")
 	}
 	text, err := e.Message()
 	if err != nil {
-		return fetch.Answer{}, wrong("it holds no message")
+		return fetch.Answer{}, wrong("the envelope contains no message")
 	}
 	tree, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return fetch.Answer{}, wrong("its message is not a JSON object")
+		return fetch.Answer{}, wrong("the message is not a JSON object")
 	}
 	switch name, _ := protocol.NameOf(e.SchemaDigest); name {
 	case "UIMResult":
@@ -114,7 +114,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	case "ErrorMessage":
 		return refusedWith(a, http.StatusBadRequest, tree.Text("error"), "")
 	}
-	return fetch.Answer{}, wrong("its message is of another type")
+	return fetch.Answer{}, wrong("the message has an unexpected type")
 }
 
 // readRejected reads a response that is not an envelope: the sent envelope was rejected.
@@ -129,7 +129,7 @@ func readRejected(a fetch.Answer) (fetch.Answer, error) {
 func readUIMResult(a fetch.Answer, text []byte, tree strictjson.Object) (fetch.Answer, error) {
 	output, ok := strictjson.Find(text, "/output")
 	if !ok || tree.Object("output") == nil {
-		return fetch.Answer{}, wrong("its result has no output")
+		return fetch.Answer{}, wrong("the result has no output")
 	}
 	return doneBeside(a, output, tree), nil
 }
@@ -137,7 +137,7 @@ func readUIMResult(a fetch.Answer, text []byte, tree strictjson.Object) (fetch.A
 func readUIMAgreed(a fetch.Answer, tree strictjson.Object) (fetch.Answer, error) {
 	expires, err := strconv.ParseInt(tree.Number("expires_at").String(), 10, 64)
 	if err != nil {
-		return fetch.Answer{}, wrong("it lacks the time at which the PAT expires")
+		return fetch.Answer{}, wrong("the response lacks the time at which the PAT expires")
 	}
 	return agreed(a, tree, time.Unix(expires, 0))
 }

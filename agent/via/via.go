@@ -1,5 +1,6 @@
-// Package via encodes the call of an intent as a message of another protocol of the service, and decodes the response into the one that
-// its execute endpoint would have given, so that one reader serves all protocols. It sends nothing, and it does not trust its input.
+// Package via encodes the call of an intent as a message of another protocol, and decodes the response into the one that the
+// service's execute endpoint would have sent, so that one parser serves all protocols. It sends nothing itself, and does not trust
+// the responses.
 package via
 
 import (
@@ -12,32 +13,33 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ErrAnswer means that the response does not follow the protocol or does not belong to the message: the outcome of the call is unknown.
-// Its text quotes nothing of the response.
-var ErrAnswer = errors.New("it is not an answer of the protocol to this call")
+// ErrAnswer means that the response does not conform to the protocol or does not belong to the message: the outcome of the call is
+// unknown. The text of the error does not quote the response.
+var ErrAnswer = errors.New("invalid response")
 
 // A Call is one attempt of a call, in the form of the execute endpoint.
 type Call struct {
-	// ID identifies the message, and no other: 1 to 124 visible ASCII characters.
+	// ID uniquely identifies the message: 1 to 124 visible ASCII characters.
 	ID         string
 	UID        string         // of the intent
 	Tool       string         // the intent's tool name
-	Parameters map[string]any // a tree of package strictjson
+	Parameters map[string]any // decoded by package strictjson
 	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}
-	// Header has Authorization, and Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent if the call has them. It is not modified.
+	// Header contains Authorization and, if the call has them, Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent. It is
+	// not modified.
 	Header http.Header
 }
 
-// A Message is a call as posted to URL.
+// A Message is an encoded call that is ready to be posted to URL.
 type Message struct {
 	URL    string
 	Header http.Header
 	Body   []byte
 }
 
-// A Door is one protocol of a service.
+// A Door encodes calls for one protocol of a service, and decodes the responses.
 type Door interface {
-	// Message encodes a call. Errors: values that JSON cannot represent.
+	// Message encodes a call. It returns an error if the call contains a value that the protocol cannot represent.
 	Message(c Call) (Message, error)
 	// Read decodes the response to the message with this id into a response of the execute endpoint. Errors wrap ErrAnswer.
 	Read(id string, a fetch.Answer) (fetch.Answer, error)
@@ -45,10 +47,10 @@ type Door interface {
 
 func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAnswer, what) }
 
-// maxBlocks bounds how many parts of a response are read.
+// maxBlocks limits how many parts of a response are read.
 const maxBlocks = 64
 
-// done returns the response with an output, which is JSON.
+// done returns the response of the execute endpoint with the given output, which must be JSON.
 func done(a fetch.Answer, output []byte) fetch.Answer {
 	return answer(a, http.StatusOK, output)
 }
@@ -62,7 +64,7 @@ func answer(a fetch.Answer, status int, body []byte) fetch.Answer {
 	return fetch.Answer{Status: status, Header: h, Body: body, URL: a.URL}
 }
 
-// codes are the HTTP statuses of the error codes, for each the lowest status of its reasons.
+// codes maps each error code to its HTTP status. If the reasons of a code have several statuses, it is the lowest.
 var codes = func() map[string]int {
 	out := map[string]int{}
 	for _, r := range reason.All() {
@@ -73,8 +75,8 @@ var codes = func() map[string]int {
 	return out
 }()
 
-// refused makes the response with a UIM error: {"error": {"code": …, "message": …, "details": {…}}}. The status is that of the reason if
-// code and reason agree, otherwise that of the code; usual if the code is unknown.
+// refused returns the response with a UIM error: {"error": {"code": …, "message": …, "details": {…}}}. The status is that of the
+// reason, unless the code contradicts the reason; then it is that of the code. If neither is known, the status is usual.
 func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, error) {
 	inner := tree.Object("error")
 	status, known := codes[inner.Text("code")]
@@ -87,12 +89,13 @@ func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, e
 	}
 	body, err := strictjson.Append(nil, map[string]any{"error": map[string]any(inner)})
 	if err != nil {
-		return fetch.Answer{}, wrong("its error cannot be written again")
+		return fetch.Answer{}, wrong("the error cannot be encoded")
 	}
 	return answer(a, status, body), nil
 }
 
-// refusedWith makes the response with an error that the protocol gives in words alone. Without an outcome the call was not executed.
+// refusedWith returns the response with an error for which the protocol gives only a text. An empty outcome means that the call was
+// not executed.
 func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Answer, error) {
 	details := map[string]any{}
 	if outcome != "" {
@@ -104,7 +107,7 @@ func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Ans
 // isError reports whether an object is a UIM error.
 func isError(tree strictjson.Object) bool { return tree.Object("error") != nil }
 
-// beside adds the members of a message to the header of a response, unless the header has them.
+// beside adds a member of a message to the header of a response, unless the header already has a field with this name.
 func beside(a fetch.Answer, name string, values ...string) {
 	if name = http.CanonicalHeaderKey(name); len(a.Header[name]) == 0 && len(values) > 0 {
 		a.Header[name] = values
