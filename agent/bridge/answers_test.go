@@ -19,14 +19,14 @@ func declaring(t *testing.T, output map[string]any) *agenttest.Service {
 }
 
 // A client drops an answer that breaks the output schema, although the call was made and may have been paid. So it is told.
-func TestAnswersThatAreNotAsDeclared(t *testing.T) {
+func TestUndeclaredResults(t *testing.T) {
 	t.Parallel()
-	const made = "The call was made, but its answer is not what the service declares: "
+	const made = "The call was made, but its result does not match the declared output: "
 	for name, test := range map[string]struct{ body, wrong string }{
 		"as declared":         {`{"total": 7, "more": [1]}`, ""},
-		"of another type":     {`{"total": "7"}`, "total has another form"},
+		"wrong type":          {`{"total": "7"}`, "total does not match its declared type"},
 		"missing":             {`{}`, "total is missing"},
-		"no object":           {`[7]`, "it is not an object"},
+		"not an object":       {`[7]`, "the result is not an object"},
 		"a number is exact":   {`{"total": 12345678901234567890}`, ""},
 		"white space is JSON": {"{\n \"total\": 7 }", ""},
 	} {
@@ -51,7 +51,7 @@ func TestAnswersThatAreNotAsDeclared(t *testing.T) {
 }
 
 // Without declared outputs any answer is passed on; what is no object cannot be structured content in every revision.
-func TestAnswersOfAnyForm(t *testing.T) {
+func TestResultsOfAnyType(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -70,7 +70,7 @@ func TestAnswersOfAnyForm(t *testing.T) {
 }
 
 // A service that charges for what its policy has free of charge is seen, and what it took counts.
-func TestAChargeForAFreeCall(t *testing.T) {
+func TestChargeForAFreeCall(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")

@@ -32,25 +32,26 @@ type unknownError struct {
 
 func (e *unknownError) Error() string {
 	if e.err == nil {
-		return "the outcome of the call is not known"
+		return "the outcome of the call is unknown"
 	}
 	return e.err.Error()
 }
 
-// Unwrap returns the last answer.
+// Unwrap returns the error of the last response.
 func (e *unknownError) Unwrap() error { return e.err }
 
-// advice is an instruction for a model.
+// advice returns an instruction for the model.
 func (e *unknownError) advice() string {
-	const unknown = "Outcome unknown, do not repeat: the call that was sent at %s may have taken effect, and may be charged. "
+	const unknown = "Outcome unknown, do not repeat: the call that was sent at %s may have taken effect, and may have been charged. "
 	text := fmt.Sprintf(unknown, e.call.Since.UTC().Format(time.RFC3339))
 	switch {
 	case !e.asks:
-		return text + "This service cannot be asked for the outcome: ask its owner."
+		return text + "The outcome cannot be queried from this service: ask the operator of the service."
 	case e.hosts:
-		return text + "The same call under the same Idempotency-Key asks for the outcome, and makes no other call."
+		return text + "To retrieve the outcome, repeat the call with the same Idempotency-Key: this does not make a second call."
 	}
-	return text + "The same tool with exactly the same arguments asks for the outcome, and makes no other call; other arguments do."
+	return text + "To retrieve the outcome, call the same tool with exactly the same arguments: this does not make a second call. " +
+		"Different arguments make a new call."
 }
 
 func (m *toolCall) unknown(err error) *unknownError {
@@ -61,9 +62,9 @@ func (m *toolCall) unknown(err error) *unknownError {
 	return &unknownError{call, m.key != "", m.asks && call.Key != "", err}
 }
 
-// send makes the call, or requests the outcome of an earlier one, and repeats the request while the outcome is unknown and can still
-// become known. Errors: those of agent.Service.Execute; if the outcome of a call that is not both safe and free stays unknown, an
-// *unknownError around the last of them.
+// send makes the call, or requests the outcome of an earlier one. It repeats the request while the outcome is unknown and can still
+// become known. Errors: those of agent.Service.Execute; if the outcome of a call that is not both safe and free remains unknown, an
+// *unknownError that wraps the last of them.
 func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
 	if m.keeps && m.unkeyed {
 		if err := m.sends(ctx, ""); err != nil {

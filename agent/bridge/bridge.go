@@ -28,7 +28,7 @@ import (
 )
 
 const (
-	// openTime bounds the search for services at the start.
+	// openTime limits the time for finding the services, or reading them again.
 	openTime = 20 * time.Second
 	// freshFor is the maximum age of a tool list. Clients receive this age with the list, and are notified of changes before the list
 	// reaches it. The bridge reads the catalogues and policies again at this interval, and also when a client requests a list and the bridge
@@ -38,31 +38,32 @@ const (
 	firstLook = 2 * time.Second
 	// pageSize is large because many clients read only one page.
 	pageSize = 200
-	// maxCalls bounds the calls in progress; further calls wait.
+	// maxCalls limits the calls in progress; further calls wait.
 	maxCalls = 32
 	// settleTime is how long the shutdown waits for calls in progress, so that their charges are known.
 	settleTime = time.Second
 )
 
-// Options are the owner, the services and the limits of a bridge.
+// Options describe the agent, the services and the limits of a bridge.
 type Options struct {
 	// Agent holds the identity and the limits of the client. A key is required.
 	Agent agent.Options
-	// Services are the services, as agent.Client.Discover takes them: at least one.
+	// Services are the targets of the services, in the forms that agent.Client.Discover accepts: at least one.
 	Services []string
 	// Agreements is the directory of agreements, shared with uimgate agent.
 	Agreements string
 	// Accept are the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
-	// Budget is what may be spent.
+	// Budget holds what has been spent and its limits. It is required.
 	Budget *budget.Book
 	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.
 	// Outbox is required.
 	Outbox string
-	// ReadTerms reads a policy; nil: its terms are not known in advance.
+	// ReadTerms reads the terms of a policy. If it is nil, no terms are known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
-	// that the service's host does not vouch for; empty: the host vouches for it. The issuer is foreign text and must be quoted.
+	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of
+	// an issuer that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is foreign
+	// text, which AgreeCommand must quote. AgreeCommand may be nil.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.
 	Version string
@@ -75,13 +76,13 @@ type TermsReader func(ctx context.Context, policy agent.Policy, catalog *intents
 
 // Terms are the terms of a policy, as far as they could be read.
 type Terms struct {
-	Words   string              // the policy in plain words, in lines; empty: it could not be put into words
-	Intents map[string]CallTerm // by UID; the terms of a missing intent are unknown
+	Words   string              // the policy in plain words; empty if it could not be put into words
+	Intents map[string]CallTerm // by UID; the terms of an intent that is missing are unknown
 }
 
-// A CallTerm describes in a sentence or two the maximum cost of one call and how often it may be made.
+// A CallTerm is the maximum cost of one call. Words describe the cost, and how often the call may be made, in a sentence or two.
 type CallTerm struct {
-	Most  money.Amount // zero: free of charge
+	Most  money.Amount // zero means free of charge
 	Words string
 }
 
@@ -103,12 +104,12 @@ type Bridge struct {
 	offering sync.Mutex // one change of the list at a time
 	mu       sync.Mutex
 	tools    map[string]tool   // by name
-	shown    map[string]string // tools as listed, by name
+	shown    map[string]string // the listed tools as JSON, by name
 	listed   time.Time         // when the catalogues were read
 }
 
-// Open finds the services. It logs those that it cannot find, and looks for them again until it finds them. The error wraps
-// agent.ErrTarget if a target does not name a service, or agent.ErrOptions.
+// Open creates a bridge and finds the services. It logs the services that it cannot find; Serve and ServeHTTP look for them again.
+// The error wraps agent.ErrTarget if a target does not name a service, or agent.ErrOptions.
 func Open(ctx context.Context, o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
@@ -120,7 +121,7 @@ func Open(ctx context.Context, o Options) (*Bridge, error) {
 	o.Agent.Wrap, o.Agent.Sleep = gated(o.Agent.Wrap), patient(o.Agent.Sleep, b.stopping)
 	b.sleep, b.now = o.Agent.Sleep, o.Agent.Now
 	if b.now == nil {
-		b.now = time.Now //nolint:forbidigo // the caller leaves the clock to us
+		b.now = time.Now //nolint:forbidigo // the default clock of the bridge
 	}
 	b.outbox = outbox.Open(o.Outbox, b.now)
 	client, err := agent.New(o.Agent)
@@ -173,14 +174,14 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions explain the tools to the model, and what is still missing.
+// instructions returns a text for the model about the services, and about what the owner has not set up yet.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {
 		out = append(out, s.introduction())
 	}
 	if len(b.o.Budget.Limits()) == 0 {
-		out = append(out, "Tools that cost money are refused: the owner of this agent has given no budget.")
+		out = append(out, "Calls that cost money are refused: the owner of this agent has set no budget.")
 	}
 	return severalLines(strings.Join(out, "\n"), maxSentence)
 }

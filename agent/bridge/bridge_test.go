@@ -14,7 +14,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-func TestToolsOfIntents(t *testing.T) {
+func TestTools(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -44,7 +44,7 @@ func TestToolsOfIntents(t *testing.T) {
 	}
 }
 
-func TestACallHasItsOwnKeyAndProof(t *testing.T) {
+func TestCallHasKeyAndProof(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -72,7 +72,7 @@ func TestACallHasItsOwnKeyAndProof(t *testing.T) {
 }
 
 // A host that says which call it is gets the answer of the call it made before.
-func TestAKeyOfTheHost(t *testing.T) {
+func TestKeySuppliedByHost(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -90,7 +90,7 @@ func TestAKeyOfTheHost(t *testing.T) {
 	}
 }
 
-func TestAnUnknownTool(t *testing.T) {
+func TestUnknownTool(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -98,13 +98,13 @@ func TestAnUnknownTool(t *testing.T) {
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || wire.Code != jsonrpc.CodeInvalidParams {
 		t.Fatal(err)
 	}
-	has(t, err.Error(), "Unknown tool: serach_v1", "perhaps search_v1 is meant")
+	has(t, err.Error(), "Unknown tool: serach_v1", "did you mean search_v1?")
 	if _, err := h.CallTool(t.Context(), &mcp.CallToolParams{Name: strings.Repeat("x", 1<<20)}); err == nil || len(err.Error()) > 1000 {
 		t.Errorf("a long name: %.200v", err)
 	}
 }
 
-func TestRefusalsOfTheService(t *testing.T) {
+func TestServiceRefusals(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -152,7 +152,7 @@ func instructionsOf(h *host) string {
 	return ""
 }
 
-func TestAChangedPolicy(t *testing.T) {
+func TestChangedPolicy(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -175,7 +175,7 @@ func TestAChangedPolicy(t *testing.T) {
 	h.ok(searchTool, nil)
 }
 
-func TestAnAgreementThatWaits(t *testing.T) {
+func TestPendingAgreement(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.RequireApproval()
@@ -227,7 +227,7 @@ func TestSeveralServices(t *testing.T) {
 }
 
 // An intent that the service adds has its terms when it is offered.
-func TestTermsOfANewIntent(t *testing.T) {
+func TestTermsOfNewIntent(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)

@@ -35,17 +35,17 @@ func TestBudget(t *testing.T) {
 		replies []agenttest.Reply // to the first order; it then is made anew
 		free    bool              // the first order costs nothing
 	}{
-		"made":                          {nil, false},
-		"refused":                       {[]agenttest.Reply{refused}, true},
-		"failed and released":           {[]agenttest.Reply{failed("failed", "0.01 USD; id=e; state=released")}, true},
-		"failed, without a word":        {[]agenttest.Reply{failed("failed", "")}, true},
-		"nobody knows":                  {[]agenttest.Reply{failed("unknown", "")}, false},
-		"done, and the answer is lost":  {[]agenttest.Reply{failed("done", "0.01 USD; id=e; state=captured")}, false},
-		"held still":                    {[]agenttest.Reply{failed("unknown", "0.01 USD; id=e; state=pending")}, false},
-		"lost, and refused then":        {[]agenttest.Reply{broken, refused}, false},
-		"lost each time":                {[]agenttest.Reply{broken, broken, broken, broken}, false},
-		"lost, and told under its key":  {[]agenttest.Reply{broken}, false},
-		"an error that tells no ending": {[]agenttest.Reply{{Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}}, false},
+		"made":                           {nil, false},
+		"refused":                        {[]agenttest.Reply{refused}, true},
+		"failed and released":            {[]agenttest.Reply{failed("failed", "0.01 USD; id=e; state=released")}, true},
+		"failed, without a charge":       {[]agenttest.Reply{failed("failed", "")}, true},
+		"unknown":                        {[]agenttest.Reply{failed("unknown", "")}, false},
+		"done, and the response is lost": {[]agenttest.Reply{failed("done", "0.01 USD; id=e; state=captured")}, false},
+		"still held":                     {[]agenttest.Reply{failed("unknown", "0.01 USD; id=e; state=pending")}, false},
+		"lost, then refused":             {[]agenttest.Reply{broken, refused}, false},
+		"lost each time":                 {[]agenttest.Reply{broken, broken, broken, broken}, false},
+		"lost, then replayed":            {[]agenttest.Reply{broken}, false},
+		"errors without an outcome":      {[]agenttest.Reply{{Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,8 +72,8 @@ func TestWithoutABudget(t *testing.T) {
 	o := withBudget(t, optionsFor(t, shop))
 	h := start(t, o)
 	sentence, _ := h.refused(orderTool, nil, "NO_BUDGET")
-	has(t, sentence, "It costs up to 0.01 USD", `--budget "5 EUR/day"`)
-	has(t, instructionsOf(h), "has given no budget")
+	has(t, sentence, "The call costs up to 0.01 USD", `--budget "5 EUR/day"`)
+	has(t, instructionsOf(h), "has set no budget")
 	h.ok(searchTool, nil)
 	h = start(t, withBudget(t, o, "5 EUR/day"))
 	sentence, _ = h.refused(orderTool, nil, "NO_BUDGET") // another currency
@@ -84,14 +84,14 @@ func TestWithoutABudget(t *testing.T) {
 }
 
 // Where the policy cannot be read nothing is known to be free, and what the service charges is counted.
-func TestAPriceThatIsNotKnown(t *testing.T) {
+func TestUnknownPrice(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop))
 	o.ReadTerms = nil
 	h := start(t, o)
 	sentence, _ := h.refused(searchTool, nil, "NO_BUDGET")
-	has(t, sentence, "It is not known to be free of charge")
+	has(t, sentence, "The call is not known to be free of charge")
 	h = start(t, withBudget(t, o, "0.01 USD/day"))
 	h.ok(searchTool, nil)
 	h.ok(orderTool, nil) // what agents.json says of its price does not count
@@ -102,7 +102,7 @@ func TestAPriceThatIsNotKnown(t *testing.T) {
 }
 
 // Of calls whose price is not known one is under way at a time: the next begins when it is known what that one took.
-func TestManyCallsOfUnknownPrice(t *testing.T) {
+func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")
@@ -131,7 +131,7 @@ func TestManyCallsOfUnknownPrice(t *testing.T) {
 }
 
 // What a service has charged beyond its terms is the price from then on: it cannot go on beyond the budget.
-func TestAChargeBeyondTheTerms(t *testing.T) {
+func TestChargeBeyondTheTerms(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
@@ -157,7 +157,7 @@ func TestAChargeBeyondTheTerms(t *testing.T) {
 }
 
 // A call that is not sent, since the agent's token could not be renewed, costs nothing, whatever became of the renewal.
-func TestARenewalThatFails(t *testing.T) {
+func TestFailedRenewal(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.01 USD/day")
@@ -184,7 +184,7 @@ func TestARenewalThatFails(t *testing.T) {
 		if !result.IsError {
 			t.Fatalf("%s: %s", how, text(result, 0))
 		}
-		has(t, text(result, 0), "Nothing was called, since the PAT could not be renewed")
+		has(t, text(result, 0), "No call was made, because the PAT could not be renewed")
 		has(t, text(result, 1), `"outcome":"not_sent"`)
 		if strings.Contains(text(result, 0), "took effect") {
 			t.Errorf("%s: %s", how, text(result, 0))

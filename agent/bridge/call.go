@@ -13,7 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// receive runs before the methods of the SDK.
+// receive returns middleware for the methods of the SDK: it reads the services again before tools are listed, and resolves the name
+// of a called tool.
 func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
@@ -38,13 +39,13 @@ func (b *Bridge) receive(next mcp.MethodHandler) mcp.MethodHandler {
 func (b *Bridge) unknownTool(name string) error {
 	message := fmt.Sprintf("Unknown tool: %s", oneLine(name, maxTitle))
 	if near := suggest.Name(name, b.toolNames()); near != "" {
-		message += "; perhaps " + near + " is meant"
+		message += "; did you mean " + near + "?"
 	}
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// call is one tools/call. If the host cancels it, the bridge sends no further request, and waits in the background for the response to a
-// request that was sent, so that its charge is known.
+// call executes one tools/call. If the host cancels it, the bridge sends no further request, and waits in the background for the
+// response to a request that was already sent, so that its charge becomes known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	m := &toolCall{b: b, t: t}
 	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), toolCallKey{}, m)
@@ -80,7 +81,7 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 	}
 }
 
-var errEnds = errors.New("the server ends")
+var errEnds = errors.New("the server is shutting down")
 
 // begin starts a call, unless the shutdown has begun. The shutdown waits for started calls.
 func (b *Bridge) begin(call func()) bool {
@@ -102,7 +103,7 @@ func (b *Bridge) stop() {
 	close(b.stopping)
 }
 
-// execute makes the call: agreement, then budget, then the service.
+// execute makes the call: it checks the agreement, then reserves the price, and then calls the service.
 func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParamsRaw) (agent.Result, error) {
 	t, o := m.t, callOptions(p.Meta)
 	arguments := strictjson.Object{}
@@ -143,7 +144,7 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 		t.of.note(t.intent.UID, before.PolicyDigest, price, charged)
 	}
 	if settleErr := m.settle(ctx, result, err, charged, reported); settleErr != nil {
-		b.o.Log("what was reserved stays reserved: " + oneLine(settleErr.Error(), maxNote))
+		b.o.Log("the reserved amount stays reserved: " + oneLine(settleErr.Error(), maxNote))
 	}
 	if _, changed := errors.AsType[*agent.PolicyChangedError](err); changed {
 		if unknown, ok := errors.AsType[*unknownError](err); ok {
@@ -155,8 +156,8 @@ func (b *Bridge) execute(ctx context.Context, m *toolCall, p *mcp.CallToolParams
 	return result, err
 }
 
-// callOptions are the host's options for a call in its _meta, under the names of the HTTP headers. Every call has an idempotency key of
-// its own and a proof.
+// callOptions returns the options of a call that the host gives in _meta, under the names of the HTTP headers. Every call has a
+// proof of key and, unless the host gives one, an idempotency key of its own.
 func callOptions(meta mcp.Meta) agent.ExecuteOptions {
 	text := func(name string) string {
 		s, _ := meta[name].(string)

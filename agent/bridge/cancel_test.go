@@ -12,7 +12,7 @@ import (
 
 // A request that the host cancels is not answered, and the end does not wait for its answer.
 // MCP 2026-07-28, basic/patterns/cancellation.
-func TestACancelledRequestIsNotAnswered(t *testing.T) {
+func TestCancelledRequestHasNoResponse(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)

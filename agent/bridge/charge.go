@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// chargedFor returns the charge of a call; known is false if it is unknown, so that the reservation stays.
+// chargedFor returns the charge of a call. known is false if the charge is unknown; the reservation then stays.
 func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charged money.Amount, known bool) {
 	if err == nil {
 		if r.Charge != nil {
 			return amountOf(r.Charge), true
 		}
-		return money.Amount{}, reserved.Amount().IsZero() // a service that names no charge may still have charged
+		return money.Amount{}, reserved.Amount().IsZero() // a service that states no charge may still have charged
 	}
 	if unknown, ok := errors.AsType[*unknownError](err); ok {
 		if refusal, ok := errors.AsType[*agent.Error](unknown.err); ok && refusal.Charge != nil {
@@ -39,14 +39,14 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 	return money.Amount{}, true
 }
 
-// unsent reports whether a call was not sent because its PAT could not be renewed; the exchange in the error is then that of the renewal.
+// unsent reports whether a call was not sent because its PAT could not be renewed. An exchange in the error is then the renewal.
 func unsent(err error) bool {
 	_, renewing := errors.AsType[*agent.RenewalError](err)
 	_, lost := errors.AsType[*agent.LostError](err)
 	return renewing && !lost
 }
 
-// chargedDespite is chargedFor for a refusal or a failure of the service.
+// chargedDespite implements chargedFor for an error response of the service.
 func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
 	switch {
 	case e.Charge != nil:
@@ -60,7 +60,7 @@ func chargedDespite(e *agent.Error) (charged money.Amount, known bool) {
 	return money.Amount{}, true
 }
 
-// amountOf returns the part of the budget that a charge uses: all of it until it is released.
+// amountOf returns the part of the budget that a charge uses: the whole amount, unless the charge was released.
 func amountOf(c *agent.Charge) money.Amount {
 	if c.State == "released" {
 		return money.Amount{}

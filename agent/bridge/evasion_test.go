@@ -17,7 +17,7 @@ func charging(amount string) agenttest.Reply {
 }
 
 // A service that charges another currency than its terms have is not called for that intent any more, whatever it charges there.
-func TestAnotherCurrencyRefusesTheIntent(t *testing.T) {
+func TestChargeInAnotherCurrency(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		limits  []string
@@ -26,13 +26,13 @@ func TestAnotherCurrencyRefusesTheIntent(t *testing.T) {
 		terms   bool // are read
 		goesOn  bool
 	}{
-		"beside the terms":                    {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", true, false},
-		"beside the terms, without a budget":  {[]string{"1 USD/day"}, orderTool, "0.000000001 EUR", true, false},
-		"for a free call, without a budget":   {[]string{"1 USD/day"}, searchTool, "0.000000001 EUR", true, false},
-		"for a free call, with a budget":      {[]string{"1 USD/day"}, searchTool, "0.000000001 USD", true, true},
-		"price not known, without a budget":   {[]string{"1 USD/day"}, orderTool, "0.000000001 EUR", false, false},
-		"price not known, one of the budgets": {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", false, true},
-		"as the terms have it":                {[]string{"1 USD/day"}, orderTool, "0.01 USD", true, true},
+		"not in the terms":                   {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", true, false},
+		"not in the terms, without a budget": {[]string{"1 USD/day"}, orderTool, "0.000000001 EUR", true, false},
+		"for a free call, without a budget":  {[]string{"1 USD/day"}, searchTool, "0.000000001 EUR", true, false},
+		"for a free call, with a budget":     {[]string{"1 USD/day"}, searchTool, "0.000000001 USD", true, true},
+		"unknown price, without a budget":    {[]string{"1 USD/day"}, orderTool, "0.000000001 EUR", false, false},
+		"unknown price, one of the budgets":  {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", false, true},
+		"as the terms state":                 {[]string{"1 USD/day"}, orderTool, "0.01 USD", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func TestAnotherCurrencyRefusesTheIntent(t *testing.T) {
 				return
 			}
 			sentence, details := h.refused(test.tool, nil, "OTHER_CURRENCY")
-			has(t, sentence, "Nothing was called", test.charged)
+			has(t, sentence, "No call was made", test.charged)
 			if details["charged"] != test.charged {
 				t.Errorf("%v", details)
 			}
@@ -61,7 +61,7 @@ func TestAnotherCurrencyRefusesTheIntent(t *testing.T) {
 }
 
 // What was charged beyond the terms stays known while the owner accepts no other policy: to offer another for a while does not help.
-func TestTermsThatComeBack(t *testing.T) {
+func TestExcessSurvivesPolicyChanges(t *testing.T) {
 	t.Parallel()
 	const accepted = `{"uid":"` + agenttest.PolicyUID + `","permission":[{"target":"` + agenttest.Order + `","action":"execute"}]}`
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -76,7 +76,7 @@ func TestTermsThatComeBack(t *testing.T) {
 }
 
 // The price of a call is never less than its terms have, and no less than the service has charged under them.
-func TestThePriceDoesNotFall(t *testing.T) {
+func TestPriceDoesNotFall(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		charges []string // of orders that are made
@@ -103,7 +103,7 @@ func TestThePriceDoesNotFall(t *testing.T) {
 
 // The price in agents.json proves nothing: the bridge makes such calls one at a time, like calls without a price. The same holds
 // once a service has charged beyond its terms.
-func TestAPriceThatIsNotProved(t *testing.T) {
+func TestUnprovedPrice(t *testing.T) {
 	t.Parallel()
 	for _, beyond := range []bool{false, true} {
 		t.Run(fmt.Sprintf("beyond the terms=%v", beyond), func(t *testing.T) {

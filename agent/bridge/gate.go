@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// hostGone is the key of a channel in the context of a call: it is closed when the host cancels the call.
+// hostGone is the key of a channel in the context of a call. The channel is closed when the host cancels the call.
 type hostGone struct{}
 
 // cancelled reports whether the host has cancelled the call of a context.
@@ -19,11 +19,11 @@ func cancelled(ctx context.Context) bool {
 	}
 }
 
-// connection is the key of a channel in the context of a call over HTTP: it is closed when the connection is lost. Before revision
-// 2026-07-28 a lost connection cancels nothing, but the outcome no longer reaches the host.
+// connection is the key of a channel in the context of a call over HTTP. The channel is closed when the connection is lost. Before
+// revision 2026-07-28 a lost connection cancels nothing, but the outcome no longer reaches the host.
 type connection struct{}
 
-// hungUp returns that channel; nil: there is none.
+// hungUp returns the channel that is stored under connection; it is nil if there is none.
 func hungUp(ctx context.Context) <-chan struct{} {
 	lost, _ := ctx.Value(connection{}).(<-chan struct{})
 	return lost
@@ -32,8 +32,9 @@ func hungUp(ctx context.Context) <-chan struct{} {
 // toolCallKey is the key of the *toolCall in the context of a call.
 type toolCallKey struct{}
 
-// gated wraps transports: a call is stored before it is sent, and a call that the host has cancelled sends no further requests. A request
-// that was sent completes, and so do agreements and renewals, because other calls wait for them.
+// gated returns a function that wraps transports. A wrapped transport stores a call before sending it, and sends no further request
+// for a call that the host has cancelled. A request that was already sent completes, and so do agreements and renewals, because
+// other calls wait for them.
 func gated(wrap func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		if wrap != nil {

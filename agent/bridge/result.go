@@ -31,7 +31,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 		return result
 	}
 	if wrong := undeclared(t, tree, isObject); wrong != "" {
-		text := fmt.Sprintf("The call was made, but its answer is not what the service declares: %s. The answer follows.", wrong)
+		text := fmt.Sprintf("The call was made, but its result does not match the declared output: %s. The result follows.", wrong)
 		result.IsError, result.StructuredContent = true, nil
 		result.Content = append([]mcp.Content{&mcp.TextContent{Text: text}}, result.Content...)
 	}
@@ -42,7 +42,7 @@ func success(t tool, r agent.Result) *mcp.CallToolResult {
 // are valid.
 func undeclared(t tool, output strictjson.Object, isObject bool) string {
 	if !isObject {
-		return "it is not an object"
+		return "the result is not an object"
 	}
 	for _, p := range t.intent.Outputs {
 		value, there := output[p.Name]
@@ -53,13 +53,13 @@ func undeclared(t tool, output strictjson.Object, isObject bool) string {
 			continue
 		}
 		if fit, err := p.Fit(value); err != nil || !reflect.DeepEqual(fit, value) {
-			return oneLine(p.Name, maxTitle) + " has another form"
+			return oneLine(p.Name, maxTitle) + " does not match its declared type"
 		}
 	}
 	return ""
 }
 
-// resultMeta returns the values that HTTP has in headers, under the same names.
+// resultMeta returns the values that a service sends in HTTP headers, under the same names.
 func resultMeta(r agent.Result) mcp.Meta {
 	meta := mcp.Meta{}
 	if r.Charge != nil {
@@ -77,7 +77,7 @@ func resultMeta(r agent.Result) mcp.Meta {
 	return meta
 }
 
-// Reasons of the bridge itself, in addition to those of services.
+// Reasons that the bridge itself adds to those of services.
 const (
 	reasonBudget      = "BUDGET_EXCEEDED"
 	reasonNoBudget    = "NO_BUDGET"
@@ -95,8 +95,8 @@ type failure struct {
 	Details map[string]any `json:"details"`
 }
 
-// refusal renders an error for the model: a sentence, then the error as JSON. There is no structured content: under an output
-// schema clients would drop the whole answer.
+// refusal renders an error for the model: a sentence, and then the error as JSON. There is no structured content, because clients
+// would otherwise drop the whole result under an output schema.
 func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 	f, sentence := b.explain(t, err)
 	_, lost := errors.AsType[*agent.LostError](err)
@@ -108,22 +108,22 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 		sentence = unknown.advice() + " " + sentence
 	} else if lost {
 		f.Details["outcome"] = "unknown"
-		sentence += " An attempt before, whose answer was lost, may have taken effect."
+		sentence += " An earlier attempt, whose response was lost, may have taken effect."
 	}
 	if unsent(err) {
 		f.Details["outcome"] = "not_sent"
-		sentence = "Nothing was called, since the PAT could not be renewed. " + sentence
+		sentence = "No call was made, because the PAT could not be renewed. " + sentence
 	}
 	text, marshalErr := json.Marshal(map[string]any{"error": f})
 	if marshalErr != nil {
-		text = []byte(`{"error":{"message":"the error cannot be written"}}`)
+		text = []byte(`{"error":{"message":"the error could not be encoded"}}`)
 	}
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{
 		&mcp.TextContent{Text: severalLines(sentence, maxSentence+maxWords)}, &mcp.TextContent{Text: string(text)},
 	}}
 }
 
-// explain returns an error as data and as a text with instructions.
+// explain returns an error as data, and as a text with instructions.
 func (b *Bridge) explain(t tool, err error) (failure, string) {
 	if terms, ok := errors.AsType[*termsError](err); ok {
 		return terms.explain()
@@ -137,47 +137,48 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 	}
 	text := oneLine(err.Error(), maxNote)
 	if unknown, ok := errors.AsType[*unknownError](err); ok && unknown.err == nil {
-		return own(string(reason.CodeConflict), string(reason.OutcomeUnknown), "Nothing was called.")
+		return own(string(reason.CodeConflict), string(reason.OutcomeUnknown), "No call was made.")
 	}
 	if errors.Is(err, outbox.ErrFull) {
-		return own("", reasonOther, "Nothing was called: %s. Ask for these outcomes first, by the same tools with the same arguments.", text)
+		return own("", reasonOther,
+			"No call was made: %s. First retrieve the outstanding outcomes by calling the same tools again with the same arguments.", text)
 	}
 	if exceeded, ok := errors.AsType[*budget.ExceededError](err); ok {
 		f, sentence := own(string(reason.CodePaymentRequired), reasonBudget,
-			"Nothing was called: %s. The owner of this agent can give more by starting uimgate mcp with another --budget.", text)
+			"No call was made: %s. The owner of this agent can allow more by restarting uimgate mcp with a higher --budget.", text)
 		f.Details["budget"], f.Details["spent"], f.Details["until"] = exceeded.Limit.String(), exceeded.Spent.String(), exceeded.Until
 		return f, sentence
 	}
 	if none, ok := errors.AsType[*budget.CurrencyError](err); ok {
-		cost := "It is not known to be free of charge"
+		cost := "The call is not known to be free of charge"
 		if !none.Requested.IsZero() {
-			cost = "It costs up to " + none.Requested.String()
+			cost = "The call costs up to " + none.Requested.String()
 		}
 		return own(string(reason.CodePaymentRequired), reasonNoBudget,
-			`Nothing was called. %s, and the owner of this agent allows no such charge: `+
-				`start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
+			`No call was made. %s, and the owner of this agent has set no budget for it. `+
+				`To set one, the owner can start uimgate mcp with --budget, such as --budget "5 EUR/day".`,
 			cost)
 	}
 	if other, ok := errors.AsType[*currencyError](err); ok {
 		f, sentence := own(string(reason.CodePaymentRequired), reasonCurrency,
-			"Nothing was called: %s. It is not called again under these terms until the owner of this agent starts uimgate mcp anew.", text)
+			"No call was made: %s. The tool stays disabled under these terms until the owner of this agent restarts uimgate mcp.", text)
 		f.Details["charged"] = other.charged.String()
 		return f, sentence
 	}
 	if waiting, ok := errors.AsType[*agent.PendingError](err); ok {
 		return own(string(reason.CodeForbidden), reasonPending,
-			"Nothing was called: %s. Call again later.", oneLine(waiting.Error(), maxNote))
+			"No call was made: %s. Call the tool again later.", oneLine(waiting.Error(), maxNote))
 	}
 	if issuer, ok := errors.AsType[*agent.IssuerError](err); ok {
 		nevertheless := ""
 		if _, _, offered, _ := t.of.state(); b.o.AgreeCommand != nil {
-			nevertheless = " The owner of this agent can agree nevertheless with: " +
+			nevertheless = " The owner of this agent can still agree by running: " +
 				b.o.AgreeCommand(t.of.target, offered.Digest, oneLine(issuer.Issuer, maxNote))
 		}
-		return own(string(reason.CodeForbidden), reasonIssuer, "Nothing was called: %s.%s", oneLine(issuer.Error(), maxNote), nevertheless)
+		return own(string(reason.CodeForbidden), reasonIssuer, "No call was made: %s.%s", oneLine(issuer.Error(), maxNote), nevertheless)
 	}
 	if errors.Is(err, agent.ErrParameters) {
-		return own(string(reason.CodeInvalidParameter), string(reason.InvalidParameter), "Nothing was called: %s.", text)
+		return own(string(reason.CodeInvalidParameter), string(reason.InvalidParameter), "No call was made: %s.", text)
 	}
 	if lost, ok := errors.AsType[*fetch.Error](err); ok {
 		f, sentence := own(string(reason.CodeServiceUnavailable), reasonUnreachable, "The service could not be reached: %s.", text)
@@ -191,9 +192,9 @@ func (b *Bridge) explain(t tool, err error) (failure, string) {
 	return own("", reasonOther, "The call failed: %s.", text)
 }
 
-// explain describes the terms, and what the owner must do.
+// explain describes the terms, and what the owner must do to accept them.
 func (e *termsError) explain() (failure, string) {
-	suggestion := "The owner of this agent reads the terms and agrees with: " + e.command
+	suggestion := "The owner of this agent must read the terms, and can then agree by running: " + e.command
 	policy := map[string]string{"uid": oneLine(e.offered.UID, maxNote), "digest": e.offered.Digest}
 	f := failure{string(reason.CodeForbidden), oneLine(e.Error(), maxNote), map[string]any{
 		"reason": reason.PolicyRequiresAgreement, "policy": policy, "suggestion": suggestion,
@@ -203,9 +204,9 @@ func (e *termsError) explain() (failure, string) {
 	}
 	words := e.words
 	if words == "" {
-		words = "(They cannot be explained in plain words. The document begins:)\n" + string(e.offered.Raw)
+		words = "(The terms cannot be explained in plain words. The document begins:)\n" + string(e.offered.Raw)
 	}
-	return f, fmt.Sprintf("Nothing was called: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call again.",
+	return f, fmt.Sprintf("No call was made: %s.\n\nThe terms of %s:\n%s\n\n%s\nThen call the tool again.",
 		e.Error(), e.service, severalLines(words, maxWords), suggestion)
 }
 
@@ -235,7 +236,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 		say("%s", sentenceOf(e.Suggestion))
 	}
 	if e.RetryAfter > 0 {
-		say("It may be tried again after %d seconds.", int64(math.Ceil(e.RetryAfter.Seconds())))
+		say("The call may be retried after %d seconds.", int64(math.Ceil(e.RetryAfter.Seconds())))
 		reply["retry_after"] = int64(math.Ceil(e.RetryAfter.Seconds()))
 	}
 	if e.Outcome == "unknown" || e.Outcome == "done" {
@@ -246,12 +247,12 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	}
 	ended := e.Is(agent.ErrRevokedToken) || e.Is(agent.ErrInvalidToken) || e.Is(agent.ErrExpiredToken)
 	if _, _, offered, _ := t.of.state(); ended && b.o.AgreeCommand != nil && offered.Digest != "" {
-		say("The owner of this agent can agree anew with: %s", b.o.AgreeCommand(t.of.target, offered.Digest, ""))
+		say("The owner of this agent can agree again by running: %s", b.o.AgreeCommand(t.of.target, offered.Digest, ""))
 	}
 	return f, strings.Join(out, " ")
 }
 
-// sentenceOf ends a text with a full stop.
+// sentenceOf returns a text as one line that ends with a full stop.
 func sentenceOf(s string) string {
 	s = oneLine(s, maxNote)
 	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "…") || strings.HasSuffix(s, "?") {

@@ -16,7 +16,7 @@ func (b *Bridge) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return err
 }
 
-// finish waits for calls under way, for a short time.
+// finish waits for the calls in progress, but at most for settleTime, and then closes the client and the outbox.
 func (b *Bridge) finish() {
 	settled := make(chan struct{})
 	go func() {
@@ -28,7 +28,7 @@ func (b *Bridge) finish() {
 	select {
 	case <-settled:
 	case <-timer.C:
-		b.o.Log("ended with calls under way: what they cost stays reserved")
+		b.o.Log("shut down while calls were in progress: their cost stays reserved")
 	}
 	b.client.Close()
 	b.outbox.Close()
@@ -45,7 +45,7 @@ func (b *Bridge) serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
-		go session.Close() //nolint:errcheck // waits for calls under way, which Serve does not
+		go session.Close() //nolint:errcheck // waits for calls in progress; Serve must not wait so long
 		return nil
 	}
 }

@@ -13,23 +13,23 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// A Service is one service and the agreement with it.
+// A service is a UIM service and the agreement with it.
 type service struct {
 	b        *Bridge
 	target   string     // as the owner wrote it
 	agreeing sync.Mutex // one check of the agreement at a time
 
 	mu       sync.Mutex
-	current  *agent.Service   // nil until it is found
-	catalog  *intents.Catalog // as read last
-	offered  agent.Policy     // as read last; no digest: not read
+	current  *agent.Service   // nil until the service is found
+	catalog  *intents.Catalog // as last read
+	offered  agent.Policy     // as last read; without a digest until it is read
 	terms    Terms            // of offered, for the intents in termsOf
 	termsOf  *intents.Catalog
 	exceeded map[agreedIntent]excess // by intent and agreed policy
 }
 
-// find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, and makes one if the owner
-// accepts the policy.
+// find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, or makes a new one if
+// the owner has accepted the policy.
 func (s *service) find(ctx context.Context) error {
 	if err := s.readCatalog(ctx); err != nil {
 		return err
@@ -50,15 +50,15 @@ func (s *service) found() bool {
 	return s.current != nil
 }
 
-// state returns the present state of the service.
+// state returns the current state of the service.
 func (s *service) state() (*agent.Service, *intents.Catalog, agent.Policy, Terms) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.current, s.catalog, s.offered, s.terms
 }
 
-// readPolicy reads the policy offered now and its terms for the intents of the catalogue. If the policy has changed, readPolicy reads the
-// catalogue again and lists the tools with the new terms.
+// readPolicy reads the policy that the service currently offers, and its terms for the intents of the catalogue. If the policy has
+// changed, readPolicy reads the catalogue again and lists the tools with the new terms.
 func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	current, _, before, _ := s.state()
 	policy, err := current.Policy(ctx)
@@ -67,7 +67,7 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	}
 	isNew := policy.Digest != before.Digest
 	if isNew && before.Digest != "" {
-		_ = s.readCatalog(ctx) // otherwise the tools stay as they are
+		_ = s.readCatalog(ctx) // if this fails, the tools stay unchanged
 	}
 	s.mu.Lock()
 	catalog, terms, termsOf := s.catalog, s.terms, s.termsOf
@@ -87,7 +87,7 @@ func (s *service) readPolicy(ctx context.Context) (agent.Policy, Terms, error) {
 	return policy, terms, nil
 }
 
-// readCatalog reads what the service offers now. On an error the catalogue stays as it was.
+// readCatalog reads the intents that the service currently offers. If it fails, the catalogue stays unchanged.
 func (s *service) readCatalog(ctx context.Context) error {
 	found, err := s.b.client.Discover(ctx, s.target)
 	if err != nil {
@@ -114,29 +114,29 @@ func (s *service) introduction() string {
 	text := fmt.Sprintf("Tools of %s (%s): %s", oneLine(catalog.Service.Name, maxTitle), oneLine(current.Issuer(), maxTitle),
 		oneLine(catalog.Service.Description, maxNote))
 	if !current.Session().Agreed() {
-		text += " The owner of this agent has not agreed to its terms yet: a call answers with the terms and the command to agree."
+		text += " The owner of this agent has not agreed to its terms yet: a call returns the terms and the command for agreeing to them."
 	}
 	return text
 }
 
 // A termsError means that the owner must first read a policy and accept it.
 type termsError struct {
-	service string // its issuer
+	service string // issuer of the service
 	offered agent.Policy
-	agreed  string // digest of the previously agreed policy; empty: none
+	agreed  string // digest of the previously agreed policy; empty if there is none
 	words   string
 	command string
 }
 
 func (e *termsError) Error() string {
 	if e.agreed != "" {
-		return fmt.Sprintf("%s has changed its terms: %s was agreed to, %s is offered", e.service, e.agreed, e.offered.Digest)
+		return fmt.Sprintf("%s has changed its terms: %s was accepted, but %s is now offered", e.service, e.agreed, e.offered.Digest)
 	}
 	return fmt.Sprintf("there is no agreement with %s: it offers the terms %s", e.service, e.offered.Digest)
 }
 
-// agreed returns the service under an agreement to the policy it offers, and the terms of that policy. It agrees only to a policy that
-// the owner accepts by digest. Errors: *termsError, and those of agent.Service.Agree.
+// agreed returns the service, with an agreement to the policy that it offers, and the terms of that policy. It agrees only to a
+// policy that the owner has accepted by digest. Errors: *termsError, and those of agent.Service.Policy and Agree.
 func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	s.agreeing.Lock()
 	defer s.agreeing.Unlock()
@@ -168,7 +168,7 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	return current, terms, err
 }
 
-// wanted describes what the owner must accept.
+// wanted returns the error that describes which policy the owner must accept.
 func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Terms) *termsError {
 	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
 	if session := current.Session(); session.Agreed() {
@@ -196,7 +196,8 @@ func (s *service) path(of agent.Session) string {
 	return filepath.Join(s.b.o.Agreements, of.FileName())
 }
 
-// load resumes the stored agreement if it is newer: the owner has agreed meanwhile, or another process has renewed the PAT.
+// load resumes the stored agreement if it is newer, because the owner has agreed in the meantime or another process has renewed the
+// PAT.
 func (s *service) load() {
 	current, _, offered, _ := s.state()
 	session := current.Session()
@@ -223,7 +224,7 @@ func (s *service) load() {
 	s.current = resumed
 }
 
-// save keeps the agreement and its token.
+// save stores the agreement and its PAT.
 func (s *service) save(current *agent.Service) {
 	session := current.Session()
 	if err := agent.SaveSession(s.path(session), session); err != nil {

@@ -20,10 +20,10 @@ import (
 
 const (
 	maxMessage = 4 << 20 // bytes of one line
-	// Bounds of the requests without a response: the SDK would keep any number.
+	// Limits of the requests that have no response yet; the SDK does not limit them.
 	maxWaiting      = 1000
 	maxWaitingBytes = 64 << 20
-	// drain is how long calls in progress may still be answered after the host has closed our stdin. A host that waits for less time
+	// drain is how long calls in progress may still be answered after the host has closed stdin. A host that waits for less time
 	// sends a signal, which ends the process at once.
 	drain = 10 * time.Second
 )
@@ -45,7 +45,7 @@ func (t stdio) Connect(context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// A line is one message, or why none could be read.
+// A line is one message, or the error that ends the input.
 type line struct {
 	message jsonrpc.Message
 	err     error
@@ -56,23 +56,23 @@ type lineConn struct {
 	closed   chan struct{}
 	once     sync.Once
 
-	mu         sync.Mutex // of out and what follows
+	mu         sync.Mutex // guards out and all following fields
 	out        io.Writer
-	unanswered map[jsonrpc.ID]int  // requests, with the size of each in bytes
-	cancelled  map[jsonrpc.ID]bool // those that the host has cancelled
-	held       int                 // size of all of them in bytes
-	waiting    bool                // until the map is empty
-	idle       chan struct{}       // receives when the map is empty
+	unanswered map[jsonrpc.ID]int  // size in bytes of each request without a response
+	cancelled  map[jsonrpc.ID]bool // requests that the host has cancelled
+	held       int                 // total size in bytes of the requests without a response
+	waiting    bool                // awaitAnswers waits until unanswered is empty
+	idle       chan struct{}       // receives a value when unanswered becomes empty
 }
 
-// read passes on the input until it or the connection ends.
+// read passes the messages of the input to Read until the input or the connection ends.
 func (c *lineConn) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		text, err := lines.Read(r, maxMessage)
 		switch {
 		case errors.Is(err, lines.ErrTooLong):
-			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message has at most %d bytes", maxMessage))
+			c.refuse(jsonrpc.CodeInvalidRequest, fmt.Sprintf("a message must not exceed %d bytes", maxMessage))
 			continue
 		case err != nil:
 			c.awaitAnswers()
@@ -114,10 +114,10 @@ func (c *lineConn) hand(l line) bool {
 	}
 }
 
-// decode reads one message. Batches do not exist, and the depth of a message is bounded.
+// decode parses one message. It rejects batches and deeply nested messages.
 func decode(text []byte) (jsonrpc.Message, error) {
 	if _, err := strictjson.DecodeObject(text); err != nil {
-		what := "this line is not one JSON-RPC message: " + oneLine(err.Error(), maxNote)
+		what := "this is not a JSON-RPC message: " + oneLine(err.Error(), maxNote)
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: what}
 	}
 	message, err := jsonrpc.DecodeMessage(text)
@@ -154,7 +154,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// cancel records the request that a notification names. It ignores one that is unknown or already answered.
+// cancel records that the host has cancelled a request. It ignores a request that is unknown or already answered.
 func (c *lineConn) cancel(params json.RawMessage) {
 	var named struct {
 		RequestID any `json:"requestId"`
@@ -191,12 +191,12 @@ func (c *lineConn) send(text []byte) error {
 	return err
 }
 
-// refuse responds to a message without an id.
+// refuse sends an error response without an id.
 func (c *lineConn) refuse(code int64, message string) {
-	_ = c.send(withoutID(code, message)) // a host that does not read would otherwise keep the connection open
+	_ = c.send(withoutID(code, message)) // the next Write reports a broken output
 }
 
-// withoutID returns an error response to a message without an id.
+// withoutID encodes an error response without an id.
 func withoutID(code int64, message string) []byte {
 	text, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message},
@@ -207,19 +207,20 @@ func withoutID(code int64, message string) []byte {
 	return text
 }
 
-// take counts a request and its bytes. If there are too many, or one with this id exists, it returns the error response. For a repeated
-// id that response has no id, because it would be taken for the response to the other request.
+// take counts a request and its bytes. If there are too many requests, or another request with this id has no response yet, take
+// returns an error response. The response to a repeated id has no id, because the host would take it for the response to the other
+// request.
 func (c *lineConn) take(id jsonrpc.ID, size int) *jsonrpc.Response {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, used := c.unanswered[id]; used {
 		return &jsonrpc.Response{Error: &jsonrpc.Error{
-			Code: jsonrpc.CodeInvalidRequest, Message: "another request of this id is not answered yet",
+			Code: jsonrpc.CodeInvalidRequest, Message: "another request with this id has no response yet",
 		}}
 	}
 	if len(c.unanswered) >= maxWaiting || c.held+size > maxWaitingBytes {
 		return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{
-			Code: jsonrpc.CodeInternalError, Message: "too many requests are not answered yet: nothing was done for this one",
+			Code: jsonrpc.CodeInternalError, Message: "too many requests have no response yet: this one was not processed",
 		}}
 	}
 	c.unanswered[id] = size
@@ -240,7 +241,7 @@ func (c *lineConn) answered(id jsonrpc.ID) {
 	}
 }
 
-// awaitAnswers waits until every call has its response, at most for drain.
+// awaitAnswers waits until every request has its response, but at most for drain.
 func (c *lineConn) awaitAnswers() {
 	c.mu.Lock()
 	c.waiting = true

@@ -16,7 +16,7 @@ import (
 )
 
 // A call that the host cancels is not sent. A call that was sent is paid for, even if the host no longer waits.
-func TestCancelled(t *testing.T) {
+func TestCancel(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
@@ -63,7 +63,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Only calls of intents are held back: a renewal serves all calls, whichever call started it.
-func TestWhatACancelledCallMaySend(t *testing.T) {
+func TestRequestsAfterCancel(t *testing.T) {
 	t.Parallel()
 	sent := 0
 	g := gated(nil)(roundTripper(func(*http.Request) (*http.Response, error) {
@@ -91,7 +91,7 @@ func TestWhatACancelledCallMaySend(t *testing.T) {
 }
 
 // The bridge either waits for a call that arrives while it stops, or does not make it.
-func TestCallsWhileItStops(t *testing.T) {
+func TestCallsDuringShutdown(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)

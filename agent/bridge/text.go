@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Bounds of foreign text, in characters.
+// Limits of foreign text, in characters.
 const (
 	maxTitle       = 100
 	maxDescription = 2000
@@ -23,7 +23,7 @@ const (
 // oneLine makes foreign text safe to print: one line, without control and format characters, of at most most characters.
 func oneLine(s string, most int) string { return shown(s, most, false) }
 
-// severalLines is oneLine, but keeps line breaks.
+// severalLines is like oneLine, but keeps line breaks.
 func severalLines(s string, most int) string { return shown(s, most, true) }
 
 func shown(s string, most int, breaks bool) string {
@@ -55,7 +55,7 @@ var (
 	remarks    = map[string]bool{"title": true, "description": true, "$comment": true}
 )
 
-// maxData bounds the strings of one schema member that must be shown exactly or not at all, in bytes.
+// maxData limits the strings of one schema member that must be shown exactly or not at all, in bytes.
 const maxData = 32 << 10
 
 // steers reports whether a character controls a terminal, changes the direction of writing or is invisible. The zero-width joiner and
@@ -161,7 +161,7 @@ func schema(v any) any {
 	return v
 }
 
-// maxDetails bounds the number of values in the details of a refusal.
+// maxDetails limits the number of values in the details of a refusal.
 const maxDetails = 2000
 
 // details copies the details of a service's error, but at most left values of them, and shortens their texts.

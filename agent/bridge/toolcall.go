@@ -20,33 +20,33 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A toolCall is one tools/call on its way to the service. Unless it is safe and free, or the host gave it a key, the outbox stores it
-// from before it is sent until the host has its outcome.
+// A toolCall is one tools/call. Unless the call is safe and free, or the host supplied its key, the outbox stores it from before it
+// is sent until the host has its outcome.
 type toolCall struct {
 	b        *Bridge
 	t        tool
-	key      string // given by the host; empty: none
-	keeps    bool   // in the outbox
+	key      string // supplied by the host; may be empty
+	keeps    bool   // the outbox must store the call
 	unkeyed  bool   // sent without a key
-	asks     bool   // the service can return the outcome stored under the key
-	found    bool   // it requests the outcome of an earlier call
-	placed   bool   // it occupies a place
+	asks     bool   // the service can return the outcome that is stored under the key
+	found    bool   // the call requests the outcome of an earlier call
+	placed   bool   // the call counts towards maxCalls
 	reserved *budget.Reservation
 
 	mu     sync.Mutex
 	call   outbox.Call
-	stored bool // in the outbox
+	stored bool // the outbox has the call
 	left   bool // the host no longer waits
 }
 
-// enter waits for a place among the calls in progress.
+// enter waits until the call may start, because fewer than maxCalls calls are in progress.
 func (m *toolCall) enter(ctx context.Context) error {
 	err := m.b.take(ctx, m.b.places)
 	m.placed = err == nil
 	return err
 }
 
-// take waits for a place, unless the host cancels the call or the bridge ends.
+// take waits for a free slot in places, unless the host cancels the call or the bridge shuts down.
 func (b *Bridge) take(ctx context.Context, places chan<- struct{}) error {
 	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
 	select {
@@ -66,8 +66,8 @@ func (m *toolCall) exit() {
 	}
 }
 
-// prepare looks for an earlier call of the same tool and arguments whose outcome is unknown; this call is then sent under its key. The
-// error may be an *unknownError if the service cannot return the outcome that way.
+// prepare looks in the outbox for an earlier call of the same tool with the same arguments whose outcome is unknown. If there is
+// one, this call is sent under its key; if the service cannot return the outcome that way, the error is an *unknownError.
 func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments strictjson.Object, o *agent.ExecuteOptions, p price) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -91,18 +91,19 @@ func (m *toolCall) prepare(ctx context.Context, s agent.Session, arguments stric
 	return nil
 }
 
-// digestOf returns the digest of intent and arguments: the one that idempotency uses, or that of the text if a number is inexact.
+// digestOf returns the digest of an intent and its arguments: the digest that idempotency uses or, if a number is inexact, a digest
+// of the arguments as JSON.
 func digestOf(uid string, arguments strictjson.Object) string {
 	if digest, err := pat.ExecuteDigest(uid, arguments); err == nil {
 		return digest
 	}
-	text, _ := json.Marshal(arguments) // they were JSON
+	text, _ := json.Marshal(arguments) // the arguments were decoded from JSON
 	sum := sha256.Sum256(append([]byte(uid+"\n"), text...))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// reserve reserves the maximum price of the call. A call of unknown price needs a budget as well: its charge is counted when the service
-// reports it. The price of an earlier call is already reserved.
+// reserve reserves the maximum price of the call. A call whose price is unknown needs a budget as well: its charge is counted when
+// the service reports it. The price of an earlier call is already reserved.
 func (m *toolCall) reserve(ctx context.Context, p price) error {
 	switch {
 	case m.found && m.call.Reserved != nil:
@@ -125,7 +126,8 @@ func (m *toolCall) reserve(ctx context.Context, p price) error {
 	return nil
 }
 
-// sends stores a call with a key before it is sent.
+// sends stores a call with its key before the call is sent. It returns an error if the host no longer waits or the call cannot be
+// stored.
 func (m *toolCall) sends(ctx context.Context, key string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -144,7 +146,7 @@ func (m *toolCall) sends(ctx context.Context, key string) error {
 	return nil
 }
 
-// leave leaves the call to the next one of the same tool and arguments, because the host did not receive its outcome.
+// leave keeps the call for the next call of the same tool with the same arguments, because the host did not receive the outcome.
 func (m *toolCall) leave(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -156,7 +158,7 @@ func (m *toolCall) leave(ctx context.Context) {
 	switch {
 	case m.stored:
 		err = m.b.outbox.Leave(ctx, m.call.ID)
-	case m.call.Key != "": // it has just ended
+	case m.call.Key != "": // the call has just ended
 		again := m.call
 		again.Owner, again.Reserved = "", nil
 		err = m.b.outbox.Put(ctx, again)
@@ -166,7 +168,8 @@ func (m *toolCall) leave(ctx context.Context) {
 	}
 }
 
-// settle replaces the reservation by the charge, once for all calls under one key, and removes the call if the host receives its outcome.
+// settle replaces the reservation by the charge, once for all calls under one key. It removes the call from the outbox if the host
+// receives the outcome.
 func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charged money.Amount, reported bool) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -189,7 +192,7 @@ func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charge
 	switch {
 	case receipt != nil && reported:
 		return m.b.o.Budget.Redeem(*receipt).Settle(ctx, charged)
-	case receipt == nil && reported && !unknown && m.found && !replayed(r, err): // it was made again
+	case receipt == nil && reported && !unknown && m.found && !replayed(r, err): // the call was made again
 		return m.b.o.Budget.Nothing().Settle(ctx, charged)
 	}
 	return nil
@@ -199,7 +202,7 @@ func (m *toolCall) settle(ctx context.Context, r agent.Result, err error, charge
 func (m *toolCall) earlier(r agent.Result, result *mcp.CallToolResult) *mcp.CallToolResult {
 	if m.found && r.Replayed {
 		result.Content = append(result.Content, &mcp.TextContent{Text: fmt.Sprintf(
-			"This answers the call with these arguments that was made at %s, whose outcome was not known. Nothing was done again.",
+			"This is the outcome of the call with these arguments that was made at %s. The call was not executed again.",
 			m.call.Since.UTC().Format(time.RFC3339))})
 	}
 	return result

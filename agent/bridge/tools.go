@@ -44,7 +44,7 @@ func (b *Bridge) offer() {
 		for name, uid := range b.names(s, catalog) {
 			in, ok := catalog.Lookup(uid)
 			if _, taken := tools[name]; !ok || taken {
-				b.o.Log(fmt.Sprintf("%s is left out: another tool is named %s", uid, name))
+				b.o.Log(fmt.Sprintf("%s is omitted: another tool is already named %s", uid, name))
 				continue
 			}
 			tools[name] = tool{s, in}
@@ -63,7 +63,7 @@ func (b *Bridge) offer() {
 	}
 }
 
-// show lists a tool, unless the list already has it unchanged.
+// show adds a tool to the list, unless the list already has it unchanged.
 func (b *Bridge) show(name string, t tool) {
 	described, err := t.describe(name)
 	var text []byte
@@ -71,7 +71,7 @@ func (b *Bridge) show(name string, t tool) {
 		text, err = json.Marshal(described)
 	}
 	if err != nil { // an error drops one tool, not the list
-		b.o.Log(fmt.Sprintf("%s is left out: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
+		b.o.Log(fmt.Sprintf("%s is omitted: %s", t.intent.UID, oneLine(err.Error(), maxNote)))
 		b.withdraw(name)
 		return
 	}
@@ -98,7 +98,8 @@ func (b *Bridge) withdraw(name string) {
 	}
 }
 
-// names are the tool names of a service. Names of retired intents stay reserved, so that retiring one intent never renames another.
+// names returns the tool names of a service. Names of retired intents stay reserved, so that retiring one intent never renames
+// another.
 func (b *Bridge) names(s *service, catalog *intents.Catalog) map[string]intents.UID {
 	var uids []intents.UID
 	for _, in := range catalog.Intents() {
@@ -180,7 +181,7 @@ func (t tool) describe(name string) (*mcp.Tool, error) {
 	return described, nil
 }
 
-// description returns the intent's own description, then its UID, and price and limit if the policy states them.
+// description returns the intent's own description, followed by its UID, and by its price and limit if the policy states them.
 func (t tool) description() string {
 	uid := t.intent.UID.String()
 	parts := []string{severalLines(t.intent.Description, maxDescription), "UID: " + uid}

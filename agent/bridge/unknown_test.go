@@ -43,12 +43,12 @@ func keysOf(calls []agenttest.Call) []string {
 }
 
 // The bridge asks under the key for as long as the service can be at the call.
-func TestAnAnswerThatWasLostIsAwaited(t *testing.T) {
+func TestLostResponseIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string][]agenttest.Reply{
-		"still running":           slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{running}, 60)),
-		"is started":              slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{starting}, 60)),
-		"an error without ending": slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{{Status: 502, Body: "?"}}, 60)),
+		"still running":            slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{running}, 60)),
+		"starting":                 slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{starting}, 60)),
+		"an error without outcome": slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{{Status: 502, Body: "?"}}, 60)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestAnAnswerThatWasLostIsAwaited(t *testing.T) {
 	}
 }
 
-func TestAServiceThatIsDownIsAwaited(t *testing.T) {
+func TestUnavailableServiceIsAwaited(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -87,7 +87,7 @@ func TestAServiceThatIsDownIsAwaited(t *testing.T) {
 }
 
 // Then it says so, and the same tool with the same arguments asks again under the same key, also after a restart.
-func TestAnOutcomeThatIsNotKnown(t *testing.T) {
+func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := withBudget(t, optionsFor(t, shop), "0.02 USD/day")
@@ -95,7 +95,7 @@ func TestAnOutcomeThatIsNotKnown(t *testing.T) {
 	tea := map[string]any{"query": "tea"}
 	shop.Script(lost, running, unresolved)
 	sentence, details := h.refused(orderTool, tea, "OUTCOME_UNKNOWN")
-	has(t, sentence, "Outcome unknown, do not repeat", "The same tool with exactly the same arguments")
+	has(t, sentence, "Outcome unknown, do not repeat", "call the same tool with exactly the same arguments")
 	key := shop.Calls()[0].IdempotencyKey
 	if details["outcome"] != "unknown" || details["idempotency_key"] != key {
 		t.Errorf("%v", details)
@@ -111,7 +111,7 @@ func TestAnOutcomeThatIsNotKnown(t *testing.T) {
 	if answered.Meta["Idempotency-Replayed"] != "true" {
 		t.Errorf("%v", answered.Meta)
 	}
-	has(t, text(answered, 1), "This answers the call with these arguments", "Nothing was done again")
+	has(t, text(answered, 1), "This is the outcome of the call with these arguments", "was not executed again")
 	h.refused(orderTool, tea, "BUDGET_EXCEEDED") // is an order of its own now
 	if keys := keysOf(shop.Calls()); len(keys) != 2 || keys[0] != key {
 		t.Errorf("%v", keys)
@@ -119,7 +119,7 @@ func TestAnOutcomeThatIsNotKnown(t *testing.T) {
 }
 
 // The waiting has an end.
-func TestTheWaitForAnOutcomeEnds(t *testing.T) {
+func TestWaitForOutcomeEnds(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -132,7 +132,7 @@ func TestTheWaitForAnOutcomeEnds(t *testing.T) {
 	shop.Script(slices.Concat([]agenttest.Reply{lost}, slices.Repeat([]agenttest.Reply{running}, 1000))...)
 	sentence, _ := h.refused(orderTool, nil, "IDEMPOTENCY_IN_PROGRESS")
 	has(t, sentence, "Outcome unknown, do not repeat")
-	if strings.Contains(sentence, "shortly") || strings.Contains(sentence, "tried again") {
+	if strings.Contains(sentence, "shortly") || strings.Contains(sentence, "retried") {
 		t.Error(sentence)
 	}
 	if d := time.Duration(waited.Load()); d < heldFor || d > heldFor+time.Minute {
@@ -141,7 +141,7 @@ func TestTheWaitForAnOutcomeEnds(t *testing.T) {
 }
 
 // What was set aside for a call comes back once it is known that it took nothing.
-func TestTheBudgetOfAnOutcomeThatBecomesKnown(t *testing.T) {
+func TestBudgetAfterOutcomeIsKnown(t *testing.T) {
 	t.Parallel()
 	failed := func(outcome, header string) agenttest.Reply {
 		return agenttest.Reply{Status: 502, Header: map[string]string{"Idempotency-Replayed": header}, Body: `{"error":{"code":"X","message":"m",
@@ -177,7 +177,7 @@ func TestTheBudgetOfAnOutcomeThatBecomesKnown(t *testing.T) {
 }
 
 // A refusal says nothing of what was sent before it.
-func TestARefusalWhileAskingLeavesTheOutcomeOpen(t *testing.T) {
+func TestRefusalLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))
@@ -193,7 +193,7 @@ func TestARefusalWhileAskingLeavesTheOutcomeOpen(t *testing.T) {
 }
 
 // A call that a key cannot protect is not made again while its outcome is not known.
-func TestAnOutcomeThatCannotBeAskedFor(t *testing.T) {
+func TestOutcomeCannotBeQueried(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -216,7 +216,7 @@ func TestAnOutcomeThatCannotBeAskedFor(t *testing.T) {
 		if err != nil || !result.IsError {
 			t.Fatalf("%+v, %v", result, err)
 		}
-		has(t, text(result, 0), "Outcome unknown, do not repeat", "cannot be asked")
+		has(t, text(result, 0), "Outcome unknown, do not repeat", "cannot be queried")
 	}
 	if sent.Load() != 1 {
 		t.Errorf("it was sent %d times", sent.Load())
@@ -224,7 +224,7 @@ func TestAnOutcomeThatCannotBeAskedFor(t *testing.T) {
 }
 
 // A host that cancels ends the waiting, and the next call of the same tool and arguments asks under the key.
-func TestAHostThatCancelsWhileTheBridgeAsks(t *testing.T) {
+func TestCancelWhileWaitingForOutcome(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
@@ -279,7 +279,7 @@ func wasLeft(t *testing.T, o Options) {
 var unresolvedYet = agenttest.Reply{Status: 502, Body: "?"}
 
 // Calls under way at the same time are calls of their own.
-func TestCallsOfTheSameArgumentsAtOnce(t *testing.T) {
+func TestConcurrentEqualCalls(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	h := start(t, optionsFor(t, shop))

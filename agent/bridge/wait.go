@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// patient returns wait functions for use between two attempts of a call. They return early if the host cancels the call or the bridge
-// ends. A nil function waits by the clock.
+// patient returns the function that waits between two attempts of a call. It returns an error if the host has cancelled the call;
+// otherwise it calls wait. If wait is nil, it waits for d, and returns early if the host cancels the call or the bridge shuts down.
 func patient(wait func(context.Context, time.Duration) error, stopping <-chan struct{}) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, d time.Duration) error {
 		switch {

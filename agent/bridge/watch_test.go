@@ -94,7 +94,7 @@ func TestNewTermsAreListed(t *testing.T) {
 }
 
 // A service that cannot be reached at the start is found later, and the host is told.
-func TestAServiceThatComesLater(t *testing.T) {
+func TestServiceFoundLater(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)

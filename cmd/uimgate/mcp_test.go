@@ -254,7 +254,7 @@ func (a *assistant) knowsItsTools(revision string) {
 func (a *assistant) agreesAndCalls(shop *openShop) {
 	a.t.Helper()
 	text := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
-	command := regexp.MustCompile(`(?m)agrees with: (.*)$`).FindStringSubmatch(text)
+	command := regexp.MustCompile(`(?m)agree by running: (.*)$`).FindStringSubmatch(text)
 	if command == nil || !strings.Contains(text, shop.digest()) || !strings.Contains(text, "What is permitted") {
 		a.t.Fatal(text)
 	}

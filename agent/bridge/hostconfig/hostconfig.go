@@ -26,9 +26,9 @@ type Host struct {
 var hosts = map[string]Host{
 	"claude": {Title: "Claude Desktop", File: "claude_desktop_config.json (Settings, Developer, Edit Config)", key: "mcpServers"},
 	"vscode": {
-		Title: "Visual Studio Code", File: ".vscode/mcp.json, or the one that MCP: Open User Configuration opens", key: "servers", typed: true,
+		Title: "Visual Studio Code", File: ".vscode/mcp.json, or the file that MCP: Open User Configuration opens", key: "servers", typed: true,
 	},
-	"cursor": {Title: "Cursor", File: "~/.cursor/mcp.json, or .cursor/mcp.json of a project", key: "mcpServers"},
+	"cursor": {Title: "Cursor", File: "~/.cursor/mcp.json, or .cursor/mcp.json in a project", key: "mcpServers"},
 	"zed":    {Title: "Zed", File: "settings.json (zed: open settings)", key: "context_servers"},
 }
 

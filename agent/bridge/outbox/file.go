@@ -35,7 +35,7 @@ func read(path string, now time.Time) (*file, error) {
 	case errors.Is(err, os.ErrNotExist):
 		return &file{Version: fileVersion}, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading the calls under way, %s: %w", path, err)
+		return nil, fmt.Errorf("reading the calls in progress from %s: %w", path, err)
 	}
 	f := &file{}
 	broken := json.Unmarshal(data, f) != nil || f.Version != fileVersion
@@ -43,7 +43,7 @@ func read(path string, now time.Time) (*file, error) {
 		broken = broken || c == nil || !ids.MatchString(c.ID) || c.Owner != "" && !ids.MatchString(c.Owner)
 	}
 	if broken {
-		return nil, fmt.Errorf("%s does not show which calls are under way: no call is made until it is repaired or, to begin again, removed", path)
+		return nil, fmt.Errorf("%s is damaged, so the calls in progress are unknown: repair the file, or remove it to start over", path)
 	}
 	f.Calls = slices.DeleteFunc(f.Calls, func(c *Call) bool { return now.Sub(c.Since) > MaxAge })
 	return f, nil
@@ -55,7 +55,7 @@ func (f *file) write(path string) error {
 		err = privatefile.Write(path, append(data, '\n'))
 	}
 	if err != nil {
-		return fmt.Errorf("storing the calls under way: %w", err)
+		return fmt.Errorf("storing the calls in progress: %w", err)
 	}
 	return nil
 }

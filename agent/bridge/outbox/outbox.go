@@ -1,8 +1,9 @@
-// Package outbox keeps each call, with its idempotency key, from before it is sent until the assistant has its outcome. The calls are in
-// a file that all bridges of one directory share and that stays consistent after a crash. The next call of the same tool with the same
-// arguments finds a call that was sent without a known outcome; it is then sent under the same key, and so not made twice.
+// Package outbox stores each call, with its idempotency key, from before it is sent until the assistant has its outcome. All
+// bridges of one directory share the file with the calls, which stays consistent after a crash. If the outcome of a call is
+// unknown, the next call of the same tool with the same arguments is sent under the same key, so that the service does not execute
+// the call twice.
 //
-//	call, ok, err := box.Find(ctx, service, digest) // an earlier one, of unknown outcome
+//	call, ok, err := box.Find(ctx, service, digest) // an earlier call whose outcome is unknown
 //	err = box.Put(ctx, call)                        // before it is sent
 //	err = box.Leave(ctx, call.ID)                   // its outcome is unknown: the next caller requests it
 //	receipt, err := box.End(ctx, call.ID, false)    // its outcome is known, and was delivered
@@ -24,42 +25,42 @@ import (
 )
 
 const (
-	// MaxAge is how long a call is kept: services store a key for 24 hours.
+	// MaxAge is how long a call is kept. Services store a key for 24 hours.
 	MaxAge = 23 * time.Hour
-	// Bounds of the stored calls; beyond them no call is sent.
+	// Limits of the stored calls; when they are reached, no further call is sent.
 	maxOfService = 200
 	maxCalls     = 2000
-	// lockWait bounds the wait for another process, which holds the lock during one write.
+	// lockWait limits the wait for the lock, which another process holds during one write.
 	lockWait = 10 * time.Second
 )
 
-// ErrFull means that too many calls have an unknown outcome.
-var ErrFull = errors.New("the outcome of too many calls is not known")
+// ErrFull means that the outbox has too many calls whose outcome is unknown.
+var ErrFull = errors.New("too many calls have an unknown outcome")
 
 // A Call is a call that was sent, or is about to be sent.
 type Call struct {
-	ID       string          `json:"id"`              // of this file
+	ID       string          `json:"id"`              // unique in the file
 	Key      string          `json:"key,omitempty"`   // idempotency key; empty: the call was sent without one
-	Service  string          `json:"service"`         // and the agent there
-	Digest   string          `json:"digest"`          // of intent and arguments
+	Service  string          `json:"service"`         // identifies the service and the agent there
+	Digest   string          `json:"digest"`          // digest of intent and arguments
 	Intent   string          `json:"intent"`          // UID, for the owner
-	Since    time.Time       `json:"since"`           // when it was first sent
-	Owner    string          `json:"owner,omitempty"` // the box of the bridge that makes it; empty: any bridge may request its outcome
+	Since    time.Time       `json:"since"`           // time of the first attempt
+	Owner    string          `json:"owner,omitempty"` // id of the box that makes the call; empty if any bridge may request the outcome
 	Reserved *budget.Receipt `json:"reserved,omitempty"`
 }
 
-// A Box is the file as one bridge uses it. It is safe for concurrent use.
+// A Box gives one bridge access to the file. It is safe for concurrent use.
 type Box struct {
 	path string
 	id   string
 	now  func() time.Time
 
 	mu     sync.Mutex
-	unlock func() // shows that this bridge is running; nil: not locked yet
+	unlock func() // releases the lock that shows that this bridge is running; nil if it is not locked yet
 }
 
-// Open returns the box in a file, which the first Put creates. Its lock file is beside it, with one file for each bridge that makes
-// calls.
+// Open returns a box for the file at path, which the first Put creates. Beside the file are its lock file, and one lock file for
+// each bridge that makes calls.
 func Open(path string, now func() time.Time) *Box {
 	return &Box{path: path, id: rand.Text(), now: now}
 }
@@ -75,7 +76,7 @@ func (b *Box) Close() {
 	}
 }
 
-// Find returns a call of unknown outcome: one that was left, or one of a bridge that has ended.
+// Find returns a call whose outcome is unknown: one that was passed to Leave, or one of a bridge that has ended.
 func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
 		return Call{}, false, nil
@@ -94,7 +95,7 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 	return found, ok, err
 }
 
-// Put stores a call or its changes. A new call belongs to this box. The error may be ErrFull.
+// Put stores a call or its changes. If the outbox has too many calls, the error is ErrFull.
 func (b *Box) Put(ctx context.Context, c Call) error {
 	if err := b.live(ctx); err != nil {
 		return err
@@ -118,12 +119,12 @@ func (b *Box) Put(ctx context.Context, c Call) error {
 	})
 }
 
-// New returns a call of this box, which Put stores.
+// New returns a new call that belongs to this box. It does not store the call; Put does.
 func (b *Box) New(service, digest, intent string) Call {
 	return Call{ID: rand.Text(), Service: service, Digest: digest, Intent: intent, Since: b.now(), Owner: b.id}
 }
 
-// Leave leaves a call to the next caller that asks for its outcome.
+// Leave leaves a call to the next caller that requests its outcome.
 func (b *Box) Leave(ctx context.Context, id string) error {
 	return b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -135,8 +136,8 @@ func (b *Box) Leave(ctx context.Context, id string) error {
 	})
 }
 
-// End records that the outcome of a call is known, and returns the receipt of its reservation; nil: there is none, or another process has
-// it. End removes the call, unless it must stay for the next caller because no caller received the outcome.
+// End records that the outcome of a call is known, and returns the receipt of its reservation. The receipt is nil if there is none,
+// or if another process has taken it. End removes the call unless stays is set, because no caller has received the outcome.
 func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
 	err = b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -166,13 +167,13 @@ func (b *Box) live(ctx context.Context) error {
 	for {
 		unlock, err := privatefile.Lock(ctx, b.lifePath(b.id))
 		if err != nil {
-			return fmt.Errorf("the calls under way: %w", err)
+			return fmt.Errorf("locking the calls in progress: %w", err)
 		}
 		if _, err := os.Stat(b.lifePath(b.id)); err == nil {
 			b.unlock = unlock
 			return nil
 		}
-		unlock() // another bridge removed it before it was locked
+		unlock() // another bridge removed the file before it was locked
 	}
 }
 
@@ -180,7 +181,7 @@ func (b *Box) live(ctx context.Context) error {
 func (b *Box) sweep(ctx context.Context) {
 	others, err := os.ReadDir(filepath.Dir(b.path))
 	if err != nil {
-		return // the directory has none, or the lock reports the error
+		return // the directory does not exist yet, or Lock will report the error
 	}
 	for _, other := range others {
 		id, ok := strings.CutPrefix(other.Name(), filepath.Base(b.path)+".")
@@ -205,7 +206,7 @@ func (b *Box) made(ctx context.Context, owner string) bool {
 		return !errors.Is(err, os.ErrNotExist)
 	}
 	once, cancel := context.WithCancel(ctx)
-	cancel() // one attempt
+	cancel() // Lock tries only once
 	unlock, err := privatefile.Lock(once, path)
 	if err != nil {
 		return true
@@ -215,13 +216,13 @@ func (b *Box) made(ctx context.Context, owner string) bool {
 	return false
 }
 
-// change applies a change to the file while no other process can. If f returns an error, change writes nothing.
+// change applies f to the file while it holds the lock. If f returns an error, change writes nothing.
 func (b *Box) change(ctx context.Context, f func(*file) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	unlock, err := privatefile.Lock(ctx, b.path+".lock")
 	if err != nil {
-		return fmt.Errorf("the calls under way: %w", err)
+		return fmt.Errorf("locking the calls in progress: %w", err)
 	}
 	defer unlock()
 	kept, err := read(b.path, b.now())

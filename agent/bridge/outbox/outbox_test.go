@@ -52,13 +52,13 @@ func (d *desk) finds(b *Box, thing string, want bool) Call {
 }
 
 // A call is found by others once its maker has left it, or has ended.
-func TestWhatIsFound(t *testing.T) {
+func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		then  func(d *desk, b *Box, c Call) error
 		found bool
 	}{
-		"while it is made": {func(*desk, *Box, Call) error { return nil }, false},
+		"in progress":      {func(*desk, *Box, Call) error { return nil }, false},
 		"left":             {func(d *desk, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
 		"its bridge ended": {func(_ *desk, b *Box, _ Call) error { b.Close(); return nil }, true},
 		"its bridge was killed": {func(_ *desk, b *Box, _ Call) error {
@@ -66,9 +66,9 @@ func TestWhatIsFound(t *testing.T) {
 			b.unlock = func() {}
 			return nil
 		}, true},
-		"told":            {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
-		"known, not told": {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
-		"a clock behind":  {func(d *desk, b *Box, c Call) error { d.now = d.now.Add(-time.Hour); return b.Leave(d.Context(), c.ID) }, true},
+		"delivered":            {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
+		"known, not delivered": {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
+		"a clock behind":       {func(d *desk, b *Box, c Call) error { d.now = d.now.Add(-time.Hour); return b.Leave(d.Context(), c.ID) }, true},
 		"after a long time": {func(d *desk, b *Box, c Call) error {
 			err := b.Leave(d.Context(), c.ID)
 			d.now = d.now.Add(MaxAge + 1)
@@ -92,7 +92,7 @@ func TestWhatIsFound(t *testing.T) {
 }
 
 // What was reserved is taken out once, whoever learns the outcome.
-func TestTheReservationIsTakenOutOnce(t *testing.T) {
+func TestReservationIsReturnedOnce(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	one, two := d.box(), d.box()
@@ -112,7 +112,7 @@ func TestTheReservationIsTakenOutOnce(t *testing.T) {
 }
 
 // The calls of one service are bounded, and so are all of them; what is too old makes place.
-func TestTheBoxIsBounded(t *testing.T) {
+func TestBoxLimits(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	b := d.box()
@@ -130,7 +130,7 @@ func TestTheBoxIsBounded(t *testing.T) {
 }
 
 // A file that does not tell what is under way lets nothing be sent.
-func TestABrokenFileSendsNothing(t *testing.T) {
+func TestDamagedFileStopsCalls(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"not JSON": "{", "empty": "", "another version": `{"version":2,"calls":[]}`, "null": `{"version":1,"calls":[null]}`,
