@@ -8,10 +8,11 @@
 //	agreement, err := service.Agree(ctx, agent.Acceptance{Digest: policy.Digest})
 //	result, err := service.Execute(ctx, "shop.example:search:v1", map[string]any{"query": "tea"}, agent.ExecuteOptions{})
 //
-// Services are not trusted. Documents are bounded and fetched by package fetch, which does not connect to private networks. PATs and
-// signatures are sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each origin
-// must be https or the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the policy
-// changes, the error is a *PolicyChangedError. No error or String method of this package reveals a PAT, a key or a signature.
+// Services are not trusted. Package fetch limits the size of documents, and does not connect to private networks. PATs and
+// signatures are sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each
+// origin must be https or the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the
+// policy changes, the error is a *PolicyChangedError. No error or String method of this package reveals a PAT, a key or a
+// signature.
 //
 // With ExecuteOptions.Via, a call is sent to the service's MCP endpoint or as an A2A message instead: package via encodes the call,
 // and decodes the response like a response of the execute endpoint, so that everything else stays the same. Via does not affect
@@ -19,8 +20,9 @@
 //
 // # Retries
 //
-// Execute retries a call only if the retry cannot carry out or charge the call twice: after 429 and 503, after a failure to connect,
-// after an error whose details.outcome is not_sent, and otherwise only under an Idempotency-Key. The client generates a key for every
-// intent that has a price or is not marked safe, but relies on that key only with services that accepted a fresh agreement: others may
-// ignore keys. A key given by the caller is always relied on. Options.MaxWait bounds the waiting.
+// Execute retries a call only if the retry cannot carry out or charge the call twice: after 429 and 503, after a failure to
+// connect, after an error whose details.outcome is not_sent, and otherwise only under an Idempotency-Key. The client generates a
+// key for every intent that has a price or is not marked safe, but relies on that key only with services that accepted a fresh
+// agreement: others may ignore keys. The client always relies on a key that the caller gives. Options.MaxWait limits the total
+// wait.
 package agent

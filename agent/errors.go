@@ -70,8 +70,8 @@ func (e *PendingError) Error() string {
 	return "the agreement " + e.AgreementID + " is waiting for the service's operator to approve it"
 }
 
-// A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed: its response was
-// lost, and Err does not contain its outcome.
+// A LostError means that an earlier attempt of a call may have taken effect although the last one was refused or failed: the
+// response to the earlier attempt was lost, and Err does not state its outcome.
 type LostError struct{ Err error }
 
 func (e *LostError) Error() string {
@@ -148,8 +148,8 @@ func (e *Error) Error() string {
 // otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is compares e with the sentinels below: by details.reason, by code if the service gives no reason, and with the sentinels of a
-// status by status.
+// Is reports whether e matches a sentinel below: by details.reason, by code if the service gives no reason, or by HTTP status if it
+// is the sentinel of a status.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(reasonError)
 	if !ok {

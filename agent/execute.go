@@ -55,9 +55,8 @@ type Result struct {
 	Attempts       int
 }
 
-// Execute calls an intent. The parameters are any value that encoding/json encodes as an object; a number that is too long for
-// float64 must be a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. UIM
-// core 3.
+// Execute calls an intent. The parameters may have any values that encoding/json can encode; a number that is too long for float64
+// must be a json.Number. Execute renews the PAT if that is due, and retries the call as the package comment describes. UIM core 3.
 //
 // Errors: ErrNotAgreed, ErrNoDoor, ErrOptions, ErrParameters, ErrRelay, *PolicyChangedError, *Error and the errors of package
 // fetch. If an *Error wraps ErrAnswer, the service has executed the call and may have charged for it, unless Outcome is unknown.

@@ -66,7 +66,8 @@ type NamespaceError struct {
 }
 
 func (e *NamespaceError) Error() string {
-	return fmt.Sprintf("DNS leads from %s to an agents.json at %s with the name %s, which the domain does not vouch for: the file was not used",
+	return fmt.Sprintf(
+		"the DNS records of %s point to an agents.json at %s with the name %s, which the domain does not vouch for: it was not used",
 		e.Domain, e.Host, e.Name)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// An operation is a kind of request: its name in errors, and the limit of its response in bytes.
+// An operation describes a kind of request: its name in errors, and the limit of its response in bytes.
 type operation struct {
 	name string
 	max  func(*Client) int64

@@ -56,7 +56,7 @@ func resetAfter(n int64, date string) time.Duration {
 	return min(time.Duration(min(n, epoch))*time.Second, maxRetryAfter)
 }
 
-// wholeCount parses a whole number, ignoring any parameters or list items after it: 100, 100;w=60.
+// wholeCount parses a whole number, and ignores any parameters or list items after it, as in 100, 100;w=60.
 func wholeCount(s string) (int64, bool) {
 	s, _, _ = strings.Cut(s, ";")
 	s, _, _ = strings.Cut(s, ",")
@@ -120,7 +120,7 @@ func size(lines []string) int {
 	return n
 }
 
-// itemName returns the string or token that names a limit; empty for any other type.
+// itemName returns the string or token that names a limit. It returns an empty string for any other type.
 func itemName(item httpsfv.Item) string {
 	switch name := item.Value.(type) {
 	case string:

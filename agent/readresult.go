@@ -10,8 +10,8 @@ import (
 )
 
 // readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …,
-// "meta": …}. An envelope has no other members, or the type application/uim+json; this distinguishes it from outputs with these
-// names.
+// "meta": …}. An envelope has no other members, or has the type application/uim+json; this distinguishes it from outputs that have
+// these names.
 func readResult(a fetch.Answer) (Result, error) {
 	r := Result{
 		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),

@@ -30,7 +30,7 @@ type Relay struct {
 // answerWithin limits the wait for a response through a relay.
 const answerWithin = 2 * time.Minute
 
-// joinRelay creates the client of the relay. Its key becomes the agent's id.
+// joinRelay creates the client of the relay. The key of that client becomes the agent's id.
 func (c *Client) joinRelay() error {
 	key, ok := c.o.Key.(ed25519.PrivateKey)
 	switch {

@@ -75,7 +75,7 @@ func (s *Service) renew(ctx context.Context, session Session) (Agreement, error)
 	return next.agreement(), nil
 }
 
-// askToRenew sends the PAT of a session to be renewed, with a proof of key if the client has a key and the PAT has a jti.
+// askToRenew requests the renewal of a session's PAT, with a proof of key if the client has a key and the PAT has a jti.
 func (s *Service) askToRenew(ctx context.Context, session Session) (fetch.Answer, error) {
 	if s.client.o.UAgent != nil {
 		return s.renewEnvelope(ctx, session)

@@ -45,8 +45,8 @@ type step struct {
 	renew bool
 }
 
-// nextStep decides what to do after a failed attempt, and updates the call for it. A call is repeated only if it cannot be executed
-// or charged twice.
+// nextStep decides what to do after a failed attempt, and updates the call accordingly. A call is repeated only if it cannot be
+// executed or charged twice.
 func (c *call) nextStep(err error, session Session, client *Client) step {
 	c.last = err
 	if refusal, ok := errors.AsType[*Error](err); ok {

@@ -116,8 +116,8 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 
 const maxRemembered = 1000
 
-// keepFound keeps intents that agents.json need not list, so that calling one of them needs no further request. It keeps at most
-// maxRemembered.
+// keepFound caches found intents, which agents.json may not list, so that calling one needs no further request. It keeps at most
+// maxRemembered intents.
 func (s *Service) keepFound(found []*intents.Intent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (s Session) Permits(uid string) bool {
 	return slices.Contains(s.Scope, uid+":execute") || slices.Contains(s.Scope, pat.WholeScope(space))
 }
 
-// Covers reports whether the namespace of an intent belongs to the service: because it is the issuer, or because the scope of the
+// Covers reports whether the namespace of an intent belongs to the service, because it is the issuer or because the scope of the
 // PAT contains it.
 func (s Session) Covers(uid string) bool {
 	space, _, found := strings.Cut(uid, ":")
@@ -103,7 +103,7 @@ func (s Session) String() string {
 // Format writes the result of String for every verb, so that no verb prints a secret.
 func (s Session) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// A secret is a text that package fmt does not print, because it prints an unexported pointer as an address.
+// A secret is a text that package fmt does not print: fmt prints an unexported pointer as an address.
 type secret struct{ text *string }
 
 func newSecret(s string) secret {

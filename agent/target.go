@@ -36,7 +36,7 @@ func parseTarget(s string) (target, error) {
 		return target{}, ErrTarget
 	}
 	if u.User != nil {
-		return target{}, fmt.Errorf("%w, without user name and password", ErrTarget)
+		return target{}, fmt.Errorf("%w, without a user name or password", ErrTarget)
 	}
 	ascii, err := idna.Lookup.ToASCII(u.Hostname())
 	if _, notName := netip.ParseAddr(u.Hostname()); notName != nil && err == nil {

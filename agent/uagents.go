@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// A UAgent configures a client that is an agent of the uAgents protocol: the client agrees, renews and executes by signed
+// A UAgent configures a client that is an agent of the uAgents protocol: the client agrees, renews and executes with signed
 // envelopes, and its address is its id. It still fetches documents, such as agents.json and the policy, over HTTP.
 type UAgent struct {
 	Key identity.Key

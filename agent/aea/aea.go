@@ -34,8 +34,8 @@ type Agent struct {
 // Options identify the agent and the gateway. All fields except Shown are required.
 type Options struct {
 	Key     identity.Key
-	Gateway string // address of the service, fetch1…
-	TCP     string // address and port of the gateway's TCP connection
+	Gateway string // AEA address of the gateway, fetch1…
+	TCP     string // host and port at which the gateway accepts TCP connections
 	Now     func() time.Time
 	Shown   func(arrow, message string) // called with each message that is sent (>) or received (<); may be nil
 }

@@ -27,7 +27,7 @@ type unknownError struct {
 	call  outbox.Call
 	hosts bool  // the host supplied the idempotency key
 	asks  bool  // the service can return the outcome stored under the key
-	err   error // the last response; nil: no request was sent
+	err   error // the error of the last request; nil if no request was sent
 }
 
 func (e *unknownError) Error() string {

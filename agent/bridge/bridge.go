@@ -52,7 +52,7 @@ type Options struct {
 	Services []string
 	// Agreements is the directory of agreements, shared with uimgate agent.
 	Agreements string
-	// Accept are the digests of the policies that the owner accepts. The bridge signs no other policy.
+	// Accept lists the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
 	// Budget holds what has been spent and its limits. It is required.
 	Budget *budget.Book
@@ -80,7 +80,7 @@ type Terms struct {
 	Intents map[string]CallTerm // by UID; the terms of an intent that is missing are unknown
 }
 
-// A CallTerm is the maximum cost of one call. Words describe the cost, and how often the call may be made, in a sentence or two.
+// A CallTerm is the maximum cost of one call. Words describes the cost, and how often the call may be made, in a sentence or two.
 type CallTerm struct {
 	Most  money.Amount // zero means free of charge
 	Words string

@@ -26,7 +26,7 @@ const (
 	idleTime    = 2 * time.Minute
 )
 
-// ErrNotLoopback means that other machines can reach an address.
+// ErrNotLoopback means that an address is not a loopback address with a port.
 var ErrNotLoopback = errors.New("want a loopback address with a port, such as 127.0.0.1:8765")
 
 // ListenAddress parses an address on which ServeHTTP may listen: a loopback address with a port. The error is ErrNotLoopback.
@@ -38,10 +38,10 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 	return at, nil
 }
 
-// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. The listener must have a loopback
-// address; ServeHTTP closes it. It accepts only requests whose Host is the listener's own, and whose Origin is the same or absent,
-// so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP 2026-07-28,
-// basic/transports/streamable-http.
+// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done, and then closes the listener. The
+// listener must have a loopback address. ServeHTTP accepts only requests whose Host is the listener's own, and whose Origin is the
+// same or absent, so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP
+// 2026-07-28, basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()
 	at, err := ListenAddress(l.Addr().String())

@@ -95,8 +95,8 @@ type failure struct {
 	Details map[string]any `json:"details"`
 }
 
-// refusal renders an error for the model: a sentence, and then the error as JSON. There is no structured content, because clients
-// would otherwise drop the whole result under an output schema.
+// refusal renders an error for the model: a sentence, and then the error as JSON. It adds no structured content, because clients
+// would drop the whole result if that content violated the output schema.
 func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 	f, sentence := b.explain(t, err)
 	_, lost := errors.AsType[*agent.LostError](err)

@@ -23,7 +23,7 @@ func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	b.offer()
 }
 
-// watch looks for missing services and for changes of the others until the bridge ends. It notifies hosts of changes.
+// watch looks for missing services, and for changes of the others, until the bridge shuts down. It notifies hosts of changes.
 func (b *Bridge) watch(ctx context.Context) {
 	wait := firstLook
 	for {

@@ -91,8 +91,8 @@ func (b *Book) Redeem(r Receipt) *Reservation {
 }
 
 // Reserve durably reserves a price within all limits of its currency, or reserves nothing. The zero Amount means that the price is
-// unknown: Reserve then succeeds if no limit is used up, and reserves nothing. Errors: *ExceededError, *CurrencyError and those of
-// the file.
+// unknown: Reserve then succeeds if no limit is used up, and reserves nothing. Errors: *ExceededError, *CurrencyError, and errors
+// of reading or writing the file.
 func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, error) {
 	unknown := price == (money.Amount{})
 	applies := slices.DeleteFunc(b.Limits(), func(l Limit) bool { return !unknown && l.Currency != price.Currency })

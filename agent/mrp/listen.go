@@ -44,7 +44,8 @@ const (
 
 // Listen passes the messages for this agent to a handler until ctx ends, and then returns nil. It receives messages over a
 // WebSocket, which it reopens whenever the connection is lost; if the relay does not offer WebSockets, Listen polls. A message that
-// arrives twice is handled once. Any other error is a *wire.Error: the relay refuses the agent permanently.
+// arrives twice is handled once. Listen returns an error only if the relay refuses the agent permanently; the error is then a
+// *wire.Error.
 //
 // The relay counts a message as delivered once the handler has processed it, but at the latest half a minute after sending it. A
 // polled message counts as delivered immediately.
@@ -94,7 +95,7 @@ type listener struct {
 	o      ListenOptions
 	handle Handler
 	busy   *busy
-	room   *semaphore.Weighted // bytes
+	room   *semaphore.Weighted // limits the bytes of queued messages
 	queue  chan wire.Message
 	socket atomic.Pointer[socket] // for acknowledging messages; nil while no WebSocket is open
 }

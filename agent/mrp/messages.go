@@ -63,7 +63,7 @@ type Filter struct {
 	ThreadID  string
 	Limit     int           // messages per page, 1 to 100; 0 means 8. All are held in memory, each up to 2 MiB
 	Cursor    string        // Page.Next of the previous page
-	Wait      time.Duration // the wait for a first message, at most 30 s: an extension of uimgate's relay, which others ignore
+	Wait      time.Duration // how long the relay waits for a first message, at most 30 s; an extension that other relays ignore
 }
 
 const pollPage = 8

@@ -49,7 +49,7 @@ func readResponse(data []byte, id string) (r response, ok bool, err error) {
 }
 
 // foreign handles a response that is not of the protocol. It rejects a 2xx response; any other may come from a proxy in front of
-// the service, for example one that limits addresses, and is returned unchanged.
+// the service, for example one that limits requests by address, and is returned unchanged.
 func foreign(a fetch.Answer) (fetch.Answer, error) {
 	if a.Status/100 == 2 {
 		return fetch.Answer{}, wrong("the response is not a message of the protocol")

@@ -117,7 +117,7 @@ func (d UAgents) Read(id string, a fetch.Answer) (fetch.Answer, error) {
 	return fetch.Answer{}, wrong("the message has an unexpected type")
 }
 
-// readRejected reads a response that is not an envelope: the sent envelope was rejected.
+// readRejected reads a response that is not an envelope, because the sent envelope was rejected.
 func readRejected(a fetch.Answer) (fetch.Answer, error) {
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil || tree.Text("error") == "" {

@@ -25,8 +25,8 @@ type Call struct {
 	Tool       string         // the intent's tool name
 	Parameters map[string]any // decoded by package strictjson
 	Body       []byte         // for the execute endpoint: {"intent_uid": …, "parameters": …}
-	// Header contains Authorization and, if the call has them, Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent. It is
-	// not modified.
+	// Header contains Authorization and, if the call has them, Idempotency-Key, UIM-Proof, UIM-Request-ID and Traceparent. Message
+	// does not modify it.
 	Header http.Header
 }
 

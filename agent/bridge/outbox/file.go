@@ -19,7 +19,7 @@ const (
 
 var errUnchanged = errors.New("nothing has changed")
 
-// ids match the names of boxes and calls, which become parts of paths.
+// ids matches the names of boxes and calls, which become parts of paths.
 var ids = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 // A file is the content of a box, oldest first.

@@ -40,7 +40,7 @@ var ErrFull = errors.New("too many calls have an unknown outcome")
 // A Call is a call that was sent, or is about to be sent.
 type Call struct {
 	ID       string          `json:"id"`              // unique in the file
-	Key      string          `json:"key,omitempty"`   // idempotency key; empty: the call was sent without one
+	Key      string          `json:"key,omitempty"`   // idempotency key; empty if the call was sent without one
 	Service  string          `json:"service"`         // identifies the service and the agent there
 	Digest   string          `json:"digest"`          // digest of intent and arguments
 	Intent   string          `json:"intent"`          // UID, for the owner
