@@ -71,8 +71,8 @@ func (e *NamespaceError) Error() string {
 		e.Domain, e.Host, e.Name)
 }
 
-// checkNamespaces checks that the domain by which DNS found a service vouches for the names of the service. As in checkIssuer, any
-// name passes if AllowInsecure is set.
+// checkNamespaces checks that a domain vouches for the names of the service that DNS found for it. As in checkIssuer, any name
+// passes if AllowInsecure is set.
 func (c *Client) checkNamespaces(ctx context.Context, s *Service, domain string) error {
 	if c.o.AllowInsecure {
 		return nil

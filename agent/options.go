@@ -173,7 +173,7 @@ func (c *Client) defaults() {
 // Close closes idle connections. The client can still be used afterwards.
 func (c *Client) Close() { c.fetch.Close() }
 
-// AgentID returns the id under which this client agrees; it is empty if the Options have neither an id nor a key.
+// AgentID returns the id with which this client agrees; it is empty if the Options have neither an id nor a key.
 func (c *Client) AgentID() pat.AgentID { return c.id }
 
 // KeyID returns the RFC 7638 thumbprint of the agent's key; it is empty if there is no key.

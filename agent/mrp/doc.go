@@ -19,6 +19,6 @@
 // The client retries a request after status 429, 500, 502, 503 or 504, and if the exchange fails, for example because the
 // connection is lost. It waits as long as the relay requests, or with an increasing delay. It retries once more if the relay
 // mistook a signature for a replay, or if the clocks differ. Each retry has a new signature. Send gives every message an
-// idempotency_key, an extension by which a relay recognizes a retry; a relay that does not support the extension may deliver a
+// idempotency_key, an extension with which a relay recognizes a retry; a relay that does not support the extension may deliver a
 // message twice. An upload is retried only if the relay certainly did not store the blob.
 package mrp

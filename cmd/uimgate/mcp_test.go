@@ -274,7 +274,7 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 	}
 	_, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: "search-product_v1"})
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || wire.Code != jsonrpc.CodeInvalidParams ||
-		!strings.Contains(wire.Message, "perhaps "+searchTool) {
+		!strings.Contains(wire.Message, "did you mean "+searchTool) {
 		a.t.Errorf("an unknown tool: %v", err)
 	}
 	a.refused(orderTool, toOrder, "NO_BUDGET")
