@@ -20,7 +20,7 @@ const (
 
 const httpsPort = "443"
 
-// DirectoryURL is the URL of the CA's directory.
+// DirectoryURL returns the URL of the CA's directory.
 func (a ACME) DirectoryURL() string {
 	switch {
 	case a.Directory != nil:
@@ -32,7 +32,7 @@ func (a ACME) DirectoryURL() string {
 	}
 }
 
-// RootPool returns the CAs of roots; nil if none are given.
+// RootPool returns the CA certificates of roots, or nil if roots is not set.
 func (a ACME) RootPool() *x509.CertPool {
 	return poolOf(a.Roots)
 }
@@ -50,23 +50,23 @@ func poolOf(f File) *x509.CertPool {
 // checkRoots reads a PEM file with CAs, if one is given.
 func (l *loader) checkRoots(at string, f *File) {
 	if l.readInto(at, f, maxPEM, false) && !x509.NewCertPool().AppendCertsFromPEM(f.Data) {
-		l.Errorf(at, "has no certificate: want a PEM file")
+		l.Errorf(at, "has no certificate: want a PEM file with CA certificates")
 	}
 }
 
-// Solver returns the client for DNS-01 records; nil if dns is not given.
+// Solver returns the client for DNS-01 records, or nil if dns is not set.
 func (a ACME) Solver() *dns01.Solver {
 	if a.DNS.Server == "" {
 		return nil
 	}
 	s := &dns01.Solver{Server: a.DNS.Server, Zone: a.DNS.Zone}
 	if !a.DNS.Key.IsEmpty() {
-		s.Algorithm, s.KeyName, s.Secret, _ = dns01.ParseKey(a.DNS.Key.Reveal()) // checked when it was loaded
+		s.Algorithm, s.KeyName, s.Secret, _ = dns01.ParseKey(a.DNS.Key.Reveal()) // checked by checkDNS01
 	}
 	return s
 }
 
-// HTTPListen is the address of the listener without TLS that ACME needs; empty: none.
+// HTTPListen returns the address of the listener without TLS that ACME needs, or "" if there is none.
 func (s Server) HTTPListen() string {
 	a := s.TLS.ACME
 	if !a.Agree || a.HTTP != "" {
@@ -78,8 +78,8 @@ func (s Server) HTTPListen() string {
 	return ""
 }
 
-// CertificateNames returns the names that ACME obtains certificates for, in the order of the configuration: the hosts of all services and
-// of their URLs, without those that no public CA issues certificates for.
+// CertificateNames returns the names for which ACME obtains certificates, in the order of the configuration: the hosts of all services and
+// of their public URLs, except those for which no public CA issues certificates.
 func (c *Config) CertificateNames() (names []string) {
 	for i := range c.Services {
 		for _, host := range namesOf(&c.Services[i]) {
@@ -134,17 +134,17 @@ func (l *loader) checkACME(c *Config) {
 		l.listenAddress(at+".http", a.HTTP)
 		for path, other := range map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen} {
 			if collide(a.HTTP, other) {
-				l.Errorf(at+".http", "takes the port of %s: give it one of its own", path)
+				l.Errorf(at+".http", "uses the port of %s: choose another", path)
 			}
 		}
 	}
 	if len(c.CertificateNames()) == 0 && !l.Failed("services") {
-		l.Errorf(at, "has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name")
+		l.Errorf(at, "has no name for a certificate: set services[].hosts, or a public_url with a public name")
 	}
 	for i := range c.Services {
 		for j, host := range c.Services[i].Hosts {
 			if !certifiable(host) {
-				l.Warnf("services["+strconv.Itoa(i)+"].hosts["+strconv.Itoa(j)+"]", "gets no certificate: public CAs issue none for this host")
+				l.Warnf("services["+strconv.Itoa(i)+"].hosts["+strconv.Itoa(j)+"]", "gets no certificate: public CAs do not issue certificates for this host")
 			}
 		}
 	}
@@ -153,10 +153,10 @@ func (l *loader) checkACME(c *Config) {
 func (l *loader) checkDirectory(at string, a *ACME) {
 	if d := a.Directory; d != nil {
 		if a.Staging {
-			l.Errorf(at+".staging", "is the staging CA of Let's Encrypt, and directory is another CA: give one of them")
+			l.Errorf(at+".staging", "selects the staging CA of Let's Encrypt, but directory names another CA: set only one of them")
 		}
 		if d.Scheme != "https" || d.Host == "" {
-			l.Errorf(at+".directory", "must be an https URL: ACME allows no other (RFC 8555 section 6.1)")
+			l.Errorf(at+".directory", "must be an https URL, which ACME requires (RFC 8555 section 6.1)")
 		}
 	}
 	l.checkRoots(at+".roots", &a.Roots)
@@ -165,7 +165,7 @@ func (l *loader) checkDirectory(at string, a *ACME) {
 func (l *loader) checkDNS01(at string, d *DNS01) {
 	switch {
 	case d.Server == "" && (d.Zone != "" || !d.Key.IsEmpty()):
-		l.Errorf(at+".server", "is required: the address of the zone's primary server")
+		l.Errorf(at+".server", "is required: set the address of the zone's primary server")
 	case d.Server != "":
 		if _, port, err := net.SplitHostPort(d.Server); err != nil || port == "" {
 			l.Errorf(at+".server", "is not an address: want host:port, such as ns1.shop.example:53")

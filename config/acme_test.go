@@ -17,7 +17,7 @@ func service(id, hosts, public string) string {
 		"policy_file: policy.json, upstream: {url: 'http://127.0.0.1:9'}}\n"
 }
 
-func TestNamesOfCertificates(t *testing.T) {
+func TestCertificateNames(t *testing.T) {
 	t.Parallel()
 	text := "server: {listen: ':443', tls: {acme: {agree: true}}}\nservices:\n" +
 		service("a", "[shop.example, 192.0.2.1, localhost]", "https://www.shop.example:444") +
@@ -40,7 +40,7 @@ func TestNamesOfCertificates(t *testing.T) {
 	}
 }
 
-func TestTheListenerForACME(t *testing.T) {
+func TestACMEListener(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ listen, acme, want string }{
 		{":443", "agree: true", ":80"},
@@ -61,7 +61,7 @@ func TestTheListenerForACME(t *testing.T) {
 	}
 }
 
-func TestTheDirectoryOfACME(t *testing.T) {
+func TestACMEDirectory(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"agree: true":                "https://acme-v02.api.letsencrypt.org/directory",
@@ -79,7 +79,7 @@ func TestTheDirectoryOfACME(t *testing.T) {
 }
 
 // A change of acme needs a restart.
-func TestAChangedCAIsForTheNextStart(t *testing.T) {
+func TestChangedCANeedsRestart(t *testing.T) {
 	t.Parallel()
 	dir := directory(t)
 	load := func(acme string) *config.Config {

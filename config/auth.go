@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// authorization is the header set by basic and oauth2.
+// authorization is the header that basic and oauth2 set.
 const authorization = "Authorization"
 
 // checkAuth converts the configured credentials into headers.
@@ -63,10 +63,10 @@ func (l *loader) checkAuthHeader(path string, a *Auth) {
 	}
 }
 
-// send adds a header, which has one value.
+// send adds a header to Sent. It reports an error if the header already has a value.
 func (l *loader) send(path string, a *Auth, name, value string) {
 	if _, taken := a.Sent[name]; taken {
-		l.Errorf(path, "has two values for the header %s: give one", name)
+		l.Errorf(path, "sets the header %s twice: give one value", name)
 		return
 	}
 	a.Sent[name] = NewSecret(value)
@@ -76,7 +76,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 	o, at := &u.Auth.OAuth2, path+".oauth2"
 	if o.TokenURL == nil {
 		if o.ClientID != "" || !o.ClientSecret.IsEmpty() || len(o.Scopes) > 0 {
-			l.Errorf(at+".token_url", "is required where the other keys are set")
+			l.Errorf(at+".token_url", "is required if the other keys are set")
 		}
 		return
 	}
@@ -88,7 +88,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 	}
 	host := o.TokenURL.Hostname()
 	if o.TokenURL.Scheme != "https" && !loopback(host) && (u.URL == nil || host != u.URL.Hostname()) {
-		l.Errorf(at+".token_url", "must be https: the client's secret is sent to it")
+		l.Errorf(at+".token_url", "must be https: the client secret is sent to it")
 	}
 	for i, scope := range o.Scopes { // RFC 6749 3.3
 		if scope == "" || strings.ContainsFunc(scope, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
@@ -96,11 +96,11 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 		}
 	}
 	if _, taken := u.Auth.Sent[authorization]; taken {
-		l.Errorf(path, "has two values for the header %s: oauth2 sends one", authorization)
+		l.Errorf(path, "sets the header %s, which oauth2 sets too: give only one of them", authorization)
 	}
 }
 
-// BodyPlace is the place of a member of each body: by its name, or by a JSON pointer, which starts with /.
+// BodyPlace returns the place of a member of each body. The key is the member's name, or a JSON pointer, which begins with /.
 func BodyPlace(key string) Place {
 	if strings.HasPrefix(key, "/") {
 		return Place{InBody, key}

@@ -16,10 +16,10 @@ type Block struct {
 	Key, Doc string
 	// Restart means that changes take effect only when the process restarts.
 	Restart bool
-	// Paths are those of the public listener that always belong to the module.
+	// Paths are the paths of the public listener that are reserved for the module.
 	Paths []string
-	// Settings is a pointer to the struct that the block is read into; only its type is used, so it may be nil. Its tags are those of
-	// package yamlconf.
+	// Settings is a pointer to the struct into which the block is decoded. Only its type is used, so it may be nil. The struct has the
+	// tags of package yamlconf.
 	Settings Settings
 }
 
@@ -29,7 +29,7 @@ type Blocks struct {
 	Beside []Block // at the level of services
 }
 
-// Settings are the values of a block. A document without the block gives Settings with the defaults of their tags.
+// Settings are the values of a block. If a document does not have the block, its Settings have the defaults of their tags.
 type Settings interface {
 	// Check checks the values and reads the files that they name. It is called once, after every value of the document has been read.
 	Check(b *BlockCheck)
@@ -99,15 +99,15 @@ type BlockCheck struct {
 	Service *Service // the block's service; nil at the level of services
 
 	loader  *loader
-	at      string // of the block
+	at      string // path of the block
 	service int    // index of Service
 }
 
 // claimed are the values that only one block of a configuration may have.
 type claimed struct {
-	paths     map[int][]pathClaim // of the public listener, by service
+	paths     map[int][]pathClaim // paths of the public listener, by service
 	listeners map[string]string   // addresses, by the path of the key
-	seeds     map[string]int      // of identities: the service that uses it
+	seeds     map[string]int      // seed of an identity to the service that uses it
 	own       map[string]bool     // paths of modules: Block.Paths
 }
 
@@ -142,12 +142,12 @@ func (b *BlockCheck) Has(key string) bool { return b.loader.Has(b.path(key)) }
 // HasBeside reports whether the document has a block at the level of services.
 func (b *BlockCheck) HasBeside(key string) bool { return b.loader.Has(key) }
 
-// Errorf reports an error: the configuration cannot be served.
+// Errorf reports an error. A configuration with an error cannot be served.
 func (b *BlockCheck) Errorf(key, format string, args ...any) {
 	b.loader.Errorf(b.path(key), format, args...)
 }
 
-// Warnf reports a warning. The configuration can be served.
+// Warnf reports a warning. A configuration with warnings can be served.
 func (b *BlockCheck) Warnf(key, format string, args ...any) {
 	b.loader.Warnf(b.path(key), format, args...)
 }
@@ -166,8 +166,8 @@ func (b *BlockCheck) Printable(text string) bool {
 	return printable(text) && !strings.Contains(text, "\t")
 }
 
-// Secret reads the file of a secret, of at most 64 KiB. It reports an unreadable file, and then returns false, as it does if the document
-// names none. The File keeps only its path.
+// Secret reads the file of a secret, of at most 64 KiB. It returns false if the document names no file, or if the file cannot be read,
+// which it reports as an error. f keeps only its path.
 func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	ok = b.loader.readInto(b.path(key), f, maxSecretFile, true)
 	data = f.Data
@@ -175,25 +175,25 @@ func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	return data, ok
 }
 
-// Identity reports a seed that another service uses. The message names only the other service. With one identity, a message that was
-// signed for one service would be valid at the other.
+// Identity reports an error if another service uses the same seed: with one identity, a message that is signed for one service would also
+// be valid for the other. The error does not contain the seed.
 func (b *BlockCheck) Identity(key string, seed Secret) {
 	seeds := b.loader.claimed.seeds
 	if first, twice := seeds[seed.Reveal()]; twice {
-		b.Errorf(key, "its seed belongs to services[%d] already: no two services share one", first)
+		b.Errorf(key, "its seed already belongs to services[%d]: give each service a different seed", first)
 		return
 	}
 	seeds[seed.Reveal()] = b.service
 }
 
-// OwnKey warns if several processes would each make their own key because the key key_file is empty.
+// OwnKey warns if f, which is the value of key_file, is empty and several processes may share the store: each would create its own key.
 func (b *BlockCheck) OwnKey(f File) {
 	if f.Path == "" && b.Shared() {
-		b.Warnf("", "its key_file is empty: each gateway on this store would be another agent; give all of them the same file")
+		b.Warnf("", "its key_file is empty: each gateway on this store would be a different agent; give all of them the same file")
 	}
 }
 
-// Listener checks an address to listen on, and that no other listener uses it. It skips an empty address.
+// Listener checks that an address is valid for a listener, and that no other listener uses it. It skips an empty address.
 func (b *BlockCheck) Listener(key, address string) {
 	if address == "" {
 		return
@@ -204,7 +204,7 @@ func (b *BlockCheck) Listener(key, address string) {
 	}
 	for _, other := range slices.Sorted(maps.Keys(b.loader.claimed.listeners)) {
 		if collide(address, b.loader.claimed.listeners[other]) {
-			b.Errorf(key, "%s is that of %s as well", address, other)
+			b.Errorf(key, "%s is also the address of %s: choose another", address, other)
 		}
 	}
 	b.loader.claimed.listeners[at] = address
@@ -215,29 +215,29 @@ func (b *BlockCheck) Path(key, p string) {
 	const most = 200
 	switch {
 	case !strings.HasPrefix(p, "/") || p == "/" || path.Clean(p) != p || len(p) > most || strings.ContainsFunc(p, notOfPath):
-		b.Errorf(key, "%s is not a path: want one as in /mcp, of letters, digits, and . _ - /", yamlconf.Quote(p))
+		b.Errorf(key, "%s is not a path: want one such as /mcp, with only letters, digits and . _ - /", yamlconf.Quote(p))
 	case slices.Contains(ownFiles, p) || b.loader.claimed.own[p] ||
 		slices.ContainsFunc(ownPaths, func(own string) bool { return Within(p, own) }):
-		b.Errorf(key, "%s is a path of the gateway itself", yamlconf.Quote(p))
+		b.Errorf(key, "%s is reserved for the gateway: choose another path", yamlconf.Quote(p))
 	}
 }
 
-// Claim reserves a path of the public listener, and all paths below it, for the block. It reports a path that another block of the
-// service has reserved.
+// Claim reserves a path of the public listener, and all paths below it, for the block. It reports an error if the path overlaps with one
+// that another block of the service has reserved.
 func (b *BlockCheck) Claim(key, p string) {
 	paths := b.loader.claimed.paths
 	for _, other := range paths[b.service] {
 		if other.block != b.at && (Within(p, other.path) || Within(other.path, p)) {
-			b.Errorf(key, "%s and %s are in one another's way", yamlconf.Quote(p), yamlconf.Quote(other.path))
+			b.Errorf(key, "%s and %s overlap: choose another path", yamlconf.Quote(p), yamlconf.Quote(other.path))
 		}
 	}
 	paths[b.service] = append(paths[b.service], pathClaim{b.at, p})
 }
 
-// ownPaths belong to the gateway itself: no path of a block may begin with one of them.
+// ownPaths are reserved for the gateway, with all paths below them.
 var ownPaths = []string{"/api", "/uim", "/pat", "/.well-known", "/errors", "/discovery", "/oauth"}
 
-// ownFiles are single paths of the gateway itself.
+// ownFiles are single paths that are reserved for the gateway.
 var ownFiles = []string{"/agents.json", "/openapi.json", "/policy.json", "/uim-policy.json", "/favicon.svg", "/favicon.ico"}
 
 func notOfPath(r rune) bool {

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-func TestCertificatesThatClientsRejectAreNamed(t *testing.T) {
+func TestCertificateProblem(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

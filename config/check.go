@@ -21,7 +21,7 @@ const (
 	defaultHost = "127.0.0.1"
 )
 
-// check reads the files and checks conditions that depend on several values.
+// check reads the files, and checks all conditions that the struct tags do not express.
 func (l *loader) check(c *Config) {
 	l.checkServer(&c.Server)
 	l.checkAdmin(c)
@@ -42,13 +42,13 @@ func (l *loader) check(c *Config) {
 	l.checkBilling(&c.Billing)
 }
 
-// newcomersPart is the default fraction of the credit for an unapproved agent.
+// newcomersPart is the divisor for the default credit of an unapproved agent: a tenth of billing.credit.
 const newcomersPart = 10
 
 func (l *loader) checkBilling(b *Billing) {
 	for path, amount := range map[string]money.Amount{"billing.credit": b.Credit, "billing.newcomers": b.Newcomers} {
 		if b.Mode == Prepaid && amount.Currency != "" {
-			l.Warnf(path, "has no effect with mode prepaid: leave it out")
+			l.Warnf(path, "has no effect with mode prepaid: omit it")
 		}
 	}
 	switch n := b.Newcomers; {
@@ -56,7 +56,7 @@ func (l *loader) checkBilling(b *Billing) {
 		b.Newcomers = money.Amount{Nano: b.Credit.Nano / newcomersPart, Currency: b.Credit.Currency}
 	case b.Mode == Prepaid || l.Failed("billing.credit"):
 	case n.Currency != b.Credit.Currency || n.Nano > b.Credit.Nano:
-		l.Errorf("billing.newcomers", "is not a part of billing.credit: want at most that, in its currency")
+		l.Errorf("billing.newcomers", "must be at most billing.credit, and in the same currency")
 	}
 }
 
@@ -74,7 +74,7 @@ func (l *loader) checkServer(s *Server) {
 	l.certificate(&s.TLS)
 }
 
-// certificate loads the pair. The key is kept only in the pair.
+// certificate loads the certificate and its key. The key is kept only in the loaded pair.
 func (l *loader) certificate(t *TLS) {
 	if t.Cert.Path == "" && t.Key.Path == "" {
 		return
@@ -90,13 +90,13 @@ func (l *loader) certificate(t *TLS) {
 	pair, err := tls.X509KeyPair(t.Cert.Data, t.Key.Data)
 	t.Key.Data, t.Key.SHA256 = nil, ""
 	if err != nil {
-		l.Errorf("server.tls", "cert and key do not load: %v", err)
+		l.Errorf("server.tls", "cannot load cert and key: %v", err)
 		return
 	}
 	t.certificate = &pair
 }
 
-// readInto reads the file that f names, and reports a failure.
+// readInto reads the file that f names, and reports whether it succeeded. If the file cannot be read, readInto adds an error at path.
 func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	if f.Path == "" {
 		return false
@@ -111,7 +111,8 @@ func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	return true
 }
 
-// listenAddress checks host:port and returns the host; false if it is empty.
+// listenAddress checks an address of the form host:port, and returns its host, which may be empty. If the address is invalid, it adds an
+// error at path and returns false.
 func (l *loader) listenAddress(path, text string) (host string, ok bool) {
 	host, port, err := net.SplitHostPort(text)
 	if err == nil {
@@ -131,10 +132,10 @@ func (l *loader) checkAdmin(c *Config) {
 	host, ok := l.listenAddress("admin.listen", c.Admin.Listen)
 	if ok && !loopback(host) && c.Server.TLS.Cert.Path == "" && c.Server.TLS.Key.Path == "" && !c.Server.TLS.ACME.Agree {
 		l.Errorf("admin.listen",
-			"other machines can reach this address, and the admin token would travel in the clear: listen on %s, or set server.tls", defaultHost)
+			"other machines can reach this address, and the admin token would be sent unencrypted: listen on %s, or set server.tls", defaultHost)
 	}
 	if ok && collide(c.Admin.Listen, c.Server.Listen) {
-		l.Errorf("admin.listen", "takes the port of server.listen: give it one of its own")
+		l.Errorf("admin.listen", "uses the port of server.listen: choose another")
 	}
 	for i, text := range c.Admin.Hosts {
 		name, err := parseHost(text)
@@ -149,7 +150,7 @@ func (l *loader) checkAdmin(c *Config) {
 	case len(token) > longToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		l.Errorf("admin.token", "cannot be sent in a header: want at most %d visible ASCII characters without spaces", longToken)
 	case len(token) < shortToken:
-		l.Errorf("admin.token", "is short enough to guess: use at least %d random characters, or leave it out to have one made", shortToken)
+		l.Errorf("admin.token", "is short enough to guess: use at least %d random characters, or omit it, and uimgate creates one", shortToken)
 	}
 }
 
@@ -173,7 +174,7 @@ func (l *loader) checkPAT(p *PAT) {
 			continue
 		}
 		if first, twice := keys[a.Key]; twice {
-			l.Errorf(path, "the key is in pat.allow[%d] already: one key has one agent id", first)
+			l.Errorf(path, "the key is already in pat.allow[%d]: a key can have only one agent id", first)
 			continue
 		}
 		keys[a.Key] = i
@@ -189,10 +190,10 @@ func (l *loader) rolling(path string, r limit.Rate) {
 		return // reported when it was read
 	}
 	if !r.Period.Rolling() {
-		l.Errorf(path, "counts per %s: want second, minute, hour, day or week", r.Period)
+		l.Errorf(path, "counts per %s: want a rate per second, minute, hour, day or week", r.Period)
 	}
 	if r.Max < 1 {
-		l.Errorf(path, "admits nothing: want at least 1")
+		l.Errorf(path, "permits nothing: want at least 1")
 	}
 }
 
@@ -210,7 +211,7 @@ func (l *loader) thumbprint(path, key string) bool {
 	return false
 }
 
-// collide reports whether two listeners cannot both have their addresses.
+// collide reports whether two listeners cannot use these addresses at the same time.
 func collide(a, b string) bool {
 	hostA, portA, errA := net.SplitHostPort(a)
 	hostB, portB, errB := net.SplitHostPort(b)

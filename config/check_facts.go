@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// maxPointer bounds the JSON pointer of a fact in bytes.
+// maxPointer is the maximum length of the JSON pointer of a fact, in bytes.
 const maxPointer = 256
 
 var (
@@ -20,7 +20,7 @@ var (
 	jsonPointer = regex.Lazy(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
 )
 
-// agentsOwn are headers with another meaning, in which no proxy sends facts.
+// agentsOwn are headers that cannot carry facts, because they have another meaning.
 var agentsOwn = []string{"Authorization", "Cookie", "Idempotency-Key", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"}
 
 // checkFacts checks the sources of a service's facts. The gateway checks which facts the policy uses.
@@ -28,7 +28,7 @@ func (l *loader) checkFacts(path string, s *Service, c *Config) {
 	for _, operand := range slices.Sorted(maps.Keys(s.Facts)) {
 		at := path + "[" + strconv.Quote(operand) + "]"
 		if !operandName().MatchString(operand) {
-			l.Errorf(at, "the key is not a left operand: want its local name, such as purpose, or the IRI of a term of a profile")
+			l.Errorf(at, "the key is not a left operand: want a local name, such as purpose, or the IRI of a term of a profile")
 		}
 		if len(s.Facts[operand]) == 0 && !l.Failed(at) {
 			l.Errorf(at, "has no source: want a list such as [{parameter: /%s}]", operand)
@@ -65,7 +65,7 @@ func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 	case f.Header != "":
 		l.checkFactHeader(at+".header", f, c)
 	case f.Value != nil && len(f.Value) == 0:
-		l.Errorf(at+".value", "is empty: a fact without value is unknown anyway")
+		l.Errorf(at+".value", "is empty: want at least one value")
 	}
 	for _, id := range slices.Sorted(maps.Keys(f.Agents)) {
 		l.agentID(at+".agents["+strconv.Quote(id)+"]", id)
@@ -88,9 +88,9 @@ func (l *loader) checkFactHeader(at string, f *FactSource, c *Config) {
 	case !fieldName().MatchString(f.Header):
 		l.Errorf(at, "%s is not a header name: want letters, digits and -", yamlconf.Quote(f.Header))
 	case slices.Contains(notOurs, name) || slices.Contains(agentsOwn, name) || strings.HasPrefix(name, "Uim-"):
-		l.Errorf(at, "the header %s has a meaning of its own: use another", name)
+		l.Errorf(at, "the header %s has another meaning: use another header", name)
 	case len(c.Server.TrustedProxies) == 0:
-		l.Errorf(at, "is believed from server.trusted_proxies only, and there are none")
+		l.Errorf(at, "is trusted only from server.trusted_proxies, which is empty")
 	}
 	f.Header = name
 }

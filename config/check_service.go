@@ -20,7 +20,8 @@ var (
 	uid       = regex.Lazy(`^[^\s:]+:[^\s:]+:[^\s:]+$`)
 )
 
-// claims maps a kind of name that only one service may have ("host", "id", "issuer") and the name to the service.
+// claims maps names that only one service may have to the index of that service. Each key is a kind of name, such as "host", "id" or
+// "issuer", and the name.
 type claims map[string]int
 
 // checkServices checks each service and the values that must differ between services.
@@ -76,7 +77,7 @@ func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
 		return
 	}
 	if now, is := taken["now "+s.Formerly]; is {
-		l.Errorf(path, "%s is the id of services[%d] now: its state stays there", yamlconf.Quote(s.Formerly), now)
+		l.Errorf(path, "%s is now the id of services[%d], which keeps its state", yamlconf.Quote(s.Formerly), now)
 		return
 	}
 	l.claim(taken, "former id", s.Formerly, path, i, true)
@@ -90,12 +91,12 @@ func (l *loader) checkUnserved(c *Config) {
 		case !serviceID().MatchString(id):
 			l.Errorf(path, "%s is not a service id", yamlconf.Quote(id))
 		case served:
-			l.Errorf(path, "%s is the id of a service of this file, or its former id: leave it out here", yamlconf.Quote(id))
+			l.Errorf(path, "%s is the id or the former id of a service in this file: omit it here", yamlconf.Quote(id))
 		}
 	}
 }
 
-// readProfiles reads vocabularies. A name without a dot and a slash is a built-in vocabulary.
+// readProfiles reads the files of vocabularies. A name without a dot, slash or backslash is a built-in vocabulary.
 func (l *loader) readProfiles(path string, list []File) {
 	for i := range list {
 		if strings.ContainsAny(list[i].Path, `./\`) {
@@ -112,16 +113,16 @@ func (l *loader) claim(taken claims, kind, value, path string, i int, given bool
 		return
 	}
 	if given {
-		l.Errorf(path, "%s %s belongs to services[%d] already: no two services share one", kind, yamlconf.Quote(value), first)
+		l.Errorf(path, "%s %s already belongs to services[%d]: give each service a different one", kind, yamlconf.Quote(value), first)
 	}
 }
 
 func (l *loader) checkShared(path string, s *Service, named bool) {
 	if !named {
-		l.Errorf(path+".id", "is required where there are several services; one that had none so far keeps its agents and accounts under id: default")
+		l.Errorf(path+".id", "is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default")
 	}
 	if len(s.Hosts) == 0 && !l.Failed(path+".hosts") {
-		l.Errorf(path+".hosts", "is required with several services: the host of a request selects one")
+		l.Errorf(path+".hosts", "is required if there are several services: the host of a request selects the service")
 	}
 }
 
@@ -137,10 +138,10 @@ func (l *loader) checkHosts(path string, s *Service, taken claims, i int) {
 			l.Errorf(at, "%s: wildcards are not supported: list the hosts", yamlconf.Quote(text))
 			continue
 		case strings.Contains(text, "/") || strings.Contains(text, ":"):
-			l.Errorf(at, "%s is not a host name: leave out scheme, port and path", yamlconf.Quote(text))
+			l.Errorf(at, "%s is not a host name: omit scheme, port and path", yamlconf.Quote(text))
 			continue
 		default:
-			l.Errorf(at, "%s is not a host name: want letters, digits, - and ., other scripts in their xn-- form", yamlconf.Quote(text))
+			l.Errorf(at, "%s is not a host name: want letters, digits, - and ., and other scripts in their xn-- form", yamlconf.Quote(text))
 			continue
 		}
 		l.claim(taken, "host", host, at, i, true)
@@ -156,7 +157,7 @@ func (l *loader) checkPublicURL(path string, s *Service, c *Config) {
 		case l.Failed(at) || err != nil:
 			return
 		case !loopback(host):
-			l.Errorf(at, "is required, because server.listen is not loopback: the https URL agents reach this service under")
+			l.Errorf(at, "is required, because server.listen is not a loopback address: set the https URL at which agents reach this service")
 			return
 		}
 		s.PublicURL, s.publicDef = c.listenerURL(), true
@@ -166,11 +167,11 @@ func (l *loader) checkPublicURL(path string, s *Service, c *Config) {
 		l.Errorf(at, "must be https: agents send tokens to it")
 	}
 	if len(s.Hosts) > 0 && !slices.Contains(s.Hosts, host) {
-		l.Warnf(at, "its host, %s, is not among hosts: agents that follow published URLs find nothing there", host)
+		l.Warnf(at, "its host, %s, is not in hosts: agents that follow published URLs do not reach this service", host)
 	}
 }
 
-// notOurs are headers that the gateway itself sets, or that would change how a request is read.
+// notOurs are headers that the gateway itself sets, or that would change how a request is interpreted.
 var notOurs = []string{
 	"Connection", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive", "Te", "Trailer", "Traceparent",
 	"Transfer-Encoding", "Upgrade",
@@ -179,7 +180,7 @@ var notOurs = []string{
 // header checks a header name and returns its canonical form.
 func (l *loader) header(path, name string) (string, bool) {
 	if !fieldName().MatchString(name) {
-		l.Errorf(path, "holds no header name: want letters, digits and -")
+		l.Errorf(path, "is not a header name: want letters, digits and -")
 		return "", false
 	}
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
@@ -207,7 +208,7 @@ func (l *loader) checkUpstream(path string, u *Upstream) {
 	l.checkReconcile(path+".reconcile", &u.Reconcile)
 	l.checkAuth(path+".auth", u)
 	if _, taken := u.Auth.Sent[u.IdempotencyHeader]; taken {
-		l.Errorf(path+".idempotency_header", "is the header of auth: use another")
+		l.Errorf(path+".idempotency_header", "is also a header of auth: use another")
 	}
 }
 
@@ -221,26 +222,26 @@ func (l *loader) pointer(path, text string) {
 
 func (l *loader) checkErrorWhen(path string, e ErrorWhen) {
 	if e.Pointer == "" && (e.Message != "" || !e.Equals.IsEmpty()) {
-		l.Errorf(path+".pointer", "is required where the other keys are set: where in the answer to look, such as /ok")
+		l.Errorf(path+".pointer", "is required if the other keys are set: set the place in the response, such as /ok")
 	}
 	l.pointer(path+".pointer", e.Pointer)
 	l.pointer(path+".message", e.Message)
 }
 
-// checkReconcile reports missing values; package upstream reads the rest.
+// checkReconcile reports missing values. Package upstream checks the rest.
 func (l *loader) checkReconcile(path string, r *Reconcile) {
 	switch {
 	case *r == Reconcile{}:
 	case r.URL == "":
-		l.Errorf(path+".url", "is required where the other keys are set")
+		l.Errorf(path+".url", "is required if the other keys are set")
 	case r.Done == "":
-		l.Errorf(path+".done", "is required with url: the answer that means that a call happened")
+		l.Errorf(path+".done", "is required with url: set the response that means that a call happened")
 	case r.NotDone == "":
-		l.Errorf(path+".not_done", "is required with url: the answer that means that a call did not happen")
+		l.Errorf(path+".not_done", "is required with url: set the response that means that a call did not happen")
 	}
 }
 
-// printable reports whether a header value may be s: RFC 9110 5.5, without obs-text controls.
+// printable reports whether s can be a header value: at most 8192 bytes, without control characters except tabs. RFC 9110 5.5.
 func printable(s string) bool {
 	return len(s) <= 8192 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }
@@ -255,7 +256,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 	for _, iri := range slices.Sorted(maps.Keys(s.Parties)) {
 		party, at := s.Parties[iri], path+".parties["+strconv.Quote(iri)+"]"
 		if iri == "" || len(iri) > yamlconf.MaxText || strings.ContainsAny(iri, " \t\r\n") {
-			l.Errorf(at, "the key is not an IRI: write it as the policy does")
+			l.Errorf(at, "the key is not an IRI: write it as in the policy")
 		}
 		if party.AgentID == "" {
 			continue // reported when it was read
@@ -263,7 +264,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 		l.agentID(at+".agent_id", party.AgentID)
 		if party.Key == "" {
 			if p.Admission == AdmissionOpen {
-				l.Warnf(at, "has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission")
+				l.Warnf(at, "has no key, so the first agent to claim the agent id becomes this party: give its key, or choose another pat.admission")
 			}
 			continue
 		}
@@ -271,7 +272,7 @@ func (l *loader) checkParties(path string, s *Service, p *PAT) {
 			continue
 		}
 		if owner := owners[party.Key]; owner != "" && owner != party.AgentID {
-			l.Errorf(at+".key", "the key belongs to agent %s already: one key has one agent id", yamlconf.Quote(owner))
+			l.Errorf(at+".key", "the key already belongs to agent %s: a key can have only one agent id", yamlconf.Quote(owner))
 		}
 		owners[party.Key] = party.AgentID
 	}

@@ -32,21 +32,22 @@ const (
 	tokenBytes = 32
 )
 
-// ErrDataInUse means that another process holds the data directory.
+// ErrDataInUse means that another process has locked the data directory.
 var ErrDataInUse = errors.New("in use by another uimgate process")
 
-// A DataDir is the directory of a gateway's keys, state, audit stream and admin token. One process holds it at a time. It is safe for
-// concurrent use.
+// A DataDir is the directory of a gateway's keys, state, audit stream and admin token, locked by this process. It is safe for concurrent
+// use.
 type DataDir struct {
 	path string
 	lock *os.File
 }
 
 // OpenDataDir locks the directory, and creates it (0700) if it does not exist. If another process has locked it, the error wraps
-// ErrDataInUse. The lock ends with Close or with the process, so a crash leaves nothing to clean up. Keep the DataDir until the end.
+// ErrDataInUse. The lock ends with Close or with the process, so a crash leaves nothing to clean up. Keep the DataDir as long as the
+// directory is in use: the garbage collector would release the lock.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, privateDir); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil {
@@ -67,7 +68,7 @@ func OpenDataDir(path string) (*DataDir, error) {
 		if !errors.Is(err, unix.EWOULDBLOCK) {
 			return nil, fmt.Errorf("locking the data directory %s: %w", path, err)
 		}
-		return nil, fmt.Errorf("data directory %s is %w%s: stop that one, or give this one its own with --data",
+		return nil, fmt.Errorf("data directory %s is %w%s: stop that process, or name another directory with --data",
 			path, ErrDataInUse, pid(holder[:n]))
 	}
 	d := &DataDir{path, lock}
@@ -78,33 +79,33 @@ func OpenDataDir(path string) (*DataDir, error) {
 	return d, nil
 }
 
-// ownedAlone returns an error if users other than that of this process and root may write to a directory: they could replace keys and the
-// token.
+// ownedAlone returns an error if users other than root and the user of this process can write to a directory, because they could replace
+// the keys and the admin token.
 func ownedAlone(path string, info fs.FileInfo) error {
 	if mode := info.Mode().Perm(); mode&0o022 != 0 {
-		return fmt.Errorf("data directory %s can be written by others than its owner (mode %04o): chmod 700 it, or name one below it", path, mode)
+		return fmt.Errorf("data directory %s can be written by users other than its owner (mode %04o): run chmod 700 on it, or name a directory below it", path, mode)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if ok && stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("data directory %s belongs to another user (%d): chown it to the one that runs uimgate, or name one below it",
+		return fmt.Errorf("data directory %s belongs to another user (%d): chown it to the user that runs uimgate, or name a directory below it",
 			path, stat.Uid)
 	}
 	return nil
 }
 
-// begin records the holder of the directory and removes what a crash left.
+// begin writes the process id into the lock file, and removes temporary files that a crash left.
 func (d *DataDir) begin() error {
-	if err := d.lock.Truncate(0); err == nil { // the number is only for messages: a full disk does not matter
+	if err := d.lock.Truncate(0); err == nil { // the process id is only for messages, so a full disk does not matter
 		_, _ = d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())), 0)
 	}
-	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // of writes that a crash interrupted
+	left, err := filepath.Glob(filepath.Join(d.path, tempFiles)) // files that a crash left half written
 	for _, path := range left {
 		_ = os.RemoveAll(path)
 	}
 	return err
 }
 
-// pid returns the holder's process id for a message, if the lock file has it.
+// pid formats the process id in a lock file for a message. It returns "" if the file has none.
 func pid(text []byte) string {
 	n, err := strconv.Atoi(string(bytes.TrimSpace(text)))
 	if err != nil || n <= 0 {
@@ -113,31 +114,33 @@ func pid(text []byte) string {
 	return fmt.Sprintf(" (process %d)", n)
 }
 
-// Close releases the directory.
+// Close releases the lock.
 func (d *DataDir) Close() error {
-	// Closing alone is not enough: a process that another goroutine is starting also has the file until it runs its program.
+	// Closing alone is not enough: a child process that another goroutine is starting shares the open file until it calls exec.
 	return errors.Join(unix.Flock(int(d.lock.Fd()), unix.LOCK_UN), d.lock.Close())
 }
 
-// StatePath is the path of the embedded store's database.
+// StatePath returns the path of the embedded store's database.
 func (d *DataDir) StatePath() string { return StatePath(d.path) }
 
-// SocketPath is the path of the socket on which the gateway that runs on a directory listens for the operator of this machine.
+// SocketPath returns the path of the socket in a data directory. The gateway that uses the directory listens on it for the operator on this
+// machine.
 func SocketPath(dir string) string { return filepath.Join(dir, socketFile) }
 
-// longestSocket is how long the path of a socket may be on every system, in bytes: 104 with the final zero on macOS.
+// longestSocket is the maximum length of the path of a socket, in bytes, that all systems allow: on macOS it is 104 with the final zero.
 const longestSocket = 103
 
 // ErrSocketPath means that the path of a data directory is too long for a socket in it.
 var ErrSocketPath = errors.New("the path is too long for a Unix socket")
 
-// ListenOwner listens at SocketPath for the user of this process alone, and removes the socket of an earlier process.
+// ListenOwner listens at SocketPath, where only the user of this process can connect. It replaces the socket of an earlier process. If the
+// path is too long, the error wraps ErrSocketPath.
 func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
 	path := SocketPath(d.path)
 	// Other users must not connect before the permissions are set, so the socket is created in a directory that they cannot read.
-	hidden, err := os.MkdirTemp(d.path, ".tmp-") // otherwise the next start removes it
+	hidden, err := os.MkdirTemp(d.path, ".tmp-") // after a crash, the next start removes it
 	if err != nil {
-		return nil, fmt.Errorf("listening for the operator: %w", err)
+		return nil, fmt.Errorf("listening on the admin socket: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(hidden) }()
 	made := filepath.Join(hidden, "s")
@@ -146,21 +149,21 @@ func (d *DataDir) ListenOwner(ctx context.Context) (net.Listener, error) {
 	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "unix", made)
 	if err != nil {
-		return nil, fmt.Errorf("listening for the operator: %w", err)
+		return nil, fmt.Errorf("listening on the admin socket: %w", err)
 	}
 	if socket, ok := ln.(*net.UnixListener); ok {
-		socket.SetUnlinkOnClose(false) // it has another name by then; the next start removes it
+		socket.SetUnlinkOnClose(false) // the file is renamed below; the next start replaces it
 	}
 	if err := errors.Join(os.Chmod(made, private), os.Rename(made, path)); err != nil {
-		return nil, errors.Join(fmt.Errorf("listening for the operator: %w", err), ln.Close())
+		return nil, errors.Join(fmt.Errorf("listening on the admin socket: %w", err), ln.Close())
 	}
 	return ln, nil
 }
 
-// StatePath is the same for a directory that another process may hold.
+// StatePath returns the path of the embedded store's database in a data directory, which another process may have locked.
 func StatePath(dir string) string { return filepath.Join(dir, stateFile) }
 
-// StorePlace is the location of a store's state: the file of the embedded one, or the URL of the other, which is a secret.
+// StorePlace returns the location of a store's state: the database file of the embedded store, or the URL of PostgreSQL, which is a secret.
 func (d *DataDir) StorePlace(s Store) string {
 	if s.Engine == Postgres {
 		return s.URL.Reveal()
@@ -168,8 +171,8 @@ func (d *DataDir) StorePlace(s Store) string {
 	return d.StatePath()
 }
 
-// AuditLog opens the audit stream for appending (0600). It completes a line that a crash left unfinished, so that the line spoils no
-// other. Write whole lines; the caller syncs and closes.
+// AuditLog opens the audit stream for appending (0600). If a crash left an unfinished line, AuditLog ends that line first. The caller must
+// write whole lines, and must sync and close the file.
 func (d *DataDir) AuditLog() (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(d.path, auditFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
 	if err != nil {
@@ -182,7 +185,7 @@ func (d *DataDir) AuditLog() (*os.File, error) {
 	return f, nil
 }
 
-// endLine appends a line end where the file does not end in one.
+// endLine appends a line end if the file is not empty and does not end with one.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -207,11 +210,11 @@ func (d *DataDir) made(path string, encode func([]byte) string) (string, error) 
 	}
 	random := make([]byte, tokenBytes)
 	if _, err := rand.Read(random); err != nil {
-		return "", fmt.Errorf("making it: %w", err)
+		return "", fmt.Errorf("creating it: %w", err)
 	}
 	secret := encode(random)
 	if err := writePrivate(path, []byte(secret+"\n")); err != nil {
-		return "", fmt.Errorf("making it: %w", err)
+		return "", fmt.Errorf("creating it: %w", err)
 	}
 	return secret, nil
 }
@@ -228,7 +231,7 @@ func (d *DataDir) AdminToken(configured Secret) (Secret, error) {
 		return Secret{}, fmt.Errorf("the admin token: %w", err)
 	}
 	if len(token) < shortToken || len(token) > longToken || !printable(token) {
-		return Secret{}, fmt.Errorf("%s holds no token of at least %d characters: delete it to have one made", path, shortToken)
+		return Secret{}, fmt.Errorf("%s does not contain a token of at least %d characters: delete the file, and uimgate creates a new token", path, shortToken)
 	}
 	return NewSecret(token), nil
 }

@@ -51,7 +51,7 @@ func newKey(t *testing.T) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
 }
 
-func TestOneProcessHoldsADataDirectory(t *testing.T) {
+func TestDataDirectoryLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "data")
 	first := open(t, path)
 	if mode(t, path) != 0o700 || mode(t, filepath.Join(path, "lock")) != 0o600 {
@@ -68,7 +68,7 @@ func TestOneProcessHoldsADataDirectory(t *testing.T) {
 	open(t, path)
 }
 
-func TestADataDirectoryThatIsNone(t *testing.T) {
+func TestInvalidDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "")
 	if _, err := config.OpenDataDir(filepath.Join(dir, "file")); err == nil {
@@ -96,7 +96,7 @@ func TestADataDirectoryThatIsNone(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenIsMadeOnce(t *testing.T) {
+func TestAdminTokenIsCreatedOnce(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
 	if got, err := d.AdminToken(config.NewSecret("mine")); err != nil || got.Reveal() != "mine" {
@@ -117,7 +117,7 @@ func TestTheAdminTokenIsMadeOnce(t *testing.T) {
 		t.Errorf("another token, %v", err)
 	}
 	write(t, file, "\n")
-	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "delete it") {
+	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "delete the file") {
 		t.Error(err)
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
@@ -128,7 +128,7 @@ func TestTheAdminTokenIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestASeedIsMadeOnce(t *testing.T) {
+func TestSeedIsCreatedOnce(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
 	made, err := d.Seed("uagents", "shop")
@@ -146,7 +146,7 @@ func TestASeedIsMadeOnce(t *testing.T) {
 		t.Errorf("the seed of another service, %v", err)
 	}
 	write(t, file, "short\n")
-	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "holds no seed") ||
+	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "does not contain a seed") ||
 		strings.Contains(err.Error(), "short") {
 		t.Error(err)
 	}
@@ -158,7 +158,7 @@ func TestASeedIsMadeOnce(t *testing.T) {
 	}
 }
 
-func TestAPrivateKeyIsMadeOnce(t *testing.T) {
+func TestPrivateKeyIsCreatedOnce(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, path)
 	made, err := d.PrivateKey("aea", "shop")
@@ -176,13 +176,13 @@ func TestAPrivateKeyIsMadeOnce(t *testing.T) {
 		t.Errorf("the key of another service, %v", err)
 	}
 	write(t, file, "short\n")
-	if _, err := d.PrivateKey("aea", "shop"); err == nil || !strings.Contains(err.Error(), "holds no private key") ||
+	if _, err := d.PrivateKey("aea", "shop"); err == nil || !strings.Contains(err.Error(), "does not contain a private key") ||
 		strings.Contains(err.Error(), "short") {
 		t.Error(err)
 	}
 }
 
-func TestTheAuditStreamIsAppendedTo(t *testing.T) {
+func TestAuditStreamIsAppended(t *testing.T) {
 	d := open(t, t.TempDir())
 	for _, line := range []string{"{\"a\":1}\n", "{\"b\":2", "{\"c\":3}\n"} {
 		f, err := d.AuditLog()
@@ -206,7 +206,7 @@ func TestTheAuditStreamIsAppendedTo(t *testing.T) {
 	}
 }
 
-func TestTheKeyFileGivesBackWhatWasSaved(t *testing.T) {
+func TestKeyFileRoundTrip(t *testing.T) {
 	path := t.TempDir()
 	keys := open(t, path).Keys()
 	if text, err := keys.Load(); text != nil || err != nil {

@@ -17,7 +17,7 @@ var (
 )
 
 // A dump without secrets is a configuration that says the same.
-func TestADumpSaysWhatHolds(t *testing.T) {
+func TestDumpShowsEffectiveConfig(t *testing.T) {
 	dir := directory(t)
 	pair(t, dir)
 	env := environment(map[string]string{"UIMGATE_ADMIN_TOKEN": "0123456789abcdef", "UIMGATE_LISTEN": "127.0.0.1:8443"})

@@ -20,5 +20,5 @@ services:
 	}
 	// Output:
 	// uimgate.yaml:1: server.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address
-	// uimgate.yaml:1: server.max_body: "2TiB" is more than 64MiB, the most allowed
+	// uimgate.yaml:1: server.max_body: "2TiB" is more than the maximum of 64MiB
 }

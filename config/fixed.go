@@ -12,42 +12,42 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Value is any JSON value, written as YAML; ${…} is expanded in its strings. It may be a secret: like a Secret, no print, log or dump
-// shows it. The zero Value means that there is none.
+// A Value is any JSON value, written as YAML, with ${…} expanded in its strings. A Value may be a secret, so like a Secret it is hidden in
+// every print, log and dump. The zero Value means that there is no value.
 type Value struct{ Secret }
 
-// maxFixedValue bounds the JSON text of one Value, in bytes.
+// maxFixedValue is the maximum size of the JSON text of a Value, in bytes.
 const maxFixedValue = 64 << 10
 
-// SetTree takes the value in its YAML form. The error concerns its size, or means that there is none.
+// SetTree sets the value to a decoded YAML value. It returns an error if the value is empty, too large or not valid as JSON.
 func (v *Value) SetTree(tree any) error {
 	if tree == "" {
-		return errors.New("is empty: want a value, or leave the key out")
+		return errors.New("is empty: give a value, or omit the key")
 	}
 	text, err := json.Marshal(tree)
 	switch {
 	case err != nil:
 		return errors.New("cannot be written as JSON")
 	case len(text) > maxFixedValue:
-		return fmt.Errorf("has more than the %d bytes allowed", maxFixedValue)
+		return fmt.Errorf("is too large: at most %d bytes are allowed", maxFixedValue)
 	}
 	if _, err := strictjson.Decode(text); err != nil {
-		return errors.New("has what no JSON value may have: too many levels, or text that is not UTF-8")
+		return errors.New("is not valid as JSON: it has too many levels, or text that is not UTF-8")
 	}
 	v.Secret = NewSecret(string(text))
 	return nil
 }
 
-// Tree returns a new tree of package strictjson of the value.
+// Tree returns the value as a new tree of package strictjson.
 func (v Value) Tree() any {
 	tree, err := strictjson.Decode([]byte(v.Reveal()))
-	if err != nil { // SetTree has read it
+	if err != nil { // the zero Value; SetTree has decoded all others
 		return nil
 	}
 	return tree
 }
 
-// A PlaceKind is the kind of place of a fixed value in a request.
+// A PlaceKind is the kind of a Place.
 type PlaceKind string
 
 // The kinds of places. A parameter is sent in the places that the intent defines for it.
@@ -58,8 +58,8 @@ const (
 	InBody      PlaceKind = "body"
 )
 
-// A Place is the place of a fixed value: the name of a parameter, a header or a member of the query, or the JSON pointer (RFC 6901) of a
-// member of the body.
+// A Place is the place of a fixed value in a request: the name of a parameter, a header or a member of the query, or the JSON pointer
+// (RFC 6901) of a member of the body.
 type Place struct {
 	Kind PlaceKind
 	Name string
@@ -77,10 +77,10 @@ func PlaceOf(key string) Place {
 
 const (
 	maxFixedName  = 256 // bytes
-	maxFixedDepth = 16  // of a pointer
+	maxFixedDepth = 16  // tokens of a pointer
 )
 
-// checkFixed checks the form of fixed values. Whether an intent has their places is checked once the intents are known.
+// checkFixed checks the form of fixed values. After the intents are loaded, package service checks whether they have these places.
 func (l *loader) checkFixed(path string, fixed map[string]Value) {
 	for _, key := range slices.Sorted(maps.Keys(fixed)) {
 		l.checkFixedAt(path+"["+strconv.Quote(key)+"]", PlaceOf(key), fixed[key])
@@ -89,12 +89,12 @@ func (l *loader) checkFixed(path string, fixed map[string]Value) {
 
 func (l *loader) checkFixedAt(at string, place Place, value Value) {
 	if place.Name == "" || len(place.Name) > maxFixedName {
-		l.Errorf(at, "names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most %d bytes", maxFixedName)
+		l.Errorf(at, "does not name a place: want a parameter, header:NAME, query:NAME or body:/pointer, at most %d bytes", maxFixedName)
 		return
 	}
 	if value.IsEmpty() {
 		if !l.Failed(at) {
-			l.Errorf(at, "is empty: want a value, or leave the key out")
+			l.Errorf(at, "is empty: give a value, or omit the key")
 		}
 		return
 	}
@@ -123,14 +123,14 @@ func memberPointer(pointer string) string {
 	}
 	tokens := strings.Split(pointer[1:], "/")
 	if len(tokens) > maxFixedDepth {
-		return fmt.Sprintf("is deeper than the %d members allowed", maxFixedDepth)
+		return fmt.Sprintf("is too deep: at most %d levels are allowed", maxFixedDepth)
 	}
 	for _, token := range tokens {
 		if token == "-" || token != "" && strings.Trim(token, "0123456789") == "" {
-			return "points into a list: write the whole list as the value of the member that holds it"
+			return "points into a list: set the whole list as the value of its member"
 		}
 		if plain := strings.NewReplacer("~0", "", "~1", "").Replace(token); strings.Contains(plain, "~") {
-			return "is not a JSON pointer: a ~ is written ~0, and a / in a name ~1"
+			return "is not a JSON pointer: write ~ as ~0, and / in a name as ~1"
 		}
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// Bounds of a seed, in bytes.
+// The minimum and maximum length of a seed, in bytes.
 const (
 	shortSeed = 16
 	longSeed  = 1000
@@ -22,35 +22,35 @@ const (
 
 var privateKey = regex.Lazy(`^(0x)?[0-9a-fA-F]{64}$`)
 
-// isSeed reports whether a text may be a seed: UTF-8 in one line.
+// isSeed reports whether s has the form of a seed: one line of UTF-8, neither too short nor too long.
 func isSeed(s string) bool {
 	return len(s) >= shortSeed && len(s) <= longSeed && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n")
 }
 
-// Seed reads the file with the seed of an identity, and reports an invalid one: a seed is a line of 16 to 1000 characters. The Secret is
-// then empty, as it is if the document names no file.
+// Seed reads the file with the seed of an identity, which is one line of 16 to 1000 bytes. If the seed is invalid, Seed reports an error
+// and returns an empty Secret. It also returns an empty Secret if the document names no file.
 func (b *BlockCheck) Seed(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	seed := strings.TrimRight(string(data), "\r\n")
 	switch {
 	case !ok:
 	case !isSeed(seed):
-		b.Errorf(key, "%s holds no seed: want one line of %d to %d characters", f.Path, shortSeed, longSeed)
+		b.Errorf(key, "%s does not contain a seed: want one line of %d to %d characters", f.Path, shortSeed, longSeed)
 	default:
 		return NewSecret(seed)
 	}
 	return Secret{}
 }
 
-// PrivateKey reads the file with the private key of an identity, and reports an invalid one: a key has 64 hexadecimal digits. The Secret
-// is then empty, as it is if the document names no file.
+// PrivateKey reads the file with the private key of an identity, which is 64 hexadecimal digits. If the key is invalid, PrivateKey reports
+// an error and returns an empty Secret. It also returns an empty Secret if the document names no file.
 func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	digits := strings.TrimSpace(string(data))
 	switch {
 	case !ok:
 	case !privateKey().MatchString(digits):
-		b.Errorf(key, "%s holds no private key: want 64 hexadecimal digits", f.Path)
+		b.Errorf(key, "%s does not contain a private key: want 64 hexadecimal digits", f.Path)
 	default:
 		return NewSecret(strings.TrimPrefix(digits, "0x"))
 	}
@@ -66,7 +66,7 @@ func (d *DataDir) Seed(door, service string) (Secret, error) {
 		return Secret{}, fmt.Errorf("the seed of %s for %s: %w", door, service, err)
 	}
 	if !isSeed(text) {
-		return Secret{}, fmt.Errorf("%s holds no seed: want one line of %d to %d characters", path, shortSeed, longSeed)
+		return Secret{}, fmt.Errorf("%s does not contain a seed: want one line of %d to %d characters", path, shortSeed, longSeed)
 	}
 	return NewSecret(text), nil
 }
@@ -80,17 +80,17 @@ func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
 		return Secret{}, fmt.Errorf("the key of %s for %s: %w", door, service, err)
 	}
 	if !privateKey().MatchString(text) {
-		return Secret{}, fmt.Errorf("%s holds no private key: want 64 hexadecimal digits", path)
+		return Secret{}, fmt.Errorf("%s does not contain a private key: want 64 hexadecimal digits", path)
 	}
 	return NewSecret(text), nil
 }
 
-// CertificatePath is the path of the certificate of a door's listeners for one service, with its private key.
+// CertificatePath returns the path of the file with the certificate of a door's listeners for one service, and its private key.
 func (d *DataDir) CertificatePath(door, service string) string {
 	return filepath.Join(d.path, door+"."+service+".pem")
 }
 
-// Rename renames the files of a door's identity from one service to another, unless the other has its own.
+// Rename renames the files of a door's identity from one service id to another. It does not overwrite files of the other id.
 func (d *DataDir) Rename(door, from, to string) error {
 	for _, kind := range []string{".seed", ".key", ".pem"} {
 		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// keyFile holds the private signing keys, the current one first.
+// keyFile is the file with the private signing keys, the current one first.
 const keyFile = "keys.pem"
 
 // A KeyFile keeps the private signing keys of one process as PEM blocks in one file that only its owner can read. It is a pat.KeyFiles.
@@ -21,7 +21,8 @@ func (d *DataDir) KeysFor(purpose, algorithm string) KeyFile {
 	return KeyFile{filepath.Join(d.path, "keys."+purpose+"."+strings.ToLower(algorithm)+".pem")}
 }
 
-// Load returns what Save last stored, or nil if there is no file. It rejects a file that others may read.
+// Load returns the contents of the file, or nil if there is no file. It returns an error if users other than the owner can access the
+// file.
 func (k KeyFile) Load() ([]byte, error) {
 	text, err := readPrivate(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -30,5 +31,5 @@ func (k KeyFile) Load() ([]byte, error) {
 	return text, err
 }
 
-// Save replaces the file, as a whole and durably.
+// Save replaces the file atomically and durably.
 func (k KeyFile) Save(pem []byte) error { return writePrivate(k.path, pem) }

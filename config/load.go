@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Overrides take precedence over the file: flags first, then the environment. Empty flags are not set.
+// Overrides take precedence over the file: flags first, then the environment. An empty flag counts as not set.
 type Overrides struct {
 	Listen      string // --listen, or UIMGATE_LISTEN
 	AdminListen string // --admin-listen, or UIMGATE_ADMIN_LISTEN
 	Data        string // --data, or UIMGATE_DATA; relative to the working directory
-	// Blocks are those of the modules of the program. Every other block is an unknown key.
+	// Blocks are the blocks of the program's modules. All other blocks are unknown keys.
 	Blocks Blocks
-	// Env looks a variable up, also for ${NAME}. nil is the environment of the process.
+	// Env looks up an environment variable, also for ${NAME}. nil means os.LookupEnv.
 	Env func(string) (string, bool)
 }
 
@@ -30,14 +30,14 @@ type Problem = yamlconf.Problem
 // Problems are the findings in one configuration, in the order of its lines.
 type Problems = yamlconf.Problems
 
-// Load reads the configuration at path and every file that it names. The Config is nil if a Problem is an error; warnings come with a
-// Config. Files and Digests list the files read.
+// Load reads the configuration at path and every file that it names. If one of the Problems is an error, the Config is nil; if all are
+// warnings, it is not. The methods Files and Digests of the Config list the files that were read.
 func Load(path string, o Overrides) (*Config, Problems) {
 	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
 		message := err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
-			message += ": uimgate init makes a configuration from an OpenAPI document, and -c names another file"
+			message += ": create one from an OpenAPI document with uimgate init, or name another file with -c"
 		}
 		return nil, Problems{{File: path, Level: problem.Error, Message: message}}
 	}
@@ -53,7 +53,7 @@ type loader struct {
 	claimed claimed
 }
 
-// Parse is Load for the text of a configuration at path. The file need not exist.
+// Parse is like Load, but takes data as the text of the configuration at path. The file at path need not exist.
 func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	if o.Env == nil {
 		o.Env = os.LookupEnv
@@ -82,10 +82,10 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	return c, problems
 }
 
-// variables are the environment variables for flags.
+// variables maps flags to their environment variables.
 var variables = map[string]string{"--listen": "UIMGATE_LISTEN", "--admin-listen": "UIMGATE_ADMIN_LISTEN", "--data": "UIMGATE_DATA"}
 
-// override sets value from a flag or its variable, which take precedence over the file, and reports whether there is one.
+// override sets value to that of a flag, or otherwise to that of its environment variable. It reports whether one of them is set.
 func (l *loader) override(path string, value *string, flag, given string) bool {
 	origin := flag
 	if given == "" {
@@ -100,8 +100,8 @@ func (l *loader) override(path string, value *string, flag, given string) bool {
 	return true
 }
 
-// Problemf returns a Problem at the place of path, written as Load writes it ("services[0].policy_file"), or of the nearest enclosing
-// value in the file. Use it for problems found after loading.
+// Problemf returns a Problem at the position of path, such as "services[0].policy_file", or of the nearest enclosing value that is in the
+// file. Use it for problems that are found after loading.
 func (c *Config) Problemf(level problem.Level, path, format string, args ...any) Problem {
 	at := c.positions.Nearest(path)
 	message := path + ": " + fmt.Sprintf(format, args...)

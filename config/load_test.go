@@ -90,7 +90,7 @@ func mustLoad(t *testing.T, dir, text string, o config.Overrides) *config.Config
 	return c
 }
 
-func TestFiveLinesMakeAGateway(t *testing.T) {
+func TestMinimalConfiguration(t *testing.T) {
 	dir := directory(t)
 	c := mustLoad(t, dir, five, config.Overrides{})
 	s := c.Services[0]
@@ -139,7 +139,7 @@ func TestFiveLinesMakeAGateway(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheTags(t *testing.T) {
+func TestDefaultsMatchTags(t *testing.T) {
 	dir := directory(t)
 	got, loaded := config.Defaults(), mustLoad(t, dir, five, config.Overrides{})
 	if got.Data != "./data" || got.Admin.Listen != loaded.Admin.Listen || got.Store.Engine != config.SQLite || len(got.Services) > 0 {
@@ -241,7 +241,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 }
 
-func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
+func TestPrecedenceOfOverrides(t *testing.T) {
 	dir := directory(t)
 	file := "data: here\nserver: {listen: 127.0.0.1:1}\nadmin: {listen: 127.0.0.1:2}\n" + five
 	env := environment(map[string]string{"UIMGATE_LISTEN": "127.0.0.1:11", "UIMGATE_ADMIN_LISTEN": "127.0.0.1:12", "UIMGATE_DATA": "there"})
@@ -263,7 +263,7 @@ func TestFlagsWinOverTheEnvironmentAndThatOverTheFile(t *testing.T) {
 	}
 }
 
-func TestPortZeroBecomesTheRealPort(t *testing.T) {
+func TestBoundReplacesPortZero(t *testing.T) {
 	c := mustLoad(t, directory(t), five, config.Overrides{Listen: "localhost:0"})
 	c.Bound(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 41233})
 	if got := c.Services[0].PublicURL.String(); got != "http://localhost:41233" {
@@ -276,7 +276,7 @@ func TestPortZeroBecomesTheRealPort(t *testing.T) {
 	}
 }
 
-func TestLaterFindingsHaveAPlaceToo(t *testing.T) {
+func TestProblemfPosition(t *testing.T) {
 	dir := directory(t)
 	c := mustLoad(t, dir, five, config.Overrides{})
 	p := config.Problems{

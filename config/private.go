@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// readPrivate reads a small file that only its owner may read.
+// readPrivate reads a file of at most 1 MiB. It returns an error if users other than the owner can access the file.
 func readPrivate(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -17,13 +17,13 @@ func readPrivate(path string) ([]byte, error) {
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf(
-			"%s can be used by others than its owner (mode %04o): chmod 600 it, and replace what it holds if somebody may have seen it",
+			"%s can be accessed by users other than its owner (mode %04o): run chmod 600 on it, and replace its contents if someone may have read it",
 			path, info.Mode().Perm())
 	}
 	return yamlconf.ReadFile(path, maxPEM)
 }
 
-// writePrivate replaces path atomically: it writes and syncs a file beside it, renames it, and syncs the directory.
+// writePrivate replaces the file at path atomically and durably: it writes and syncs a temporary file, renames it, and syncs the directory.
 func writePrivate(path string, data []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, tempFiles) // CreateTemp creates files with mode 0600

@@ -11,19 +11,19 @@ var serviceProblems = map[string]problemCase{
 	"hosts": {
 		"…  hosts: ['*.example', 'https://a', 'a:80', 'ö.example', A, a]\n",
 		[]string{
-			"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
+			"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not in hosts: agents that follow published URLs do not reach this service",
 			`uimgate.yaml:6: services[0].hosts[0]: "*.example": wildcards are not supported: list the hosts`,
-			`uimgate.yaml:6: services[0].hosts[1]: "https://a" is not a host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[2]: "a:80" is not a host name: leave out scheme, port and path`,
-			`uimgate.yaml:6: services[0].hosts[3]: "ö.example" is not a host name: want letters, digits, - and ., other scripts in their xn-- form`,
-			`uimgate.yaml:6: services[0].hosts[5]: host "a" belongs to services[0] already: no two services share one`,
+			`uimgate.yaml:6: services[0].hosts[1]: "https://a" is not a host name: omit scheme, port and path`,
+			`uimgate.yaml:6: services[0].hosts[2]: "a:80" is not a host name: omit scheme, port and path`,
+			`uimgate.yaml:6: services[0].hosts[3]: "ö.example" is not a host name: want letters, digits, - and ., and other scripts in their xn-- form`,
+			`uimgate.yaml:6: services[0].hosts[5]: host "a" already belongs to services[0]: give each service a different one`,
 		},
 	},
 	"former ids": {
 		"…  id: now\n  formerly: now\nunserved: [now, A, gone]\n",
 		[]string{
-			`uimgate.yaml:7: services[0].formerly: "now" is the id of services[0] now: its state stays there`,
-			`uimgate.yaml:8: unserved[0]: "now" is the id of a service of this file, or its former id: leave it out here`,
+			`uimgate.yaml:7: services[0].formerly: "now" is now the id of services[0], which keeps its state`,
+			`uimgate.yaml:8: unserved[0]: "now" is the id or the former id of a service in this file: omit it here`,
 			`uimgate.yaml:8: unserved[1]: "A" is not a service id`,
 		},
 	},
@@ -38,13 +38,13 @@ var serviceProblems = map[string]problemCase{
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: http://a}, id: one, hosts: [A.example.], public_url: https://a.example, issuer: i}
 `,
 		[]string{
-			"uimgate.yaml:2: services[0].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
-			"uimgate.yaml:2: services[0].hosts: is required with several services: the host of a request selects one",
-			"uimgate.yaml:6: services[1].id: is required where there are several services; one that had none so far keeps its agents and accounts under id: default",
-			"uimgate.yaml:6: services[1].hosts: is required with several services: the host of a request selects one",
-			`uimgate.yaml:8: services[3].id: id "one" belongs to services[2] already: no two services share one`,
-			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" belongs to services[2] already: no two services share one`,
-			`uimgate.yaml:8: services[3].issuer: issuer "i" belongs to services[2] already: no two services share one`,
+			"uimgate.yaml:2: services[0].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:2: services[0].hosts: is required if there are several services: the host of a request selects the service",
+			"uimgate.yaml:6: services[1].id: is required if there are several services; a service that had no id so far keeps its agents and accounts with id: default",
+			"uimgate.yaml:6: services[1].hosts: is required if there are several services: the host of a request selects the service",
+			`uimgate.yaml:8: services[3].id: id "one" already belongs to services[2]: give each service a different one`,
+			`uimgate.yaml:8: services[3].hosts[0]: host "a.example" already belongs to services[2]: give each service a different one`,
+			`uimgate.yaml:8: services[3].issuer: issuer "i" already belongs to services[2]: give each service a different one`,
 		},
 	},
 	"service": {
@@ -61,7 +61,7 @@ var serviceProblems = map[string]problemCase{
 	},
 	"one key, two agents": {
 		"…  parties: {'urn:a': {agent_id: b, key: " + jkt + "}}\npat: {allow: [{id: a, key: " + jkt + "}]}\n",
-		[]string{`uimgate.yaml:6: services[0].parties["urn:a"].key: the key belongs to agent "a" already: one key has one agent id`},
+		[]string{`uimgate.yaml:6: services[0].parties["urn:a"].key: the key already belongs to agent "a": a key can have only one agent id`},
 	},
 	"upstream": {
 		`services:
@@ -80,10 +80,10 @@ var serviceProblems = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:5: services[0].upstream.url: the value is not valid: want an http:// or https:// URL without user, query and fragment",
 			`uimgate.yaml:6: services[0].upstream.execute: "run" is not a path: want one such as /execute, without query`,
-			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than 1ms, the least allowed`,
-			"uimgate.yaml:8: services[0].upstream.idempotency_header: holds no header name: want letters, digits and -",
-			"uimgate.yaml:9: services[0].upstream.auth: has two values for the header Authorization: give one",
-			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than 1, the least allowed`,
+			`uimgate.yaml:7: services[0].upstream.timeout: "0s" is less than the minimum of 1ms`,
+			"uimgate.yaml:8: services[0].upstream.idempotency_header: is not a header name: want letters, digits and -",
+			"uimgate.yaml:9: services[0].upstream.auth: sets the header Authorization twice: give one value",
+			`uimgate.yaml:12: services[0].upstream.breaker.failures: "0" is less than the minimum of 1`,
 		},
 	},
 	"facts without sources": {
@@ -95,7 +95,7 @@ var serviceProblems = map[string]problemCase{
 	},
 	"upstream without url": {
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: }}\n",
-		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000: replaces scheme and host of each intent's endpoint, its path is put in front."},
+		[]string{"uimgate.yaml:2: services[0].upstream.url: is required: Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."},
 	},
 	"credential": {
 		"…    auth: {header: 'hunter2'}\n",
@@ -105,7 +105,7 @@ var serviceProblems = map[string]problemCase{
 		"…    auth: {header: 'hunter 2: x'}\n",
 		[]string{`uimgate.yaml:6: services[0].upstream.auth.header: want "Name: value": the text before the colon is not a header name`},
 	},
-	"credential in our header": {
+	"credential in a reserved header": {
 		"…    auth: {header: 'uim-agent-id: x'}\n    idempotency_header: content-length\n",
 		[]string{
 			"uimgate.yaml:6: services[0].upstream.auth.header: the header Uim-Agent-Id is set by the gateway itself: use another",
@@ -124,24 +124,24 @@ var serviceProblems = map[string]problemCase{
       oauth2: {token_url: http://login.example/token, scopes: ["a b"]}
 `,
 		[]string{
-			"uimgate.yaml:6: services[0].upstream.auth: has two values for the header X-Key: give one",
+			"uimgate.yaml:6: services[0].upstream.auth: sets the header X-Key twice: give one value",
 			`uimgate.yaml:8: services[0].upstream.auth.headers["Host"]: the header Host is set by the gateway itself: use another`,
 			`uimgate.yaml:8: services[0].upstream.auth.headers["X-List"]: cannot be in a header: want text or a number, on one line`,
 			`uimgate.yaml:9: services[0].upstream.auth.query["key"]: cannot be in a query: want text, a number, true or false, or a list of them`,
-			`uimgate.yaml:9: services[0].upstream.auth.query[""]: names no place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
-			`uimgate.yaml:10: services[0].upstream.auth.body["/list/0"]: points into a list: write the whole list as the value of the member that holds it`,
+			`uimgate.yaml:9: services[0].upstream.auth.query[""]: does not name a place: want a parameter, header:NAME, query:NAME or body:/pointer, at most 256 bytes`,
+			`uimgate.yaml:10: services[0].upstream.auth.body["/list/0"]: points into a list: set the whole list as the value of its member`,
 			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_id: is required with token_url",
 			"uimgate.yaml:11: services[0].upstream.auth.oauth2.client_secret: is required with token_url",
-			"uimgate.yaml:11: services[0].upstream.auth.oauth2.token_url: must be https: the client's secret is sent to it",
+			"uimgate.yaml:11: services[0].upstream.auth.oauth2.token_url: must be https: the client secret is sent to it",
 			`uimgate.yaml:11: services[0].upstream.auth.oauth2.scopes[0]: is not a scope: want visible ASCII without " and \`,
 		},
 	},
 	"a bearer token beside another credential": {
 		"…    auth: {basic: 'u:hunter2', oauth2: {token_url: http://127.0.0.1/token, client_id: c, client_secret: hunter2}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth: has two values for the header Authorization: oauth2 sends one"},
+		[]string{"uimgate.yaml:6: services[0].upstream.auth: sets the header Authorization, which oauth2 sets too: give only one of them"},
 	},
 	"oauth2 without token_url": {
 		"…    auth: {oauth2: {client_id: c}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required where the other keys are set"},
+		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required if the other keys are set"},
 	},
 }

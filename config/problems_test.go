@@ -27,19 +27,19 @@ var problemCases = map[string]problemCase{
 		[]string{
 			`uimgate.yaml:3: server: unknown key "listne": did you mean "listen"?`,
 			`uimgate.yaml:4: server.max_body: "lots" is not valid: want a size such as 1MiB`,
-			`uimgate.yaml:6: pat.ttl: "25h" is more than 24h, the most allowed`,
-			`uimgate.yaml:8: services[0].policy_file: is required: Its ODRL policy, relative to this file.`,
+			`uimgate.yaml:6: pat.ttl: "25h" is more than the maximum of 24h`,
+			`uimgate.yaml:8: services[0].policy_file: is required: The ODRL policy of the service, relative to this file.`,
 			`uimgate.yaml:8: services[0].agents_file: cannot read no.json: no such file or directory`,
 			`uimgate.yaml:9: services[0].upstream.url: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
 		},
 	},
 	"empty file": {
 		"",
-		[]string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."},
+		[]string{"uimgate.yaml:1: services: is required: The services that are offered to agents. The host of a request selects the service."},
 	},
 	"only a comment": {
 		"# nothing\n",
-		[]string{"uimgate.yaml:1: services: is required: What is offered to agents. A request's service is chosen by its host."},
+		[]string{"uimgate.yaml:1: services: is required: The services that are offered to agents. The host of a request selects the service."},
 	},
 	"a list":      {"- a\n", []string{"uimgate.yaml:1: want keys and values, got a list"}},
 	"no services": {"services: []\n", []string{"uimgate.yaml:1: services: is empty: a gateway needs at least one service"}},
@@ -49,34 +49,34 @@ var problemCases = map[string]problemCase{
 	"services as keys": {"services: {a: 1}\n", []string{"uimgate.yaml:1: services: want a list, got keys and values"}},
 	"duplicate key": {
 		"…audit: {}\naudit: {parameters: true}\n",
-		[]string{"uimgate.yaml:7: this key is there twice, first on line 6"},
+		[]string{"uimgate.yaml:7: duplicate key: it is already on line 6"},
 	},
-	"duplicate key in flow":  {"…pat: {ttl: 1h, ttl: 2h}\n", []string{"uimgate.yaml:6: pat: this key is there twice, first on line 6"}},
+	"duplicate key in flow":  {"…pat: {ttl: 1h, ttl: 2h}\n", []string{"uimgate.yaml:6: pat: duplicate key: it is already on line 6"}},
 	"wrong case":             {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
 	"key in the wrong place": {"…ttl: 1h\n", []string{`uimgate.yaml:6: unknown key "ttl": it belongs under pat`}},
 	"service key at the top": {"…policy_file: x\n", []string{`uimgate.yaml:6: unknown key "policy_file": it belongs under services[]`}},
-	"key nobody knows":       {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known are parameters, required`}},
+	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required`}},
 	"secret as key": {"…  auth: x\nadmin: {hunter2000: }\n", []string{
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
-		"uimgate.yaml:7: admin: unknown key (not shown, it may be a secret): known are listen, hosts, token",
+		"uimgate.yaml:7: admin: unknown key (not shown, because it may be a secret): known keys are listen, hosts, token",
 	}},
-	"tab": {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are needed: YAML indents with spaces only"}},
+	"tab": {"pat:\n\tttl: 1h\n", []string{"uimgate.yaml:2: a tab where spaces are required: indent YAML only with spaces"}},
 	"unquoted variable": {
 		"…    auth: {header: ${KEY}}\n",
-		[]string{"uimgate.yaml:6: not valid YAML: ',' or '}' must be specified: inside { } put a value that holds ${…} in quotes"},
+		[]string{"uimgate.yaml:6: not valid YAML: ',' or '}' must be specified: inside { }, put a value that contains ${…} in quotes"},
 	},
 	"colon in value": {
 		"data: a: hunter2\n",
-		[]string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that holds ": " in quotes, or give the next line the indentation of the keys beside it`},
+		[]string{`uimgate.yaml:1: not valid YAML: mapping value is not allowed in this context: put a value that contains ": " in quotes, or indent the next line like the keys around it`},
 	},
 	"unclosed quote": {"data: 'hunter2\n", []string{"uimgate.yaml:1: not valid YAML: could not find end character of single-quoted text"}},
-	"not UTF-8":      {"data: x\nstore: \xff\n", []string{"uimgate.yaml:2: is not UTF-8: save the file in that encoding"}},
-	"two documents":  {"…---\ndata: x\n", []string{"uimgate.yaml:7: a second YAML document: a configuration is one"}},
+	"not UTF-8":      {"data: x\nstore: \xff\n", []string{"uimgate.yaml:2: is not UTF-8: save the file as UTF-8"}},
+	"two documents":  {"…---\ndata: x\n", []string{"uimgate.yaml:7: a second YAML document: only one is allowed"}},
 	"merge key": {"…pat: &p {ttl: 1h}\nbilling: {<<: *p}\n", []string{
 		"uimgate.yaml:7: billing: merge keys (<<) are not supported: write the keys out, or use an alias for a whole value",
 	}},
-	"tag":                {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: leave it out"}},
-	"directive":          {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: leave it out"}},
+	"tag":                {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: remove it"}},
+	"directive":          {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: remove it"}},
 	"alias to nothing":   {"…data: *there\n", []string{"uimgate.yaml:6: data: the alias *there has no anchor before it"}},
 	"alias before":       {"…data: *d\nstore: &d sqlite\n", []string{"uimgate.yaml:6: data: the alias *d has no anchor before it"}},
 	"alias in itself":    {"services: &s [*s]\n", []string{"uimgate.yaml:1: services[0]: want keys and values, got a list"}},
@@ -85,11 +85,11 @@ var problemCases = map[string]problemCase{
 	"too deep in blocks": {strings.Repeat("- ", 200) + "x", []string{"uimgate.yaml:1: nested too deeply"}},
 	"too many tokens": {
 		"x: [" + strings.Repeat("a,", 100_000) + "]",
-		[]string{"uimgate.yaml: holds more than 120000 YAML tokens: use several gateways"},
+		[]string{"uimgate.yaml: has more than 120000 YAML tokens: use several gateways"},
 	},
 	"too many keys": {
 		strings.Repeat("a: 1\n", 30_001),
-		[]string{"uimgate.yaml:30001: holds more than 30000 keys: use several gateways, or write short mappings in { }"},
+		[]string{"uimgate.yaml:30001: has more than 30000 keys: use several gateways, or write short mappings in { }"},
 	},
 	"too large": {"# " + strings.Repeat("x", 1<<20), []string{"uimgate.yaml: uimgate.yaml is larger than the 1048576 bytes allowed"}},
 
@@ -109,11 +109,11 @@ var problemCases = map[string]problemCase{
 	"durations": {
 		"…pat: {ttl: 500ms, leeway: 6m, renew_grace: -1s}\nbilling: {retain: 30}\nserver: {drain_timeout: 1d, read_timeout: soon}\n",
 		[]string{
-			`uimgate.yaml:6: pat.ttl: "500ms" is less than 1s, the least allowed`,
-			`uimgate.yaml:6: pat.leeway: "6m" is more than 5m, the most allowed`,
+			`uimgate.yaml:6: pat.ttl: "500ms" is less than the minimum of 1s`,
+			`uimgate.yaml:6: pat.leeway: "6m" is more than the maximum of 5m`,
 			`uimgate.yaml:6: pat.renew_grace: "-1s" is not valid: want a duration such as 30s, 1h30m or 400d`,
 			`uimgate.yaml:7: billing.retain: "30" is not valid: want a duration such as 30s, 1h30m or 400d`,
-			`uimgate.yaml:8: server.drain_timeout: "1d" is more than 10m, the most allowed`,
+			`uimgate.yaml:8: server.drain_timeout: "1d" is more than the maximum of 10m`,
 			`uimgate.yaml:8: server.read_timeout: "soon" is not valid: want a duration such as 30s, 1h30m or 400d`,
 		},
 	},
@@ -121,8 +121,8 @@ var problemCases = map[string]problemCase{
 		"…server: {per_address: 10/fortnight, issue_per_address: 10/month}\npat: {limit: 0/hour}\nbilling: {credit: 10 usd}\n",
 		[]string{
 			`uimgate.yaml:6: server.per_address: "10/fortnight" is not valid: want a rate such as 1000/hour`,
-			"uimgate.yaml:6: server.issue_per_address: counts per month: want second, minute, hour, day or week",
-			"uimgate.yaml:7: pat.limit: admits nothing: want at least 1",
+			"uimgate.yaml:6: server.issue_per_address: counts per month: want a rate per second, minute, hour, day or week",
+			"uimgate.yaml:7: pat.limit: permits nothing: want at least 1",
 			`uimgate.yaml:8: billing.credit: "10 usd" is not valid: want an amount such as 10 USD, with at most 9 decimals`,
 		},
 	},
@@ -139,7 +139,7 @@ var problemCases = map[string]problemCase{
 	"empty values": {
 		"…pat: {admission: '', allow: [~, '']}\n  \n",
 		[]string{
-			"uimgate.yaml:6: pat.admission: is empty: leave the key out for the default, open",
+			"uimgate.yaml:6: pat.admission: is empty: omit the key to use the default, open",
 			"uimgate.yaml:6: pat.allow[0]: is empty",
 			"uimgate.yaml:6: pat.allow[1]: is empty",
 		},
@@ -149,9 +149,9 @@ var problemCases = map[string]problemCase{
 		[]string{
 			"uimgate.yaml:6: pat.ttl: the environment variable TTL is not set: set it, or write ${TTL:-default}",
 			`uimgate.yaml:6: pat.limit: "${LIMIT:-x}" is not valid: want a rate such as 1000/hour`,
-			"uimgate.yaml:7: data: ${ without }: close it, or write $${ for the two characters",
+			"uimgate.yaml:7: data: ${ without }: close it, or write $${ for the two characters ${",
 			"uimgate.yaml:8: store: cannot read nowhere: no such file or directory",
-			"uimgate.yaml:9: admin.token: ${…} holds no variable name: want ${NAME}, ${NAME:-default} or ${file:PATH}",
+			"uimgate.yaml:9: admin.token: ${…} does not contain a variable name: want ${NAME}, ${NAME:-default} or ${file:PATH}",
 		},
 	},
 	"admission": {
@@ -162,7 +162,7 @@ var problemCases = map[string]problemCase{
 		"…pat:\n  allow:\n  - short\n  - " + jkt + "\n  - {id: a, key: " + jkt + "}\n  - {id: 'a b', key: x}\n  - {id: b}\n  - 5\n",
 		[]string{
 			"uimgate.yaml:8: pat.allow[0]: is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
-			"uimgate.yaml:10: pat.allow[2]: the key is in pat.allow[1] already: one key has one agent id",
+			"uimgate.yaml:10: pat.allow[2]: the key is already in pat.allow[1]: a key can have only one agent id",
 			"uimgate.yaml:11: pat.allow[3].id: is not an agent id: want 1 to 200 visible ASCII characters",
 			"uimgate.yaml:11: pat.allow[3].key: is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them",
 			"uimgate.yaml:12: pat.allow[4].key: is required: RFC 7638 thumbprint: 43 characters.",
@@ -173,13 +173,13 @@ var problemCases = map[string]problemCase{
 		"…server: {tls: {acme: {agree: true, email: ops, staging: true, directory: 'http://ca.example', roots: secret, eab: {kid: a}, http: '127.0.0.1:8081',\n" +
 			"  dns: {server: ns1, key: 'hmac-md5:a:c2VjcmV0', zone: z.example}}}}\n",
 		[]string{
-			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:6: server.tls.acme: has no name for a certificate: set services[].hosts, or a public_url with a public name",
 			"uimgate.yaml:6: server.tls.acme.email: is not an email address, such as ops@shop.example",
-			"uimgate.yaml:6: server.tls.acme.staging: is the staging CA of Let's Encrypt, and directory is another CA: give one of them",
-			"uimgate.yaml:6: server.tls.acme.directory: must be an https URL: ACME allows no other (RFC 8555 section 6.1)",
-			"uimgate.yaml:6: server.tls.acme.roots: has no certificate: want a PEM file",
+			"uimgate.yaml:6: server.tls.acme.staging: selects the staging CA of Let's Encrypt, but directory names another CA: set only one of them",
+			"uimgate.yaml:6: server.tls.acme.directory: must be an https URL, which ACME requires (RFC 8555 section 6.1)",
+			"uimgate.yaml:6: server.tls.acme.roots: has no certificate: want a PEM file with CA certificates",
 			"uimgate.yaml:6: server.tls.acme.eab: has only one of kid and key: give both, or neither",
-			"uimgate.yaml:6: server.tls.acme.http: takes the port of admin.listen: give it one of its own",
+			"uimgate.yaml:6: server.tls.acme.http: uses the port of admin.listen: choose another",
 			"uimgate.yaml:7: server.tls.acme.dns.server: is not an address: want host:port, such as ns1.shop.example:53",
 			"uimgate.yaml:7: server.tls.acme.dns.key: is not a TSIG key: the algorithm is not one of hmac-sha1, hmac-sha224, hmac-sha256, hmac-sha384 and hmac-sha512",
 		},
@@ -191,7 +191,7 @@ var problemCases = map[string]problemCase{
 			`uimgate.yaml:6: telemetry.otlp.headers["X Key"]: holds no header name: want letters, digits and -`,
 			`uimgate.yaml:6: telemetry.otlp.headers["Uim-Key"]: the header Uim-Key is set by the gateway itself: use another`,
 			`uimgate.yaml:6: telemetry.otlp.headers["X-Key"]: cannot be in a header: want text or a number, on one line`,
-			"uimgate.yaml:6: telemetry.otlp.roots: has no certificate: want a PEM file",
+			"uimgate.yaml:6: telemetry.otlp.roots: has no certificate: want a PEM file with CA certificates",
 		},
 	},
 	"the path of a signal": {
@@ -211,30 +211,30 @@ var problemCases = map[string]problemCase{
 	"a CA and files": {
 		"…server: {tls: {acme: {agree: true}, cert: secret, key: secret}}\n",
 		[]string{
-			"uimgate.yaml:6: server.tls: cert and key do not load: tls: failed to find any PEM data in certificate input",
+			"uimgate.yaml:6: server.tls: cannot load cert and key: tls: failed to find any PEM data in certificate input",
 			"uimgate.yaml:6: server.tls.acme: cannot be used with server.tls.cert and key: the certificate comes from files or from a CA",
-			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:6: server.tls.acme: has no name for a certificate: set services[].hosts, or a public_url with a public name",
 		},
 	},
 	"listeners": {
 		"…server: {listen: 127.0.0.1:80}\nadmin: {listen: 127.0.0.1:80, token: 'with space'}\n",
 		[]string{
-			"uimgate.yaml:7: admin.listen: takes the port of server.listen: give it one of its own",
+			"uimgate.yaml:7: admin.listen: uses the port of server.listen: choose another",
 			"uimgate.yaml:7: admin.token: cannot be sent in a header: want at most 1024 visible ASCII characters without spaces",
 		},
 	},
 	"listeners that collide": {
 		"…server: {listen: '127.0.0.1:9'}\nadmin: {listen: '[::]:9'}\n  \n",
 		[]string{
-			"uimgate.yaml:7: admin.listen: other machines can reach this address, and the admin token would travel in the clear: listen on 127.0.0.1, or set server.tls",
-			"uimgate.yaml:7: admin.listen: takes the port of server.listen: give it one of its own",
+			"uimgate.yaml:7: admin.listen: other machines can reach this address, and the admin token would be sent unencrypted: listen on 127.0.0.1, or set server.tls",
+			"uimgate.yaml:7: admin.listen: uses the port of server.listen: choose another",
 		},
 	},
 	"control characters": {
 		"…data: \"a\\0b\"\n",
 		[]string{`uimgate.yaml:6: data: "a\x00b" is not valid: want text of at most 4096 bytes without control characters`},
 	},
-	"lines that end as on Windows": {
+	"CRLF line ends": {
 		"…\r\n# c\r\n\r\nadmin:\r\n  token: |\r\n    a b\r\npat:\r\n  ttl: x\r\n",
 		[]string{
 			"uimgate.yaml:10: admin.token: cannot be sent in a header: want at most 1024 visible ASCII characters without spaces",
@@ -251,14 +251,14 @@ var problemCases = map[string]problemCase{
 	"reachable from outside": {
 		"…server: {listen: ':8080'}\nadmin: {listen: '0.0.0.0:8081'}\n",
 		[]string{
-			"uimgate.yaml:2: services[0].public_url: is required, because server.listen is not loopback: the https URL agents reach this service under",
-			"uimgate.yaml:7: admin.listen: other machines can reach this address, and the admin token would travel in the clear: listen on 127.0.0.1, or set server.tls",
+			"uimgate.yaml:2: services[0].public_url: is required, because server.listen is not a loopback address: set the https URL at which agents reach this service",
+			"uimgate.yaml:7: admin.listen: other machines can reach this address, and the admin token would be sent unencrypted: listen on 127.0.0.1, or set server.tls",
 		},
 	},
 	"public_url": {
 		"…  public_url: http://shop.example\n", []string{"uimgate.yaml:6: services[0].public_url: must be https: agents send tokens to it"},
 	},
-	"public_url that is none": {
+	"invalid public_url": {
 		"…  public_url: shop.example\n",
 		[]string{"uimgate.yaml:6: services[0].public_url: the value is not valid: want an http:// or https:// URL without user, query and fragment"},
 	},
@@ -270,16 +270,16 @@ var problemCases = map[string]problemCase{
 			`uimgate.yaml:6: server.trusted_proxies[2]: "proxy" is not valid: want a network such as 10.0.0.0/8, or an address`,
 		},
 	},
-	"half of TLS": {
+	"certificate without key": {
 		"…server: {tls: {cert: secret}}\n", []string{"uimgate.yaml:6: server.tls: has only one of cert and key: give both, or neither"},
 	},
 	"TLS that is none": {
 		"…server: {tls: {cert: secret, key: secret}}\n",
-		[]string{"uimgate.yaml:6: server.tls: cert and key do not load: tls: failed to find any PEM data in certificate input"},
+		[]string{"uimgate.yaml:6: server.tls: cannot load cert and key: tls: failed to find any PEM data in certificate input"},
 	},
 	"short admin token": {
 		"…admin: {token: hunter2}\n",
-		[]string{"uimgate.yaml:6: admin.token: is short enough to guess: use at least 16 random characters, or leave it out to have one made"},
+		[]string{"uimgate.yaml:6: admin.token: is short enough to guess: use at least 16 random characters, or omit it, and uimgate creates one"},
 	},
 	"admin host with a port": {
 		"…admin: {hosts: [metrics.example, 'metrics.example:8081']}\n",
@@ -328,16 +328,16 @@ func TestProblemsOfFlagsNameTheFlag(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNotThere(t *testing.T) {
+func TestMissingFile(t *testing.T) {
 	c, problems := config.Load(filepath.Join(t.TempDir(), "none.yaml"), config.Overrides{Blocks: bindings.Blocks(), Env: none})
 	if c != nil || len(problems) != 1 || !strings.HasSuffix(problems[0].String(), "none.yaml: no such file or directory: "+
-		"uimgate init makes a configuration from an OpenAPI document, and -c names another file") {
+		"create one from an OpenAPI document with uimgate init, or name another file with -c") {
 		t.Error(problems)
 	}
 }
 
 // Aliases make a small file stand for a large one; reading it must not take the time of the large one.
-func TestAliasesCannotMultiplyWithoutBound(t *testing.T) {
+func TestAliasExpansionIsLimited(t *testing.T) {
 	dir := directory(t)
 	file := "services:\n- &s\n  hosts: [" + strings.Repeat("a,", 500) + "]\n" + strings.Repeat("- *s\n", 120)
 	c, problems := load(t, dir, file, config.Overrides{Blocks: bindings.Blocks()})
@@ -346,7 +346,7 @@ func TestAliasesCannotMultiplyWithoutBound(t *testing.T) {
 	}
 }
 
-func TestFilesAreBounded(t *testing.T) {
+func TestFileSizeLimits(t *testing.T) {
 	dir := directory(t)
 	if err := os.Truncate(filepath.Join(dir, "policy.json"), config.MaxPolicyFile+1); err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Bounds of the files a configuration names, in bytes.
+// Maximum sizes of the files that a configuration names, in bytes.
 const (
 	MaxAgentsFile = 64 << 20
 	maxPolicyFile = 16 << 20
@@ -22,7 +22,8 @@ const (
 	maxSecretFile = yamlconf.MaxValue
 )
 
-// A reader opens the files that a configuration names, relative to its directory, each once, and records them.
+// A reader reads the files that a configuration names, relative to the directory of the configuration. It reads each file once, and
+// records it in inputs.
 type reader struct {
 	dir    string
 	inputs []File
@@ -42,7 +43,7 @@ func (r *reader) path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// load reads one file. If hide is set, its digest is not kept.
+// load reads a file of at most most bytes. If hide is set, inputs does not contain its digest.
 func (r *reader) load(name string, most int64, hide bool) (File, error) {
 	path := r.path(name)
 	got, known := r.cache[path]
@@ -68,7 +69,7 @@ func (r *reader) load(name string, most int64, hide bool) (File, error) {
 	return File{path, got.data, got.sum}, nil
 }
 
-// secret is the text of a ${file:…}, without the line end that editors put behind it.
+// secret returns the text of the file that ${file:…} names, without the line end that editors add.
 func (r *reader) secret(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("${file:} names no file")

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-func TestWarningsComeWithAConfig(t *testing.T) {
+func TestWarningsDoNotPreventLoad(t *testing.T) {
 	dir := directory(t)
 	c, problems := load(t, dir, five+`  hosts: [shop.example]
   parties: {"urn:a": {agent_id: a}}
@@ -18,20 +18,20 @@ func TestWarningsComeWithAConfig(t *testing.T) {
 billing: {mode: prepaid, credit: 1 EUR}
 `, config.Overrides{})
 	want := []string{
-		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not among hosts: agents that follow published URLs find nothing there",
-		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first to claim the agent id is this party: give its key, or choose another pat.admission`,
+		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not in hosts: agents that follow published URLs do not reach this service",
+		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first agent to claim the agent id becomes this party: give its key, or choose another pat.admission`,
 		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once it is used up, no agent can call the intent again`,
-		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: leave it out",
+		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: omit it",
 	}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
 		t.Error(c == nil, diff)
 	}
 }
 
-func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
+func TestNewcomersWithinCredit(t *testing.T) {
 	dir := directory(t)
 	eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
-	wrong := "uimgate.yaml:6: billing.newcomers: is not a part of billing.credit: want at most that, in its currency"
+	wrong := "uimgate.yaml:6: billing.newcomers: must be at most billing.credit, and in the same currency"
 	for text, want := range map[string]any{
 		"credit: 10 EUR":                       eur(money.Unit),
 		"credit: 10 EUR, newcomers: 0 EUR":     eur(0),
@@ -40,7 +40,7 @@ func TestNewcomersOweAPartOfTheCredit(t *testing.T) {
 		"credit: 10 EUR, newcomers: 1 USD":     wrong,
 		"credit: 10 EUR, newcomers: 10.01 EUR": wrong,
 		"newcomers: 1 EUR":                     wrong,
-		"mode: prepaid, newcomers: 1 EUR":      "uimgate.yaml:6: warning: billing.newcomers: has no effect with mode prepaid: leave it out",
+		"mode: prepaid, newcomers: 1 EUR":      "uimgate.yaml:6: warning: billing.newcomers: has no effect with mode prepaid: omit it",
 	} {
 		c, problems := load(t, dir, five+"billing: {"+text+"}\n", config.Overrides{})
 		var got any

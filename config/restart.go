@@ -8,8 +8,8 @@ import (
 )
 
 // NeedsRestart returns the paths of the settings, such as server.listen, that differ between c and next and take effect only after a
-// restart. A reload applies all others. A file counts by its contents, except that a renewed certificate is served immediately: for
-// server.tls only its presence and acme count.
+// restart. A reload applies all others. Files are compared by their contents, except those of server.tls: a renewed certificate is served
+// immediately, so NeedsRestart compares only whether TLS is enabled, and the settings of acme.
 func (c *Config) NeedsRestart(next *Config) []string {
 	return restarts(reflect.ValueOf(c).Elem(), reflect.ValueOf(next).Elem(), "")
 }

@@ -61,7 +61,7 @@ var scalars = yamlconf.Scalars{
 	},
 }
 
-// rateHint writes the period of a rate out: 100/s.
+// rateHint suggests a period for a rate without one, and the full name of an abbreviated period, as in 100/s.
 func rateHint(text string) string {
 	number, unit, found := strings.Cut(text, "/")
 	number, unit = strings.TrimSpace(number), strings.ToLower(strings.TrimSpace(unit))
@@ -79,7 +79,7 @@ func rateHint(text string) string {
 	return ""
 }
 
-// amountHint adds a currency to a bare number.
+// amountHint suggests to add a currency to a bare number.
 func amountHint(text string) string {
 	if _, err := money.Parse(text + " USD"); err == nil {
 		return `add the currency: "` + text + ` USD"`
@@ -91,7 +91,7 @@ const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]
 
 var sign = regex.Lazy(signPattern)
 
-// parsePrefix parses a CIDR or one address. It rejects bits beyond the mask, which are mostly a mistake.
+// parsePrefix parses a CIDR or one address. It rejects bits beyond the mask, because they usually are a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		a = a.Unmap()
@@ -104,7 +104,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// ParseURL parses an absolute http or https URL; it returns scheme and host in lowercase, without a slash at the end.
+// ParseURL parses an absolute http or https URL without user, query and fragment. It returns the URL with scheme and host in lowercase, and
+// without a slash at the end.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") ||
@@ -148,8 +149,8 @@ func parseStore(s string) (Store, error) {
 
 var hostName = regex.Lazy(`^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*$`)
 
-// parseHost parses a host name (RFC 1123 2.1, underscores tolerated) or an IP address, with or without brackets. It returns it in
-// lowercase, without a dot at the end, an address in canonical form.
+// parseHost parses a host name (RFC 1123 2.1, underscores tolerated) or an IP address, with or without brackets. It returns a name in
+// lowercase without a dot at the end, and an address in canonical form.
 func parseHost(s string) (string, error) {
 	address := strings.TrimSuffix(strings.TrimPrefix(s, "["), "]")
 	if a, err := netip.ParseAddr(address); err == nil && a.Zone() == "" {
@@ -162,7 +163,7 @@ func parseHost(s string) (string, error) {
 	return host, nil
 }
 
-// loopback reports whether host can only be reached from this machine.
+// loopback reports whether only this machine can reach host.
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()

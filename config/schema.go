@@ -2,7 +2,7 @@ package config
 
 import "reflect"
 
-// schemaID names the schema; editors fetch it from there.
+// schemaID is the id of the schema. Editors fetch the schema at this URL.
 const schemaID = "https://raw.githubusercontent.com/uimgate/uimgate/main/config/schema.json"
 
 // Schema returns the JSON Schema (2020-12) of the configuration. It accepts every file that Load accepts; only Load checks conditions on

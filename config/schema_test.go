@@ -16,9 +16,9 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-var update = flag.Bool("update", false, "write schema.json and docs/reference/config.md anew")
+var update = flag.Bool("update", false, "rewrite schema.json and docs/reference/config.md")
 
-func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
+func TestSchemaFileIsCurrent(t *testing.T) {
 	schema, err := config.Schema(bindings.Blocks())
 	if err != nil {
 		t.Fatal(err)
@@ -30,12 +30,12 @@ func TestTheSchemaOnDiskIsCurrent(t *testing.T) {
 	}
 	kept, err := os.ReadFile("schema.json")
 	if err != nil || !bytes.Equal(kept, schema) {
-		t.Errorf("schema.json is not what the types say (%v): go test ./config -run Schema -update", err)
+		t.Errorf("schema.json differs from the types (%v): run make generate", err)
 	}
 }
 
-// TestTheReferencePageIsCurrent holds docs/reference/config.md to the types; make generate writes it.
-func TestTheReferencePageIsCurrent(t *testing.T) {
+// TestReferencePageIsCurrent compares docs/reference/config.md, which make generate writes, with the types.
+func TestReferencePageIsCurrent(t *testing.T) {
 	const page = "../docs/reference/config.md"
 	want := "# Configuration\n\nFor operators: every setting with its default. `uimgate config reference` prints the same, and `uimgate config schema`\n" +
 		"prints a JSON Schema for editors. [Configure a gateway](../operate/configure.md) explains them by task.\n\n```yaml\n" + string(config.Reference(bindings.Blocks())) + "```\n"
@@ -46,7 +46,7 @@ func TestTheReferencePageIsCurrent(t *testing.T) {
 	}
 	got, err := os.ReadFile(page)
 	if err != nil || string(got) != want {
-		t.Errorf("%s is not what the types say (%v): make generate", page, err)
+		t.Errorf("%s differs from the types (%v): run make generate", page, err)
 	}
 }
 
@@ -78,7 +78,7 @@ func valid(tb testing.TB, schema *jsonschema.Schema, text string) error {
 	return schema.Validate(v)
 }
 
-func TestTheSchemaAcceptsWhatLoadAccepts(t *testing.T) {
+func TestSchemaAcceptsWhatLoadAccepts(t *testing.T) {
 	schema := compiled(t)
 	dir := directory(t)
 	for name, text := range map[string]string{
@@ -123,7 +123,7 @@ telemetry: {metrics: "true"}
 }
 
 // The schema cannot express everything that Load checks, but an editor has to underline these mistakes.
-func TestTheSchemaRefusesPlainMistakes(t *testing.T) {
+func TestSchemaRejectsMistakes(t *testing.T) {
 	schema := compiled(t)
 	for name, text := range map[string]string{
 		"no services": "data: x\n", "unknown key": five + "dta: x\n", "unknown key inside": five + "pat: {tll: 1h}\n",
@@ -165,7 +165,7 @@ func TestEveryKeyHasADescription(t *testing.T) {
 }
 
 // Every configuration among the examples is one that an editor and Load accept.
-func TestTheExamplesLoad(t *testing.T) {
+func TestExamplesLoad(t *testing.T) {
 	schema, found := compiled(t), 0
 	err := filepath.WalkDir("../examples", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() || e.Name() != "uimgate.yaml" {
@@ -190,7 +190,7 @@ func TestTheExamplesLoad(t *testing.T) {
 }
 
 // The reference shows what entries of mappings hold, as comments at their place.
-func TestTheReferenceShowsTheKeysOfEntries(t *testing.T) {
+func TestReferenceShowsKeysOfEntries(t *testing.T) {
 	reference := string(config.Reference(bindings.Blocks()))
 	for _, c := range []struct{ mapping, entry, next string }{
 		{"  parties: {}\n", "  #   <name>:\n  #     # 1 to 200 visible ASCII characters. Reserved for this party.\n  #     agent_id:", "  assignee:"},

@@ -8,14 +8,14 @@ import (
 
 const masked = "***"
 
-// A Secret is a text that no print, log or dump shows: every way of formatting it gives ***. Only Reveal returns the text. The zero
-// Secret is empty.
+// A Secret is a text that is hidden in every print, log and dump: every way of formatting it returns ***. Only Reveal returns the text.
+// The zero Secret is empty.
 type Secret struct {
-	// text is behind a pointer, so that even a printer that reads fields by reflection shows an address.
+	// text is a pointer, so that even a printer that reads fields by reflection shows only an address.
 	text *string
 }
 
-// NewSecret hides text.
+// NewSecret returns a Secret with this text.
 func NewSecret(text string) Secret {
 	if text == "" {
 		return Secret{}
@@ -23,7 +23,7 @@ func NewSecret(text string) Secret {
 	return Secret{&text}
 }
 
-// Reveal returns the text, for the one place that sends or compares it.
+// Reveal returns the text. Call it only where the text is sent or compared.
 func (s Secret) Reveal() string {
 	if s.text == nil {
 		return ""
@@ -34,7 +34,7 @@ func (s Secret) Reveal() string {
 // IsEmpty reports whether there is no text.
 func (s Secret) IsEmpty() bool { return s.text == nil }
 
-// Equal compares with a text in constant time.
+// Equal reports whether the Secret equals text. Its duration depends only on their lengths.
 func (s Secret) Equal(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(text)) == 1
 }

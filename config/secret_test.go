@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-func TestNothingPrintsASecret(t *testing.T) {
+func TestSecretIsNeverPrinted(t *testing.T) {
 	const canary = "canary-4711"
 	holder := struct {
 		S      config.Secret
@@ -54,7 +54,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 }
 
-func TestNothingPrintsTheSecretsOfAConfig(t *testing.T) {
+func TestConfigPrintsNoSecrets(t *testing.T) {
 	dir := directory(t)
 	pair(t, dir)
 	c := mustLoad(t, dir, everything, config.Overrides{Env: environment(map[string]string{"UIMGATE_ADMIN_TOKEN": "canary-0123456789"})})

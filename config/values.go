@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// An Algorithm signs PATs. RFC 7518 3.1, RFC 8037 3.1.
+// An Algorithm is a signature algorithm for PATs. RFC 7518 3.1, RFC 8037 3.1.
 type Algorithm string
 
 // The algorithms.
@@ -18,7 +18,7 @@ const (
 	RS256 Algorithm = "RS256"
 )
 
-// A Freshness is the rule for replayable agreements.
+// A Freshness defines whether replayable agreements are accepted.
 type Freshness string
 
 // The values of pat.freshness.
@@ -27,7 +27,7 @@ const (
 	FreshnessRequired Freshness = "required"
 )
 
-// An Admission is the rule for who gets a PAT.
+// An Admission defines which agents get a PAT.
 type Admission string
 
 // The values of pat.admission.
@@ -37,7 +37,7 @@ const (
 	AdmissionApproval  Admission = "approval"
 )
 
-// An Assignee is how an assignee of the policy without an entry in parties is interpreted.
+// An Assignee defines how the gateway interprets an assignee of the policy that has no entry in parties.
 type Assignee string
 
 // The values of services[].assignee.
@@ -55,8 +55,8 @@ const (
 	AgreementFresh AgreementRule = "fresh"
 )
 
-// A ProofRule is whether calls of an intent need a proof of key in addition to those that the policy requires. Empty: calls that charge
-// need one.
+// A ProofRule defines whether calls of an intent need a proof of key, in addition to those for which the policy requires one. Empty means
+// that calls that cost money need one.
 type ProofRule string
 
 // The values of services[].intents.<uid>.proof.
@@ -65,7 +65,7 @@ const (
 	ProofOptional ProofRule = "optional"
 )
 
-// Answers is how the responses of an API are compared with the declared outputs of an intent.
+// Answers defines how the responses of an API are compared with the declared outputs of an intent.
 type Answers string
 
 // The values of services[].answers and services[].intents.<uid>.answers.
@@ -74,7 +74,7 @@ const (
 	AnswersLenient Answers = "lenient"
 )
 
-// A BillingMode is when agents pay.
+// A BillingMode defines when agents pay.
 type BillingMode string
 
 // The values of billing.mode.
@@ -83,7 +83,7 @@ const (
 	Prepaid  BillingMode = "prepaid"
 )
 
-// A LogLevel is the least severe event logged.
+// A LogLevel is the least severe level that is logged.
 type LogLevel string
 
 // The values of telemetry.log.level.
@@ -94,7 +94,7 @@ const (
 	LogError LogLevel = "error"
 )
 
-// A LogFormat is how events are written.
+// A LogFormat is the format of the log.
 type LogFormat string
 
 // The values of telemetry.log.format.
@@ -113,13 +113,13 @@ const (
 	Postgres Engine = "postgres"
 )
 
-// A Store is the location of the state. URL is the connection string of Postgres, which may hold a password, and empty for SQLite.
+// A Store is the location of the state. URL is the connection string of Postgres, which may contain a password. It is empty for SQLite.
 type Store struct {
 	Engine Engine
 	URL    Secret
 }
 
-// String returns the configured form, without password and options.
+// String returns the store as it is configured, without password and options.
 func (s Store) String() string {
 	if s.Engine != Postgres {
 		return string(s.Engine)
@@ -132,7 +132,8 @@ func (s Store) String() string {
 	return u.Redacted()
 }
 
-// A File was read whole together with the Config. Path can be opened; SHA256 is lowercase hex of Data. The zero File means none.
+// A File is a file that was read with the Config. Path can be opened from the working directory. SHA256 is the digest of Data in lowercase
+// hex. The zero File means that there is no file.
 type File struct {
 	Path   string
 	Data   []byte
@@ -142,10 +143,10 @@ type File struct {
 // String returns the path.
 func (f File) String() string { return f.Path }
 
-// GoString returns the path, so that no dump of a Config holds contents of files.
+// GoString returns the path, so that no dump of a Config contains the contents of files.
 func (f File) GoString() string { return f.Path }
 
-// MarshalJSON writes path and digest.
+// MarshalJSON encodes the path and the digest.
 func (f File) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]string{"path": f.Path, "sha256": f.SHA256})
 }
@@ -162,8 +163,8 @@ func (c *Config) Files() []string {
 	return paths
 }
 
-// Digests lists the files read, with their SHA-256 and without Data, for the log. It omits private keys and files behind ${file:…},
-// because the digest of a short secret reveals it.
+// Digests lists the files that were read, with their SHA-256 and without Data, for the log. It omits private keys and files behind
+// ${file:…}, because a short secret can be guessed from its digest.
 func (c *Config) Digests() []File {
 	seen := map[string]bool{c.Source.Path: true}
 	digests := []File{{Path: c.Source.Path, SHA256: c.Source.SHA256}}
@@ -176,8 +177,8 @@ func (c *Config) Digests() []File {
 	return digests
 }
 
-// Bound sets the address that the public listener got, so that a port of 0 in URLs derived from server.listen becomes the real one. Call
-// it before c is shared.
+// Bound sets the actual address of the public listener: URLs that are derived from server.listen get its port in place of port 0. Call
+// Bound before c is shared.
 func (c *Config) Bound(listen net.Addr) {
 	_, port, err := net.SplitHostPort(listen.String())
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *Config) Bound(listen net.Addr) {
 	}
 }
 
-// listenerURL returns the URL of a listener as its own host reaches it.
+// listenerURL returns the URL at which this machine reaches the public listener.
 func (c *Config) listenerURL() *url.URL {
 	scheme := "http"
 	if c.Server.TLS.Enabled() {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	settleTime = 250 * time.Millisecond // after the last event, before a change is reported
-	settleMost = 8                      // times settleTime, after which a change is reported although events continue
+	settleTime = 250 * time.Millisecond // wait after an event before a change is reported
+	settleMost = 8                      // events that restart the wait; further events do not
 	pollEvery  = 30 * time.Second       // for file systems that send no events
-	maxLinks   = 40                     // of one path
+	maxLinks   = 40                     // links followed in one path
 )
 
-// Watch calls onChange after any of the files changed, until ctx ends; then it returns nil. Calls do not overlap. Changes close together
-// are reported once, and changes during onChange are reported after it: therefore reload in onChange itself, and start a new Watch only
-// for another list of files. Watch follows files that editors replace by renaming, and links that are swapped, as Kubernetes does with a
-// ConfigMap: it watches directories, because the target of a path counts. An error means that the watch could not be set up.
+// Watch calls onChange after any of the files has changed, until ctx is done; then it returns nil. Calls do not overlap. Watch reports
+// changes in quick succession once, and changes during onChange after onChange has returned. So reload in onChange itself, and start a new
+// Watch only for a different list of files. Watch also notices files that editors replace by renaming, and symbolic links that are swapped,
+// as Kubernetes does with a ConfigMap, because it watches the directories on the path. An error means that the watch could not be set up.
 func Watch(ctx context.Context, files []string, onChange func()) error {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -34,11 +34,11 @@ func Watch(ctx context.Context, files []string, onChange func()) error {
 	return nil
 }
 
-// A watcher compares the present files with the previous ones whenever an event occurs near them.
+// A watcher compares the files with their previous state whenever an event occurs in one of their directories.
 type watcher struct {
 	files  []string
 	events *fsnotify.Watcher
-	seen   map[string]os.FileInfo // by path as given; nil: missing
+	seen   map[string]os.FileInfo // by path as given; nil if the file does not exist
 }
 
 func (w *watcher) run(ctx context.Context, onChange func()) {
@@ -73,7 +73,7 @@ func (w *watcher) run(ctx context.Context, onChange func()) {
 	}
 }
 
-// follow watches every directory on the way to a file: its own and those of the links. Missing directories are found by polling.
+// follow watches the directory of each file, and those of the links on its path. Polling finds directories that do not exist yet.
 func (w *watcher) follow() {
 	for _, file := range w.files {
 		path := file
@@ -92,7 +92,7 @@ func (w *watcher) follow() {
 // A step is a path after one of its links, link, has been followed.
 type step struct{ link, path string }
 
-// firstLink follows the first symbolic link of path.
+// firstLink follows the symbolic link that is nearest to the end of path. It returns false if there is none.
 func firstLink(path string) (step, bool) {
 	for at := path; ; {
 		info, err := os.Lstat(at)
@@ -118,7 +118,7 @@ func firstLink(path string) (step, bool) {
 	}
 }
 
-// changed compares the files with their previous state, and reports whether one differs.
+// changed compares the files with their previous state, stores the present state, and reports whether a file differs.
 func (w *watcher) changed() bool {
 	changed := false
 	for _, path := range w.files {

@@ -54,7 +54,7 @@ func until(t *testing.T, changes <-chan struct{}, change func(n int)) {
 	}
 }
 
-func TestWatchTellsChangesOfAFile(t *testing.T) {
+func TestWatchReportsChanges(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "uimgate.yaml")
 	text := func(n int) string { return string(make([]byte, n+1)) }
@@ -100,13 +100,13 @@ func TestWatchFollowsSwappedLinks(t *testing.T) {
 	}
 }
 
-func TestWatchSeesAFileAppear(t *testing.T) {
+func TestWatchReportsNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "late.json")
 	until(t, watching(t, path), func(int) { write(t, path, "here") })
 }
 
 // Where the link points to a file elsewhere, it is that file's directory which has to be watched.
-func TestWatchFollowsALinkElsewhere(t *testing.T) {
+func TestWatchFollowsLinkTarget(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(there, "real.yaml"), "x")
 	path := filepath.Join(here, "uimgate.yaml")
@@ -130,7 +130,7 @@ func TestWatchIgnoresOtherFiles(t *testing.T) {
 	until(t, changes, func(n int) { write(t, path, string(make([]byte, n+2))) })
 }
 
-func TestWatchEndsWithItsContext(t *testing.T) {
+func TestWatchStopsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := config.Watch(ctx, []string{"none"}, func() { t.Error("told") }); err != nil {

@@ -71,7 +71,7 @@ func TestSettingsThatCannotHold(t *testing.T) {
 			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is not an https URL: everybody on the way reads the PATs of agents that do not encrypt their messages",
 		},
 		"  doors: {mrp: {relay: 'https://relay.example'}}\nstore: postgres://u:p@127.0.0.1/x\n": {
-			"uimgate.yaml:6: warning: services[0].doors.mrp: its key_file is empty: each gateway on this store would be another agent; " +
+			"uimgate.yaml:6: warning: services[0].doors.mrp: its key_file is empty: each gateway on this store would be a different agent; " +
 				"give all of them the same file",
 		},
 	} {

@@ -53,7 +53,7 @@ func TestNoTwoServicesShareASeed(t *testing.T) {
 	}
 	_, problems := dir.Load(t, blocks, file)
 	text := fmt.Sprint(problems)
-	if !strings.Contains(text, "services[1].doors.uagents.key_file: its seed belongs to services[0] already") ||
+	if !strings.Contains(text, "services[1].doors.uagents.key_file: its seed already belongs to services[0]") ||
 		strings.Contains(text, "services[2]") || strings.Contains(text, "of the operator") {
 		t.Error(text)
 	}
@@ -93,18 +93,18 @@ func TestSettingsThatCannotHold(t *testing.T) {
 	dir := configtest.New(t)
 	for doors, want := range map[string][]string{
 		"  doors: {mcp: {path: /agents}, uagents: {path: /agents/submit, key_file: agents.json}}\n": {
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/agents/submit" and "/agents" are in one another's way`,
-			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json holds no seed: want one line of 16 to 1000 characters`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/agents/submit" and "/agents" overlap: choose another path`,
+			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json does not contain a seed: want one line of 16 to 1000 characters`,
 		},
 		"  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n": {
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" overlap: choose another path`,
 			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
-			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" overlap: choose another path`,
 			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
 			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is not an address of an agent: want agent1 and 59 characters more`,
 		},
 		"  doors: {mcp: {path: /agent_info}}\n": {
-			`uimgate.yaml:6: services[0].doors.mcp.path: "/agent_info" is a path of the gateway itself`,
+			`uimgate.yaml:6: services[0].doors.mcp.path: "/agent_info" is reserved for the gateway: choose another path`,
 		},
 	} {
 		c, problems := dir.Load(t, blocks, configtest.Service+doors)
@@ -123,7 +123,7 @@ func TestSettingsOfWhichTheOperatorIsWarned(t *testing.T) {
 		"  doors: {uagents: {almanac: \"http://127.0.0.1:8000\"}}\n": "",
 		"  doors: {uagents: {}}\n":                                   "",
 		"  doors: {uagents: {}}\nstore: postgres://u:p@127.0.0.1/x\n": "services[0].doors.uagents: its key_file is empty: " +
-			"each gateway on this store would be another agent; give all of them the same file",
+			"each gateway on this store would be a different agent; give all of them the same file",
 	} {
 		c, problems := dir.Load(t, blocks, configtest.Service+text)
 		var expected []string

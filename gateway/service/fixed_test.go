@@ -95,16 +95,16 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a header of ours":                 {own("read", `"header:UIM-Agent-Id": hushhush`), "is set by the gateway itself"},
 		"a header of the connection":       {own("read", `"header:Content-Length": "1"`), "is set by the gateway itself"},
 		"a header over two lines":          {own("read", `"header:X-A": "hush\nhush"`), "cannot be in a header"},
-		"a header without a name":          {own("read", `"header:": hushhush`), "names no place"},
+		"a header without a name":          {own("read", `"header:": hushhush`), "does not name a place"},
 		"the credential's header": {own("read", `"header:x-key": hushhush`) +
 			"  upstream: {url: http://127.0.0.1:9, execute: /e, auth: {header: \"X-Key: a\"}}\n", "is that of upstream.auth already"},
 		"of the service, with no place":      {wide(`account: 7, acount: 8`), `services[0].fixed["acount"]: no intent has a place for it`},
 		"of the service, where it has one":   {wide(`account: 7, "body:/x": hushhush, "query:v": hushhush, "header:Accept": application/vnd.x+json`), ""},
 		"of the service, inside a parameter": {wide(`"body:/options/x": hushhush`), ""},
 		"the intent's own wins":              {wide(`"query:account": 123456`) + own("read", `account: 7`), ""},
-		"too much":                           {wide(`"body:/x": "` + strings.Repeat("hush", 16<<10) + `"`), "has more than the 65536 bytes allowed"},
-		"too deep":                           {wide(`"body:` + strings.Repeat("/x", 17) + `": hushhush`), "is deeper than the 16 members allowed"},
-		"no number of JSON":                  {wide(`"body:/x": 0x68757368`), "the value is not a number in JSON"},
+		"too much":                           {wide(`"body:/x": "` + strings.Repeat("hush", 16<<10) + `"`), "is too large: at most 65536 bytes are allowed"},
+		"too deep":                           {wide(`"body:` + strings.Repeat("/x", 17) + `": hushhush`), "is too deep: at most 16 levels are allowed"},
+		"no number of JSON":                  {wide(`"body:/x": 0x68757368`), "the value is not a valid JSON number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			loaded, problems := load(t, tt.keys)

@@ -137,14 +137,14 @@ func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
 		"no source":            {testConfig, "name one in services[0].facts"},
-		"no proxy":             {testConfig + factsConfig, "believed from server.trusted_proxies only"},
+		"no proxy":             {testConfig + factsConfig, "trusted only from server.trusted_proxies"},
 		"a clock of one's own": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
 		"two at once": {
 			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
 			"want exactly one of",
 		},
 		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is not a JSON pointer"},
-		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has a meaning of its own"},
+		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has another meaning"},
 	} {
 		if got := refusal(t, setup{policy: factsPolicy, config: test.config}); !strings.Contains(got, test.want) {
 			t.Errorf("%s: %s", name, got)

@@ -14,34 +14,34 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// maxNodes bounds the number of values read: with aliases one value of the file may be read many times.
+// maxNodes is the maximum number of values that are read. With aliases, one value of the file may be read many times.
 const maxNodes = 200_000
 
-// Options control how a document is read.
+// Options configure Decode.
 type Options struct {
 	Types
 
-	File string // the document's name in problems
-	What string // its kind, for the problem that it is too large: "the configuration"
+	File string // name of the document in problems
+	What string // kind of the document, such as "the configuration", for the problem that it is too large
 	// Env looks up ${NAME}. If it is nil, ${ has no special meaning.
 	Env func(name string) (value string, ok bool)
 	// ReadFile returns the text of ${file:NAME}; its error is reported unchanged.
 	ReadFile func(name string) (string, error)
 }
 
-// A Document is one file that was read into a struct: the positions of its keys, and its problems so far. Checks that
-// need more than one value add theirs with Errorf and Warnf.
+// A Document is a file that was decoded into a struct. It has the positions of the keys, and the problems found so far. Checks that need
+// more than one value add problems with Errorf and Warnf.
 type Document struct {
 	file      string
 	types     Types
 	env       func(string) (string, bool)
 	readFile  func(string) (string, error)
 	tree      tree
-	root      reflect.Type // of the struct, whose keys are searched for misplaced ones
+	root      reflect.Type // type of the struct, in which a misplaced key is looked up
 	positions Positions
 	origins   map[string]string // path → flag or variable that set its value
-	failed    map[string]bool   // paths that have a problem
-	fromFile  map[string]bool   // paths whose text has a ${file:…}
+	failed    map[string]bool   // paths with a problem
+	fromFile  map[string]bool   // paths of values with ${file:…}
 	nodes     int
 
 	problems     Problems
@@ -49,8 +49,8 @@ type Document struct {
 	droppedError bool
 }
 
-// Decode reads data into the struct that into points to: first the defaults of its tags, then the document. If the text is not YAML, or
-// is out of bounds, it returns no Document and one Problem; problems of values are in the Document.
+// Decode decodes data into the struct that into points to: it first sets the defaults of the tags, and then the values of the document. If
+// data is not valid YAML or exceeds a limit, Decode returns a Problem and no Document. Otherwise, the Document has the problems of values.
 func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	if len(data) > MaxDocument {
 		message := fmt.Sprintf("%s is larger than the %d bytes allowed", o.What, MaxDocument)
@@ -72,23 +72,23 @@ func Decode(data []byte, into any, o Options) (*Document, *Problem) {
 	} else {
 		d.value("", parsed.root, v, "")
 	}
-	d.tree = tree{} // only positions of it are kept
+	d.tree = tree{} // only the positions are kept
 	return d, nil
 }
 
-// Has reports whether the document itself contains path, not only a default for it.
+// Has reports whether the document contains path. A default does not count.
 func (d *Document) Has(path string) bool {
 	_, ok := d.positions[path]
 	return ok
 }
 
-// Positions returns the positions of all keys and items. They are immutable.
+// Positions returns the positions of all keys and items. The caller must not modify them.
 func (d *Document) Positions() Positions { return d.positions }
 
 // Override records that the value at path was set by a flag or a variable: problems about path then name origin instead of the file.
 func (d *Document) Override(path, origin string) { d.origins[path] = origin }
 
-// value reads node into v, which already has its default. A null means the default.
+// value decodes node into v, which already has its default. A null leaves the default.
 func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
@@ -122,7 +122,7 @@ func (d *Document) value(path string, node ast.Node, v reflect.Value, tag reflec
 	}
 }
 
-// resolve follows aliases to the node itself and counts it; faults are reported.
+// resolve follows anchors and aliases to the node itself, and counts the node. It reports an error if it fails.
 func (d *Document) resolve(path string, node ast.Node) (ast.Node, bool) {
 	if d.nodes++; d.nodes > maxNodes {
 		if d.nodes == maxNodes+1 {
@@ -167,7 +167,7 @@ func (d *Document) list(path string, node ast.Node, v reflect.Value, tag reflect
 	v.Set(out)
 }
 
-// table reads a mapping whose keys the author chooses.
+// table decodes a mapping whose keys the author of the document chooses.
 func (d *Document) table(path string, node ast.Node, v reflect.Value, tag reflect.StructTag) {
 	entries, ok := d.pairs(path, node)
 	if !ok || !d.fits(path, len(entries), tag) {
@@ -180,7 +180,7 @@ func (d *Document) table(path string, node ast.Node, v reflect.Value, tag reflec
 		item := reflect.New(v.Type().Elem()).Elem()
 		d.setDefaults(item, at)
 		d.value(at, e.value, item, "")
-		if d.null(e.value) { // it was not read at all
+		if d.null(e.value) { // d.value did not decode it
 			d.missing(at, item.Type(), nil)
 		}
 		out.SetMapIndex(reflect.ValueOf(e.key), item)
@@ -191,13 +191,13 @@ func (d *Document) table(path string, node ast.Node, v reflect.Value, tag reflec
 func (d *Document) fits(path string, n int, tag reflect.StructTag) bool {
 	most, err := strconv.Atoi(tag.Get("max"))
 	if err == nil && n > most {
-		d.Errorf(path, "has %d entries: at most %d", n, most)
+		d.Errorf(path, "has %d entries: at most %d are allowed", n, most)
 		return false
 	}
 	return true
 }
 
-// structure reads a mapping whose keys are the fields of v.
+// structure decodes a mapping whose keys are the fields of v.
 func (d *Document) structure(path string, node ast.Node, v reflect.Value) {
 	entries, ok := d.pairs(path, node)
 	if !ok {
@@ -205,7 +205,7 @@ func (d *Document) structure(path string, node ast.Node, v reflect.Value) {
 	}
 	fields := maps.Collect(Values(v))
 	present := map[string]bool{}
-	before := "" // the known key above
+	before := "" // the last known key
 	for _, e := range entries {
 		at := join(path, e.key)
 		f, known := fields[e.key]
@@ -234,7 +234,7 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 	}
 }
 
-// emptied returns the key, if its value is a mapping and missing.
+// emptied returns key as a pendingKey if its type is a mapping or a list of mappings, and its value is missing.
 func (d *Document) emptied(key string, fields map[string]Value, present map[string]bool) pendingKey {
 	f, known := fields[key]
 	if !known || present[key] {
@@ -256,11 +256,11 @@ type pendingKey struct {
 	t   reflect.Type
 }
 
-// unknown reports a key that no field has, and suggests a known one: with a similar name here, or the same name elsewhere. above is the
-// enclosing mapping without a value. Beside secrets an unknown key may be a secret, and is not shown.
+// unknown reports an unknown key. It suggests a known key: one of this mapping with a similar name, or one elsewhere with the same name.
+// above is the preceding key if it has no value. Next to secrets, an unknown key may itself be a secret, so the message does not show it.
 func (d *Document) unknown(path string, e pair, t reflect.Type, above pendingKey) {
 	keys := d.types.keysOf(t)
-	shown, hint := Quote(e.key), "known are "+strings.Join(keys, ", ")
+	shown, hint := Quote(e.key), "known keys are "+strings.Join(keys, ", ")
 	near, elsewhere := suggest.Name(e.key, keys), d.types.pathOf(d.root, e.key)
 	switch {
 	case above.t != nil && slices.Contains(d.types.keysOf(above.t), e.key):
@@ -270,12 +270,12 @@ func (d *Document) unknown(path string, e pair, t reflect.Type, above pendingKey
 	case elsewhere != "":
 		hint = fmt.Sprintf("it belongs under %s", elsewhere)
 	case d.types.holdsSecrets(t):
-		shown = "(not shown, it may be a secret)"
+		shown = "(not shown, because it may be a secret)"
 	}
 	d.errorAt(e.at, path, fmt.Sprintf("unknown key %s: %s", shown, hint))
 }
 
-// scalar reads one value: expanded, parsed, within its bounds.
+// scalar decodes a scalar: it expands and parses the text, and checks the bounds.
 func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag reflect.StructTag, s Scalar) {
 	raw, ok := scalarText(node)
 	switch {
@@ -289,7 +289,7 @@ func (d *Document) scalar(path string, node ast.Node, v reflect.Value, tag refle
 	d.text(path, raw, v, tag, s)
 }
 
-// wanted describes the values of a scalar, with the default of a key as an example of a text.
+// wanted describes the valid values of a scalar. If any text is valid, the default of the key serves as an example.
 func (s *Scalar) wanted(tag reflect.StructTag) string {
 	if example := tag.Get("default"); s.Want == textScalar.Want && example != "" && !strings.Contains(example, "${") {
 		return s.Want + " such as " + example
@@ -297,7 +297,7 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns what to write instead of a text, if known and not secret, and otherwise otherwise.
+// instead returns the hint about what to write in place of text. If there is none, or if the text may be a secret, it returns otherwise.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {
@@ -307,7 +307,7 @@ func (s *Scalar) instead(text, otherwise string) string {
 	return otherwise
 }
 
-// text is scalar for a value that is already text, such as a default.
+// text is like scalar, for a value that is already text, such as a default.
 func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag, s Scalar) {
 	text := raw
 	if d.env != nil {
@@ -341,7 +341,7 @@ func (d *Document) text(path, raw string, v reflect.Value, tag reflect.StructTag
 	v.Set(reflect.ValueOf(parsed).Convert(v.Type()))
 }
 
-// fileAt returns ReadFile for a value at path, which then counts as a secret.
+// fileAt returns ReadFile for the value at path. If the function is called, the value counts as a secret.
 func (d *Document) fileAt(path string) func(string) (string, error) {
 	return func(name string) (string, error) {
 		d.fromFile[path] = true
@@ -349,7 +349,7 @@ func (d *Document) fileAt(path string) func(string) (string, error) {
 	}
 }
 
-// empty sets the zero value, if the empty text can mean it.
+// empty sets v to the zero value for an empty text. It reports an error if the value is required or has another default.
 func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	switch fallback := tag.Get("default"); {
 	case tag == "":
@@ -357,13 +357,13 @@ func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	case tag.Get("required") == "true":
 		d.Errorf(path, "is required: %s", tag.Get("doc"))
 	case fallback != "" && !strings.Contains(fallback, "${"):
-		d.Errorf(path, "is empty: leave the key out for the default, %s", fallback)
+		d.Errorf(path, "is empty: omit the key to use the default, %s", fallback)
 	default:
 		v.SetZero()
 	}
 }
 
-// boundsFault returns how a value violates the bounds of its tag, or "".
+// boundsFault describes how a value violates the bounds of its tag. It returns "" if the value is within the bounds.
 func boundsFault(value any, tag reflect.StructTag, s Scalar) string {
 	number := func(v any) int64 {
 		if r := reflect.ValueOf(v); r.CanInt() {
@@ -372,10 +372,10 @@ func boundsFault(value any, tag reflect.StructTag, s Scalar) string {
 		return 0
 	}
 	if bound, err := s.Parse(tag.Get("min")); err == nil && tag.Get("min") != "" && number(value) < number(bound) {
-		return "less than " + tag.Get("min") + ", the least allowed"
+		return "less than the minimum of " + tag.Get("min")
 	}
 	if bound, err := s.Parse(tag.Get("max")); err == nil && tag.Get("max") != "" && number(value) > number(bound) {
-		return "more than " + tag.Get("max") + ", the most allowed"
+		return "more than the maximum of " + tag.Get("max")
 	}
 	return ""
 }

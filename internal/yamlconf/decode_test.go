@@ -62,15 +62,15 @@ func TestDecodeProblems(t *testing.T) {
 		"":                              {"f:1: name: is required: What it is called."},
 		"name: a\nkid: food\n":          {`f:2: unknown key "kid": did you mean "kind"?`},
 		"name: a\nowner: food\n":        {`f:2: unknown key "owner": it belongs under keys[]`},
-		"name: a\nopen: 25h\n":          {`f:2: open: "25h" is more than 24h, the most allowed`},
-		"name: a\nkeys: [x, y, z]\n":    {"f:2: keys: has 3 entries: at most 2"},
+		"name: a\nopen: 25h\n":          {`f:2: open: "25h" is more than the maximum of 24h`},
+		"name: a\nkeys: [x, y, z]\n":    {"f:2: keys: has 3 entries: at most 2 are allowed"},
 		"name: a\nkeys: [{owner: o}]\n": {"f:2: keys[0].text: is required: The key itself."},
 		"name: a\nkind: ${NONE}\n":      {"f:2: kind: the environment variable NONE is not set: set it, or write ${NONE:-default}"},
-		"name: a\nextra: {x: .inf}\n":   {`f:2: extra.x: ".inf" is not a number in JSON: write it in full, or in quotes`},
+		"name: a\nextra: {x: .inf}\n":   {`f:2: extra.x: ".inf" is not a valid JSON number: write it in full, or in quotes`},
 		"name: a\nopen: 0s\nname: b\nx: 1": {
-			`f:2: open: "0s" is less than 1h, the least allowed`,
-			"f:3: this key is there twice, first on line 1",
-			`f:4: unknown key "x": known are name, open, kind, keys, rooms, extra`,
+			`f:2: open: "0s" is less than the minimum of 1h`,
+			"f:3: duplicate key: it is already on line 1",
+			`f:4: unknown key "x": known keys are name, open, kind, keys, rooms, extra`,
 		},
 		"name: [":                           {"f:1: not valid YAML: sequence end token ']' not found"},
 		strings.Repeat("#", 1<<20) + "\n #": {"f: the shop is larger than the 1048576 bytes allowed"},
@@ -141,7 +141,7 @@ func ExampleDecode() {
 	fmt.Println(config.Listen)
 	// Output:
 	// wait.yaml:1: warning: names[1]: b never comes
-	// wait.yaml:2: wait: "2m" is more than 1m, the most allowed
+	// wait.yaml:2: wait: "2m" is more than the maximum of 1m
 	// wait.yaml:3: unknown key "listen_on": did you mean "listen"?
 	// 127.0.0.1:8080
 }

@@ -1,6 +1,6 @@
-// Package yamlconf reads YAML written by people into Go structs, strictly. An unknown key is an error that names the nearest known key.
-// So are a duplicate key, a value of another type or out of bounds, and every feature of YAML beyond plain values (tags, merge keys,
-// several documents). All problems of a document are reported together, each as file:line: message.
+// Package yamlconf strictly decodes YAML that people write into Go structs. An unknown key is an error, and the message suggests a known
+// key. A duplicate key, a value of the wrong type or out of bounds, and all features of YAML beyond plain values (tags, merge keys, several
+// documents) are also errors. All problems of a document are reported together, each as file:line: message.
 //
 //	c := &Config{}
 //	doc, problem := yamlconf.Decode(data, c, yamlconf.Options{File: path, Env: os.LookupEnv})
@@ -12,23 +12,23 @@
 //	}
 //	return doc.Problems().Err()
 //
-// Keys, defaults, bounds and descriptions are written once, in struct tags. The decoder, the JSON Schema (Scalars.Schema) and the
-// reference (Scalars.Reference) use them:
+// Struct tags declare keys, defaults, bounds and descriptions. The decoder, the JSON Schema (Types.Schema) and the reference
+// (Types.Reference) use them:
 //
 //	yaml      the key; fields without it, or with "-", are not read
-//	default   the text of the default; without it the zero value
+//	default   the text of the default; without this tag, the default is the zero value
 //	required  the key must be present
 //	enum      the only values, separated by commas
-//	min, max  inclusive bounds, written as a value of the key; of lists and maps, max is the number of entries
+//	min, max  inclusive bounds, written as a value of the key; for lists and maps, max is the maximum number of entries
 //	doc       the description, for people
 //	example   the value of a required key in the reference
-//	short     "true": a text instead of the whole mapping is the value of this field
+//	short     "true": a document may have a text in place of the mapping, as the value of this field
 //	pattern   regular expression of that text, for the JSON Schema
 //	restart   "true": a change takes effect only after a restart; the descriptions state that
 //
-// In every value ${NAME} and ${NAME:-default} are replaced by an environment variable, ${file:PATH} by the text of a file, and $${ by the
+// In every value, ${NAME} and ${NAME:-default} are replaced by an environment variable, ${file:PATH} by the text of a file, and $${ by the
 // two characters ${.
 //
-// Documents are bounded (MaxDocument, tokens, keys, depth, values after aliases), so that every text is read in bounded time. Messages
+// The size of documents is limited (MaxDocument, tokens, keys, depth, values after aliases), so that decoding takes bounded time. Messages
 // never quote a value that may be a secret.
 package yamlconf

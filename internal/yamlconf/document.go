@@ -13,9 +13,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of the YAML itself. They are checked before the parser runs, whose work grows faster than its input.
+// Limits on the YAML text. They are checked before the parser runs, because its running time grows faster than its input.
 const (
-	// MaxDocument bounds a document in bytes.
+	// MaxDocument is the maximum size of a document, in bytes.
 	MaxDocument = 1 << 20
 	maxTokens   = 120_000
 	maxKeyed    = 30_000 // keys outside { }, where the parser is slowest
@@ -28,19 +28,19 @@ type tree struct {
 	anchors map[string]*ast.AnchorNode
 }
 
-// parse reads the tree. Its error has a position if there is one. It rejects tags, directives, several documents and anchors that are
-// defined twice.
+// parse parses a document. It rejects tags, directives, several documents and anchors that are defined twice. On error, it returns the
+// position of the error, which is zero if it is unknown.
 func parse(data []byte) (parsed tree, at Position, err error) {
-	defer func() { // a panic of the parser must not end a running gateway at reload
+	defer func() { // a panic of the parser must not terminate a running gateway at reload
 		if r := recover(); r != nil {
 			parsed, at, err = tree{}, Position{}, errors.New("cannot be read as YAML")
 		}
 	}()
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
-	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // the parser counts some of these lines twice
-	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))   // YAML 1.2.2 5.4: a line break too
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")) // the parser would count some of these lines twice
+	data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))   // also a line break, YAML 1.2.2 5.4
 	if bad := firstInvalid(data); bad >= 0 {
-		return tree{}, Position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file in that encoding")
+		return tree{}, Position{1 + bytes.Count(data[:bad], []byte("\n")), 1}, errors.New("is not UTF-8: save the file as UTF-8")
 	}
 	tokens := lexer.Tokenize(string(data))
 	if at, err := scan(tokens); err != nil {
@@ -55,7 +55,7 @@ func parse(data []byte) (parsed tree, at Position, err error) {
 		switch {
 		case d.Body == nil:
 		case parsed.root != nil:
-			return tree{}, nodePosition(d.Body), errors.New("a second YAML document: a configuration is one")
+			return tree{}, nodePosition(d.Body), errors.New("a second YAML document: only one is allowed")
 		default:
 			parsed.root = d.Body
 		}
@@ -69,20 +69,20 @@ func parse(data []byte) (parsed tree, at Position, err error) {
 	return parsed, Position{}, nil
 }
 
-// scan bounds tokens and nesting, and rejects syntax that is not permitted in a configuration.
+// scan checks the number of tokens and keys and the nesting, and rejects syntax that is not permitted in a configuration.
 func scan(tokens token.Tokens) (Position, error) {
 	if len(tokens) > maxTokens {
-		return Position{}, fmt.Errorf("holds more than %d YAML tokens: use several gateways", maxTokens)
+		return Position{}, fmt.Errorf("has more than %d YAML tokens: use several gateways", maxTokens)
 	}
 	flow, keyed := 0, 0
-	var columns []int // of the block structures around the token; rather too many than too few
+	var columns []int // columns of the block structures around the token; there may be more columns than structures, but not fewer
 	for _, tk := range tokens {
 		at := Position{tk.Position.Line, tk.Position.Column}
 		switch tk.Type {
 		case token.TagType:
-			return at, errors.New("YAML tags (!) are not supported: leave it out")
+			return at, errors.New("YAML tags (!) are not supported: remove it")
 		case token.DirectiveType:
-			return at, errors.New("YAML directives (%) are not supported: leave it out")
+			return at, errors.New("YAML directives (%) are not supported: remove it")
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
@@ -100,7 +100,7 @@ func scan(tokens token.Tokens) (Position, error) {
 			columns = append(columns, at.Column)
 		}
 		if keyed > maxKeyed {
-			return at, fmt.Errorf("holds more than %d keys: use several gateways, or write short mappings in { }", maxKeyed)
+			return at, fmt.Errorf("has more than %d keys: use several gateways, or write short mappings in { }", maxKeyed)
 		}
 		if flow+len(columns) > maxDepth {
 			return at, errors.New("nested too deeply")
@@ -117,7 +117,8 @@ func errorPosition(err error) Position {
 	return Position{}
 }
 
-// syntax returns a parser's error without the lines of the file, which may contain secrets, and with advice about frequent mistakes.
+// syntax converts an error of the parser: it removes the quoted lines of the file, which may contain secrets, and adds advice on common
+// mistakes.
 func syntax(err error) error {
 	located, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -126,18 +127,18 @@ func syntax(err error) error {
 	message := located.GetMessage()
 	switch message {
 	case "mapping value is not allowed in this context":
-		message += `: put a value that holds ": " in quotes, or give the next line the indentation of the keys beside it`
+		message += `: put a value that contains ": " in quotes, or indent the next line like the keys around it`
 	case "value is not allowed in this context":
-		message += ": give the line the indentation of the keys beside it"
+		message += ": indent the line like the keys around it"
 	case "',' or '}' must be specified":
-		message += `: inside { } put a value that holds ${…} in quotes`
+		message += `: inside { }, put a value that contains ${…} in quotes`
 	case "found character '\t' that cannot start any token":
-		return errors.New("a tab where spaces are needed: YAML indents with spaces only")
+		return errors.New("a tab where spaces are required: indent YAML only with spaces")
 	}
 	return fmt.Errorf("not valid YAML: %s", message)
 }
 
-// anchorCollector is the visitor that finds anchors.
+// anchorCollector is an ast.Visitor that collects the anchors of a document.
 type anchorCollector struct {
 	anchors map[string]*ast.AnchorNode
 	at      *Position
@@ -156,7 +157,8 @@ func (c *anchorCollector) Visit(n ast.Node) ast.Visitor {
 	return c
 }
 
-// resolve follows anchors and aliases to the node itself. An alias must come after its anchor.
+// resolve follows anchors and aliases to the node itself. It returns an error if an alias does not come after its anchor, or if aliases are
+// nested too deeply.
 func (t tree) resolve(n ast.Node) (ast.Node, error) {
 	for range 16 {
 		switch node := n.(type) {
@@ -173,7 +175,7 @@ func (t tree) resolve(n ast.Node) (ast.Node, error) {
 			return n, nil
 		}
 	}
-	return nil, errors.New("aliases of aliases of aliases")
+	return nil, errors.New("too many nested aliases")
 }
 
 // firstInvalid returns the offset of the first byte that is not UTF-8, or -1.

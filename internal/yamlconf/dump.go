@@ -16,15 +16,15 @@ import (
 // masked replaces a secret.
 const masked = "***"
 
-// A Dump is a struct in the form of its document: secrets, and all values from a ${file:…}, are masked.
+// A Dump has the values of a decoded struct in the form of a document. Secrets and values from ${file:…} are masked.
 type Dump struct{ fields []dumpValue }
 
 // A dumpValue is one value of a Dump.
 type dumpValue struct {
 	key     string
-	value   any         // of a scalar: text, int or bool; nil: unset
-	comment string      // the source of a scalar, if not the document
-	items   []dumpValue // of a table; or of a list, without keys
+	value   any         // of a scalar: string, int or bool; nil if unset
+	comment string      // the source of the value, if it is not the document
+	items   []dumpValue // of a table or, without keys, of a list
 	kind    dumpKind
 }
 
@@ -36,12 +36,12 @@ const (
 	dumpTable
 )
 
-// Dump returns the values of the struct that from points to, filled by Decode.
+// Dump returns the values of the struct that from points to. Decode must have filled the struct.
 func (d *Document) Dump(from any) Dump {
 	return Dump{d.dumpFields(reflect.ValueOf(from).Elem(), "", false)}
 }
 
-// dumpFields leaves out unset values if terse is set: in entries of mappings.
+// dumpFields returns the values of the fields of v. If terse is set, as for the entries of mappings, it omits unset values.
 func (d *Document) dumpFields(v reflect.Value, path string, terse bool) []dumpValue {
 	var out []dumpValue
 	for key, f := range Values(v) {
@@ -98,7 +98,7 @@ func (d *Document) dump(v reflect.Value, path, fallback string, terse bool) dump
 	}
 }
 
-// shortOf returns the field that can replace the whole of v, if no other is set.
+// shortOf returns the field whose value can replace the whole of v, if v has such a field and no other field is set.
 func shortOf(v reflect.Value) (reflect.Value, bool) {
 	short, ok := shortField(v.Type())
 	if !ok {
@@ -112,7 +112,7 @@ func shortOf(v reflect.Value) (reflect.Value, bool) {
 	return v.FieldByIndex(short.Index), true
 }
 
-// whence returns the source of a value, if not the document.
+// whence describes the source of a value. It returns "" if the source is the document.
 func (d *Document) whence(path, fallback string) string {
 	if origin, ok := d.origins[path]; ok {
 		return "from " + origin
@@ -127,7 +127,7 @@ func (d *Document) whence(path, fallback string) string {
 	}
 }
 
-// shown returns a scalar in the form of a document.
+// shown returns a scalar as it is written in a document.
 func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	switch value := v.Interface().(type) {
 	case bool, int:
@@ -147,7 +147,7 @@ func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	}
 }
 
-// sizeText formats a size exactly, for parseSize.
+// sizeText formats a size so that parseSize returns the same number.
 func sizeText(n int64) string {
 	if text := humanize.IBytes(uint64(max(0, n))); n > 0 {
 		text = strings.ReplaceAll(strings.ReplaceAll(text, " ", ""), ".0", "")
@@ -158,7 +158,7 @@ func sizeText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// durationText formats a duration for parseDuration.
+// durationText formats a duration so that parseDuration accepts it.
 func durationText(t time.Duration) string {
 	if t >= day && t%day == 0 {
 		return strconv.FormatInt(int64(t/day), 10) + "d"
@@ -172,7 +172,7 @@ func durationText(t time.Duration) string {
 	return text
 }
 
-// YAML writes the dump as a document. Comments mark the values that are not from the document.
+// YAML returns the dump as a YAML document. Comments mark the values that are not from the decoded document.
 func (d Dump) YAML() []byte {
 	var out strings.Builder
 	for _, n := range d.fields {
@@ -221,7 +221,7 @@ func (n *dumpValue) write(out *strings.Builder, indent string) {
 	}
 }
 
-// quoted writes a scalar of YAML on one line.
+// quoted formats a scalar as YAML on one line.
 func quoted(value any) string {
 	text, isText := value.(string)
 	if !isText {
@@ -232,13 +232,13 @@ func quoted(value any) string {
 		return line
 	}
 	inJSON, err := json.Marshal(text)
-	if err != nil { // a string can be encoded
+	if err != nil { // impossible for a string
 		return strconv.Quote(text)
 	}
 	return string(inJSON)
 }
 
-// MarshalJSON writes the values alone.
+// MarshalJSON encodes the values, without the comments.
 func (d Dump) MarshalJSON() ([]byte, error) {
 	return json.Marshal((&dumpValue{kind: dumpTable, items: d.fields}).tree())
 }

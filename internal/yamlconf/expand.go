@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// MaxValue bounds one value after expansion, in bytes.
+// MaxValue is the maximum size of a value after expansion, in bytes.
 const MaxValue = 64 << 10
 
-// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in one value, and $${ by ${. The replacement is not expanded again. A
-// default is also used for a variable that is set but empty, as in a shell. Errors name the variable or file, never a value.
+// expand replaces ${NAME}, ${NAME:-default} and ${file:PATH} in a value, and $${ by ${. It does not expand replacements again. As in a
+// shell, a default is also used if the variable is set but empty. Errors name the variable or file, but never a value.
 func expand(value string, env func(string) (string, bool), file func(string) (string, error)) (string, error) {
 	var out strings.Builder
 	for rest := value; rest != ""; {
@@ -26,7 +26,7 @@ func expand(value string, env func(string) (string, bool), file func(string) (st
 		out.WriteString(rest[:at])
 		inner, after, ok := strings.Cut(rest[at+2:], "}")
 		if !ok {
-			return "", fmt.Errorf("${ without }: close it, or write $${ for the two characters")
+			return "", fmt.Errorf("${ without }: close it, or write $${ for the two characters ${")
 		}
 		text, err := substitute(inner, env, file)
 		if err != nil {
@@ -48,7 +48,7 @@ func substitute(inner string, env func(string) (string, bool), file func(string)
 		return file(path)
 	}
 	if !variable(name) {
-		return "", fmt.Errorf("${…} holds no variable name: want ${NAME}, ${NAME:-default} or ${file:PATH}")
+		return "", fmt.Errorf("${…} does not contain a variable name: want ${NAME}, ${NAME:-default} or ${file:PATH}")
 	}
 	switch text, set := env(name); {
 	case hasDefault && text == "":
@@ -60,7 +60,7 @@ func substitute(inner string, env func(string) (string, bool), file func(string)
 	}
 }
 
-// variable reports whether name can be an environment variable: POSIX.1-2024 8.1.
+// variable reports whether name is a valid name of an environment variable: POSIX.1-2024 8.1.
 func variable(name string) bool {
 	for i, c := range []byte(name) {
 		letter := c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z'

@@ -33,9 +33,9 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"${B}": "variable B is not set", "${A": "without }", "${}": "no variable name", "${a-b}": "no variable name", "${file:}": "no such file",
-		"${ A}":        "no variable name",
-		"${BIG}${BIG}": "larger than 65536 bytes", "${1}": "no variable name", "${" + strings.Repeat("A", 200) + "}": "no variable name",
+		"${B}": "variable B is not set", "${A": "without }", "${}": "not contain a variable name", "${a-b}": "not contain a variable name", "${file:}": "no such file",
+		"${ A}":        "not contain a variable name",
+		"${BIG}${BIG}": "larger than 65536 bytes", "${1}": "not contain a variable name", "${" + strings.Repeat("A", 200) + "}": "not contain a variable name",
 	} {
 		if got, err := expand(in, lookup, content); err == nil || got != "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)

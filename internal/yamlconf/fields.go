@@ -21,14 +21,14 @@ func Fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 // Types are the types of struct fields, in addition to the built-in ones.
 type Types struct {
 	Scalars Scalars
-	// Structs maps an interface type to the type of the struct that its fields point to. So a program decides at its start which keys a
-	// mapping of its documents has. A field with the tag ",inline" has these keys in the enclosing mapping.
+	// Structs maps an interface type to a struct type. A field of the interface type is decoded into a pointer to such a struct, so that a
+	// program can decide at startup which keys a mapping has. If the field has the tag ",inline", the enclosing mapping has these keys.
 	Structs map[reflect.Type]reflect.Type
 }
 
 const inline = ",inline"
 
-// lookup returns how a type is read from a scalar, if it is.
+// lookup returns the Scalar of a type, if the type is decoded from a scalar.
 func (ts Types) lookup(t reflect.Type) (Scalar, bool) { return ts.Scalars.lookup(t) }
 
 // structOf returns the struct type for an interface type, and every other type as it is.
@@ -39,7 +39,7 @@ func (ts Types) structOf(t reflect.Type) reflect.Type {
 	return t
 }
 
-// fields is Fields, including the keys of structs that Types has for interfaces.
+// fields is like Fields, but also iterates over the keys of inline fields.
 func (ts Types) fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 	return func(yield func(string, reflect.StructField) bool) {
 		for key, f := range Fields(ts.structOf(t)) {
@@ -61,10 +61,10 @@ func (ts Types) fields(t reflect.Type) iter.Seq2[string, reflect.StructField] {
 // A Value is the value of one key.
 type Value struct {
 	reflect.Value
-	Tag reflect.StructTag // of its field
+	Tag reflect.StructTag // tag of the field
 }
 
-// Values iterates over the keys of a struct that Decode has filled, and their values, in the order of the fields.
+// Values iterates over the keys of a struct that Decode has filled, and over their values, in the order of the fields.
 func Values(v reflect.Value) iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
 		v := held(v)
@@ -101,7 +101,7 @@ func (ts Types) keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// shortField returns the field of t that a text instead of the whole mapping sets, if t has one.
+// shortField returns the field of t that is set if the document has a text in place of the mapping, if t has such a field.
 func shortField(t reflect.Type) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -114,7 +114,7 @@ func shortField(t reflect.Type) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// holdsSecrets reports whether a field of t is a secret, so that an unknown key beside it may be one too.
+// holdsSecrets reports whether a field of t is a secret, so that an unknown key in the same mapping may also be one.
 func (ts Types) holdsSecrets(t reflect.Type) bool {
 	for _, f := range ts.fields(t) {
 		if scalar, ok := ts.lookup(f.Type); ok && scalar.Secret {
@@ -124,7 +124,7 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the one path under root that has the key. It returns "" if there are none or several.
+// pathOf returns the only path under root that has the key. It returns "" if no path or several paths have it.
 func (ts Types) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)
@@ -152,7 +152,7 @@ func (ts Types) pathOf(root reflect.Type, key string) string {
 		return ""
 	}
 	if found[0] == "" {
-		return "no other key: put it at the left edge"
+		return "no other key: do not indent it"
 	}
 	return found[0]
 }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// ReadFile reads a regular file of at most most bytes. Its errors name the path once.
+// ReadFile reads a regular file of at most most bytes. Its errors name the path.
 func ReadFile(path string, most int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not block on a pipe without a writer
 	if err != nil {
@@ -37,12 +37,12 @@ func ReadFile(path string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// TooLarge returns the error of ReadFile for a larger file.
+// TooLarge returns the error of ReadFile for a file of more than most bytes.
 func TooLarge(path string, most int64) error {
 	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
 }
 
-// FileError puts the path before the error, without the name of the system call.
+// FileError returns err with the path before it, and without the name of the system call.
 func FileError(path string, err error) error {
 	if failed, ok := errors.AsType[*fs.PathError](err); ok {
 		err = failed.Err

@@ -15,8 +15,8 @@ type pair struct {
 	value ast.Node
 }
 
-// pairs returns the entries of a mapping, without those whose key is not text or is a duplicate: these are reported. It is false if node
-// is not a mapping, which is also reported.
+// pairs returns the entries of a mapping. It reports an error for each entry whose key is not text or is a duplicate, and omits the entry.
+// If node is not a mapping, pairs reports an error and returns false.
 func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	var values []*ast.MappingValueNode
 	switch n := node.(type) {
@@ -34,7 +34,7 @@ func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 		key, fault := keyText(v.Key)
 		at := nodePosition(v.Key)
 		if line, twice := first[key]; fault == "" && twice {
-			fault = fmt.Sprintf("this key is there twice, first on line %d", line)
+			fault = fmt.Sprintf("duplicate key: it is already on line %d", line)
 		}
 		if fault != "" {
 			d.errorAt(at, path, fault)
@@ -46,7 +46,7 @@ func (d *Document) pairs(path string, node ast.Node) ([]pair, bool) {
 	return entries, true
 }
 
-// keyText returns the text of a key, or its problem.
+// keyText returns the text of a key, or describes what is wrong with the key.
 func keyText(n ast.Node) (text, fault string) {
 	if k, ok := n.(*ast.MappingKeyNode); ok && k.Value != nil {
 		n = k.Value
@@ -82,7 +82,7 @@ func scalarText(n ast.Node) (string, bool) {
 	}
 }
 
-// A kind of node, in common words.
+// A kind is the kind of a node, in words for messages.
 type kind string
 
 const (
@@ -111,10 +111,10 @@ func kindOf(n ast.Node) kind {
 	}
 }
 
-// maxQuoted bounds the part of a value or key that a message shows, in bytes.
+// maxQuoted is how much of a value or key a message shows, in bytes.
 const maxQuoted = 60
 
-// Quote returns s in quotes, for a message; of a long text the first 60 bytes.
+// Quote returns s in quotes, for a message. It shortens a long text to its first 60 bytes.
 func Quote(s string) string {
 	if len(s) > maxQuoted {
 		return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
@@ -122,7 +122,7 @@ func Quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// nodePosition returns the position of the beginning of a node: of a mapping, that of its first key.
+// nodePosition returns the position of the beginning of a node. For a block mapping, it is the position of the first key.
 func nodePosition(n ast.Node) Position {
 	switch node := n.(type) {
 	case *ast.MappingNode:

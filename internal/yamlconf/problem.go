@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	maxProblems = 100   // reported
-	maxKept     = 2_000 // kept, and sorted by line
+	maxProblems = 100   // maximum number of problems that are reported
+	maxKept     = 2_000 // maximum number of problems that are kept and sorted by line
 )
 
-// A Problem is one finding in a document. Line and Column count from 1; Line 0 means the whole file, or
-// what File names: a flag such as --listen, or a variable such as UIMGATE_LISTEN.
+// A Problem is one finding in a document. Line and Column count from 1. If Line is 0, the problem concerns the whole file, or File names a
+// flag such as --listen or a variable such as UIMGATE_LISTEN.
 type Problem struct {
 	File    string
 	Line    int
@@ -40,12 +40,12 @@ func (p Problem) String() string {
 // Problems are the findings in one document, in the order of its lines.
 type Problems []Problem
 
-// Failed reports whether one of them is an error.
+// Failed reports whether one of the problems is an error.
 func (ps Problems) Failed() bool {
 	return slices.ContainsFunc(ps, func(p Problem) bool { return p.Level == problem.Error })
 }
 
-// Err returns the errors among them, one per line, or nil.
+// Err returns an error with all problems that are errors, one per line. It returns nil if there are none.
 func (ps Problems) Err() error {
 	var errs []error
 	for _, p := range ps {
@@ -59,7 +59,7 @@ func (ps Problems) Err() error {
 // A Position is the position of a key in the file, counted from 1. The zero Position is unknown.
 type Position struct{ Line, Column int }
 
-// Positions are the positions of the keys and items of a document by path ("services[0].policy_file").
+// Positions maps the paths of the keys and items of a document, such as "services[0].policy_file", to their positions.
 type Positions map[string]Position
 
 // Nearest returns the position of path or, if the document does not contain it, of the innermost enclosing path that it contains.
@@ -92,12 +92,12 @@ func lastStep(path string) int {
 	return cut
 }
 
-// Errorf adds an error about path, at its position. The message begins with path.
+// Errorf adds an error at the position of path. The message begins with path.
 func (d *Document) Errorf(path, format string, args ...any) {
 	d.add(problem.Error, path, fmt.Sprintf(format, args...))
 }
 
-// Warnf is Errorf for a warning.
+// Warnf is like Errorf, but adds a warning.
 func (d *Document) Warnf(path, format string, args ...any) {
 	d.add(problem.Warning, path, fmt.Sprintf(format, args...))
 }
@@ -116,7 +116,7 @@ func (d *Document) errorAt(at Position, path, message string) {
 	d.keep(Problem{d.file, at.Line, at.Column, problem.Error, message}, path)
 }
 
-// keep adds a problem about path, unless there are too many already.
+// keep adds a problem about path. If there are already too many problems, it only counts the problem.
 func (d *Document) keep(p Problem, path string) {
 	d.failed[path] = true
 	if len(d.problems) == maxKept {
@@ -130,11 +130,11 @@ func (d *Document) keep(p Problem, path string) {
 	d.problems = append(d.problems, p)
 }
 
-// Failed reports whether a problem about exactly this path was added, so that one mistake is reported once.
+// Failed reports whether a problem about exactly this path was added. Use it to report each mistake only once.
 func (d *Document) Failed(path string) bool { return d.failed[path] }
 
-// Problems returns the problems found so far in the order of the lines, those without a line last; if there are very many, the first
-// hundred and the number of the rest.
+// Problems returns the problems found so far, sorted by line, with those without a line last. If there are more than 100, it returns the
+// first 100, and a Problem with the number of the rest.
 func (d *Document) Problems() Problems {
 	key := func(p Problem) int { return cmp.Or(p.Line, math.MaxInt) }
 	slices.SortStableFunc(d.problems, func(a, b Problem) int {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Reference returns a document with every key of a struct type, its default and its description, for people to copy from. It names the
-// JSON Schema at schemaID for editors.
+// Reference returns a document with every key of a struct type, its default and its description, for people to copy. For editors, it refers
+// to the JSON Schema at schemaID.
 func (ts Types) Reference(root reflect.Type, schemaID string) []byte {
 	var out strings.Builder
 	out.WriteString("# yaml-language-server: $schema=" + schemaID + "\n")
@@ -46,7 +46,7 @@ func (ts Types) writeReference(out *strings.Builder, t reflect.Type, indent stri
 	}
 }
 
-// writeEntry writes, as comments, the keys of a mapping's entry.
+// writeEntry writes the keys of an entry of a mapping as comments.
 func (ts Types) writeEntry(out *strings.Builder, t reflect.Type, indent string) {
 	var entry strings.Builder
 	_, scalar := ts.lookup(t)
@@ -82,7 +82,7 @@ func keyDescription(tag reflect.StructTag) string {
 		text += " " + least + " to " + most + "."
 	}
 	if tag.Get("restart") == "true" {
-		text += " Taken over by a restart only."
+		text += " Changes take effect only after a restart."
 	}
 	return text
 }

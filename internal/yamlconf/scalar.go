@@ -12,25 +12,25 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// A Scalar describes how a Go type is read from one YAML scalar.
+// A Scalar describes how a Go type is decoded from a YAML scalar.
 type Scalar struct {
 	Want    string // completes "want …" in messages
-	Rule    string // follows Want if a text of the type may still be rejected
+	Rule    string // follows Want in the message about a text that Parse rejects
 	Pattern string // regular expression of the texts, for the JSON Schema; empty if every text is possible
 	Hidden  bool   // no message shows the text, because it may contain a secret
-	Secret  bool   // the text is a secret: no message shows an unknown key beside it either
-	Number  bool   // a YAML number or boolean needs no quotes
-	// Hint returns what to write instead of an invalid text; empty if unknown. May be nil.
+	Secret  bool   // the text is a secret, so messages also do not show unknown keys of the same mapping
+	Number  bool   // the value may be a YAML number or boolean, without quotes
+	// Hint returns advice on what to write in place of an invalid text, or "" if there is none. It may be nil.
 	Hint func(text string) string
-	// Parse returns a value of the type; the text of its error is not used.
+	// Parse converts a text to a value of the type. Messages do not contain the text of its error.
 	Parse func(text string) (any, error)
 }
 
-// Scalars are the types that are read from one YAML scalar, in addition to the built-in ones: strings and named string types, bool, int
+// Scalars are the types that are decoded from a YAML scalar, in addition to the built-in ones: strings and named string types, bool, int
 // (31 bits), int64 (a size in bytes) and time.Duration (not negative).
 type Scalars map[reflect.Type]Scalar
 
-// MaxText bounds a text in bytes, and TextRule describes that bound for people.
+// MaxText is the maximum length of a text in bytes, and TextRule describes the limits of a text for people.
 const (
 	MaxText  = 4096
 	TextRule = " of at most 4096 bytes without control characters"
@@ -63,7 +63,7 @@ var (
 	}
 )
 
-// lookup returns how a type is read from a scalar, if it is.
+// lookup returns the Scalar of a type, if the type is decoded from a scalar.
 func (s Scalars) lookup(t reflect.Type) (Scalar, bool) {
 	if scalar, ok := s[t]; ok {
 		return scalar, true
@@ -74,7 +74,7 @@ func (s Scalars) lookup(t reflect.Type) (Scalar, bool) {
 	return textScalar, t.Kind() == reflect.String
 }
 
-// ParseText returns s unless it is longer than MaxText or contains control characters.
+// ParseText returns s. It returns an error if s is longer than MaxText or contains control characters.
 func ParseText(s string) (string, error) {
 	if len(s) > MaxText || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return "", errScalar
@@ -98,7 +98,8 @@ const day = 24 * time.Hour
 
 var days = regexp.MustCompile(`^([0-9]{1,6})d`)
 
-// parseDuration parses a duration of time.ParseDuration, optionally preceded by whole days: 400d, 1d12h. It rejects negative durations.
+// parseDuration parses a duration as time.ParseDuration does, optionally with whole days before it: 400d, 1d12h. It rejects negative
+// durations.
 func parseDuration(s string) (time.Duration, error) {
 	var whole time.Duration
 	rest := s

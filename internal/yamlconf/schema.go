@@ -13,8 +13,8 @@ import (
 // expandable matches a value that is known only after expansion.
 const expandable = `\$\{`
 
-// Schema returns the JSON Schema (2020-12) of the documents that Decode reads into a struct of the type of root, made from the same tags.
-// It accepts every document that Decode accepts. The caller of Decode makes checks that need more than one value.
+// Schema returns the JSON Schema (2020-12) of the documents that Decode accepts for the struct that root points to. It is derived from the
+// same tags. The schema may accept documents that Decode, or a later check of several values, rejects.
 func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	r := &jsonschema.Reflector{FieldNameTag: "yaml", DoNotReference: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
 	reflected := func(t reflect.Type) *jsonschema.Schema {
@@ -38,7 +38,7 @@ func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	}
 	schema := r.Reflect(root)
 	for key, f := range ts.fields(reflect.TypeOf(root).Elem()) {
-		if _, ok := schema.Properties.Get(key); !ok { // of an inline field
+		if _, ok := schema.Properties.Get(key); !ok { // a key of an inline field
 			schema.Properties.Set(key, reflected(f.Type))
 		}
 	}
@@ -47,12 +47,12 @@ func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	schema.Title = title
 	out, err := json.MarshalIndent(schema, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("writing the schema: %w", err)
+		return nil, fmt.Errorf("encoding the schema: %w", err)
 	}
 	return append(out, '\n'), nil
 }
 
-// scalarSchema returns the schema of one scalar without its tags.
+// scalarSchema returns the schema of a scalar, without what the tags of its field add.
 func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Bool:
@@ -66,13 +66,13 @@ func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
 	}
 }
 
-// anyOf accepts, in addition to the given forms, a value that will be expanded.
+// anyOf returns a schema that accepts the given forms, and any value that contains ${.
 func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: append(forms, &jsonschema.Schema{Type: "string", Pattern: expandable})}
 }
 
-// annotate adds the tags of t to the properties of schema, which was made from t: required, enum, default, description. An optional key
-// may be null.
+// annotate adds what the tags of t declare to the properties of schema, the schema of t: required, enum, bounds, default and description.
+// It also makes optional keys nullable.
 func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	for key, f := range ts.fields(t) {
 		property, ok := schema.Properties.Get(key)
@@ -96,7 +96,7 @@ func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// bound adds the bounds of a field that JSON Schema can express: numbers of entries, and integers.
+// bound adds the bounds of a field that JSON Schema can express: those of numbers of entries and of integers.
 func bound(property *jsonschema.Schema, f reflect.StructField) {
 	most, err := strconv.ParseUint(f.Tag.Get("max"), 10, 64)
 	if err != nil {
@@ -138,7 +138,7 @@ func (ts Types) annotateValue(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// nullable accepts null, which means the default.
+// nullable makes a schema accept null, which means the default.
 func nullable(schema *jsonschema.Schema) {
 	if len(schema.AnyOf) == 0 {
 		form := *schema

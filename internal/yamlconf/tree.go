@@ -10,18 +10,18 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// A Tree is a YAML value converted to the JSON value with the same meaning: map[string]any, []any, string, bool, json.Number or nil. Set
-// is false if the document has no value there; a null is set.
+// A Tree is a YAML value that was converted to the JSON value with the same meaning: map[string]any, []any, string, bool, json.Number or
+// nil. Set is false if the document does not have the key; a null counts as set.
 type Tree struct {
 	Value any
 	Set   bool
 }
 
-// A TreeSetter is a field that is read like a Tree, with ${…} expanded in its strings, and that may hold a secret: no message shows a
-// part of it. SetTree takes the value, which is not null; its error is reported unchanged.
+// A TreeSetter is a field that is decoded like a Tree, with ${…} expanded in its strings. It may hold a secret, so no message shows a part
+// of it. SetTree is called with the value, which is not null. Its error is reported unchanged.
 type TreeSetter interface{ SetTree(value any) error }
 
-// setTree reads node into a field that is a TreeSetter, if v is one.
+// setTree decodes node into v if v is a TreeSetter, and reports whether it is one.
 func (d *Document) setTree(path string, node ast.Node, v reflect.Value) bool {
 	if !v.CanAddr() {
 		return false
@@ -40,7 +40,7 @@ func (d *Document) setTree(path string, node ast.Node, v reflect.Value) bool {
 	return true
 }
 
-// A treeReader reads nodes as JSON; for hidden ones no message shows a text, and their texts are expanded.
+// A treeReader converts nodes to JSON values. If hidden is set, it expands their texts, and no message shows a text.
 type treeReader struct {
 	*Document
 
@@ -49,7 +49,7 @@ type treeReader struct {
 
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// value reads a node as JSON, and reports a value that JSON does not have.
+// value converts a node to a JSON value. If JSON has no such value, it reports an error and returns false.
 func (d treeReader) value(path string, node ast.Node) (any, bool) {
 	resolved, ok := d.resolve(path, node)
 	if !ok {
@@ -83,7 +83,7 @@ func (d treeReader) scalar(path string, node ast.Node) (any, bool) {
 		if d.hidden {
 			shown = "the value"
 		}
-		d.Errorf(path, "%s is not a number in JSON: write it in full, or in quotes", shown)
+		d.Errorf(path, "%s is not a valid JSON number: write it in full, or in quotes", shown)
 		return nil, false
 	case d.hidden && d.env != nil:
 		expanded, err := expand(text, d.env, d.readFile)

@@ -137,7 +137,7 @@ func TestInvalidFiles(t *testing.T) {
 		"operations: {a: {price: free}}":                         "want an amount such as 0.05 EUR",
 		"operations: {a: {agreement: old}}":                      "want any or fresh",
 		"operations: {a: {uid: n:x:v1}, b: {uid: n:x:v1}}":       "choose another uid",
-		"operations: {a: {}, a: {}}":                             "there twice",
+		"operations: {a: {}, a: {}}":                             "duplicate key",
 		"selection: {new: some}":                                 "want reads, all or none",
 		"operations: {a: {description: \"a\\u0007\"}}":           "is not valid: want a text of at most",
 		"operations: [":                                          "not valid YAML",
