@@ -1,9 +1,9 @@
-// Package problem is the list of all problems that loading finds in a document.
+// Package problem defines the problems that are found while a document is loaded.
 package problem
 
 import "fmt"
 
-// A Level is whether a Problem prevents the use of the document.
+// A Level is the severity of a Problem. A document with an Error cannot be used.
 type Level string
 
 // The levels.
@@ -12,8 +12,8 @@ const (
 	Warning Level = "warning"
 )
 
-// A Problem is one finding in one document. Pointer (RFC 6901) names the node; Code is stable and meant for programs,
-// Message for people.
+// A Problem is one finding in a document. Pointer (RFC 6901) names the node. Code is stable and meant for programs, and Message is meant
+// for people.
 type Problem struct {
 	Level   Level  `json:"level"`
 	Code    string `json:"code"`
