@@ -22,19 +22,19 @@ func policyDecideCommand() *cobra.Command {
 	var policy, request, world, dutyMode, output string
 	var lenient, batched bool
 	c := &cobra.Command{
-		Use: "decide --policy FILE --request FILE", Short: "Decide one request under a policy, with the reasons",
-		Long: `Decide prints whether a policy permits a request, the rule that permits it, its limits, its charge and
-its duties, and reports on every rule of the policy.
+		Use: "decide --policy FILE --request FILE", Short: "Decide a request under a policy, and show why",
+		Long: `Decide prints whether a policy permits a request, which rule permits it, and the limits, charges and duties
+that apply. It also reports on every rule of the policy.
 
 The request is {"party", "action", "target", "context": {left operand: value}}, or an ODRL document of
 type Request with one permission. The world is {"currentTime", "partOf": [{"member", "collection"}],
 "performed": [{"party", "action", "target", "time"}], "dutyReports": [{"rule", "performanceState",
-"deonticState"}]}; without it only the time is known, and it is the present. Each is a file, - for
-stdin, or the JSON itself. The exit code is 0 if a decision was reached, whichever it is.
+"deonticState"}]}; without --world, only the current time is known. Each document may be a file, - for
+stdin, or the JSON itself. The exit code is 0 if the request was decided, permitted or not.
 
-With --batch, FILE (stdin if there is none) holds one {"policy", "request", "world", "dutyMode",
-"lenient"} a line, the documents inline. One answer a line is written, in order, as soon as it is
-known; a line that cannot be decided is answered {"error": …} in its place.`,
+With --batch, each line of FILE (default stdin) is one {"policy", "request", "world", "dutyMode",
+"lenient"} with the documents inline. Decide writes one result per line, in order, each as soon as it
+is available. For a line that it cannot decide, it writes {"error": …}.`,
 		Example: `  uimgate policy decide --policy policy.json --request request.json --world world.json -o json
   uimgate policy decide --policy policy.json --request '{"action":"execute","target":"shop.example:search:v1"}'
   uimgate policy decide --batch questions.jsonl > answers.jsonl`,
@@ -46,7 +46,7 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 			}
 			switch {
 			case batched && (policy != "" || request != "" || world != ""):
-				return cli.Usage(errors.New("with --batch the lines have the documents"))
+				return cli.Usage(errors.New("with --batch, the lines contain the documents: omit --policy, --request and --world"))
 			case batched:
 				known, err := vocabularies(c)
 				if err != nil {
@@ -55,9 +55,9 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 				b := &cases.Batch{DutyMode: mode, Lenient: lenient, Now: time.Now, Vocabularies: known}
 				return batch(c, args, b.Answer)
 			case len(args) > 0:
-				return cli.Usage(errors.New("a file is for --batch: name the documents with --policy, --request and --world"))
+				return cli.Usage(errors.New("a file argument requires --batch: otherwise name the documents with --policy, --request and --world"))
 			case policy == "" || request == "":
-				return cli.Usage(errors.New("--policy and --request are needed"))
+				return cli.Usage(errors.New("--policy and --request are required"))
 			}
 			if err := onlyOneStdin(policy, request, world); err != nil {
 				return err
@@ -77,8 +77,8 @@ known; a line that cannot be decided is answered {"error": …} in its place.`,
 	f.StringVar(&request, "request", "", "the request")
 	f.StringVar(&world, "world", "", "the state of the world")
 	f.StringVar(&dutyMode, "duty-mode", string(odrl.DutiesFulfilled),
-		"a permission holds while its duties are fulfilled, or while none is violated: fulfilled or notViolated")
-	f.BoolVar(&batched, "batch", false, "one question a line, one answer a line")
+		"when a permission applies: while all its duties are fulfilled (fulfilled), or while none is violated (notViolated)")
+	f.BoolVar(&batched, "batch", false, "read one request per line, and write one result per line")
 	lenientFlag(c, &lenient)
 	uidFlag(c)
 	outputFlag(c, &output, "text", "json")
@@ -90,7 +90,7 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 	if err != nil {
 		return odrl.Evaluation{}, err
 	}
-	if lenient { // what was left out, or read differently
+	if lenient { // parts that were ignored or read differently
 		printPolicyProblems(c.ErrOrStderr(), src, p.Warnings())
 	}
 	q, w, err := readQuestion(c, request, world, lenient)
@@ -100,7 +100,7 @@ func decideOne(c *cobra.Command, policy, request, world string, mode odrl.DutyMo
 	return p.Evaluate(c.Context(), q, w, odrl.EvaluateOptions{DutyMode: mode})
 }
 
-// tellDecision prints a decision for people.
+// printDecision prints a decision for people.
 func printDecision(w io.Writer, e odrl.Evaluation) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
 	verdict := "permit"
@@ -130,7 +130,7 @@ func printDecision(w io.Writer, e odrl.Evaluation) error {
 	return t.Flush()
 }
 
-// ruleWords returns one line of the report: the rule, its states, and what is not satisfied.
+// ruleWords returns one line of the report: the rule, its states, and the parts of it that are not satisfied.
 func ruleWords(r odrl.RuleReport) string {
 	words := []string{r.Rule, r.Type, string(r.Activation)}
 	if r.Deontic != "" {
@@ -159,12 +159,12 @@ func ruleWords(r odrl.RuleReport) string {
 func policyTestCommand() *cobra.Command {
 	var output string
 	c := &cobra.Command{
-		Use: "test CASES", Short: "Try a policy on a table of requests",
-		Long: `Test decides each request of a table, and compares the answer with the one that the table expects.
+		Use: "test CASES", Short: "Test a policy with a table of requests",
+		Long: `Test decides each request of a table, and compares the decision with the one that the table expects.
 The table is YAML:
 
-  policy: policy.json              # from the directory of the table; or the policy itself
-  defaults:                        # what the cases share
+  policy: policy.json              # a path relative to the table, or the policy itself
+  defaults:                        # shared by all cases
     request: {party: https://a.example/1, action: execute}
     world: {currentTime: "2030-06-15T12:00:00Z"}
   cases:
@@ -172,9 +172,9 @@ The table is YAML:
     request: {target: shop.example:search:v1}
     expect: {decision: permit, limits: [{max: 30, period_s: 60}], charges: []}
 
-Beside decision, expect may have code, rule, limits, charges and duties; a key that it leaves out may have
-any value, and null means that it is absent. A case may have a policy, world, duty_mode and lenient of its own.
-Each case that fails is shown with its line and its differences, and the exit code is 1.`,
+Besides decision, expect may have code, rule, limits, charges and duties. A key that expect omits may have
+any value; null means that the key must be absent. A case may set its own policy, world, duty_mode and
+lenient. Test prints each failed case with its line and its differences. The exit code is 1 if a case failed.`,
 		Example: `  uimgate policy test cases.yaml
   uimgate policy test cases.yaml -o json`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -204,7 +204,7 @@ Each case that fails is shown with its line and its differences, and the exit co
 	return c
 }
 
-// printReport prints the failed cases, and how many passed.
+// printReport prints the failed cases, and the number of cases that passed.
 func printReport(w io.Writer, t cases.Report) error {
 	for _, c := range t.Cases {
 		if c.Passed {

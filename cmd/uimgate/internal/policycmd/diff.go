@@ -14,9 +14,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A difference is the output of policy diff --json.
+// A difference is the JSON output of policy diff.
 type difference struct {
-	Old       string `json:"old,omitempty"` // digests; of a document that can be offered to agents
+	Old       string `json:"old,omitempty"` // a digest; empty if the document cannot be offered to agents
 	New       string `json:"new,omitempty"`
 	AgreeAnew bool   `json:"agree_anew"`
 	words.Comparison
@@ -26,13 +26,14 @@ func policyDiffCommand() *cobra.Command {
 	var output string
 	var lenient bool
 	c := &cobra.Command{
-		Use: "diff OLD NEW", Short: "Show what changes for agents from one policy to another",
-		Long: `Diff compares two policies by meaning, not by spelling, and reports what changes for the agents under
-them: rules that come and go, limits, prices, conditions and duties that get tighter or looser, and
-whether each change is better or worse for the agent. Then it decides the same requests under both
-policies, those at the bounds of their conditions, and reports whether the decisions are wider, narrower
-or both, with an example. It also reports whether agents must agree again, which is so whenever the digest
-of the document changes. One of the two may be - for stdin. The exit code is 0 with and without changes.`,
+		Use: "diff OLD NEW", Short: "Show what changes for agents between two policies",
+		Long: `Diff compares the meaning of two policies, not their text, and reports what changes for agents: added and
+removed rules; limits, prices, conditions and duties that become tighter or looser; and whether each
+change is better or worse for the agent. It then decides the same requests under both policies, at the
+bounds of their conditions, and reports whether the decisions are wider, narrower or both, with an
+example. It also reports whether agents must agree again, which they must whenever the digest of the
+document changes. One of the two files may be - for stdin. The exit code is 0 whether or not the policies
+differ.`,
 		Example: `  uimgate policy diff policy.json new-policy.json
   git show HEAD:policy.json | uimgate policy diff - policy.json -o json`,
 		Args: cli.Args(cobra.ExactArgs(2)),
@@ -66,8 +67,8 @@ of the document changes. One of the two may be - for stdin. The exit code is 0 w
 	return c
 }
 
-// digestOf returns the digest of a policy; empty if the document cannot be offered because it is too large or has numbers that agents
-// cannot represent.
+// digestOf returns the digest of a policy. It returns "" if the document cannot be offered, because it is too large or has numbers that
+// agents cannot represent.
 func digestOf(src source) string {
 	digest, err := pat.PolicyDigest(src.data)
 	if err != nil {
@@ -76,10 +77,10 @@ func digestOf(src source) string {
 	return digest
 }
 
-// verdicts are the sentences for each verdict.
+// verdicts has a sentence for each verdict on changes that affect agents.
 var verdicts = map[words.Effect]string{
 	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
-	words.Mixed: "Better for agents in parts and worse in others, or uncertain.",
+	words.Mixed: "Better for agents in some parts and worse in others, or uncertain.",
 }
 
 func (d *difference) print(w io.Writer) error {
@@ -106,36 +107,36 @@ func (d *difference) print(w io.Writer) error {
 	case changed:
 		b.WriteString(verdict + "\n")
 	default:
-		b.WriteString("What agents may and must do stays the same.\n")
+		b.WriteString("The permissions and duties of agents stay the same.\n")
 	}
 	if d.Decided != nil {
 		writeDecided(&b, d.Decided)
 	}
 	if d.AgreeAnew {
-		b.WriteString("The document is another one: agents must agree anew.\n")
+		b.WriteString("The digest of the document changes: agents must agree again.\n")
 	} else {
-		b.WriteString("The document means the same to RFC 8785: agreements go on.\n")
+		b.WriteString("The digest of the document (RFC 8785) stays the same: agreements remain valid.\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// shifts are the sentences for changed decisions; each has the number of requests.
+// shifts has a sentence for each shift of decisions; each contains the number of requests that were decided.
 var shifts = map[words.Shift]string{
-	words.None: "No request is decided differently (%s at the bounds of both policies): the new policy has the same meaning.\n",
-	words.Wider: "Decisions are wider (%s at the bounds of both policies): some are in favour of agents that were not, and none the " +
-		"other way.\n",
-	words.Narrower: "Decisions are narrower (%s at the bounds of both policies): some are against agents that were not, and none the " +
-		"other way.\n",
+	words.None: "No decision changes (%s at the bounds of both policies): the new policy has the same meaning.\n",
+	words.Wider: "Decisions are wider (%s at the bounds of both policies): some change in favour of agents, and none against " +
+		"them.\n",
+	words.Narrower: "Decisions are narrower (%s at the bounds of both policies): some change against agents, and none in favour of " +
+		"them.\n",
 	words.Both:      "Decisions are wider for some requests and narrower for others (%s at the bounds of both policies).\n",
-	words.Changed:   "Decisions have changed (%s at the bounds of both policies; there are more, or some that cannot be tried).\n",
-	words.Unchecked: "Unchecked: %s at the bounds of both policies are decided alike, but there are more, or some that cannot be tried.\n",
+	words.Changed:   "Decisions change (%s at the bounds of both policies; not all such requests could be tried).\n",
+	words.Unchecked: "Unchecked: %s at the bounds of both policies are decided alike, but not all such requests could be tried.\n",
 }
 
 func writeDecided(b *strings.Builder, d *words.Decisions) {
 	if d.Shift == words.Unchecked && d.Requests == 0 {
-		fmt.Fprintf(b, "Unchecked: the policies are too large to ask both of them the same requests (%s). "+
-			"The changes above are those of the documents.\n", d.Bound)
+		fmt.Fprintf(b, "Unchecked: the policies are too large to decide the same requests under both (%s). "+
+			"The changes above come from comparing the documents.\n", d.Bound)
 		return
 	}
 	fmt.Fprintf(b, shifts[d.Shift], problem.Counted(d.Requests, "request"))

@@ -18,13 +18,13 @@ func policyBundleCommand() *cobra.Command {
 	var policy, out, request, world, input, dutyMode string
 	var lenient bool
 	c := &cobra.Command{
-		Use: "bundle --policy FILE -o FILE", Short: "Write a policy as an OPA bundle, for decisions by plain OPA",
-		Long: `Bundle writes a policy with the rules that give ODRL its meaning as a bundle for the Open Policy Agent. With a
-request, it also writes the input with which OPA reproduces the decision of uimgate:
+		Use: "bundle --policy FILE -o FILE", Short: "Export a policy as a bundle for the Open Policy Agent",
+		Long: `Bundle writes a policy as a bundle for the Open Policy Agent (OPA), together with the rules that implement the
+semantics of ODRL. With --request, it also writes the input for OPA, so that OPA reproduces the decision of uimgate:
 
   opa eval --bundle bundle.tar.gz --input input.json data.uimgate.odrl.evaluation
 
---request and --world are those of "policy decide". Files that are there are replaced.`,
+--request and --world are the same as for "policy decide". Bundle overwrites existing files.`,
 		Example: `  uimgate policy bundle --policy policy.json -o bundle.tar.gz
   uimgate policy bundle --policy policy.json -o bundle.tar.gz --request request.json --world world.json --input input.json`,
 		Args: cli.Args(cobra.NoArgs),
@@ -34,11 +34,11 @@ request, it also writes the input with which OPA reproduces the decision of uimg
 			case err != nil:
 				return cli.Usage(fmt.Errorf("--duty-mode: %w", err))
 			case policy == "" || out == "":
-				return cli.Usage(errors.New("--policy and -o are needed"))
+				return cli.Usage(errors.New("--policy and -o are required"))
 			case (request == "") != (input == ""):
-				return cli.Usage(errors.New("--request and --input belong together"))
+				return cli.Usage(errors.New("--request and --input must be used together"))
 			case world != "" && request == "":
-				return cli.Usage(errors.New("--world is for --request"))
+				return cli.Usage(errors.New("--world requires --request"))
 			}
 			if err := onlyOneStdin(policy, request, world); err != nil {
 				return err
@@ -66,17 +66,17 @@ request, it also writes the input with which OPA reproduces the decision of uimg
 	}
 	f := c.Flags()
 	f.StringVar(&policy, "policy", "", "the policy")
-	f.StringVarP(&out, "output", "o", "", "the bundle to write, such as bundle.tar.gz")
-	f.StringVar(&request, "request", "", "a request to write the input of")
-	f.StringVar(&world, "world", "", "the state of the world of the request")
-	f.StringVar(&input, "input", "", "the input to write, such as input.json")
+	f.StringVarP(&out, "output", "o", "", "bundle file to write, such as bundle.tar.gz")
+	f.StringVar(&request, "request", "", "a request to write OPA input for")
+	f.StringVar(&world, "world", "", "the state of the world for the request")
+	f.StringVar(&input, "input", "", "input file to write, such as input.json")
 	f.StringVar(&dutyMode, "duty-mode", string(odrl.DutiesFulfilled), "fulfilled or notViolated")
 	lenientFlag(c, &lenient)
 	uidFlag(c)
 	return c
 }
 
-// writeBundle writes to a temporary file first, so that a bundle is complete or absent.
+// writeBundle writes a bundle to a temporary file and then renames it, so that path never holds an incomplete bundle.
 func writeBundle(p *odrl.Policy, path string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
@@ -93,7 +93,7 @@ func writeBundle(p *odrl.Policy, path string) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// readQuestion reads a request and the state of the world; without one, only the time is known.
+// readQuestion reads a request and the state of the world. If world is empty, the state has only the current time.
 func readQuestion(c *cobra.Command, request, world string, lenient bool) (odrl.Question, odrl.WorldState, error) {
 	w := odrl.WorldState{Now: time.Now()}
 	query, err := readSource(c, request)
@@ -120,10 +120,10 @@ func policyCanonCommand() *cobra.Command {
 	var lenient bool
 	c := &cobra.Command{
 		Use: "canon FILE", Short: "Print a policy as canonical JSON-LD",
-		Long: `Canon prints a policy in a form that does not depend on how it is spelled: the JSON-LD of ODRL 2.2 with the
-names of ODRL's own context, other terms as IRIs and UIM's short forms as constraints, in the canonical JSON of
-RFC 8785. It means the same, and canon prints it again as the same bytes, so that two spellings of a policy can be
-compared. Rules keep their order. FILE is - for stdin. Warnings go to stderr; a policy that is not valid is an error.`,
+		Long: `Canon prints a policy in a canonical form, so that policies that are written differently can be compared: ODRL 2.2
+in JSON-LD, with the names of ODRL's context, IRIs for all other terms, and constraints in place of UIM's short forms,
+in the canonical JSON of RFC 8785. The canonical form has the same meaning, and canon prints a canonical policy
+unchanged. Rules keep their order. FILE may be - for stdin. Warnings go to stderr; an invalid policy is an error.`,
 		Example: `  uimgate policy canon policy.json
   uimgate policy canon policy.json | sha256sum`,
 		Args: cli.Args(cobra.ExactArgs(1)),

@@ -1,4 +1,4 @@
-// Package policycmd has the commands about policies: uimgate policy.
+// Package policycmd implements the commands of uimgate policy.
 package policycmd
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Command is uimgate policy.
+// Command returns the command uimgate policy.
 func Command() *cobra.Command {
 	c := &cobra.Command{
-		Use: "policy", Short: "Check, explain, try and compare ODRL policies",
-		Long: `Policy works on ODRL 2.2 policies by themselves, with or without the terms of UIM: no gateway and no
-configuration is needed. Names are compared as they are: "uimgate check" resolves them in your gateway, and
-reports whether it can enforce all of a policy.`,
+		Use: "policy", Short: "Check, explain, test and compare ODRL policies",
+		Long: `The policy commands work on ODRL 2.2 policies, with or without UIM terms, and need neither a gateway nor a
+configuration. They compare names literally. To resolve the names of a policy in your gateway, and to check
+that the gateway can enforce all of it, run "uimgate check".`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy explain policy.json
   uimgate policy decide --policy policy.json --request '{"party":"https://a.example/1","action":"execute","target":"shop.example:search:v1"}'
@@ -38,7 +38,7 @@ reports whether it can enforce all of a policy.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentFlags().StringArray("profile", nil,
-		"vocabulary of a profile that is known: a file in Turtle or JSON-LD, or "+alternatives(odrl.ShippedVocabularies())+"; may be repeated")
+		"profile vocabulary to recognize: a Turtle or JSON-LD file, or "+alternatives(odrl.ShippedVocabularies())+"; may be repeated")
 	c.AddCommand(
 		policyValidateCommand(), policyExplainCommand(), policyDecideCommand(), policyTestCommand(), policyDiffCommand(), policyCanonCommand(),
 		policyBundleCommand(), policyReplayCommand(),
@@ -51,7 +51,7 @@ func outputFlag(c *cobra.Command, into *string, known ...string) {
 	c.Flags().StringVarP(into, "output", "o", known[0], alternatives(known))
 	c.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains(known, *into) {
-			return cli.Usage(fmt.Errorf("-o is %s, not %q", alternatives(known), *into))
+			return cli.Usage(fmt.Errorf("-o must be %s, not %q", alternatives(known), *into))
 		}
 		return nil
 	}
@@ -62,24 +62,24 @@ func alternatives(words []string) string {
 }
 
 func lenientFlag(c *cobra.Command, into *bool) {
-	c.Flags().BoolVar(into, "lenient", false, "accept a policy that lacks required members: a missing member means everything")
+	c.Flags().BoolVar(into, "lenient", false, "accept a policy that lacks required members: a missing member matches everything")
 }
 
 // uidFlag adds --policy-uid, which loadPolicy reads.
 func uidFlag(c *cobra.Command) {
-	c.Flags().String("policy-uid", "", "the uid of the policy that is meant, where a document holds several")
+	c.Flags().String("policy-uid", "", "uid of the policy to use, if the document contains several")
 }
 
-// maxInput bounds one document, and one line of a batch, in bytes.
+// maxInput is the maximum size of a document, and of a line of a batch, in bytes.
 const maxInput = 32 << 20
 
-// A source is one document as named on the command line.
+// A source is one document that the command line names.
 type source struct {
 	name string // for messages
 	data []byte
 }
 
-// readSource reads a file, stdin for "-", or the argument itself if it is a JSON object.
+// readSource reads the file that arg names, or stdin if arg is "-". If arg is a JSON object, it is the document itself.
 func readSource(c *cobra.Command, arg string) (source, error) {
 	if strings.HasPrefix(strings.TrimSpace(arg), "{") {
 		return source{"the argument", []byte(arg)}, nil
@@ -103,7 +103,8 @@ func onlyOneStdin(args ...string) error {
 	return nil
 }
 
-// loadPolicy reads a policy literally and prints its problems on stderr.
+// loadPolicy reads a policy without resolving its names. If the policy is invalid, loadPolicy prints the problems on stderr and returns
+// cli.ErrSilent.
 func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, source, error) {
 	src, err := readSource(c, arg)
 	if err != nil {
@@ -125,18 +126,19 @@ func loadPolicy(c *cobra.Command, arg string, lenient bool) (*odrl.Policy, sourc
 	return p, src, nil
 }
 
-// tellOfLenient suggests --lenient for a document that only it accepts, such as an offer without uid and assigner from a data space.
+// tellOfLenient suggests --lenient for a document that is valid only with this flag, such as an offer from a data space that has neither
+// uid nor assigner.
 func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	if o.Lenient || c.Flags().Lookup("lenient") == nil {
 		return
 	}
 	o.Lenient = true
 	if p, _ := odrl.Load(c.Context(), src.data, o); p != nil {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: --lenient accepts it nevertheless: a missing member means everything\n", src.name)
+		fmt.Fprintf(c.ErrOrStderr(), "%s: the policy is valid with --lenient, where a missing member matches everything\n", src.name)
 	}
 }
 
-// vocabularies returns those that --profile names.
+// vocabularies returns the vocabularies that --profile names: built-in ones, or files.
 func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
 	if c.Flags().Lookup("profile") == nil {
 		return nil, nil
@@ -151,7 +153,7 @@ func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
 		if v == nil {
 			data, err := cli.ReadNamed(name, odrl.MaxVocabulary)
 			if err != nil {
-				return nil, fmt.Errorf("%w (built in are %s)", err, strings.Join(odrl.ShippedVocabularies(), ", "))
+				return nil, fmt.Errorf("%w (the built-in profiles are %s)", err, strings.Join(odrl.ShippedVocabularies(), ", "))
 			}
 			if v, err = odrl.ReadVocabulary(name, data); err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)
@@ -162,7 +164,7 @@ func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
 	return list, nil
 }
 
-// printPolicyProblems prints the problems of a document as file:line: message, warnings marked.
+// printPolicyProblems prints each problem of a document in the form "file:line: message (code)", and marks warnings.
 func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	for _, p := range problems {
 		find := strictjson.Position
@@ -178,13 +180,14 @@ func printPolicyProblems(w io.Writer, src source, problems problem.List) {
 	}
 }
 
-// A lineError is the result for an invalid line.
+// A lineError is the result for a line that failed.
 type lineError struct {
 	Error string `json:"error"`
 }
 
-// batch responds to each line of a file, or of stdin, as soon as it has been read, in order. An invalid line gets {"error"}, and a line
-// without a result (nil) gets no output. Only reading and writing can fail the whole.
+// batch reads a file, or stdin, line by line, and writes the result of each line before it reads the next. For a line that fails it
+// writes {"error": …}, and for a line whose result is nil it writes nothing. batch returns an error only if it cannot read or write, or
+// if the context is done.
 func batch(c *cobra.Command, args []string, answer func(context.Context, []byte) (any, error)) error {
 	in := c.InOrStdin()
 	if len(args) == 1 && args[0] != "-" {
@@ -202,7 +205,7 @@ func batch(c *cobra.Command, args []string, answer func(context.Context, []byte)
 			return nil
 		}
 		if errors.Is(err, lines.ErrTooLong) {
-			err = fmt.Errorf("%w: it may have %d MiB", err, maxInput>>20)
+			err = fmt.Errorf("%w: the maximum is %d MiB", err, maxInput>>20)
 		} else if err != nil {
 			return fmt.Errorf("reading the batch: %w", err)
 		}
@@ -211,7 +214,7 @@ func batch(c *cobra.Command, args []string, answer func(context.Context, []byte)
 			continue
 		}
 		if err := writeLine(out, a); err != nil {
-			return fmt.Errorf("writing the answer: %w", err)
+			return fmt.Errorf("writing the result: %w", err)
 		}
 		if err := c.Context().Err(); err != nil {
 			return err

@@ -18,20 +18,21 @@ import (
 func policyReplayCommand() *cobra.Command {
 	var policy string
 	c := &cobra.Command{
-		Use: "replay --policy FILE [AUDIT]", Short: "Decide again what a gateway decided, by its audit records",
-		Long: `Replay reads the audit records of a gateway (audit.jsonl in its data directory, or stdin) and decides each
-again, by the policy alone. It writes one line of JSON for each record that was decided under this policy:
-the gateway's decision and the one now, with their rules, and whether they are the same. It skips records
-of other policies, and of calls without a decision.
+		Use: "replay --policy FILE [AUDIT]", Short: "Repeat the decisions of a gateway from its audit records",
+		Long: `Replay reads the audit records of a gateway (audit.jsonl in its data directory, or stdin) and repeats each
+decision by the policy alone. For each record that was decided under this policy, it writes one line of
+JSON: the gateway's decision and the new one, with their rules, and whether they are the same. It skips
+records of other policies, and of calls without a decision.
 
-A record whose facts came from parameters has digests of them, unless audit.parameters is set: it can be
-followed, but not decided again. The exit code is 1 if a decision differs.`,
+If a decision depended on parameters of the call, the record contains only their digests unless
+audit.parameters is set, and replay cannot repeat the decision. The exit code is 1 if a decision differs or
+a line is not an audit record.`,
 		Example: `  uimgate policy replay --policy policy.json data/audit.jsonl
   grep '"request_id":"r-17"' data/audit.jsonl | uimgate policy replay --policy policy.json`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			if policy == "" {
-				return cli.Usage(errors.New("--policy is needed"))
+				return cli.Usage(errors.New("--policy is required"))
 			}
 			if err := onlyOneStdin(slices.Concat(args, []string{policy})...); err != nil {
 				return err
@@ -54,19 +55,19 @@ followed, but not decided again. The exit code is 1 if a decision differs.`,
 			}); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "%d decided again, %d differ; %d hold digests for facts, %d were not decided under this policy\n",
+			fmt.Fprintf(c.ErrOrStderr(), "%d decided again, %d differ; %d have only digests of facts, %d were not decided under this policy\n",
 				r.decided, r.differ, r.withheld, r.others)
 			switch {
 			case r.differ > 0:
-				return errors.New("the policy decides otherwise than the gateway did")
+				return errors.New("some decisions differ from those of the gateway")
 			case r.broken > 0:
-				return fmt.Errorf("%d lines are not audit records that can be read", r.broken)
+				return fmt.Errorf("%d lines are not valid audit records", r.broken)
 			default:
 				return nil
 			}
 		},
 	}
-	c.Flags().StringVar(&policy, "policy", "", "the policy, as the gateway serves it")
+	c.Flags().StringVar(&policy, "policy", "", "the policy, exactly as the gateway serves it")
 	return c
 }
 
@@ -95,10 +96,10 @@ func (r *replayer) answer(ctx context.Context, text []byte) (any, error) {
 	switch {
 	case errors.Is(err, record.ErrOtherPolicy):
 		r.others++
-		return nil, nil //nolint:nilnil // it needs no answer
+		return nil, nil //nolint:nilnil // nil means no output for this record
 	case errors.Is(err, record.ErrWithheld):
 		r.withheld++
-		return nil, nil //nolint:nilnil // it needs no answer
+		return nil, nil //nolint:nilnil // nil means no output for this record
 	case err != nil:
 		return nil, err
 	}

@@ -23,14 +23,14 @@ func policyValidateCommand() *cobra.Command {
 	var output string
 	var lenient, strict, batched bool
 	c := &cobra.Command{
-		Use: "validate FILE", Short: "Report everything that is wrong with a policy",
+		Use: "validate FILE", Short: "Report all problems of a policy",
 		Long: `Validate checks a policy against the ODRL Information Model 2.2 and the known profiles, and reports
-every problem: errors, which make it invalid, and warnings about doubtful parts, such as rules that
-contradict each other or can never apply. FILE is - for stdin. The exit code is 1 if the policy is
-invalid.
+every problem: errors, which make the policy invalid, and warnings about doubtful parts, such as rules
+that contradict each other or can never apply. FILE may be - for stdin. The exit code is 1 if the policy
+is invalid.
 
-With --batch, FILE (stdin if there is none) has one document a line, and the command writes one answer
-a line, in order; the exit code is 1 if any of them is invalid.`,
+With --batch, each line of FILE (default stdin) is one document, and the command writes one result per
+line, in order. The exit code is 1 if any document is invalid.`,
 		Example: `  uimgate policy validate policy.json
   uimgate policy validate policy.json --strict -o json
   uimgate policy validate policy.json --profile catena-x --profile our-terms.ttl
@@ -47,11 +47,11 @@ a line, in order; the exit code is 1 if any of them is invalid.`,
 			}
 			switch {
 			case strict && lenient:
-				return cli.Usage(errors.New("--strict and --lenient exclude each other"))
+				return cli.Usage(errors.New("--strict and --lenient cannot be combined"))
 			case batched:
 				return validateBatch(c, args, check)
 			case len(args) == 0:
-				return cli.Usage(errors.New("name the file, or - for stdin"))
+				return cli.Usage(errors.New("name a policy file, or - for stdin"))
 			}
 			src, err := readSource(c, args[0])
 			if err != nil {
@@ -76,8 +76,8 @@ a line, in order; the exit code is 1 if any of them is invalid.`,
 	}
 	outputFlag(c, &output, "text", "json")
 	lenientFlag(c, &lenient)
-	c.Flags().BoolVar(&strict, "strict", false, "a policy with warnings is invalid too")
-	c.Flags().BoolVar(&batched, "batch", false, "one document a line, one answer a line")
+	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	c.Flags().BoolVar(&batched, "batch", false, "read one document per line, and write one result per line")
 	return c
 }
 

@@ -17,11 +17,11 @@ func policyExplainCommand() *cobra.Command {
 	var output string
 	var lenient bool
 	c := &cobra.Command{
-		Use: "explain FILE", Short: "Explain in plain words what a policy means",
-		Long: `Explain prints in plain English what a policy means: who may do what, how often, at what price, when and
-where; what is forbidden; what is owed, and what follows if it is not done; how the rules work together;
-and what is doubtful about it. Each sentence names the rule it comes from, by its uid or its
-place in the document. FILE is - for stdin.`,
+		Use: "explain FILE", Short: "Explain a policy in plain English",
+		Long: `Explain prints the meaning of a policy in plain English: who may do what, how often, at what price, when
+and where; what is forbidden; which duties apply, and what follows if they are not fulfilled; how the
+rules work together; and which parts are doubtful. Each sentence names the rule that it comes from, by
+the rule's uid or its position in the document. FILE may be - for stdin.`,
 		Example: `  uimgate policy explain policy.json
   uimgate policy explain policy.json -o markdown > terms.md`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -50,7 +50,7 @@ place in the document. FILE is - for stdin.`,
 	return c
 }
 
-// inWords is a policy in plain words, with the problems of its document.
+// inWords explains a policy in plain English, and adds notes on the problems of its document.
 func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) (explanation, error) {
 	known, err := vocabularies(c)
 	if err != nil {
@@ -60,13 +60,13 @@ func inWords(c *cobra.Command, p *odrl.Policy, src source, lenient bool) (explan
 	return explanation{p.UID(), append(words.Explain(p), notes...)}, nil
 }
 
-// An explanation is policy explain as JSON.
+// An explanation is the JSON output of policy explain.
 type explanation struct {
 	UID       string           `json:"uid"`
 	Sentences []words.Sentence `json:"sentences"`
 }
 
-// topicTitles are the headings, in order.
+// topicTitles are the headings of an explanation, in order.
 var topicTitles = []struct {
 	topic words.Topic
 	title string
@@ -76,7 +76,7 @@ var topicTitles = []struct {
 	{words.Forbidden, "What is forbidden"},
 	{words.Owed, "What is owed"},
 	{words.Generally, "In general"},
-	{words.Noted, "What to know about the document"},
+	{words.Noted, "Notes on the document"},
 }
 
 // byTopic calls each for every heading that has sentences.
@@ -94,7 +94,7 @@ func byTopic(list []words.Sentence, each func(title string, sentences []words.Se
 	}
 }
 
-// A layout is the format of an explanation: a format for each of its parts, and how a text is escaped.
+// A layout defines how an explanation is printed: it has a format for each part, and text, which escapes a string.
 type layout struct {
 	policy, topic, sentence, rule, term string
 	text                                func(string) string
@@ -125,8 +125,8 @@ func (e explanation) write(w io.Writer, l layout) error {
 	return err
 }
 
-// iri returns a name that is safe without quotes in a line: it replaces characters that occur neither in an IRI nor in a JSON pointer to
-// a known property.
+// iri makes a name safe to print without quotes: it replaces the characters that occur neither in an IRI nor in a JSON pointer to a
+// known property.
 func iri(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r <= ' ' || !unicode.IsPrint(r) || strings.ContainsRune("\"<>[]{}|\\^`", r) {
@@ -136,7 +136,7 @@ func iri(name string) string {
 	}, name)
 }
 
-// markdown escapes a text for Markdown and for HTML made from it.
+// markdown escapes a string for Markdown, and for the HTML that is rendered from it.
 func markdown(s string) string {
 	var b strings.Builder
 	for _, r := range cli.Sanitize(s) {
@@ -148,8 +148,8 @@ func markdown(s string) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// Terms writes the meaning of a policy in plain words. If it cannot be explained, Terms writes the reason to problemsTo, and known is
-// false.
+// Terms explains a policy in plain English. It reads the document strictly or, if that fails, leniently. If both fail, Terms writes the
+// problems to problemsTo and returns false.
 func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
 	src := source{"the policy", document}
 	for _, lenient := range []bool{false, true} {
