@@ -1,4 +1,4 @@
-// Package agentcmd has the commands of agents: uimgate agent, and the bridge for assistants.
+// Package agentcmd implements the commands for agents: uimgate agent, and uimgate mcp, the bridge for assistants.
 package agentcmd
 
 import (
@@ -31,16 +31,16 @@ type agentSettings struct {
 	timeout                      time.Duration
 }
 
-// Command is uimgate agent.
+// Command returns the command uimgate agent.
 func Command() *cobra.Command {
 	s := &agentSettings{}
 	c := &cobra.Command{
 		Use:   "agent",
-		Short: "The agent's side: discover, agree and execute, with any UIM service",
-		Long: `The agent's side of UIM, with any service that speaks it: find out what a service offers,
-read its policy, agree to it by signature, and execute intents. Data goes to stdout, text
-for people to stderr. Keys are kept under $XDG_CONFIG_HOME/uimgate, agreements and their
-tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
+		Short: "Act as an agent: discover, agree and execute, with any UIM service",
+		Long: `The agent commands work with any UIM service: they discover what the service offers, read its
+policy, agree to it by signature, and execute intents. Data goes to stdout, and text for people
+to stderr. Keys are stored under $XDG_CONFIG_HOME/uimgate, agreements and their tokens under
+$XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 		Example: `  uimgate agent keygen
   uimgate agent discover shop.example
   uimgate agent agree shop.example
@@ -49,27 +49,27 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if s.output != "text" && s.output != "json" {
-				return cli.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
+				return cli.Usage(fmt.Errorf("-o must be text or json, not %q", s.output))
 			}
 			return s.checkVia(c)
 		},
 	}
 	f := c.PersistentFlags()
-	f.StringVar(&s.data, "data", "", "one directory for key and agreements, such as that of uimgate mcp --data")
+	f.StringVar(&s.data, "data", "", "one directory for key and agreements, as with uimgate mcp --data")
 	f.StringVar(&s.key, "key", "", "private key, PEM PKCS#8 (default $XDG_CONFIG_HOME/uimgate/agent.pem)")
-	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
+	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id ($UIMGATE_AGENT_ID; default derived from the key)")
 	f.StringVar(&s.state, "state", "", "directory of agreements (default $XDG_STATE_HOME/uimgate/agent)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
 	f.StringVar(&s.via, "via", "",
-		"the way that calls take: mcp, a2a; uagents[:agent1…] or mrp://relay/key for all that is signed (default: UIM's own)")
+		"protocol: mcp or a2a for calls; uagents[:agent1…] or mrp://relay/key for calls and agreements (default: UIM's own)")
 	f.StringVar(&s.endpoint, "uagents-endpoint", "",
-		"URL of the service for envelopes (default: that of --almanac or agents.json)")
-	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac that is asked where envelopes are sent")
-	f.BoolVar(&s.encrypt, "encrypt", false, "with --via mrp://relay/key, encrypt for the service: the relay reads no call, answer or PAT")
-	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
-	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
-	f.BoolVar(&s.static, "allow-static", false, "with services that know no fresh agreements, sign the bare policy (it can be replayed)")
-	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
+		"URL to send envelopes to (default: from --almanac or agents.json)")
+	f.StringVar(&s.almanac, "almanac", "", "base URL of an Almanac in which to look up where to send envelopes")
+	f.BoolVar(&s.encrypt, "encrypt", false, "with --via mrp://relay/key, encrypt calls, replies and PATs, so that the relay cannot read them")
+	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
+	f.BoolVar(&s.static, "allow-static", false, "if a service does not support fresh agreements, sign the bare policy (which can be replayed)")
+	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "time limit for a request and its response")
 	c.AddCommand(
 		agentKeygenCommand(s), agentDiscoverCommand(s), agentSearchCommand(s), agentPolicyCommand(s), agentAgreeCommand(s),
 		agentExecuteCommand(s), agentRenewCommand(s), agentRevokeCommand(s), agentVerifyCommand(s),
@@ -77,7 +77,7 @@ tokens under $XDG_STATE_HOME/uimgate/agent, readable by their owner alone.`,
 	return c
 }
 
-// xdg returns a file below a base directory of the XDG specification.
+// xdg returns the path of a file of uimgate below an XDG base directory: the one in variable or, below the home directory, fallback.
 func xdg(variable, fallback string, parts ...string) (string, error) {
 	dir := os.Getenv(variable)
 	if !filepath.IsAbs(dir) { // XDG ignores relative paths
@@ -110,7 +110,7 @@ func (s *agentSettings) stateDir() (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
 }
 
-// client makes the client. If it does not need a key and there is none, it makes one without a key.
+// client creates the client. If there is no key and needsKey is false, the client has none.
 func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	o, err := s.options(needsKey)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	return agent.New(o)
 }
 
-// options returns the options of the client.
+// options returns the options of the client from the flags. If there is no key and needsKey is true, it returns an error.
 func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if s.timeout <= 0 {
 		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
@@ -145,7 +145,7 @@ func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	case err == nil:
 		o.Key = key
 	case errors.Is(err, os.ErrNotExist) && needsKey:
-		return agent.Options{}, fmt.Errorf("there is no key at %s: make one with uimgate agent keygen", path)
+		return agent.Options{}, fmt.Errorf("there is no key at %s: create one with uimgate agent keygen", path)
 	case errors.Is(err, os.ErrNotExist) && s.key == "":
 	default:
 		return agent.Options{}, err
@@ -192,7 +192,7 @@ func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.
 	}
 }
 
-// explain writes the details of a refusal that are not in its message.
+// explain writes the parts of a refusal that its error message does not contain.
 func explain(w io.Writer, err error) {
 	refusal, ok := errors.AsType[*agent.Error](err)
 	if !ok {
@@ -213,10 +213,10 @@ func explain(w io.Writer, err error) {
 		}
 	}
 	if id, ok := refusal.Details["suggested_agent_id"].(string); ok {
-		fmt.Fprintf(w, "  --agent-id %s is free for your key.\n", printable(id))
+		fmt.Fprintf(w, "  --agent-id %s is available for your key.\n", printable(id))
 	}
 	if refusal.RetryAfter > 0 {
-		fmt.Fprintf(w, "  It may be tried again after %s.\n", refusal.RetryAfter)
+		fmt.Fprintf(w, "  You can retry after %s.\n", refusal.RetryAfter)
 	}
 	if refusal.Outcome == "unknown" || refusal.Outcome == "done" {
 		fmt.Fprintf(w, "  The call may have taken effect (outcome: %s).\n", refusal.Outcome)
@@ -229,7 +229,7 @@ func explain(w io.Writer, err error) {
 // insteads are the members of error.details that name alternatives; suggestions refer to them.
 var insteads = []string{"nearest", "replaced_by", "versions", "scope_needed"}
 
-// instead returns the value of a member of error.details: a text or a list of texts, without control characters.
+// instead returns the strings in a member of error.details, which is a string or a list, without control characters.
 func instead(refusal *agent.Error, name string) []string {
 	list, isList := refusal.Details[name].([]any)
 	if !isList {
@@ -244,7 +244,7 @@ func instead(refusal *agent.Error, name string) []string {
 	return out
 }
 
-// errorData returns an error as data.
+// errorData returns an error as the data that -o json prints.
 func errorData(err error) map[string]any {
 	data := map[string]any{"message": err.Error()}
 	put := func(name string, value any, there bool) {

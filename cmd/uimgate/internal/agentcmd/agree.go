@@ -22,11 +22,11 @@ import (
 func agentKeygenCommand(s *agentSettings) *cobra.Command {
 	var algorithm string
 	c := &cobra.Command{
-		Use: "keygen", Short: "Make the agent's key",
-		Long: "Make a private key for the agent (PEM PKCS#8, readable by its owner alone). A key that is there is never overwritten.",
+		Use: "keygen", Short: "Create the agent's key",
+		Long: "Keygen creates a private key for the agent (PEM PKCS#8, readable only by its owner). It never overwrites an existing key.",
 		Example: `  uimgate agent keygen
   uimgate agent keygen --key ./agent.pem --algorithm RS256
-  uimgate agent keygen --via uagents   # an identity among agents of the uAgents protocol: agent1…`,
+  uimgate agent keygen --via uagents   # an identity of the uAgents protocol: agent1…`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: s.run(func(c *cobra.Command, _ []string) error {
 			path, err := s.keyPath()
@@ -75,10 +75,10 @@ func agentAgreeCommand(s *agentSettings) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "agree SERVICE", Short: "Agree to a service's policy and get a token",
-		Long: `Agree to the policy of a service: sign it and get a Policy Adherence Token, which is stored for
-execute. The command first explains the terms in plain words on stderr, as "policy explain" does.
---digest names the policy to sign, --yes signs the one offered now. Without either, the command asks
-on a terminal, and fails if there is none.`,
+		Long: `Agree signs the policy of a service, gets a Policy Adherence Token, and stores the token for execute.
+It first explains the terms in plain English on stderr, as "policy explain" does. --digest names the
+policy to sign; --yes signs the policy that the service currently offers. Without either flag, agree
+asks for confirmation on the terminal, and fails if there is no terminal.`,
 		Example: `  uimgate agent agree shop.example
   uimgate agent agree shop.example --digest sha-256:Jx1…
   uimgate agent agree shop.example --yes --scope shop.example:search:v1:execute
@@ -87,7 +87,7 @@ on a terminal, and fails if there is none.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: s.run(func(c *cobra.Command, args []string) error {
 			if yes && acceptance.Digest != "" {
-				return cli.Usage(errors.New("--yes takes the policy as it is, --digest only one: choose"))
+				return cli.Usage(errors.New("--yes and --digest cannot be combined: --yes signs any policy, --digest only the named one"))
 			}
 			var err error
 			if acceptance.Declared, err = declarations(declared); err != nil {
@@ -118,16 +118,16 @@ on a terminal, and fails if there is none.`,
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&yes, "yes", false, "sign the policy offered now without reading it")
+	f.BoolVar(&yes, "yes", false, "sign the policy that the service currently offers, without asking")
 	f.StringVar(&acceptance.Digest, "digest", "", "sign only the policy with this digest")
-	f.StringArrayVar(&acceptance.Scope, "scope", nil, "entry of the scope asked for, <intent uid>:execute (repeat for several; default all)")
+	f.StringArrayVar(&acceptance.Scope, "scope", nil, "scope entry to request, <intent uid>:execute (repeat for several; default all)")
 	f.StringArrayVar(&declared, "declare", nil,
-		"claim of the agent about itself, which it signs: name=value, such as purpose=research (repeat for several)")
-	f.StringVar(&acceptance.Issuer, "issuer", "", "agree although the host does not vouch for this issuer")
+		"claim about the agent to sign: name=value, such as purpose=research (repeat for several)")
+	f.StringVar(&acceptance.Issuer, "issuer", "", "agree with this issuer even if the host does not vouch for it")
 	return c
 }
 
-// declarations reads the values of --declare; a name given several times has several values.
+// declarations parses the values of --declare. A name that is given several times has several values.
 func declarations(list []string) (pat.Declaration, error) {
 	var d pat.Declaration
 	for _, text := range list {
@@ -143,7 +143,7 @@ func declarations(list []string) (pat.Declaration, error) {
 	return d, nil
 }
 
-// discover finds the service, and resumes an agreement that waits for approval.
+// discover finds a service. If an agreement with it waits for approval, discover resumes that agreement.
 func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target 
 	return client.Discover(c.Context(), target)
 }
 
-// accept shows what would be signed and asks for confirmation.
+// accept shows the policy that the service offers, asks for confirmation unless yes is set, and sets the digest of seen.
 func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
 	policy, err := service.Policy(c.Context())
 	if err != nil {
@@ -178,17 +178,17 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	if !ok || !term.IsTerminal(int(in.Fd())) || s.output == "json" {
 		return cli.Usage(errors.New("nothing was signed: pass --digest " + policy.Digest + ", or --yes"))
 	}
-	if signs, err := cli.Ask(c, "Sign it?"); !signs || err != nil {
+	if signs, err := cli.Ask(c, "Sign this policy?"); !signs || err != nil {
 		return cmp.Or(err, errors.New("nothing was signed"))
 	}
 	return nil
 }
 
-// printTerms explains the policy in plain words, like policy explain.
+// printTerms explains the policy in plain English, like policy explain.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
 	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
 	if err == nil && !known {
-		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain words: read the document itself")
+		_, err = fmt.Fprintln(c.ErrOrStderr(), "warning: this policy cannot be explained in plain English: read the document itself")
 	}
 	return err
 }
@@ -199,12 +199,12 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	}
 	if !a.ExpiresAt.IsZero() {
 		data["expires_at"] = a.ExpiresAt.Format(time.RFC3339)
-		s.printNote(c, "%s; the token is good until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
+		s.printNote(c, "%s; the token is valid until %s", what, a.ExpiresAt.Local().Format(time.RFC1123))
 	} else {
 		s.printNote(c, "%s", what)
 	}
 	if !a.Form.Fresh() {
-		s.printNote(c, "warning: the service accepts no fresh agreement; anyone who sees this one (%s) can replay it", a.Form)
+		s.printNote(c, "warning: the service does not accept fresh agreements: anyone who sees this one (%s) can replay it", a.Form)
 	}
 	if len(a.ScopeOmitted) > 0 {
 		data["scope_omitted"] = a.ScopeOmitted
@@ -222,7 +222,8 @@ func (s *agentSettings) printAgreement(c *cobra.Command, what string, a agent.Ag
 	})
 }
 
-// resumed runs a command on the agreement with the service in its argument, or the only one.
+// resumed wraps a command so that it runs on the agreement with the service that its argument names. Without an argument, it runs on the
+// only agreement.
 func (s *agentSettings) resumed(do func(*cobra.Command, *agent.Service) error) func(*cobra.Command, []string) error {
 	return s.run(func(c *cobra.Command, args []string) error {
 		client, err := s.client(true)
@@ -241,7 +242,7 @@ func (s *agentSettings) resumed(do func(*cobra.Command, *agent.Service) error) f
 func agentRenewCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "renew [SERVICE]", Short: "Renew the token of an agreement now",
-		Long:    "Renew the token of an agreement now. execute does so by itself when it is time.",
+		Long:    "Renew renews the token of an agreement immediately. Execute renews a token automatically when it is due.",
 		Example: `  uimgate agent renew shop.example`,
 		Args:    cli.Args(cobra.MaximumNArgs(1)),
 		RunE: s.resumed(func(c *cobra.Command, service *agent.Service) error {
@@ -256,7 +257,7 @@ func agentRenewCommand(s *agentSettings) *cobra.Command {
 
 func agentRevokeCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke [SERVICE]", Short: "End the token of an agreement, at the service and here",
+		Use: "revoke [SERVICE]", Short: "Revoke the token of an agreement, and delete the stored agreement",
 		Example: `  uimgate agent revoke shop.example`,
 		Args:    cli.Args(cobra.MaximumNArgs(1)),
 		RunE: s.resumed(func(c *cobra.Command, service *agent.Service) error {

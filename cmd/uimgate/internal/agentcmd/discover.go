@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// visit runs a command on the service in its first argument. It needs no key.
+// visit wraps a command so that it runs on the service that the first argument names. The agent needs no key.
 func (s *agentSettings) visit(do func(c *cobra.Command, service *agent.Service, args []string) error) func(*cobra.Command, []string) error {
 	return s.run(func(c *cobra.Command, args []string) error {
 		client, err := s.client(false)
@@ -34,8 +34,8 @@ func (s *agentSettings) visit(do func(c *cobra.Command, service *agent.Service, 
 func agentDiscoverCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
 		Use: "discover SERVICE", Short: "Find a service and list its intents",
-		Long: "Find a service by the URL of its agents.json, its origin or its domain, and list its intents. A domain\n" +
-			"is looked up in DNS first: TXT records at _uim below it, then at itself.",
+		Long: "Discover finds a service by the URL of its agents.json, its origin or its domain, and lists its intents.\n" +
+			"For a domain, it first looks up the TXT records in DNS, at _uim.<domain> and then at the domain itself.",
 		Example: `  uimgate agent discover shop.example
   uimgate agent discover http://127.0.0.1:8080 -o json`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -104,21 +104,21 @@ func agentSearchCommand(s *agentSettings) *cobra.Command {
 		}),
 	}
 	f := c.Flags()
-	f.StringVar(&q.UID, "uid", "", "uid, or its namespace:name")
+	f.StringVar(&q.UID, "uid", "", "uid, or namespace:name")
 	f.StringVar(&q.IntentName, "intent-name", "", "part of the intent's name")
 	f.StringVar(&q.Namespace, "namespace", "", "namespace")
 	f.StringVar(&q.Category, "category", "", "category")
-	f.StringVar(&q.Description, "description", "", "words of the description")
+	f.StringVar(&q.Description, "description", "", "words in the description")
 	f.StringArrayVar(&q.Tags, "tag", nil, "tag (repeat for several, which must all match)")
-	f.IntVar(&q.Page, "page", 0, "page, from 1")
-	f.IntVar(&q.PageSize, "page-size", 0, "intents on one page, at most 100")
+	f.IntVar(&q.Page, "page", 0, "page number, starting at 1")
+	f.IntVar(&q.PageSize, "page-size", 0, "intents per page, at most 100")
 	return c
 }
 
 func agentPolicyCommand(s *agentSettings) *cobra.Command {
 	return &cobra.Command{
-		Use: "policy SERVICE", Short: "Print the policy a service offers, exactly as served",
-		Long: "Print the ODRL policy a service offers, byte for byte, on stdout; its digest, which agree takes, on stderr.",
+		Use: "policy SERVICE", Short: "Print the policy that a service offers, exactly as served",
+		Long: "Policy prints the ODRL policy that a service offers, byte for byte, on stdout, and its digest for agree on stderr.",
 		Example: `  uimgate agent policy shop.example > policy.json
   uimgate agent policy shop.example -o json | jq -r .digest`,
 		Args: cli.Args(cobra.ExactArgs(1)),
@@ -138,7 +138,7 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 	}
 }
 
-// printable removes the control characters of a text that comes from the service, and puts it on one line.
+// printable puts a text from the service on one line: it replaces each run of white space and control characters by a space.
 func printable(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f }), " ")
 }
@@ -155,7 +155,7 @@ func intentTable(w io.Writer, list []*intents.Intent) error {
 	return t.Flush()
 }
 
-// signature shows an intent's parameters: query, [category].
+// signature returns the names of an intent's parameters, the optional ones in brackets: query [category].
 func signature(in *intents.Intent) string {
 	parts := make([]string, 0, len(in.Inputs))
 	for _, p := range in.Inputs {

@@ -29,17 +29,20 @@ func agentExecuteCommand(s *agentSettings) *cobra.Command {
 	)
 	c := &cobra.Command{
 		Use: "execute UID [NAME=VALUE...]", Short: "Execute an intent under the agreement that permits it",
-		Long: `Execute an intent under the agreement that permits it. Parameters are written name=value,
-read as the type the intent declares, or as one JSON object with --params: the object
-itself, @FILE, or - for stdin. The token is renewed when it is time.
+		Long: `Execute executes an intent under the agreement that permits it. Parameters are written name=value and
+converted to the type that the intent declares, or given as one JSON object with --params: the object
+itself, @FILE, or - for stdin. Execute renews the token when it is due.
 
---via mcp calls the intent as a tool at the service's MCP endpoint, --via a2a as a message to it
-as an A2A agent, to try these ways in: the agreement, the token, output and exit codes are the same.
---via uagents is the whole agent on the uAgents protocol: keygen, agree, renew and execute take it, and
-all that is signed goes as envelopes, under an identity of its own.
---via mrp://relay/key does the same through a relay of the Machine Relay Protocol, with the agent's
-Ed25519 key as its id.
-Agreements that were made before the service had such a way in do not know it: agree again.`,
+--via selects the protocol of the call. With mcp, execute calls the intent as a tool at the service's MCP
+endpoint; with a2a, it sends a message to the service's A2A endpoint. The agreement, the token, the output
+and the exit codes are the same.
+
+With --via uagents, the agent sends everything that it signs in envelopes of the uAgents protocol, under a
+separate identity. With --via mrp://relay/key, it sends everything that it signs through a relay of the
+Machine Relay Protocol, with its Ed25519 key as its id. Use the flag with keygen (only uagents), agree,
+renew and execute.
+
+An agreement that was made before the service offered a protocol lacks its endpoint: agree again.`,
 		Example: `  uimgate agent execute shop.example:search:v1 query=tea limit=5
   uimgate agent execute shop.example:order:v1 --params '{"items":[{"sku":"T-1","count":2}]}' --idempotency-key order-17
   uimgate agent execute shop.example:search:v1 query=tea --via mcp
@@ -83,17 +86,17 @@ Agreements that were made before the service had such a way in do not know it: a
 	}
 	f := c.Flags()
 	f.StringVar(&params, "params", "", "parameters as a JSON object, @FILE, or - for stdin")
-	f.StringVar(&target, "service", "", "the service, where several agreements permit the intent")
-	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "name of the call: repeated under it, it is answered and not made again")
-	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call once, whatever happens")
-	f.BoolVar(&o.Prove, "prove", false, "add a proof of key (one is added anyway where the service asks for it)")
-	f.StringVar(&o.RequestID, "request-id", "", "id to correlate the call by")
+	f.StringVar(&target, "service", "", "service to call, if several agreements permit the intent")
+	f.StringVar(&o.IdempotencyKey, "idempotency-key", "", "key of the call: repeating the call with this key returns its result, and does not execute it again")
+	f.BoolVar(&o.NoRepeat, "no-repeat", false, "send the call only once, even if it fails")
+	f.BoolVar(&o.Prove, "prove", false, "add a proof of key, even if the service does not require it")
+	f.StringVar(&o.RequestID, "request-id", "", "id with which logs and replies identify the call")
 	return c
 }
 
 func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	if r.Replayed {
-		s.printNote(c, "this is the answer of the earlier call under the same idempotency key; nothing was done now")
+		s.printNote(c, "this is the result of an earlier call with the same idempotency key; nothing was executed now")
 	}
 	if r.Charge != nil {
 		s.printNote(c, "charge: %s", r.Charge)
@@ -130,7 +133,7 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	})
 }
 
-// readParams reads --params.
+// readParams returns the parameters of --params: a JSON object, a file or stdin.
 func readParams(text string, stdin io.Reader) (map[string]any, error) {
 	if text == "" {
 		return map[string]any{}, nil
@@ -149,7 +152,7 @@ func readParams(text string, stdin io.Reader) (map[string]any, error) {
 		return nil, fmt.Errorf("reading parameters: %w", err)
 	}
 	if len(data) > maxParameters {
-		return nil, fmt.Errorf("%s: parameters have more than %d bytes", where, maxParameters)
+		return nil, fmt.Errorf("%s: the parameters have more than %d bytes", where, maxParameters)
 	}
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {
@@ -172,7 +175,7 @@ func assign(tree map[string]any, in *intents.Intent, args []string) error {
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
 		if !ok || name == "" {
-			return cli.Usage(errors.New("parameters are written name=value"))
+			return cli.Usage(errors.New("parameters must be written name=value"))
 		}
 		if _, twice := tree[name]; twice {
 			return cli.Usage(fmt.Errorf("the parameter %s is given twice", name))
@@ -183,7 +186,7 @@ func assign(tree map[string]any, in *intents.Intent, args []string) error {
 		}
 		value, ok := typed(types(p), text)
 		if !ok {
-			return cli.Usage(fmt.Errorf("the parameter %s is of type %s, and the value given is not", name, strings.Join(types(p), " or ")))
+			return cli.Usage(fmt.Errorf("the value of the parameter %s is not of type %s", name, strings.Join(types(p), " or ")))
 		}
 		tree[name] = value
 	}
@@ -196,12 +199,12 @@ func unknownParameter(in *intents.Intent, name string) error {
 		known = append(known, p.Name)
 	}
 	if near := suggest.Name(name, known); near != "" {
-		return cli.Usage(fmt.Errorf("%s has no parameter %s; perhaps %s is meant", in.UID, name, printable(near)))
+		return cli.Usage(fmt.Errorf("%s has no parameter %s: did you mean %s?", in.UID, name, printable(near)))
 	}
-	return cli.Usage(fmt.Errorf("%s has no parameter %s; it has %s", in.UID, name, printable(strings.Join(known, ", "))))
+	return cli.Usage(fmt.Errorf("%s has no parameter %s: its parameters are %s", in.UID, name, printable(strings.Join(known, ", "))))
 }
 
-// types returns the JSON types that a parameter permits; none if it permits any.
+// types returns the JSON types that a parameter permits. It returns none if the parameter permits all.
 func types(p *intents.Parameter) []string {
 	if p.Type != "" && p.Type != "any" {
 		return []string{p.Type}
@@ -237,7 +240,8 @@ func schemaTypes(schema map[string]any) []string {
 	return out
 }
 
-// typed reads a value from a command line: as JSON if that gives a permitted type, otherwise as text if that is permitted.
+// typed converts a value from the command line to one of these types; no types means any. It reads the text as JSON if that has one of
+// the types, and otherwise as a string. It reports whether the value has one of the types.
 func typed(types []string, text string) (any, bool) {
 	if len(types) == 1 && types[0] == "string" {
 		return text, true

@@ -36,22 +36,22 @@ type bridgeSettings struct {
 	host, listen    string
 }
 
-// Bridge is uimgate mcp.
+// Bridge returns the command uimgate mcp.
 func Bridge() *cobra.Command {
 	s := &bridgeSettings{}
 	c := &cobra.Command{
 		Use: "mcp SERVICE...", Short: "Give an assistant the tools of UIM services: an MCP server on stdin and stdout",
-		Long: `Mcp is started by an assistant (Claude Desktop, an IDE, an agent framework) and gives it a tool
-for each intent of the given services: by URL, origin or domain. It agrees to a service's terms only
-if its owner has accepted them, by --agree or uimgate agent agree: until then each tool answers with the
-terms and the command to run. It spends nothing without --budget, and with it never more than that in an
-hour, day or month (UTC): all bridges of one directory share what is spent.
+		Long: `Mcp is an MCP server that an assistant (Claude Desktop, an IDE, an agent framework) starts. It gives the
+assistant a tool for each intent of the given services, which are named by URL, origin or domain. It agrees
+to the terms of a service only if you have accepted them, with --agree or uimgate agent agree. Until then,
+each tool returns the terms and the command to run. Without --budget it spends nothing, and with --budget
+never more than that in an hour, day or month (UTC). All bridges with the same directory share one budget.
 
---print-config prints the settings for an assistant. Key, agreements and spending are stored where
-uimgate agent stores them, or in --data.
+--print-config prints the settings for an assistant. The key, the agreements and the record of spending are
+stored where uimgate agent stores its files, or in --data.
 
---listen serves programs that do not start a process, over streamable HTTP on an address of this machine
-only; it prints the URL. Every program of this machine may use it, and spend the budget.`,
+--listen is for clients that cannot start a process: it serves streamable HTTP on a loopback address of this
+machine, and prints the URL. Every program on this machine can then use the tools and spend the budget.`,
 		Example: `  uimgate mcp shop.example --print-config claude
   uimgate mcp shop.example --agree sha-256:Jx1… --budget "5 EUR/day"
   uimgate mcp shop.example --listen 127.0.0.1:8765`,
@@ -71,15 +71,15 @@ only; it prints the URL. Every program of this machine may use it, and spend the
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&s.data, "data", "", "directory of key, agreements and what was spent (default: those of uimgate agent)")
+	f.StringVar(&s.data, "data", "", "directory of key, agreements and record of spending (default: those of uimgate agent)")
 	f.StringArrayVar(&s.accept, "agree", nil, "digest of a policy that you have read and accept (repeat for several services)")
-	f.StringArrayVar(&s.budgets, "budget", nil, `the most to spend, such as "5 EUR/day": per hour, day or month (repeat for several)`)
-	f.StringVar(&s.host, "print-config", "", "print the settings for an assistant instead: "+strings.Join(hostconfig.Names(), ", "))
-	f.StringVar(&s.listen, "listen", "", "serve over HTTP on this loopback address instead of stdin and stdout, such as 127.0.0.1:8765")
-	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id (default made from the key; $UIMGATE_AGENT_ID)")
-	f.StringVar(&s.dns, "dns", "", "DNS server that is asked where a domain's service is (default those of /etc/resolv.conf)")
-	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
-	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "bound on one exchange")
+	f.StringArrayVar(&s.budgets, "budget", nil, `maximum spending per hour, day or month, such as "5 EUR/day" (repeat for several)`)
+	f.StringVar(&s.host, "print-config", "", "print the settings for this assistant and exit: "+strings.Join(hostconfig.Names(), ", "))
+	f.StringVar(&s.listen, "listen", "", "serve over HTTP on this loopback address, such as 127.0.0.1:8765, instead of stdin and stdout")
+	f.StringVar(&s.id, "agent-id", os.Getenv("UIMGATE_AGENT_ID"), "agent id ($UIMGATE_AGENT_ID; default derived from the key)")
+	f.StringVar(&s.dns, "dns", "", "DNS server for finding the service of a domain (default those of /etc/resolv.conf)")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
+	f.DurationVar(&s.timeout, "timeout", fetch.DefaultTimeout, "time limit for a request and its response")
 	return c
 }
 
@@ -107,7 +107,7 @@ func (s *bridgeSettings) check() error {
 			return fmt.Errorf("--listen %.60q: %w", s.listen, err)
 		}
 		if s.host != "" {
-			return errors.New("--print-config is for assistants that start this command, and --listen for programs that do not")
+			return errors.New("--print-config and --listen cannot be combined: the settings are for assistants that start this command themselves")
 		}
 	}
 	if _, ok := hostconfig.Of(s.host); s.host != "" && !ok {
@@ -116,7 +116,7 @@ func (s *bridgeSettings) check() error {
 	return nil
 }
 
-// serve runs the bridge. Without --listen, only the host reads stdout.
+// serve runs the bridge. Without --listen, stdout is only for messages of MCP.
 func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
 	logged := &ownerLog{w: c.ErrOrStderr()}
 	if err := s.ensureKey(c.Context()); err != nil {
@@ -161,7 +161,7 @@ func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []bud
 	return b.ServeHTTP(c.Context(), l)
 }
 
-// ensureKey makes the agent's key if it is missing: once, even if several bridges start together.
+// ensureKey creates the agent's key if there is none. Bridges that start at the same time create only one key.
 func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	path, err := s.keyPath()
 	if err != nil {
@@ -171,7 +171,7 @@ func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	defer cancel()
 	unlock, err := privatefile.Lock(ctx, path+".lock")
 	if err != nil {
-		return fmt.Errorf("making the agent's key: %w", err)
+		return fmt.Errorf("creating the agent's key: %w", err)
 	}
 	defer unlock()
 	if _, err := agent.LoadKey(path); !errors.Is(err, os.ErrNotExist) {
@@ -184,7 +184,7 @@ func (s *bridgeSettings) ensureKey(ctx context.Context) error {
 	return agent.SaveKey(path, key)
 }
 
-// statePath returns a file of the bridge's own state, beside the agreements.
+// statePath returns the path of a file with state of the bridge. The file is next to the directory of agreements.
 func (s *bridgeSettings) statePath(name string) (string, error) {
 	if s.data != "" {
 		return filepath.Join(s.data, name), nil
@@ -192,7 +192,7 @@ func (s *bridgeSettings) statePath(name string) (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), name)
 }
 
-// agreeCommand returns the command for the owner to agree. The issuer is quoted as one word, because the service chose its text.
+// agreeCommand returns the shell command with which the owner agrees. It quotes the arguments, because the service chooses the issuer.
 func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	command := []string{self(), "agent", "agree", service, "--digest", digest}
 	if issuer != "" {
@@ -201,7 +201,7 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	return quoted(append(command, s.shared()...))
 }
 
-// shared are the flags that uimgate agent has with the same meaning.
+// shared returns the given flags that uimgate agent has with the same meaning.
 func (s *bridgeSettings) shared() []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{{"--data", absolute(s.data)}, {"--agent-id", s.id}, {"--dns", s.dns}} {
@@ -215,7 +215,7 @@ func (s *bridgeSettings) shared() []string {
 	return args
 }
 
-// printConfig prints the settings with which a host starts this same command.
+// printConfig prints the settings with which a host starts this command with the same flags.
 func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error {
 	args := append([]string{"mcp"}, services...)
 	for _, digest := range s.accept {
@@ -233,12 +233,13 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.ErrOrStderr(), "%s: this goes into %s\n", host.Title, host.File)
+	fmt.Fprintf(c.ErrOrStderr(), "%s: add these settings to %s\n", host.Title, host.File)
 	_, err = c.OutOrStdout().Write(settings)
 	return err
 }
 
-// serverName returns a plain name for a server: that of its service, or uim if there are several.
+// serverName returns the name of the MCP server: the host of its service, with hyphens for all characters but letters and digits, or uim
+// if there are several services.
 func serverName(services []string) string {
 	if len(services) > 1 {
 		return "uim"
@@ -256,9 +257,9 @@ func serverName(services []string) string {
 	}, host), "-")
 }
 
-// self is the absolute path of this program.
+// self returns the absolute path of this program, or its name if the path is unknown.
 func self() string {
-	if path, err := exec.LookPath(os.Args[0]); err == nil { // the path as called: a package manager moves the targets of links
+	if path, err := exec.LookPath(os.Args[0]); err == nil { // links are kept: a package manager moves their targets
 		return absolute(path)
 	}
 	path, err := os.Executable()
@@ -278,7 +279,7 @@ func absolute(path string) string {
 	return path
 }
 
-// quoted returns a command for a shell.
+// quoted returns a command line for a shell.
 func quoted(args []string) string {
 	out := make([]string, 0, len(args))
 	for _, arg := range args {
@@ -290,7 +291,7 @@ func quoted(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// termsFor reads policies like policy explain, and the cost of each call.
+// termsFor returns a reader that explains policies as policy explain does, and quotes the cost of a call of each intent.
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
@@ -310,7 +311,7 @@ func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	}
 }
 
-// An ownerLog writes lines for the owner, one at a time.
+// An ownerLog writes lines for the owner. It is safe for concurrent use.
 type ownerLog struct {
 	mu sync.Mutex
 	w  io.Writer

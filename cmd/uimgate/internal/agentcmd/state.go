@@ -19,8 +19,8 @@ import (
 
 const maxSessions = 1000
 
-// sessions returns the agreements of this agent. It skips files of other agents in the directory, and reports unreadable ones: one broken
-// file must not stop work with other services.
+// sessions returns the stored agreements of this agent, and skips those of other agents. For a file that it cannot read it prints a
+// warning, so that one broken file does not prevent calls to other services.
 func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agent.Session, error) {
 	dir, err := s.stateDir()
 	if err != nil {
@@ -28,7 +28,7 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("looking for agreements: %w", err)
+		return nil, fmt.Errorf("reading the agreements: %w", err)
 	}
 	var out []agent.Session
 	for _, entry := range entries[:min(len(entries), maxSessions)] {
@@ -47,7 +47,8 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 	return out, nil
 }
 
-// resume finds the one agreement with a service, or that permits an intent; empty arguments match all.
+// resume resumes the only agreement with the service target or, if target is empty, the only one that permits the intent uid. If both are
+// empty, it resumes the only agreement.
 func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, uid string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -63,24 +64,24 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	case len(fits) == 1:
 		return client.Resume(fits[0])
 	case len(fits) == 0 && target != "":
-		return nil, fmt.Errorf("there is no agreement with %s: make one with uimgate agent agree %s", target, target)
+		return nil, fmt.Errorf("there is no agreement with %s: run uimgate agent agree %s", target, target)
 	case len(fits) == 0 && uid != "":
 		if err := unoffered(c, client, sessions, uid); err != nil {
 			return nil, err
 		}
 		return nil, unpermitted(sessions, uid)
 	case len(fits) == 0:
-		return nil, errors.New("there is no agreement: make one with uimgate agent agree SERVICE")
+		return nil, errors.New("there is no agreement: run uimgate agent agree SERVICE")
 	}
 	names := make([]string, 0, len(fits))
 	for _, session := range fits {
 		names = append(names, printable(session.Endpoints.Agents))
 	}
-	return nil, cli.Usage(fmt.Errorf("several agreements fit; name the service: %s", strings.Join(names, ", ")))
+	return nil, cli.Usage(fmt.Errorf("several agreements match; name the service: %s", strings.Join(names, ", ")))
 }
 
-// unoffered returns the refusal of an intent that none of its namespace's services with an agreement offers any longer: a new agreement
-// would not permit it. It skips unreachable services.
+// unoffered returns a refusal if the services of the intent's namespace no longer offer the intent, because a new agreement would not
+// permit it. It queries the services with which there is an agreement, and skips those that it cannot reach.
 func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
 	const most = 8 // services to query
 	var refusal error
@@ -109,7 +110,7 @@ func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session,
 	return refusal
 }
 
-// unpermitted returns the error for an intent that no agreement permits, and that its service offers as far as is known.
+// unpermitted returns the error for an intent that no agreement permits, although its service may offer it.
 func unpermitted(sessions []agent.Session, uid string) error {
 	var known, names []string
 	for _, session := range sessions {
@@ -118,7 +119,7 @@ func unpermitted(sessions []agent.Session, uid string) error {
 		}
 		at := printable(session.Endpoints.Agents)
 		if session.Covers(uid) {
-			return fmt.Errorf("no agreement permits %s: that with %s leaves it out; uimgate agent agree %s --scope %s:execute asks for it",
+			return fmt.Errorf("no agreement permits %s: the one with %s does not include it; to request it, run uimgate agent agree %s --scope %s:execute",
 				uid, at, at, uid)
 		}
 		names = append(names, at)
@@ -129,21 +130,21 @@ func unpermitted(sessions []agent.Session, uid string) error {
 		}
 	}
 	if len(names) == 0 {
-		return fmt.Errorf("no agreement permits %s: make one with uimgate agent agree SERVICE", uid)
+		return fmt.Errorf("no agreement permits %s: run uimgate agent agree SERVICE", uid)
 	}
 	if near := suggest.Name(uid, known); near != "" {
-		return fmt.Errorf("no agreement permits %s; perhaps %s is meant", uid, printable(near))
+		return fmt.Errorf("no agreement permits %s: did you mean %s?", uid, printable(near))
 	}
-	return fmt.Errorf("no agreement permits %s: it is an intent of another service; there are agreements with %s", uid, strings.Join(names, ", "))
+	return fmt.Errorf("no agreement permits %s: the intent belongs to another service; there are agreements only with %s", uid, strings.Join(names, ", "))
 }
 
-// refusalOf returns the refusal that executing a retired intent would get.
+// refusalOf returns the refusal with which the service would respond to a call of a retired intent.
 func refusalOf(in *intents.Intent) *agent.Error {
 	refusal := &agent.Error{
 		Status: http.StatusGone, Reason: string(agent.ErrIntentDeprecated), Message: "the service has retired this intent",
 	}
 	if in.ReplacedBy != (intents.UID{}) {
-		refusal.Suggestion = "Use the intent that takes its place."
+		refusal.Suggestion = "Use the intent that replaces it."
 		refusal.Details = map[string]any{"replaced_by": in.ReplacedBy.String()}
 	}
 	return refusal

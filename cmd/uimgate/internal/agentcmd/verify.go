@@ -28,16 +28,17 @@ func agentVerifyCommand(s *agentSettings) *cobra.Command {
 		parameters []string
 	)
 	c := &cobra.Command{
-		Use: "verify SERVICE", Short: "Check whether a service keeps to UIM",
-		Long: `Check any UIM service against the specification: DNS, agents.json, the policy, search, errors,
-and, with --allow-agree, agreement, tokens, execution, renewal and revocation. It also checks the
-endpoints of MCP and A2A that agents.json names, and the catalogs that announce them. It prints a
-table of the points that hold, are missing or are wrong, each with its section.
+		Use: "verify SERVICE", Short: "Check whether a service conforms to UIM",
+		Long: `Verify checks any UIM service against the specification: DNS, agents.json, the policy, search, errors
+and, with --allow-agree, agreement, tokens, execution, renewal and revocation. It also checks the MCP
+and A2A endpoints that agents.json names, and the catalogs that announce them. It prints a table of the
+checks that hold, are missing or are wrong, each with its section of the specification.
 
-Without --allow-agree it signs nothing. With it, it signs the policy as it is, with your key or one
-made for this run, and revokes the token at the end. It calls only intents that are marked safe and
-cost nothing, once through each door, with parameters from their defaults, examples and enums, or
-from --params. The exit code is 0 if nothing that is required is missing or wrong, and 1 otherwise.`,
+Without --allow-agree, verify signs nothing. With --allow-agree, it signs the policy that the service
+currently offers, with your key or a key for this run, and revokes the token at the end. It calls only
+intents that are marked safe and are free, once through each protocol. The parameters come from their
+defaults, examples and enums, or from --params. The exit code is 1 if anything required is missing or
+wrong, or if the time limit ended the run.`,
 		Example: `  uimgate agent verify shop.example
   uimgate agent verify https://shop.example --allow-agree -o json
   uimgate agent verify http://127.0.0.1:8080 --allow-agree --params 'shop.example:search:v1={"query":"tea"}'`,
@@ -49,7 +50,7 @@ from --params. The exit code is 0 if nothing that is required is missing or wron
 				s.output = "text"
 			case "text", "json":
 			default:
-				return cli.Usage(fmt.Errorf("-o is table or json, not %q", s.output))
+				return cli.Usage(fmt.Errorf("-o must be table or json, not %q", s.output))
 			}
 			return nil
 		},
@@ -81,10 +82,10 @@ from --params. The exit code is 0 if nothing that is required is missing or wron
 		}),
 	}
 	f := c.Flags()
-	f.BoolVar(&agree, "allow-agree", false, "sign the policy offered now without reading it, to try what comes after")
-	f.StringVar(&issuer, "issuer", "", "agree although the host does not vouch for this issuer")
-	f.DurationVar(&maxTime, "max-time", verify.DefaultMaxTime, "bound on the whole run")
-	f.StringArrayVar(&parameters, "params", nil, "parameters to call a safe intent with, UID={…} (repeat for several)")
+	f.BoolVar(&agree, "allow-agree", false, "sign the policy that the service currently offers, and check agreement and execution")
+	f.StringVar(&issuer, "issuer", "", "agree with this issuer even if the host does not vouch for it")
+	f.DurationVar(&maxTime, "max-time", verify.DefaultMaxTime, "time limit for the whole run")
+	f.StringArrayVar(&parameters, "params", nil, "parameters for the call of a safe intent, UID={…} (repeat for several)")
 	return c
 }
 
@@ -93,7 +94,7 @@ func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, UserAgent: "uimgate-verify/" + cli.ReadVersion().Version,
 	}
-	if timed { // otherwise the shorter one of package verify
+	if timed { // otherwise, package verify uses its own shorter timeout
 		if o.Timeout = s.timeout; s.timeout <= 0 {
 			return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
 		}
@@ -109,22 +110,22 @@ func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	return o, err
 }
 
-// verdict summarizes a report and derives the exit code.
+// verdict prints a summary of a report. It returns cli.ErrSilent if the run is incomplete or a required check failed.
 func verdict(s *agentSettings, c *cobra.Command, r verify.Report) error {
 	s.printNote(c, "%d hold, %d missing, %d wrong, %d skipped",
 		r.Count(verify.Holds), r.Count(verify.Missing), r.Count(verify.Wrong), r.Count(verify.Skipped))
 	switch {
 	case !r.Complete:
-		s.printNote(c, "the time was up before all was tried: see --max-time")
+		s.printNote(c, "the time limit ended the run before all checks were made: increase --max-time")
 	case !r.Passed():
-		s.printNote(c, "something that must be is missing or wrong")
+		s.printNote(c, "something required is missing or wrong")
 	default:
 		return nil
 	}
 	return cli.ErrSilent
 }
 
-// lookupRecords queries DNS. A domain without records is not an error.
+// lookupRecords looks up the UIM records of a domain in DNS. A domain without records is not an error.
 func lookupRecords(ctx context.Context, domain string) (verify.Records, error) {
 	found, err := discovery.New(discovery.Options{}).Lookup(ctx, domain)
 	if errors.Is(err, discovery.ErrNotFound) {
@@ -133,13 +134,13 @@ func lookupRecords(ctx context.Context, domain string) (verify.Records, error) {
 	return verify.Records{AgentsFile: found.AgentsFile, PolicyFile: found.Policy, Discovery: found.Discovery, License: found.License}, err
 }
 
-// readCalls reads --params.
+// readCalls parses the values of --params: parameters by intent.
 func readCalls(list []string) (map[string]map[string]any, error) {
 	out := map[string]map[string]any{}
 	for _, text := range list {
 		uid, object, ok := strings.Cut(text, "=")
 		if !ok || uid == "" || len(object) > maxParameters {
-			return nil, cli.Usage(errors.New(`--params is written <intent uid>={"name": value}`))
+			return nil, cli.Usage(errors.New(`--params must be written <intent uid>={"name": value}`))
 		}
 		tree, err := strictjson.DecodeObject([]byte(object))
 		if err != nil {

@@ -15,46 +15,46 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkVia checks the flags that select the way of a command.
+// checkVia checks the flags that select the protocol of a command.
 func (s *agentSettings) checkVia(c *cobra.Command) error {
 	kind, address, _ := strings.Cut(s.via, ":")
 	switch agent.Via(kind) {
 	case agent.ViaUIM, agent.ViaMCP, agent.ViaA2A:
 		switch {
 		case address != "" || kind == "" && s.via != "":
-			return cli.Usage(fmt.Errorf("--via is mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via))
+			return cli.Usage(fmt.Errorf("--via must be mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via))
 		case kind != "" && c.Name() != "execute":
-			return cli.Usage(fmt.Errorf("--via %s is a way of execute alone: agreements are UIM's own there", kind))
+			return cli.Usage(fmt.Errorf("--via %s is only for execute: agree, renew and revoke without it", kind))
 		case s.endpoint != "" || s.almanac != "":
-			return cli.Usage(errors.New("--uagents-endpoint and --almanac go with --via uagents"))
+			return cli.Usage(errors.New("--uagents-endpoint and --almanac require --via uagents"))
 		}
 		return nil
 	case agent.ViaUAgents:
 		if s.id != "" {
-			return cli.Usage(errors.New("with --via uagents the agent's id is its address: leave out --agent-id"))
+			return cli.Usage(errors.New("with --via uagents, the agent id is the agent's address: omit --agent-id"))
 		}
 		return nil
 	case agent.ViaMRP:
 		if s.id != "" {
-			return cli.Usage(errors.New("with --via mrp the agent's id is its key: leave out --agent-id"))
+			return cli.Usage(errors.New("with --via mrp, the agent id is the agent's key: omit --agent-id"))
 		}
 		if relay, err := s.onRelay(); relay != nil || err != nil {
 			return err
 		}
 	}
-	return cli.Usage(fmt.Errorf("--via is mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via))
+	return cli.Usage(fmt.Errorf("--via must be mcp, a2a, uagents, uagents:agent1… or mrp://relay/key, not %.60q", s.via))
 }
 
-// way returns the way that a call takes.
+// way returns the protocol that --via selects.
 func (s *agentSettings) way() agent.Via {
 	kind, _, _ := strings.Cut(s.via, ":")
 	return agent.Via(kind)
 }
 
-// isUAgent reports whether the agent is one of the uAgents protocol.
+// isUAgent reports whether --via selects the uAgents protocol.
 func (s *agentSettings) isUAgent() bool { return s.way() == agent.ViaUAgents }
 
-// keyName is the usual name of the file with the agent's secret.
+// keyName returns the default name of the file with the agent's private key or seed.
 func (s *agentSettings) keyName() string {
 	if s.isUAgent() {
 		return "uagents.seed"
@@ -62,11 +62,11 @@ func (s *agentSettings) keyName() string {
 	return "agent.pem"
 }
 
-// uagentOptions returns the options of a client that is an agent of the uAgents protocol, whose seed is in a file.
+// uagentOptions returns o with the settings of an agent of the uAgents protocol. It reads the agent's seed from path.
 func (s *agentSettings) uagentOptions(o agent.Options, path string) (agent.Options, error) {
 	key, err := agent.LoadSeed(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return agent.Options{}, fmt.Errorf("there is no seed at %s: make one with uimgate agent keygen --via uagents", path)
+		return agent.Options{}, fmt.Errorf("there is no seed at %s: create one with uimgate agent keygen --via uagents", path)
 	}
 	if err != nil {
 		return agent.Options{}, err
@@ -76,7 +76,7 @@ func (s *agentSettings) uagentOptions(o agent.Options, path string) (agent.Optio
 	return o, nil
 }
 
-// makeSeed makes the identity of the agent among agents of the uAgents protocol.
+// makeSeed creates an identity of the uAgents protocol for the agent, and prints its address.
 func (s *agentSettings) makeSeed(c *cobra.Command, path string) error {
 	if err := agent.SaveSeed(path, agent.NewSeed()); err != nil {
 		return err
@@ -92,8 +92,8 @@ func (s *agentSettings) makeSeed(c *cobra.Command, path string) error {
 	})
 }
 
-// onRelay returns the relay of --via mrp://relay/key, and the key of the service there; nil: --via names no relay. The URL of a relay on
-// this machine is http.
+// onRelay returns the relay and the key of the service from --via mrp://relay/key. It returns nil if --via does not name a relay. The
+// client connects to a relay on this machine over http, and to any other over https.
 func (s *agentSettings) onRelay() (*agent.Relay, error) {
 	kind, address, _ := strings.Cut(s.via, ":")
 	if agent.Via(kind) != agent.ViaMRP || address == "" {
@@ -103,7 +103,7 @@ func (s *agentSettings) onRelay() (*agent.Relay, error) {
 	u, err := url.Parse("https://" + host)
 	if !strings.HasPrefix(address, "//") || !named || key == "" || strings.Contains(key, "/") || err != nil || u.Hostname() == "" ||
 		u.User != nil {
-		return nil, cli.Usage(fmt.Errorf("--via mrp://relay/key has the host of a relay and the key of the service, not %.100q", s.via))
+		return nil, cli.Usage(fmt.Errorf("--via mrp://relay/key must name the host of a relay and the key of the service, not %.100q", s.via))
 	}
 	if fetch.LoopbackHost(u.Hostname()) {
 		u.Scheme = "http"
