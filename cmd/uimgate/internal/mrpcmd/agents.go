@@ -15,15 +15,16 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// maxCapabilities bounds a file of capabilities, in bytes.
+// maxCapabilities is the maximum size of a file of capabilities, in bytes.
 const maxCapabilities = 1 << 20
 
 func (s *settings) profile() *cobra.Command {
 	var name, visibility, inbox, capabilities string
 	c := &cobra.Command{
-		Use: "profile [KEY]", Short: "Show an agent's profile, or change one's own", Args: cli.Args(cobra.MaximumNArgs(1)),
-		Long: `Profile shows the profile of this agent, or of another. With a flag it changes this agent's profile first.
-Others cannot find a private agent; those that know its key can send it messages.`,
+		Use: "profile [KEY]", Short: "Show the profile of an agent, or change your own", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Long: `Profile shows the profile of this agent, or of the agent with the given key. With a flag such as --name, it
+first changes the profile of this agent. Other agents cannot find a private agent, but if they know its key,
+they can send messages to it.`,
 		Example: `  uimgate mrp profile --relay https://relay.mrphub.io
   uimgate mrp profile --name 'Tea shop' --visibility public --capabilities capabilities.json`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -39,7 +40,7 @@ Others cannot find a private agent; those that know its key can send it messages
 			}
 			changes := change.DisplayName != nil || visibility != "" || inbox != "" || change.Capabilities != nil
 			if changes && len(args) > 0 {
-				return cli.Usage(errors.New("the profile of another agent cannot be changed"))
+				return cli.Usage(errors.New("the profile of another agent cannot be changed: omit KEY"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -65,10 +66,10 @@ Others cannot find a private agent; those that know its key can send it messages
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&name, "name", "", "the name that people see; empty: none")
+	f.StringVar(&name, "name", "", "name that people see; an empty name removes it")
 	f.StringVar(&visibility, "visibility", "", "public or private")
-	f.StringVar(&inbox, "inbox", "", "who may write: open, closed, allowlist or blocklist")
-	f.StringVar(&capabilities, "capabilities", "", "file with a JSON list of capabilities, in place of those before")
+	f.StringVar(&inbox, "inbox", "", "who may send messages: open, closed, allowlist or blocklist")
+	f.StringVar(&capabilities, "capabilities", "", "file with a JSON list of capabilities, which replaces the present ones")
 	return c
 }
 
@@ -110,9 +111,9 @@ func (s *settings) discover() *cobra.Command {
 	var q mrp.Search
 	var most int
 	c := &cobra.Command{
-		Use: "discover [WORD…]", Short: "Find public agents, those active last first", Args: cli.Args(cobra.ArbitraryArgs),
-		Long: `Discover lists public agents whose name, or the names and descriptions of whose capabilities, have every word.
-With -o json it prints a line for each.`,
+		Use: "discover [WORD…]", Short: "Find public agents, most recently active first", Args: cli.Args(cobra.ArbitraryArgs),
+		Long: `Discover lists the public agents that match every word, in their name or in the names and descriptions of
+their capabilities. With -o json it prints one line per agent.`,
 		Example: "  uimgate mrp discover translate --tag text --relay https://relay.mrphub.io",
 		RunE: func(c *cobra.Command, args []string) error {
 			if most < 1 {
@@ -137,15 +138,15 @@ With -o json it prints a line for each.`,
 				}
 			}
 			if found == 0 {
-				s.note(c, "no public agent at this relay is like that")
+				s.note(c, "no public agent at this relay matches")
 			}
 			return nil
 		},
 	}
 	f := c.Flags()
-	f.StringArrayVar(&q.Tags, "tag", nil, "a tag that the agent has; may be repeated")
-	f.StringVar(&q.Name, "name", "", "a part of its name")
-	f.IntVar(&most, "limit", 20, "how many at most")
+	f.StringArrayVar(&q.Tags, "tag", nil, "tag that the agent must have; may be repeated")
+	f.StringVar(&q.Name, "name", "", "part of the agent's name")
+	f.IntVar(&most, "limit", 20, "maximum number of agents")
 	return c
 }
 

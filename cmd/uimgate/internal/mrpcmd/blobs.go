@@ -16,7 +16,7 @@ import (
 
 func (s *settings) blob() *cobra.Command {
 	c := &cobra.Command{
-		Use: "blob", Short: "Keep files at the relay, and fetch them", Args: cli.Args(cobra.NoArgs),
+		Use: "blob", Short: "Store files at the relay, and fetch them", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate mrp blob put report.pdf\n  uimgate mrp blob get blob_0123456789ab --file report.pdf",
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -34,7 +34,7 @@ func put(c *cobra.Command, client *mrp.Client, path, contentType string) (wire.B
 	return client.Upload(c.Context(), file, contentType)
 }
 
-// attachEncrypted stores an encrypted file at the relay, which only the recipient can read.
+// attachEncrypted encrypts a file so that only the recipient can read it, and stores it at the relay.
 func attachEncrypted(c *cobra.Command, client *mrp.Client, to wire.Key, path string) (wire.Attachment, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -55,7 +55,7 @@ func printBlob(w io.Writer, b wire.Blob) {
 func (s *settings) blobPut() *cobra.Command {
 	var contentType string
 	c := &cobra.Command{
-		Use: "put FILE", Short: "Keep a file of at most 100 MiB at the relay", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "put FILE", Short: "Store a file of at most 100 MiB at the relay", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob put report.pdf --type application/pdf",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()
@@ -77,13 +77,13 @@ func (s *settings) blobPut() *cobra.Command {
 func (s *settings) blobGet() *cobra.Command {
 	var path, messageID string
 	c := &cobra.Command{
-		Use: "get ID", Short: "Fetch a file, and hold it against its hash", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Get writes a file that is whole and has the hash that the relay names, or none. One that is encrypted is decrypted
-with --message, the id of the message that attaches it. No file is written over another.`,
+		Use: "get ID", Short: "Fetch a file and verify its hash", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Get fetches a file. It writes the file only if it is complete and has the hash that the relay names, and never
+overwrites an existing file. To decrypt an encrypted file, pass the id of the message that attaches it as --message.`,
 		Example: "  uimgate mrp blob get blob_0123456789ab --file report.pdf --message msg_1767225600_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			if path == "" {
-				return cli.Usage(errors.New("name the file with --file"))
+				return cli.Usage(errors.New("name the file to write with --file"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -97,18 +97,18 @@ with --message, the id of the message that attaches it. No file is written over 
 			return s.print(c, b, func(w io.Writer) { printBlob(w, b) })
 		},
 	}
-	c.Flags().StringVar(&path, "file", "", "the file to write")
-	c.Flags().StringVar(&messageID, "message", "", "id of the message that attaches it")
+	c.Flags().StringVar(&path, "file", "", "file to write")
+	c.Flags().StringVar(&messageID, "message", "", "id of the message that attaches the file")
 	return c
 }
 
-// fetchBlob writes a blob to a temporary file, and renames it when it is complete.
+// fetchBlob writes a blob to a temporary file, and links it to path when it is complete.
 func fetchBlob(c *cobra.Command, client *mrp.Client, id, messageID, path string) (b wire.Blob, err error) {
 	part, err := os.CreateTemp(filepath.Dir(path), ".mrp-*")
 	if err != nil {
 		return wire.Blob{}, err
 	}
-	defer os.Remove(part.Name()) //nolint:errcheck // it is there under its other name, if all went well
+	defer os.Remove(part.Name()) //nolint:errcheck // after success, the file remains under path
 	if messageID == "" {
 		b, err = client.Download(c.Context(), id, "", part)
 	} else {
@@ -117,7 +117,7 @@ func fetchBlob(c *cobra.Command, client *mrp.Client, id, messageID, path string)
 	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return wire.Blob{}, err
 	}
-	if err := os.Link(part.Name(), path); err != nil { // which never overwrites a file
+	if err := os.Link(part.Name(), path); err != nil { // unlike Rename, Link never overwrites a file
 		return wire.Blob{}, err
 	}
 	return b, nil
@@ -139,12 +139,12 @@ func fetchAttached(c *cobra.Command, client *mrp.Client, id, messageID string, t
 		_, err = to.Write(text)
 		return wire.Blob{ID: id, Size: int64(len(text)), Hash: a.Hash, ContentType: a.ContentType}, err
 	}
-	return wire.Blob{}, errors.New("that message does not attach this blob")
+	return wire.Blob{}, errors.New("the message does not attach this file")
 }
 
 func (s *settings) blobInfo() *cobra.Command {
 	return &cobra.Command{
-		Use: "info ID", Short: "Show size, type and hash of a file", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "info ID", Short: "Show the size, type and hash of a file", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob info blob_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()
@@ -163,7 +163,7 @@ func (s *settings) blobInfo() *cobra.Command {
 
 func (s *settings) blobDelete() *cobra.Command {
 	return &cobra.Command{
-		Use: "delete ID", Short: "Remove a file of this agent", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "delete ID", Short: "Delete a file of this agent", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate mrp blob delete blob_0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			client, err := s.client()

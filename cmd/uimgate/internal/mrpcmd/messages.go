@@ -28,9 +28,10 @@ type sendFlags struct {
 func (s *settings) send() *cobra.Command {
 	var o sendFlags
 	c := &cobra.Command{
-		Use: "send KEY [JSON | -]", Short: "Send a message, and wait for its answer if wanted", Args: cli.Args(cobra.RangeArgs(1, 2)),
-		Long: `Send sends a message with a body in JSON, from the command line or from stdin (-), or a text. With --action it is a request,
-and the JSON its parameters. --wait waits for the message that answers it, prints it, and reports progress on stderr.`,
+		Use: "send KEY [JSON | -]", Short: "Send a message, and optionally wait for the reply", Args: cli.Args(cobra.RangeArgs(1, 2)),
+		Long: `Send sends a message whose body is JSON, from the command line or from stdin (-), or a text. With --action the message
+is a request, and the JSON contains its parameters. With --wait, send waits for the reply, prints it, and reports progress
+on stderr.`,
 		Example: `  uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text hello
   uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc '{"text":"tea","to":"de"}' --action text:translate --wait 1m --encrypt`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -67,19 +68,19 @@ and the JSON its parameters. --wait waits for the message that answers it, print
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.text, "text", "", "a text as the body")
-	f.StringVar(&o.action, "action", "", "what is asked for: the message is a request")
-	f.StringVar(&o.contentType, "type", "", "content type (default application/json, or what --text and --action want)")
+	f.StringVar(&o.text, "text", "", "text to send as the body")
+	f.StringVar(&o.action, "action", "", "send a request for this action")
+	f.StringVar(&o.contentType, "type", "", "content type (default application/json, or the type for --text or --action)")
 	f.StringVar(&o.thread, "thread", "", "id of the thread")
-	f.StringVar(&o.replyTo, "reply-to", "", "id of the message that this one answers")
-	f.StringArrayVar(&o.attach, "attach", nil, "a file to attach; may be repeated")
-	f.BoolVar(&o.encrypt, "encrypt", false, "so that the relay cannot read body and files")
-	f.DurationVar(&o.expires, "expires", 0, "how long the relay keeps it for the recipient, up to 720h (default 168h)")
-	f.DurationVar(&o.wait, "wait", 0, "wait so long for the answer")
+	f.StringVar(&o.replyTo, "reply-to", "", "id of the message that this one replies to")
+	f.StringArrayVar(&o.attach, "attach", nil, "file to attach; may be repeated")
+	f.BoolVar(&o.encrypt, "encrypt", false, "encrypt the body and the files, so that the relay cannot read them")
+	f.DurationVar(&o.expires, "expires", 0, "how long the relay keeps the message for the recipient, up to 720h (default 168h)")
+	f.DurationVar(&o.wait, "wait", 0, "how long to wait for the reply (default: do not wait)")
 	return c
 }
 
-// compose makes the message from the flags and arguments.
+// compose builds the message from the flags and arguments.
 func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.Send, error) {
 	m := wire.Send{ContentType: o.contentType, ThreadID: o.thread, InReplyTo: o.replyTo, ExpiresIn: int64(o.expires / time.Second)}
 	var body []byte
@@ -99,7 +100,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 	}
 	switch text := c.Flags().Changed("text"); {
 	case text && (o.action != "" || len(args) > 0), o.expires < 0, o.wait < 0:
-		return wire.Send{}, cli.Usage(errors.New("a body is a --text, or JSON, or the parameters of an --action; times are not negative"))
+		return wire.Send{}, cli.Usage(errors.New("--text cannot be combined with JSON or --action, and durations must not be negative"))
 	case text:
 		orElse(wire.TypeText)
 		var err error
@@ -109,7 +110,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 		return wire.Send{}, cli.Usage(errors.New("there is nothing to send: give a body as JSON, --text, --action or --attach"))
 	case len(args) > 0:
 		if _, err := strictjson.Decode(body); err != nil {
-			return wire.Send{}, cli.Usage(fmt.Errorf("the body is not JSON: %w", err))
+			return wire.Send{}, cli.Usage(fmt.Errorf("the body is not valid JSON: %w", err))
 		}
 		m.Body = body
 	}
@@ -121,7 +122,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 	if len(args) > 0 {
 		tree, err := strictjson.DecodeObject(body)
 		if err != nil {
-			return wire.Send{}, cli.Usage(errors.New("the parameters of an action are a JSON object"))
+			return wire.Send{}, cli.Usage(errors.New("the parameters of an action must be a JSON object"))
 		}
 		params = tree
 	}
@@ -159,18 +160,18 @@ func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o send
 	}})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && c.Context().Err() == nil:
-		return fmt.Errorf("no answer came within %s; uimgate mrp poll shows what comes later", o.wait)
+		return fmt.Errorf("no reply arrived within %s: to see a later reply, run uimgate mrp poll", o.wait)
 	case err != nil:
 		return err
 	}
 	return s.printMessage(c, message{Message: answer, Encrypted: o.encrypt})
 }
 
-// A message is a message as printed.
+// A message is a message as it is printed.
 type message struct {
 	wire.Message
 	Encrypted bool   `json:"encrypted,omitempty"` // the relay could not read it
-	Problem   string `json:"problem,omitempty"`   // why it is not decrypted
+	Problem   string `json:"problem,omitempty"`   // why it could not be decrypted
 }
 
 // opened decrypts a message if it is encrypted.
@@ -206,13 +207,13 @@ func (s *settings) poll() *cobra.Command {
 	var f mrp.Filter
 	var sender, status string
 	c := &cobra.Command{
-		Use: "poll", Short: "Print the messages that have come", Args: cli.Args(cobra.NoArgs),
-		Long: `Poll prints the unread messages to this agent, the oldest first. The relay then counts them as delivered;
---status delivered shows those again, for as long as the relay keeps them.`,
+		Use: "poll", Short: "Print the messages that have arrived", Args: cli.Args(cobra.NoArgs),
+		Long: `Poll prints the unread messages to this agent, oldest first. The relay then marks them as delivered. To print
+delivered messages again, as long as the relay keeps them, use --status delivered.`,
 		Example: "  uimgate mrp poll --relay https://relay.mrphub.io\n  uimgate mrp poll --status delivered -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f.Limit < 1 || f.Limit > wire.MaxPage || f.Wait < 0 {
-				return cli.Usage(fmt.Errorf("--limit is 1 to %d, and --wait not negative", wire.MaxPage))
+				return cli.Usage(fmt.Errorf("--limit must be from 1 to %d, and --wait must not be negative", wire.MaxPage))
 			}
 			if sender != "" {
 				k, err := s.parseKey(sender)
@@ -237,20 +238,20 @@ func (s *settings) poll() *cobra.Command {
 				}
 			}
 			if page.Dropped > 0 {
-				s.note(c, "%d entries were not messages of the protocol to this agent", page.Dropped)
+				s.note(c, "%d entries were skipped: they are not valid messages to this agent", page.Dropped)
 			}
 			if page.Next != "" {
-				s.note(c, "there are more")
+				s.note(c, "there are more messages: poll again")
 			}
 			return nil
 		},
 	}
 	fl := c.Flags()
-	fl.IntVar(&f.Limit, "limit", 20, "how many at most")
-	fl.DurationVar(&f.Wait, "wait", 0, "wait for a first message, up to 30s, where the relay can")
-	fl.StringVar(&status, "status", "", "sent (the default), delivered or expired")
-	fl.StringVar(&sender, "from", "", "only those of this agent")
-	fl.StringVar(&f.ThreadID, "thread", "", "only those of this thread")
+	fl.IntVar(&f.Limit, "limit", 20, "maximum number of messages")
+	fl.DurationVar(&f.Wait, "wait", 0, "how long to wait for a first message, up to 30s, if the relay supports it")
+	fl.StringVar(&status, "status", "", "status of the messages: sent (the default), delivered or expired")
+	fl.StringVar(&sender, "from", "", "only messages from this agent")
+	fl.StringVar(&f.ThreadID, "thread", "", "only messages of this thread")
 	return c
 }
 
@@ -258,13 +259,13 @@ func (s *settings) listen() *cobra.Command {
 	var count int
 	var o mrp.ListenOptions
 	c := &cobra.Command{
-		Use: "listen", Short: "Print messages as they come, until interrupted", Args: cli.Args(cobra.NoArgs),
-		Long: `Listen prints each message to this agent once, over a WebSocket or by polling where the relay has none, and connects
-again whenever that is lost. A message that is printed is done with.`,
+		Use: "listen", Short: "Print messages as they arrive, until interrupted", Args: cli.Args(cobra.NoArgs),
+		Long: `Listen prints each message to this agent once, and then acknowledges it. It uses a WebSocket, or polls if the relay
+has none, and reconnects whenever the connection is lost.`,
 		Example: "  uimgate mrp listen -o json --relay https://relay.mrphub.io\n  uimgate mrp listen --count 1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if count < 0 {
-				return cli.Usage(errors.New("--count is not negative"))
+				return cli.Usage(errors.New("--count must not be negative"))
 			}
 			client, err := s.client()
 			if err != nil {
@@ -280,8 +281,8 @@ again whenever that is lost. A message that is printed is done with.`,
 					s.note(c, "listening as %s", client.Key())
 				}
 			}
-			o.Failed = func(_ wire.Message, err error) { cancel(err) } // stdout is gone
-			printed := 0                                               // by one handler at a time
+			o.Failed = func(_ wire.Message, err error) { cancel(err) } // writing to stdout failed
+			printed := 0                                               // not shared: handlers run one at a time
 			o.Done = func(wire.Message) {
 				if printed == count {
 					cancel(nil)
@@ -289,7 +290,7 @@ again whenever that is lost. A message that is printed is done with.`,
 			}
 			err = client.Listen(ctx, o, func(_ context.Context, m wire.Message) error {
 				if count > 0 && printed == count {
-					return context.Canceled // it arrives again
+					return context.Canceled // the relay will deliver it again
 				}
 				if err := s.printMessage(c, opened(client, m)); err != nil {
 					return err
@@ -303,7 +304,7 @@ again whenever that is lost. A message that is printed is done with.`,
 			return err
 		},
 	}
-	c.Flags().IntVar(&count, "count", 0, "end after so many messages; 0: never")
-	c.Flags().BoolVar(&o.PollOnly, "poll", false, "poll, and make no WebSocket")
+	c.Flags().IntVar(&count, "count", 0, "exit after this many messages; 0 means never")
+	c.Flags().BoolVar(&o.PollOnly, "poll", false, "poll instead of using a WebSocket")
 	return c
 }

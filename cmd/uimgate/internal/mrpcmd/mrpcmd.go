@@ -1,4 +1,5 @@
-// Package mrpcmd has the commands of uimgate mrp, with which people and scripts act as an agent at a relay of the Machine Relay Protocol.
+// Package mrpcmd implements the commands of uimgate mrp that let people and scripts act as an agent at a relay of the Machine Relay
+// Protocol.
 package mrpcmd
 
 import (
@@ -24,15 +25,16 @@ type settings struct {
 	insecure           bool
 }
 
-// Command is uimgate mrp.
+// Command returns the command uimgate mrp.
 func Command() *cobra.Command {
 	s := &settings{}
 	c := &cobra.Command{
 		Use:   "mrp",
-		Short: "An agent at a relay of the Machine Relay Protocol: find others, write to them, listen",
-		Long: `An agent at a relay of the Machine Relay Protocol. The agent is its key: there is no account, and the first
-request makes it known. Use one key for each relay. Data goes to stdout, text for people to stderr.
-Bodies that are encrypted for this agent are shown decrypted; send --encrypt keeps the relay from reading.`,
+		Short: "Act as an agent at a relay of the Machine Relay Protocol: find agents, send and receive messages",
+		Long: `The mrp commands act as an agent at a relay of the Machine Relay Protocol. The agent is its key: there is no
+account, and the relay registers the key with its first request. Use a separate key for each relay. Data goes
+to stdout, and text for people to stderr. Messages that are encrypted for this agent are printed decrypted. With
+send --encrypt, the relay cannot read the message.`,
 		Example: `  uimgate mrp keygen
   uimgate mrp discover translate --relay https://relay.mrphub.io
   uimgate mrp send Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc --text 'hello' --relay https://relay.mrphub.io
@@ -41,16 +43,16 @@ Bodies that are encrypted for this agent are shown decrypted; send --encrypt kee
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if s.output != "text" && s.output != "json" {
-				return cli.Usage(fmt.Errorf("-o is text or json, not %q", s.output))
+				return cli.Usage(fmt.Errorf("-o must be text or json, not %q", s.output))
 			}
 			return nil
 		},
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&s.relay, "relay", os.Getenv("UIMGATE_MRP_RELAY"), "URL of the relay, without /v1 ($UIMGATE_MRP_RELAY)")
-	f.StringVar(&s.key, "key", "", "file with the agent's seed of 32 bytes (default $XDG_CONFIG_HOME/uimgate/mrp.seed)")
+	f.StringVar(&s.key, "key", "", "file with the agent's 32-byte seed (default $XDG_CONFIG_HOME/uimgate/mrp.seed)")
 	f.StringVarP(&s.output, "output", "o", "text", "text or json")
-	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback always is)")
+	f.BoolVar(&s.insecure, "insecure", false, "allow http and private addresses (loopback addresses are always allowed)")
 	c.AddCommand(s.keygen(), s.profile(), s.discover(), s.send(), s.poll(), s.listen(), s.blob())
 	return c
 }
@@ -70,7 +72,7 @@ func (s *settings) keyPath() (string, error) {
 	return filepath.Join(dir, "uimgate", "mrp.seed"), nil
 }
 
-// client makes the client of a command.
+// client creates the client from the flags.
 func (s *settings) client() (*mrp.Client, error) {
 	if s.relay == "" {
 		return nil, cli.Usage(errors.New("name the relay with --relay or $UIMGATE_MRP_RELAY"))
@@ -82,7 +84,7 @@ func (s *settings) client() (*mrp.Client, error) {
 	key, err := mrp.LoadKey(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("there is no key at %s: make one with uimgate mrp keygen", path)
+		return nil, fmt.Errorf("there is no key at %s: create one with uimgate mrp keygen", path)
 	case err != nil:
 		return nil, err
 	}
@@ -97,7 +99,7 @@ func (s *settings) client() (*mrp.Client, error) {
 func (s *settings) parseKey(text string) (wire.Key, error) {
 	k, err := wire.ParseKey(text)
 	if err != nil {
-		return k, cli.Usage(fmt.Errorf("%.60q is not an agent: %w", text, err))
+		return k, cli.Usage(fmt.Errorf("%.60q is not the key of an agent: %w", text, err))
 	}
 	return k, nil
 }
@@ -127,9 +129,9 @@ func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func (s *settings) keygen() *cobra.Command {
 	return &cobra.Command{
-		Use: "keygen", Short: "Make an agent: a key in a file of its own", Args: cli.Args(cobra.NoArgs),
+		Use: "keygen", Short: "Create an agent: a key in a new file", Args: cli.Args(cobra.NoArgs),
 		Long: `Keygen writes 32 random bytes to a new file that only its owner can read, and prints the public key, which is the
-agent's address. The SDKs of the protocol read the same file.`,
+agent's address. The SDKs of the protocol can read the file.`,
 		Example: "  uimgate mrp keygen\n  uimgate mrp keygen --key robot.seed",
 		RunE: func(c *cobra.Command, _ []string) error {
 			path, err := s.keyPath()

@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// An operator reads the state of a relay, whether it runs or not.
+// An operator holds the flags of the commands that open the state of a relay. The relay may be running.
 type operator struct {
 	config, data, output string
 	limit                int
@@ -34,23 +34,23 @@ func Operator() []*cobra.Command {
 	o := &operator{}
 	list := []*cobra.Command{o.agents(), o.messages(), o.blobs(), o.usage(), o.block(true), o.block(false)}
 	for _, c := range list {
-		c.Flags().StringVar(&o.data, "data", "./relay", "data directory of the relay; the database is the one in it, or that of "+storeVariable)
-		c.Flags().StringVarP(&o.config, "config", "c", "", "configuration of the gateway whose relay it is, in place of --data")
+		c.Flags().StringVar(&o.data, "data", "./relay", "data directory of the relay; ignored if $"+storeVariable+" names a database")
+		c.Flags().StringVarP(&o.config, "config", "c", "", "configuration of the gateway that runs the relay; replaces --data")
 		c.Flags().StringVarP(&o.output, "output", "o", "text", "text or json")
 	}
 	return list
 }
 
-// maxList bounds how much is listed in one call.
+// maxList is the maximum of --limit.
 const maxList = 10_000
 
-// open opens the state. It creates nothing.
+// open opens the database of the relay. It returns an error if there is no such database.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
 		return nil, nil, cli.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
 	}
 	if o.output != "text" && o.output != "json" {
-		return nil, nil, cli.Usage(fmt.Errorf("--output %q: want text or json", o.output))
+		return nil, nil, cli.Usage(fmt.Errorf("-o must be text or json, not %q", o.output))
 	}
 	place := os.Getenv(storeVariable)
 	if o.config != "" {
@@ -66,7 +66,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	if place == "" {
 		place = config.StatePath(o.data)
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("there is no relay's state at %s: name its directory with --data, or its gateway with -c", place)
+			return nil, nil, fmt.Errorf("there is no relay database at %s: name its directory with --data, or the configuration of its gateway with -c", place)
 		}
 	}
 	db, err := sqlstore.Open(ctx, place, sqlstore.Options{Now: time.Now})
@@ -76,7 +76,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	return sqlmail.New(db, sqlmail.Options{}), db.Close, nil
 }
 
-// with calls a function with the state.
+// with opens the state, calls do with it, and closes it.
 func (o *operator) with(c *cobra.Command, do func(context.Context, *sqlmail.Store) error) (err error) {
 	state, closing, err := o.open(c.Context())
 	if err != nil {
@@ -86,7 +86,7 @@ func (o *operator) with(c *cobra.Command, do func(context.Context, *sqlmail.Stor
 	return do(c.Context(), state)
 }
 
-// show writes values as lines of JSON, or as a table.
+// show writes a list as lines of JSON, or as a table with head as its header.
 func show[T any](o *operator, w io.Writer, head string, list []T, row func(T) string) error {
 	if o.output == "json" {
 		e := json.NewEncoder(w)
@@ -105,7 +105,7 @@ func show[T any](o *operator, w io.Writer, head string, list []T, row func(T) st
 	return t.Flush()
 }
 
-// An agent is the operator's view of an agent.
+// An agent is an agent as the operator sees it.
 type agent struct {
 	Key          wire.Key  `json:"public_key"`
 	Name         string    `json:"display_name,omitempty"`
@@ -119,8 +119,8 @@ type agent struct {
 func (o *operator) agents() *cobra.Command {
 	var after string
 	c := &cobra.Command{
-		Use: "agents", Short: "List the agents of a relay, by key (for its operator)", Args: o.none,
-		Long:    `Agents lists who is known to the relay whose data directory is named. It may run meanwhile.`,
+		Use: "agents", Short: "List the agents of a relay, sorted by key (for its operator)", Args: o.none,
+		Long:    `Agents lists the agents that are registered with the relay. The relay may be running.`,
 		Example: "  uimgate mrp agents --data ./relay\n  uimgate mrp agents -c uimgate.yaml -o json --limit 1000",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
@@ -140,18 +140,18 @@ func (o *operator) agents() *cobra.Command {
 					return fmt.Sprintf("%s\t%q\t%s\t%s\t%s\t%s", a.Key, a.Name, a.Status, a.Visibility, a.Policy, a.LastActiveAt.Format(time.RFC3339))
 				})
 				if more {
-					fmt.Fprintf(c.ErrOrStderr(), "There are more: --after %s\n", shown[len(shown)-1].Key)
+					fmt.Fprintf(c.ErrOrStderr(), "There are more: use --after %s\n", shown[len(shown)-1].Key)
 				}
 				return err
 			})
 		},
 	}
-	c.Flags().StringVar(&after, "after", "", "go on after this key")
-	c.Flags().IntVar(&o.limit, "limit", 100, "at most so many")
+	c.Flags().StringVar(&after, "after", "", "list only agents after this key")
+	c.Flags().IntVar(&o.limit, "limit", 100, "maximum number of entries")
 	return c
 }
 
-// A message is the operator's view of a message: never its content.
+// A message is a message as the operator sees it: without its content.
 type message struct {
 	ID        string    `json:"message_id"`
 	Sender    wire.Key  `json:"sender_key"`
@@ -164,7 +164,7 @@ type message struct {
 func (o *operator) messages() *cobra.Command {
 	c := &cobra.Command{
 		Use: "messages [KEY]", Short: "List messages of a relay, without their content (for its operator)", Args: o.atMostOne,
-		Long:    `Messages lists the messages that a relay keeps, or those of one agent, oldest first. Their content is not shown.`,
+		Long:    `Messages lists the messages that a relay stores, or only those of one agent, oldest first, without their content.`,
 		Example: "  uimgate mrp messages --data ./relay\n  uimgate mrp messages -c uimgate.yaml A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
@@ -185,17 +185,17 @@ func (o *operator) messages() *cobra.Command {
 						m.ExpiresAt.Format(time.RFC3339))
 				})
 				if more {
-					fmt.Fprintln(c.ErrOrStderr(), "There are more: raise --limit, or name an agent.")
+					fmt.Fprintln(c.ErrOrStderr(), "There are more: increase --limit, or name an agent.")
 				}
 				return err
 			})
 		},
 	}
-	c.Flags().IntVar(&o.limit, "limit", 100, "at most so many")
+	c.Flags().IntVar(&o.limit, "limit", 100, "maximum number of entries")
 	return c
 }
 
-// A blob is the operator's view of a blob.
+// A blob is a stored file as the operator sees it: without its content.
 type blob struct {
 	ID        string    `json:"blob_id"`
 	Owner     wire.Key  `json:"owner_key"`
@@ -207,8 +207,8 @@ type blob struct {
 func (o *operator) blobs() *cobra.Command {
 	var after string
 	c := &cobra.Command{
-		Use: "blobs [KEY]", Short: "List the files that a relay keeps, or those of one agent (for its operator)", Args: o.atMostOne,
-		Long:    `Blobs lists the files that a relay keeps, or those of one agent, by id. What is in them is not shown.`,
+		Use: "blobs [KEY]", Short: "List the files of a relay, without their content (for its operator)", Args: o.atMostOne,
+		Long:    `Blobs lists the files that a relay stores, or only those of one agent, sorted by id, without their content.`,
 		Example: "  uimgate mrp blobs --data ./relay",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
@@ -229,14 +229,14 @@ func (o *operator) blobs() *cobra.Command {
 						b.ExpiresAt.Format(time.RFC3339))
 				})
 				if more {
-					fmt.Fprintf(c.ErrOrStderr(), "There are more: --after %s\n", shown[len(shown)-1].ID)
+					fmt.Fprintf(c.ErrOrStderr(), "There are more: use --after %s\n", shown[len(shown)-1].ID)
 				}
 				return err
 			})
 		},
 	}
-	c.Flags().StringVar(&after, "after", "", "go on after this file")
-	c.Flags().IntVar(&o.limit, "limit", 100, "at most so many")
+	c.Flags().StringVar(&after, "after", "", "list only files after this id")
+	c.Flags().IntVar(&o.limit, "limit", 100, "maximum number of entries")
 	return c
 }
 
@@ -253,8 +253,8 @@ type usage struct {
 
 func (o *operator) usage() *cobra.Command {
 	return &cobra.Command{
-		Use: "usage", Short: "How much a relay keeps: agents, messages, files (for its operator)", Args: o.none,
-		Long:    `Usage counts what the relay keeps, whose data directory is named. It may run meanwhile.`,
+		Use: "usage", Short: "Show how much a relay stores: agents, messages, files (for its operator)", Args: o.none,
+		Long:    `Usage counts the agents, messages, files and webhooks of a relay, and their bytes. The relay may be running.`,
 		Example: "  uimgate mrp usage --data ./relay -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
@@ -273,14 +273,14 @@ func (o *operator) usage() *cobra.Command {
 }
 
 func (o *operator) block(block bool) *cobra.Command {
-	use, short, did := "unblock KEY", "Have a relay serve an agent again (for its operator)", "is served again"
+	use, short, did := "unblock KEY", "Make a relay serve a blocked agent again (for its operator)", "is served again"
 	if block {
-		use, short, did = "block KEY", "Have a relay refuse an agent (for its operator)", "is refused from now on"
+		use, short, did = "block KEY", "Make a relay refuse an agent (for its operator)", "is refused from now on"
 	}
 	word := map[bool]string{true: "block", false: "unblock"}[block]
 	return &cobra.Command{
 		Use: use, Short: short, Args: o.one,
-		Long:    `Others cannot find a blocked agent, and the relay refuses each of its requests with agent_suspended. Messages to it wait.`,
+		Long:    `A relay refuses each request of a blocked agent with agent_suspended, hides the agent from others, and keeps messages to it.`,
 		Example: "  uimgate mrp " + word + " --data ./relay A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.with(c, func(ctx context.Context, s *sqlmail.Store) error {
@@ -290,7 +290,7 @@ func (o *operator) block(block bool) *cobra.Command {
 				}
 				if err := s.Suspend(ctx, *k, block); err != nil {
 					if errors.Is(err, mail.ErrNotFound) {
-						return fmt.Errorf("the relay knows no agent with the key %s", args[0])
+						return fmt.Errorf("the relay has no agent with the key %s", args[0])
 					}
 					return err
 				}
@@ -301,7 +301,7 @@ func (o *operator) block(block bool) *cobra.Command {
 	}
 }
 
-// key reads a key; nil: there is none.
+// key parses a key. It returns nil for an empty text.
 func (o *operator) key(text string) (*mail.Key, error) {
 	if text == "" {
 		return nil, nil
@@ -313,7 +313,7 @@ func (o *operator) key(text string) (*mail.Key, error) {
 	return (*mail.Key)(&k), nil
 }
 
-// ofAgent reads the key of an optional agent; nil: none.
+// ofAgent parses the optional argument KEY. It returns nil if there is none.
 func (o *operator) ofAgent(args []string) (*mail.Key, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -332,7 +332,7 @@ func (o *operator) count(args []string, least, most int) error {
 		return cli.Usage(errors.New("the key of an agent is missing"))
 	}
 	if len(args) > most {
-		return cli.Usage(fmt.Errorf("what is %q for?", args[most]))
+		return cli.Usage(fmt.Errorf("unexpected argument %q", args[most]))
 	}
 	return nil
 }

@@ -1,5 +1,5 @@
-// Package relaycmd has the commands for operators of a relay of the Machine Relay Protocol: uimgate mrp-relay, and those below uimgate
-// mrp that inspect the relay's state.
+// Package relaycmd implements the commands for operators of a relay of the Machine Relay Protocol: uimgate mrp-relay, which runs a relay,
+// and the subcommands of uimgate mrp that read and change its state.
 package relaycmd
 
 import (
@@ -30,10 +30,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// storeVariable names the environment variable with the URL of a PostgreSQL database, which has a password.
+// storeVariable is the environment variable with the URL of a PostgreSQL database. It is not a flag, because the URL contains a password.
 const storeVariable = "UIMGATE_MRP_STORE"
 
-// drain bounds how long requests in progress may take to end.
+// drain is how long requests in progress may take to finish at shutdown.
 const drain = 20 * time.Second
 
 // flags are the flags of mrp-relay.
@@ -47,20 +47,21 @@ type flags struct {
 	bytes, blobsBytes string
 }
 
-// Serve is uimgate mrp-relay. log makes its log.
+// Serve returns the command uimgate mrp-relay. The command calls log with its stderr to create its logger.
 func Serve(log func(io.Writer) *zap.Logger) *cobra.Command {
 	f := &flags{log: log, settings: *relayhost.Defaults()}
 	s := &f.settings
 	c := &cobra.Command{
 		Use: "mrp-relay", Short: "Run a relay of the Machine Relay Protocol, without a gateway",
-		Long: `Mrp-relay runs a relay through which agents send each other messages and files, by the Machine
-Relay Protocol, version 1. Agents need no account: each is an Ed25519 key, known from its first
-signed request on. State is an SQLite database in the data directory, or the PostgreSQL database
-whose URL is in ` + storeVariable + `, which several relays may share.
+		Long: `Mrp-relay runs a relay through which agents send messages and files to each other, with version 1
+of the Machine Relay Protocol. Agents need no account: an agent is an Ed25519 key, which the relay
+registers with its first signed request. The relay stores its state in an SQLite database in the
+data directory, or in the PostgreSQL database whose URL is in ` + storeVariable + `.
+Several relays can share a PostgreSQL database.
 
-When it takes requests it prints one line of JSON with its addresses; the log goes to stderr.
-SIGTERM ends it once the requests under way are answered. A gateway runs the same relay where its
-configuration has the block mrp_relay.`,
+When the relay is ready to accept requests, it prints one line of JSON with its addresses. The log
+goes to stderr. On SIGTERM, the relay finishes the requests in progress and exits. A gateway runs
+the same relay if its configuration has the block mrp_relay.`,
 		Example: `  uimgate mrp-relay --data ./relay
   uimgate mrp-relay --listen :443 --tls-cert cert.pem --tls-key key.pem --metrics 127.0.0.1:9090
   UIMGATE_MRP_STORE=postgres://relay@db/relay uimgate mrp-relay --blobs-dir /srv/blobs`,
@@ -73,23 +74,23 @@ configuration has the block mrp_relay.`,
 		RunE: func(c *cobra.Command, _ []string) error { return f.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&s.Listen, "listen", s.Listen, "address and port; port 0 takes a free one")
-	fs.StringVar(&f.data, "data", "./relay", "directory of the state and of files; one process each")
-	fs.StringVar(&f.blobs, "blobs-dir", "", "directory of the bytes of files, which several relays on one store share; empty: blobs in --data")
-	fs.StringVar(&f.cert, "tls-cert", "", "PEM file of the certificate and its chain; empty: http")
-	fs.StringVar(&f.key, "tls-key", "", "PEM file of its private key")
-	fs.StringVar(&f.metrics, "metrics", "", "address and port of /metrics for Prometheus; empty: none")
+	fs.StringVar(&s.Listen, "listen", s.Listen, "address and port to listen on; port 0 selects a free port")
+	fs.StringVar(&f.data, "data", "./relay", "directory of the state and the files; only one process can use it at a time")
+	fs.StringVar(&f.blobs, "blobs-dir", "", "directory of the files, which all relays on one database must share (default blobs in --data)")
+	fs.StringVar(&f.cert, "tls-cert", "", "PEM file with the certificate and its chain (default: serve http)")
+	fs.StringVar(&f.key, "tls-key", "", "PEM file with the private key of the certificate")
+	fs.StringVar(&f.metrics, "metrics", "", "address and port to serve /metrics for Prometheus on (default: no metrics)")
 	fs.StringArrayVar(&f.proxies, "trusted-proxy", nil, "network whose X-Forwarded-For is trusted, such as 10.0.0.0/8; may be repeated")
-	fs.StringVar(&f.blobsBytes, "blobs", humanize.IBytes(uint64(s.Blobs)), "bytes of all files together")
-	fs.StringVar(&f.bytes, "message-bytes", humanize.IBytes(uint64(s.Bytes)), "bytes of all messages together")
-	fs.IntVar(&s.Agents, "agents", s.Agents, "agents that may be known")
-	fs.IntVar(&s.Messages, "messages", s.Messages, "messages that may be kept")
-	fs.IntVar(&s.Waiting, "waiting", s.Waiting, "messages that may wait for one agent")
-	fs.IntVar(&s.Sends, "sends-per-minute", s.Sends, "messages that one agent may send in a minute")
-	fs.IntVar(&s.Polls, "polls-per-minute", s.Polls, "polls of one agent in a minute")
-	fs.IntVar(&s.Others, "requests-per-minute", s.Others, "all other requests of one agent in a minute")
-	fs.IntVar(&s.Newcomers, "new-agents-per-hour", s.Newcomers, "agents that one client address may make in an hour")
-	fs.BoolVar(&s.PrivateWebhooks, "private-webhooks", false, "post to webhooks at private addresses, and by http; only for closed networks")
+	fs.StringVar(&f.blobsBytes, "blobs", humanize.IBytes(uint64(s.Blobs)), "maximum size of all files together")
+	fs.StringVar(&f.bytes, "message-bytes", humanize.IBytes(uint64(s.Bytes)), "maximum size of all messages together")
+	fs.IntVar(&s.Agents, "agents", s.Agents, "maximum number of agents")
+	fs.IntVar(&s.Messages, "messages", s.Messages, "maximum number of stored messages")
+	fs.IntVar(&s.Waiting, "waiting", s.Waiting, "maximum number of messages waiting for one agent")
+	fs.IntVar(&s.Sends, "sends-per-minute", s.Sends, "messages that one agent may send per minute")
+	fs.IntVar(&s.Polls, "polls-per-minute", s.Polls, "polls that one agent may make per minute")
+	fs.IntVar(&s.Others, "requests-per-minute", s.Others, "other requests that one agent may make per minute")
+	fs.IntVar(&s.Newcomers, "new-agents-per-hour", s.Newcomers, "agents that one client address may register per hour")
+	fs.BoolVar(&s.PrivateWebhooks, "private-webhooks", false, "allow webhooks at private addresses and over http; only for closed networks")
 	return c
 }
 
@@ -150,7 +151,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	return err
 }
 
-// options returns the options from the flags, with the bound listener.
+// options converts the flags to options, and opens the listener.
 func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
 	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: cli.ReadVersion().Version, Log: log}
 	if o.Blobs == "" {
@@ -180,12 +181,12 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 		o.Proxies = append(o.Proxies, p)
 	}
 	if (f.cert == "") != (f.key == "") {
-		return o, cli.Usage(errors.New("--tls-cert and --tls-key go together"))
+		return o, cli.Usage(errors.New("--tls-cert and --tls-key must be used together"))
 	}
 	if f.cert != "" {
 		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 		if err != nil {
-			return o, fmt.Errorf("the certificate: %w", err)
+			return o, fmt.Errorf("reading the certificate: %w", err)
 		}
 		if text := config.CertificateProblem(&pair, time.Now()); text != "" {
 			log.Warn("certificate", zap.String("file", f.cert), zap.String("problem", text))
