@@ -12,23 +12,25 @@ import (
 func demoCommand() *cobra.Command {
 	var once, doors bool
 	c := &cobra.Command{
-		Use: "demo", Short: "See an agent discover, agree and execute, against a real gateway and shop", Args: cli.Args(cobra.NoArgs),
-		Long: `Demo starts the example shop and a gateway in front of it on free ports, and walks an agent through
-everything: discover, policy, agree, execute, the same order through MCP and A2A, an assistant with
-a budget, a person without a key, the ledger, a refused call, a limit, renew, revoke. It prints each
-exchange, and then stays up for you to try until it is interrupted. It leaves nothing behind. With
---doors it shows agents of other networks instead: one of uAgents, one of the AEA framework and one
-of MRP. Each agrees with its own key, executes, meets a limit and is revoked.`,
+		Use: "demo", Short: "Watch an agent discover, agree and execute, with a real gateway and an example shop", Args: cli.Args(cobra.NoArgs),
+		Long: `Demo starts the example shop, and a gateway in front of it, on free ports. It then shows each step of an
+agent: discover the shop, read the policy, agree, execute, and place the same order through MCP and A2A.
+It also shows an assistant with a budget, a person without a key, the ledger, an invalid call, a limit,
+renewal and revocation. It prints each exchange, and then keeps running until you interrupt it, so that
+you can try it yourself. It removes its files when it exits.
+
+With --doors, demo shows agents of three other networks instead: uAgents, the AEA framework and MRP.
+Each agent agrees with its own key, executes intents and reaches a limit, and its PAT is revoked.`,
 		Example: `  uimgate demo
   uimgate demo --doors
-  uimgate demo --once   # ends after the walk: exit code 0 if every step did what it should`,
+  uimgate demo --once   # exit after the last step; the exit code is 0 if every step succeeded`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return demo.Run(c.Context(), demo.Options{
 				Out: c.OutOrStdout(), Once: once, Doors: doors, Program: "go run ./cmd/uimgate", Version: cli.ReadVersion().Version, Now: time.Now,
 			})
 		},
 	}
-	c.Flags().BoolVar(&once, "once", false, "end after the walk")
+	c.Flags().BoolVar(&once, "once", false, "exit after the last step")
 	c.Flags().BoolVar(&doors, "doors", false, "show agents of other networks: uAgents, AEA and MRP")
 	return c
 }

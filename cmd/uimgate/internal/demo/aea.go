@@ -23,7 +23,7 @@ type aeaAgent struct {
 
 func (t *tour) aeaAgent(ctx context.Context) (networkAgent, string, error) {
 	random := make([]byte, 32)
-	_, _ = rand.Read(random) // it never fails
+	_, _ = rand.Read(random) // never fails
 	key, err := identity.NewKey(random)
 	if err != nil {
 		return nil, "", err
@@ -54,7 +54,7 @@ func (g *aeaAgent) agree(context.Context) (string, error) {
 	return strings.Join(scopes, " "), nil
 }
 
-// call sends an HTTP request in an envelope.
+// call calls the execute endpoint with an HTTP request in an envelope.
 func (g *aeaAgent) call(_ context.Context, uid string, parameters map[string]any) (string, error) {
 	body, err := json.Marshal(map[string]any{"intent_uid": uid, "parameters": parameters})
 	if err != nil {

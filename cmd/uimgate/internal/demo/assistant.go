@@ -26,7 +26,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// assistant runs the bridge like uimgate mcp, and acts as the assistant on the other end of its stdin and stdout.
+// assistant runs the bridge like uimgate mcp, and acts as the assistant at the other end of its stdin and stdout.
 func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	dir, err := os.MkdirTemp(filepath.Dir(t.data), "assistant-")
 	if err != nil {
@@ -41,7 +41,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		err := b.Serve(ctx, stdin, stdout)
-		_ = stdout.CloseWithError(io.EOF) // even if it ends early: no call is waiting then
+		_ = stdout.CloseWithError(io.EOF) // so that no call waits for a response if the bridge ends early
 		_ = stdin.Close()
 		return err
 	})
@@ -50,7 +50,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	return errors.Join(talked, group.Wait())
 }
 
-// talk orders once, and once more than the budget permits.
+// talk places two orders. The budget permits only the first.
 func (t *tour) talk(from *bufio.Reader, to io.Writer) error {
 	first, err := t.callTool("1", from, to)
 	if err != nil {
@@ -64,10 +64,10 @@ func (t *tour) talk(from *bufio.Reader, to io.Writer) error {
 		return err
 	}
 	t.printf("   refused by the bridge: %s\n", second.message)
-	return expect(second.reason == "BUDGET_EXCEEDED" && second.output == nil, "the budget to hold the second order back")
+	return expect(second.reason == "BUDGET_EXCEEDED" && second.output == nil, "the budget to prevent the second order")
 }
 
-// callTool writes one line to the bridge, and reads one.
+// callTool sends a call of the order tool to the bridge as one line, and reads one line as its response.
 func (t *tour) callTool(id string, from *bufio.Reader, to io.Writer) (reply, error) {
 	const longest = 1 << 20
 	m, err := via.MCP{Client: "an assistant"}.Message(via.Call{ID: id, Tool: orderTool, Parameters: orderParameters, Header: http.Header{}})
@@ -86,7 +86,7 @@ func (t *tour) callTool(id string, from *bufio.Reader, to io.Writer) (reply, err
 	return readReply(id, fetch.Answer{Status: http.StatusOK, Header: http.Header{}, Body: line})
 }
 
-// bridge makes a bridge to the gateway with a new key, whose owner accepts the policy that was read.
+// bridge opens a bridge to the gateway with a new key, and accepts the policy that the tour has read.
 func (t *tour) bridge(ctx context.Context, dir string) (*bridge.Bridge, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

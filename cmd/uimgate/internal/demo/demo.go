@@ -1,5 +1,5 @@
 // Package demo demonstrates a real gateway in front of the example shop: an agent, an assistant with a bridge and a person without a key
-// find the shop's intents, agree, and call them through every door that accepts a PAT. Each step checks its own result.
+// find the shop's intents, agree to its policy, and call the intents through every door that accepts a PAT. Each step checks its result.
 package demo
 
 import (
@@ -26,17 +26,17 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// Options of Run. All except Once are required.
+// Options configure Run. All except Once and Doors are required.
 type Options struct {
 	Out     io.Writer
-	Once    bool   // end after the tour; otherwise the gateway runs until the context ends
-	Doors   bool   // show agents of other networks instead: of uAgents, of the AEA framework and of MRP
+	Once    bool   // return after the tour; otherwise the gateway runs until the context is done
+	Doors   bool   // show agents of other networks instead: uAgents, the AEA framework and MRP
 	Program string // the name of this program on the command line
 	Version string
 	Now     func() time.Time
 }
 
-// Run starts shop and gateway, takes all steps, and returns the error of the first that fails its check.
+// Run starts the shop and the gateway, and takes all steps of the tour. It returns the error of the first step that fails.
 func Run(ctx context.Context, o Options) error {
 	dir, err := os.MkdirTemp("", "uimgate-demo-")
 	if err != nil {
@@ -82,20 +82,20 @@ func Run(ctx context.Context, o Options) error {
 	return walked
 }
 
-// otherDoors opens the doors of other networks in the shop's configuration. Agents of the AEA framework sign agreements but not calls, so
+// otherDoors opens the doors for other networks in the shop's configuration. Agents of the AEA framework sign agreements but not calls, so
 // orders must be possible without a proof of key.
 const otherDoors = `  - doors: {uagents: {}, aea: {tcp: "127.0.0.1:0"}, mrp: {}}
     intents: {"` + orderUID + `": {proof: optional}}
     agents_file:`
 
-// relay is the relay of the gateway, for agents of MRP: an agent sends it more messages than the default limit before its own limit is
-// reached.
+// relay configures the relay of the gateway for agents of MRP. It raises the limit on messages, so that an agent reaches the limit of the
+// policy first.
 const relay = `
 mrp_relay: {listen: "127.0.0.1:0", sends_per_minute: 100}
 `
 
-// Config writes the example shop's own files into a directory, and reads them with the shop's present address. doors opens the doors that
-// are closed by default.
+// Config writes the files of the example shop to a directory, and loads them with the address of the shop. If doors is set, it opens the
+// doors for other networks.
 func Config(dir, shop string, doors bool) (*config.Config, error) {
 	for _, name := range []string{"agents.json", "policy.json", "uimgate.yaml"} {
 		text, err := examples.Files.ReadFile("shop/" + name)
@@ -138,7 +138,7 @@ func startShop(ctx context.Context, group *errgroup.Group, now func() time.Time)
 	server := &http.Server{Handler: shop, ReadHeaderTimeout: time.Minute}
 	group.Go(func() error {
 		if err := server.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("the shop: %w", err)
+			return fmt.Errorf("serving the shop: %w", err)
 		}
 		return nil
 	})

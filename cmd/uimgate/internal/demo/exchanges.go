@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// exchanges prints each exchange of an agent with its service on a few lines.
+// exchanges prints each request of an agent, and the response, on a few lines.
 type exchanges struct {
 	out  io.Writer
 	mu   sync.Mutex
@@ -57,7 +57,7 @@ func (e *exchanges) print(r *http.Request, sent []byte, answer *http.Response, g
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	summary := fmt.Sprintf("%s %s → %s", r.Method, r.URL.RequestURI(), answer.Status)
-	if summary == e.last && bytes.Contains(sent, []byte(`"desk"`)) { // the many equal calls up to the limit
+	if summary == e.last && bytes.Contains(sent, []byte(`"desk"`)) { // one of the many equal calls up to the limit
 		e.same++
 		return
 	}
@@ -82,7 +82,7 @@ func (e *exchanges) fields(h http.Header) {
 	}
 }
 
-// body prints a document on one line, as far as it fits.
+// body prints at most the first 300 bytes of a document, on one line.
 func (e *exchanges) body(arrow string, body []byte) {
 	const most = 300
 	if len(body) == 0 {
@@ -102,7 +102,7 @@ func (e *exchanges) body(arrow string, body []byte) {
 
 var compactJWS = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 
-// shortened makes PATs, agreements and proofs recognizable but useless.
+// shortened abbreviates PATs, agreements and proofs: they stay recognizable, but cannot be used.
 func shortened(s string) string {
 	return compactJWS.ReplaceAllStringFunc(s, func(jws string) string { return jws[:8] + "…" })
 }

@@ -22,10 +22,10 @@ import (
 type messenger struct {
 	client  *agent.Client
 	service *agent.Service
-	session agent.Session // with the PAT, kept after its end
+	session agent.Session // with the PAT; kept after the PAT is revoked
 }
 
-// comes finds the service as an agent with these options, whose id is its address.
+// comes discovers the service as an agent with these options and this address.
 func (t *tour) comes(ctx context.Context, o agent.Options, address string) (networkAgent, string, error) {
 	o.MaxAttempts, o.Now = 1, t.Now
 	client, err := agent.New(o)
@@ -66,7 +66,7 @@ func (m *messenger) revoke(ctx context.Context) (err error) {
 
 func (m *messenger) close() { m.client.Close() }
 
-// uagent is an agent of the uAgents protocol, whose messages are signed envelopes.
+// uagent returns an agent of the uAgents protocol, whose messages are signed envelopes, and its address.
 func (t *tour) uagent(ctx context.Context) (networkAgent, string, error) {
 	key, err := identity.FromSeed(agent.NewSeed(), 0)
 	if err != nil {
@@ -81,7 +81,7 @@ func nameOfEnvelope(raw []byte) string {
 	return name
 }
 
-// relayed is an agent of the Machine Relay Protocol, whose messages and replies wait at the gateway's relay.
+// relayed returns an agent of the Machine Relay Protocol, which exchanges messages through the gateway's relay, and its address.
 func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -92,7 +92,7 @@ func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	}, wire.KeyOf(key).String())
 }
 
-// nameAtRelay returns the content of a message to a relay, or of the first one in a page.
+// nameAtRelay returns the action of a message to a relay, or the type and status of the first message in a page from a relay.
 func nameAtRelay(raw []byte) string {
 	var got struct {
 		Body struct {
@@ -115,7 +115,7 @@ func nameAtRelay(raw []byte) string {
 	}
 }
 
-// showMessages prints the messages to and from a path under the names that name returns. A message without a name is not printed.
+// showMessages prints the name of each message to and from a path. It does not print a message for which name returns "".
 func (t *tour) showMessages(path string, name func(raw []byte) string) func(http.RoundTripper) http.RoundTripper {
 	show := func(arrow string, body io.ReadCloser) io.ReadCloser {
 		raw, _ := io.ReadAll(io.LimitReader(body, maxPage))

@@ -12,11 +12,11 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A networkAgent is an agent of another network, which uses a separate door.
+// A networkAgent is an agent of another network, which uses the door for that network.
 type networkAgent interface {
 	// agree agrees with the agent's key, and returns the scope.
 	agree(ctx context.Context) (scope string, err error)
-	// call calls an intent, and returns the charge in the response; may be empty. A refusal is a *refused.
+	// call calls an intent, and returns the charge, which is empty for a free call. If the call is refused, the error is a *refusal.
 	call(ctx context.Context, uid string, parameters map[string]any) (charge string, err error)
 	// revoke revokes the PAT.
 	revoke(ctx context.Context) error
@@ -30,7 +30,7 @@ func (r *refusal) Error() string { return r.reason + ": " + r.message }
 
 // networks shows one agent of each network.
 func (t *tour) networks(ctx context.Context) error {
-	t.printf("A shop listens at %s; only the gateway at %s knows it.\n", t.shop, t.gateway)
+	t.printf("An example shop listens at %s, behind the gateway at %s.\n", t.shop, t.gateway)
 	for _, n := range []struct {
 		name string
 		make func(ctx context.Context) (g networkAgent, address string, err error)
@@ -41,25 +41,25 @@ func (t *tour) networks(ctx context.Context) error {
 		}
 		defer g.close()
 		if err := t.take(ctx, nil, []step{
-			{"An agent of " + n.name + " agrees, with the key that its address is: " + brief(address), t.networkAgentAgrees(g)},
-			{"It executes what is free, and orders", t.networkAgentOrders(g, n.name)},
-			{"The limit: 30 searches a minute, also for it", t.networkAgentIsLimited(g)},
-			{"Its PAT is revoked: from then on it opens nothing", t.networkAgentIsRevoked(g)},
+			{"An agent of " + n.name + " agrees, with the key of its address: " + brief(address), t.networkAgentAgrees(g)},
+			{"It executes a free intent and a paid one", t.networkAgentOrders(g, n.name)},
+			{"It reaches the limit of 30 searches per minute", t.networkAgentIsLimited(g)},
+			{"Its PAT is revoked, and then refused", t.networkAgentIsRevoked(g)},
 		}); err != nil {
 			return err
 		}
 	}
-	if err := t.take(ctx, nil, []step{{"The ledger: one line for each order, through every door", t.ledger}}); err != nil {
+	if err := t.take(ctx, nil, []step{{"The ledger: one line for each order, whichever door it came through", t.ledger}}); err != nil {
 		return err
 	}
-	t.printf("\nEvery step did what it should.\n")
+	t.printf("\nEvery step succeeded.\n")
 	return nil
 }
 
 func (t *tour) networkAgentAgrees(g networkAgent) func(context.Context, *agent.Client) error {
 	return func(ctx context.Context, _ *agent.Client) error {
 		scope, err := g.agree(ctx)
-		t.printf("   the PAT is good for %s\n", scope)
+		t.printf("   the PAT is valid for %s\n", scope)
 		return errors.Join(err, expect(strings.Contains(scope, searchUID) && strings.Contains(scope, orderUID), "a scope with search and order"))
 	}
 }
@@ -82,17 +82,17 @@ func (t *tour) networkAgentIsLimited(g networkAgent) func(context.Context, *agen
 	return func(ctx context.Context, _ *agent.Client) error {
 		t.quiet = true
 		defer func() { t.quiet = false }()
-		for n := 2; n <= 40; n++ { // one search was made
+		for n := 2; n <= 40; n++ { // one search was already made
 			_, err := g.call(ctx, searchUID, map[string]any{"query": "desk"})
 			if f, ok := errors.AsType[*refusal](err); ok && f.reason == string(reason.RateLimitExceeded) {
 				t.printf("   refused at search %d\n", n)
-				return expect(n == 31, "30 searches admitted, the 31st refused")
+				return expect(n == 31, "30 searches to be admitted and the 31st to be refused")
 			}
 			if err != nil {
 				return err
 			}
 		}
-		return errors.New("the limit never refused")
+		return errors.New("no search was refused")
 	}
 }
 
@@ -110,7 +110,7 @@ func (t *tour) networkAgentIsRevoked(g networkAgent) func(context.Context, *agen
 	}
 }
 
-// revokeToken revokes a PAT at the gateway; any holder may. UIM core 4.5.
+// revokeToken revokes a PAT at the gateway, as any holder of the PAT may. UIM core 4.5.
 func (t *tour) revokeToken(ctx context.Context, token string) error {
 	client := fetch.New(fetch.Options{})
 	defer client.Close()

@@ -32,7 +32,7 @@ type person struct {
 	cookie         string
 }
 
-// person agrees on the consent page, and calls the tools with the token that the client gets.
+// person acts as a person who agrees on the consent page, and calls tools with the PAT that the person's client gets.
 func (t *tour) person(ctx context.Context, _ *agent.Client) error {
 	p := &person{gateway: t.gateway, browser: fetch.New(fetch.Options{}), tools: fetch.New(fetch.Options{Wrap: t.shown.wrap})}
 	defer p.browser.Close()
@@ -43,18 +43,18 @@ func (t *tour) person(ctx context.Context, _ *agent.Client) error {
 	}
 	t.printf("   the person agrees, and the client gets a PAT for %s\n", scope)
 	if strings.Contains(scope, orderUID) || !strings.Contains(scope, searchUID) {
-		return errors.New("expected a scope without what charges")
+		return errors.New("expected a scope with only free intents")
 	}
 	found, err := p.call(ctx, token, searchTool, map[string]any{"query": "lamp"})
 	if err != nil || found.output == nil {
-		return errors.Join(err, expect(false, "products, free of charge"))
+		return errors.Join(err, expect(false, "a free call that returns products"))
 	}
 	refused, err := p.call(ctx, token, orderTool, orderParameters)
 	if err != nil {
 		return err
 	}
 	t.printf("   refused: %s\n", refused.message)
-	return expect(refused.reason == string(reason.ScopeExceeded), "an order to be out of reach")
+	return expect(refused.reason == string(reason.ScopeExceeded), "the order to exceed the scope")
 }
 
 // call calls a tool at the MCP endpoint.
@@ -73,7 +73,7 @@ func (p *person) call(ctx context.Context, token, tool string, parameters map[st
 	return readReply(id, a)
 }
 
-// consent is OAuth 2.1 as MCP clients use it: register, ask the person, and exchange the code for a PAT.
+// consent performs the OAuth 2.1 flow of an MCP client: it registers the client, agrees as the person, and exchanges the code for a PAT.
 func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err error) {
 	var client struct {
 		ID string `json:"client_id"`
@@ -101,7 +101,7 @@ func (p *person) consent(ctx context.Context, t *tour) (token, scope string, err
 	}
 	back, err := url.Parse(sent.Header.Get("Location"))
 	if err != nil || back.Query().Get("code") == "" {
-		return "", "", fmt.Errorf("agreeing was answered %d, without a code", sent.Status)
+		return "", "", fmt.Errorf("the consent page responded to the agreement with status %d and without a code", sent.Status)
 	}
 	var given struct {
 		Token string `json:"access_token"`
@@ -121,10 +121,10 @@ const formType = "application/x-www-form-urlencoded"
 
 var fieldOfPage = regexp.MustCompile(`<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"(?: checked)?>`)
 
-// page opens the consent page, prints its text, and returns its form.
+// page opens the consent page, prints what it offers, checks its text, and returns the fields of its form.
 func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Values, error) {
 	at := p.gateway + "/oauth/authorize"
-	t.printf("   a client without a key sends its person to %s\n", at)
+	t.printf("   a client without a key sends its user to %s\n", at)
 	a, err := p.browser.Do(ctx, fetch.Request{Method: http.MethodGet, URL: at + "?" + query.Encode(), Max: maxPage})
 	if err != nil {
 		return nil, err
@@ -141,11 +141,11 @@ func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Value
 			return nil, fmt.Errorf("expected the page to contain %q", text)
 		}
 	}
-	t.printf("   it names the digest of the terms, and that consent never costs anything\n")
+	t.printf("   it shows the digest of the terms, and promises that consent never costs anything\n")
 	return form, nil
 }
 
-// post sends a request of a browser or a client.
+// post sends a POST request, as the browser or as the client.
 func (p *person) post(ctx context.Context, path, kind, body string) (fetch.Answer, error) {
 	h := http.Header{"Content-Type": {kind}}
 	if p.cookie != "" {

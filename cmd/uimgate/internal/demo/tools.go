@@ -17,13 +17,13 @@ const (
 
 // A reply is the result of a tool: an output, or a refusal.
 type reply struct {
-	output  []byte // JSON; nil: refused
-	reason  string // of a refusal
+	output  []byte // JSON; nil if the call was refused
+	reason  string // of the refusal
 	message string
 	charge  string
 }
 
-// readReply reads the response to the message with an id.
+// readReply reads the response to the message with this id.
 func readReply(id string, a fetch.Answer) (reply, error) {
 	out, err := via.MCP{}.Read(id, a)
 	if err != nil {
@@ -34,7 +34,7 @@ func readReply(id string, a fetch.Answer) (reply, error) {
 	}
 	tree, err := strictjson.DecodeObject(out.Body)
 	if err != nil {
-		return reply{}, fmt.Errorf("a refusal that cannot be read: %w", err)
+		return reply{}, fmt.Errorf("reading the refusal: %w", err)
 	}
 	refusal := tree.Object("error")
 	return reply{reason: refusal.Object("details").Text("reason"), message: refusal.Text("message")}, nil

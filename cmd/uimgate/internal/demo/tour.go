@@ -30,8 +30,8 @@ type tour struct {
 	step          int
 	service       *agent.Service
 	policy        agent.Policy
-	orders        []order // with a charge
-	quiet         bool    // messages of other networks are not printed
+	orders        []order // the orders that were charged
+	quiet         bool    // do not print messages of other networks
 }
 
 func (t *tour) walk(ctx context.Context) error {
@@ -46,7 +46,7 @@ func (t *tour) walk(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	t.printf("A shop listens at %s; only the gateway at %s knows it.\n", t.shop, t.gateway)
+	t.printf("An example shop listens at %s, behind the gateway at %s.\n", t.shop, t.gateway)
 	if err := t.take(ctx, client, []step{
 		{"Discover: what does the service offer?", t.discover},
 		{"Policy: on which terms?", t.readPolicy},
@@ -54,19 +54,19 @@ func (t *tour) walk(ctx context.Context) error {
 		{"Execute a free intent", t.search},
 		{"Execute an intent with a path parameter", t.details},
 		{"Execute a paid intent: the charge is held before the shop is called, captured after", t.order},
-		{"Repeat it under the same Idempotency-Key: the same answer, not done or charged again", t.repeat},
-		{"The same order as a tool of MCP, and as a task of A2A: the same agreement, the same charge", t.otherWays},
-		{"An assistant orders through the bridge (MCP on stdio), with a key of its own and a budget for one order a day", t.assistant},
-		{"A person without a key agrees on the consent page: what is free works, an order does not", t.person},
-		{"The ledger: one line for each order, through every door", t.ledger},
-		{"A wrong call: refused before anything is forwarded, counted or charged", t.mistake},
-		{"The limit: 30 searches a minute, and not one more", t.limit},
-		{"Renew the PAT with a proof of key: the counts stay", t.renew},
-		{"Revoke it: from then on it opens nothing", t.revoke},
+		{"Repeat it with the same Idempotency-Key: the same result, not executed or charged again", t.repeat},
+		{"The same order as an MCP tool call and as an A2A task: the same agreement, the same charge", t.otherWays},
+		{"An assistant orders through the bridge (MCP on stdio), with a separate key and a budget for one order per day", t.assistant},
+		{"A person without a key agrees on the consent page: free intents work, an order does not", t.person},
+		{"The ledger: one line for each order, whichever door it came through", t.ledger},
+		{"An invalid call: refused before anything is forwarded, counted or charged", t.mistake},
+		{"The limit: 30 searches per minute, and not one more", t.limit},
+		{"Renew the PAT with a proof of key: the counts continue", t.renew},
+		{"Revoke the PAT: it is refused from then on", t.revoke},
 	}); err != nil {
 		return err
 	}
-	t.printf("\nEvery step did what it should.\n")
+	t.printf("\nEvery step succeeded.\n")
 	return nil
 }
 
@@ -76,13 +76,13 @@ type step struct {
 	do    func(context.Context, *agent.Client) error
 }
 
-// take takes the steps in turn.
+// take takes the steps in order, until one fails.
 func (t *tour) take(ctx context.Context, client *agent.Client, steps []step) error {
 	for _, step := range steps {
 		t.step++
 		t.printf("\n%d. %s\n", t.step, step.title)
 		if err := step.do(ctx, client); err != nil {
-			return fmt.Errorf("step %d (%s) did not do what it should: %w", t.step, step.title, err)
+			return fmt.Errorf("step %d (%s) failed: %w", t.step, step.title, err)
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func (t *tour) agree(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	t.printf("   agreement %s; the PAT is good until %s for\n", got.ID, got.ExpiresAt.Format(time.TimeOnly))
+	t.printf("   agreement %s; the PAT is valid until %s for\n", got.ID, got.ExpiresAt.Format(time.TimeOnly))
 	for _, entry := range got.Scope {
 		t.printf("     %s\n", entry)
 	}
@@ -150,7 +150,7 @@ func (t *tour) repeat(ctx context.Context, _ *agent.Client) error {
 	if err != nil {
 		return err
 	}
-	return expect(got.Replayed, "the first answer again")
+	return expect(got.Replayed, "the result of the first call")
 }
 
 func (t *tour) mistake(ctx context.Context, _ *agent.Client) error {
@@ -168,12 +168,12 @@ func (t *tour) limit(ctx context.Context, _ *agent.Client) error {
 			continue
 		case ok && refused.Reason == string(reason.RateLimitExceeded):
 			t.printf("   refused at search %d, with Retry-After %s\n", n+1, refused.RetryAfter)
-			return expect(n == 30 && refused.RetryAfter > 0, "29 more searches admitted, the 30th refused")
+			return expect(n == 30 && refused.RetryAfter > 0, "29 more searches to be admitted and the 30th to be refused")
 		default:
 			return err
 		}
 	}
-	return errors.New("the limit never refused")
+	return errors.New("no search was refused")
 }
 
 func (t *tour) renew(ctx context.Context, _ *agent.Client) error {
@@ -181,7 +181,7 @@ func (t *tour) renew(ctx context.Context, _ *agent.Client) error {
 		return err
 	}
 	_, err := t.service.Execute(ctx, searchUID, map[string]any{"query": "desk"}, agent.ExecuteOptions{NoRepeat: true})
-	return expect(errors.Is(err, agent.ErrTooManyRequests), "the new PAT to meet the same limit")
+	return expect(errors.Is(err, agent.ErrTooManyRequests), "the same limit to apply to the new PAT")
 }
 
 func (t *tour) revoke(ctx context.Context, c *agent.Client) error {
@@ -206,7 +206,7 @@ func expect(held bool, what string) error {
 
 func (t *tour) stay(a daemon.Addresses, tokenFile string) {
 	t.printf(`
-The gateway stays up. Try it from another terminal:
+The gateway keeps running. Try it from another terminal:
 
   curl -s %[1]s/agents.json
   %[5]s agent keygen
@@ -215,6 +215,6 @@ The gateway stays up. Try it from another terminal:
   %[5]s agent execute %[2]s query=lamp --via mcp
   %[5]s usage accounts --admin %[3]s --admin-token-file %[4]s
 
-Ctrl-C ends it.
+Press Ctrl-C to stop it.
 `, a.Listen, searchUID, a.Admin, tokenFile, t.Program)
 }

@@ -18,7 +18,7 @@ const fee = "0.05 EUR"
 // An order is a charged order, as the service reported it to the agent.
 type order struct{ way, charge string }
 
-// charged records an order after checking its charge.
+// charged records an order, and checks its charge.
 func (t *tour) charged(got agent.Result, way string) error {
 	if got.Charge == nil {
 		return errors.New("expected a charge")
@@ -45,7 +45,7 @@ func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 	return nil
 }
 
-// ledger reads the charges on the operator's side: each charge that an agent received must occur once.
+// ledger reads the ledger as the operator, and checks that it has each charge that was reported to an agent exactly once.
 func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
 	page, err := operator.Ledger(ctx, admin.UsageQuery{State: store.Captured})
@@ -71,7 +71,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 		"one captured charge for each order")
 }
 
-// brief shortens an id for people to compare.
+// brief shortens a long id to its first and last characters.
 func brief(id string) string {
 	const most, ends = 20, 8
 	if len(id) <= most {
