@@ -33,18 +33,19 @@ type dnsSettings struct {
 	verify                                            bool
 }
 
-// DNS is uimgate dns.
+// DNS returns the command uimgate dns.
 func DNS() *cobra.Command {
 	s := &dnsSettings{}
 	c := &cobra.Command{
-		Use: "dns", Short: "Print the DNS records agents find a service by, or check that they are there",
+		Use: "dns", Short: "Print or verify the DNS records that lead agents to a service",
 		Long: `Dns prints the TXT records that lead agents from a domain to its agents.json and policy, as lines of a
-zone file or as JSON. They go into the zone of the domain: by default the service's issuer if that is
-a domain, or the host of its public_url. With --verify it asks DNS for them instead, and reports records
-that are missing, different or surplus; the exit code is then 1.
+zone file or as JSON. Add them to the zone of the domain. The domain is the service's issuer if that is a
+domain name, and otherwise the host of its public_url. With --verify, dns looks the records up in DNS
+instead, and reports those that are missing, different or surplus; if there are any, the exit code is 1.
 
-With --mcp-registry it also prints the record that proves to the registry of MCP who may list servers of a
-domain: that of the Ed25519 key in a file (PEM), which it makes if there is none. See uimgate server-json.`,
+With --mcp-registry, dns also prints the record that proves to the MCP registry who may list servers of
+the domain. It contains the public key of an Ed25519 key in a PEM file, which dns creates if the file does
+not exist. See uimgate server-json.`,
 		Example: `  uimgate dns -c uimgate.yaml >> shop.example.zone
   uimgate dns -c uimgate.yaml --service shop -o json
   uimgate dns -c uimgate.yaml --verify --server 127.0.0.1:5353
@@ -52,10 +53,10 @@ domain: that of the Ed25519 key in a file (PEM), which it makes if there is none
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if s.output != "zone" && s.output != "json" {
-				return cli.Usage(fmt.Errorf("-o is zone or json, not %q", s.output))
+				return cli.Usage(fmt.Errorf("-o must be zone or json, not %q", s.output))
 			}
 			if s.server != "" && !s.verify {
-				return cli.Usage(errors.New("--server is for --verify"))
+				return cli.Usage(errors.New("--server requires --verify"))
 			}
 			return s.run(c)
 		},
@@ -63,20 +64,21 @@ domain: that of the Ed25519 key in a file (PEM), which it makes if there is none
 	f := c.Flags()
 	s.serviceFlags(c)
 	f.StringVarP(&s.output, "output", "o", "zone", "zone or json")
-	f.StringVar(&s.registry, "mcp-registry", "", "file of the private key that proves the domain to the registry of MCP")
-	f.BoolVar(&s.verify, "verify", false, "compare with what DNS has")
+	f.StringVar(&s.registry, "mcp-registry", "", "file with the private key that proves control of the domain to the MCP registry")
+	f.BoolVar(&s.verify, "verify", false, "compare the records with those in DNS")
 	f.StringVar(&s.server, "server", "", "DNS server to verify with, such as 127.0.0.1:5353 (default those of /etc/resolv.conf)")
 	return c
 }
 
-// serviceFlags are those that select the service and its domain.
+// serviceFlags adds the flags that select the service and its domain.
 func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 	configFlag(c, &s.config)
-	c.Flags().StringVar(&s.service, "service", "", "id of the service, where there are several")
-	c.Flags().StringVar(&s.domain, "domain", "", "the domain agents will name, instead of the issuer or the host of public_url")
+	c.Flags().StringVar(&s.service, "service", "", "id of the service, if there are several")
+	c.Flags().StringVar(&s.domain, "domain", "", "domain that agents will name (default: the issuer or the host of public_url)")
 }
 
-// load reads the configuration, and warns of well-formed settings that may not help.
+// load loads the configuration, and returns the selected service and the values of its records. It prints a warning for each valid
+// setting that may make the records useless.
 func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
 	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	var loaded *service.LoadedConfig
@@ -191,19 +193,19 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// recordWarnings returns the reasons why well-formed records may still not help an agent.
+// recordWarnings returns the reasons why valid records may still not help an agent.
 func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {
 		out = append(out, fmt.Sprintf(
-			"the records lead to %s, which only this machine reaches: set public_url before you publish them", fetch.Origin(c.PublicURL)))
+			"the records lead to %s, which only this machine can reach: set public_url before you publish them", fetch.Origin(c.PublicURL)))
 	}
 	for n, name := range append([]string{issuerOf(c, catalog)}, catalog.Namespaces()...) {
 		if what := "the namespace"; !discovery.SpeaksFor(facts.Domain, strings.ToLower(name)) {
 			if n == 0 {
 				what = "the issuer"
 			}
-			out = append(out, fmt.Sprintf("%s does not vouch for %s %s: careful agents will refuse what they find there", facts.Domain, what, name))
+			out = append(out, fmt.Sprintf("%s does not vouch for %s %s: careful agents will reject the files that they find through it", facts.Domain, what, name))
 		}
 	}
 	return slices.Compact(out)
@@ -215,7 +217,7 @@ type dnsRecord struct {
 	Type    string   `json:"type"`
 	TTL     int      `json:"ttl"`
 	Text    string   `json:"text"`
-	Strings []string `json:"strings"` // of at most 255 bytes each, which make up text
+	Strings []string `json:"strings"` // text in parts of at most 255 bytes
 }
 
 func recordList(records []discovery.Record) []dnsRecord {
@@ -226,7 +228,7 @@ func recordList(records []discovery.Record) []dnsRecord {
 	return out
 }
 
-// compare looks up the records of a domain in DNS and prints how they differ from the wanted ones.
+// compare looks up the records of a domain in DNS and prints how they differ from the wanted records.
 func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.Record) error {
 	o := discovery.Options{Names: -1}
 	if s.server != "" {
@@ -234,7 +236,7 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 	}
 	have, authenticated, err := discovery.New(o).Records(c.Context(), domain)
 	if err != nil {
-		return fmt.Errorf("asking DNS for %s: %w", domain, err)
+		return fmt.Errorf("looking up the records of %s: %w", domain, err)
 	}
 	if s.registry == "" {
 		have = slices.DeleteFunc(have, func(r discovery.Record) bool { return r.Field == discovery.MCPRegistry })
@@ -255,7 +257,7 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 		return err
 	}
 	if len(differences) > 0 {
-		fmt.Fprintf(c.ErrOrStderr(), "%s: %d of the records in DNS are not as they should be\n", domain, len(differences))
+		fmt.Fprintf(c.ErrOrStderr(), "%s: %d of the records in DNS are missing, different or surplus\n", domain, len(differences))
 		return cli.ErrSilent
 	}
 	dnssec := "without DNSSEC"
@@ -266,15 +268,16 @@ func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.
 	return nil
 }
 
-// ServerJSON is uimgate server-json.
+// ServerJSON returns the command uimgate server-json.
 func ServerJSON() *cobra.Command {
 	s := &dnsSettings{}
 	version := ""
 	c := &cobra.Command{
-		Use: "server-json", Short: "Print the server.json that lists the MCP endpoint in the registry of MCP",
-		Long: `Print the server.json of a service's MCP endpoint, as the registry of MCP takes it from mcp-publisher.
-Its name begins with the reversed domain, which is chosen as by uimgate dns, and proved to the registry
-by the record that uimgate dns --mcp-registry prints. The registry takes each version once.`,
+		Use: "server-json", Short: "Print the server.json that lists the MCP endpoint in the MCP registry",
+		Long: `Server-json prints the server.json of a service's MCP endpoint, which mcp-publisher submits to the MCP
+registry. The name in it begins with the reversed domain. Server-json chooses the domain as uimgate dns
+does; the record that uimgate dns --mcp-registry prints proves to the registry that you control it. The
+registry accepts each version only once.`,
 		Example: `  uimgate server-json -c uimgate.yaml > server.json
   uimgate server-json -c uimgate.yaml --service shop --version 1.0.1`,
 		Args: cli.Args(cobra.NoArgs),
@@ -294,12 +297,12 @@ by the record that uimgate dns --mcp-registry prints. The registry takes each ve
 		},
 	}
 	s.serviceFlags(c)
-	c.Flags().StringVar(&version, "version", "1.0.0", "version of what is listed, higher than the one before")
+	c.Flags().StringVar(&version, "version", "1.0.0", "version of the listing, higher than the previous one")
 	return c
 }
 
-// proof returns the record of the key that proves a domain to the MCP registry. It makes a missing key, unless the command only compares
-// DNS.
+// proof returns the record with the key that proves control of a domain to the MCP registry. It creates a missing key, unless the command
+// only verifies records.
 func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
 	key, err := agent.LoadKey(s.registry)
 	if errors.Is(err, os.ErrNotExist) && !s.verify {
@@ -307,7 +310,7 @@ func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, 
 			err = agent.SaveKey(s.registry, key)
 		}
 		if err == nil {
-			fmt.Fprintf(c.ErrOrStderr(), "made the key %s: anyone who has it can list servers in the name of %s\n", s.registry, domain)
+			fmt.Fprintf(c.ErrOrStderr(), "created the key %s: anyone who has it can list servers in the name of %s\n", s.registry, domain)
 		}
 	}
 	if err != nil {
@@ -315,7 +318,7 @@ func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, 
 	}
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok {
-		return discovery.Record{}, cli.Usage(fmt.Errorf("%s: --mcp-registry wants an Ed25519 key", s.registry))
+		return discovery.Record{}, cli.Usage(fmt.Errorf("%s: --mcp-registry requires an Ed25519 key", s.registry))
 	}
 	return discovery.MCPProof(domain, public)
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// initTime bounds reading one document, including fetching it.
+// initTime is the time limit of init, including fetching the document.
 const initTime = 2 * time.Minute
 
 type initSettings struct {
@@ -36,26 +36,26 @@ type initSettings struct {
 	options       openapi.Options
 }
 
-// Init is uimgate init.
+// Init returns the command uimgate init.
 func Init() *cobra.Command {
 	s := &initSettings{}
 	c := &cobra.Command{
-		Use: "init", Short: "Make a configuration from an OpenAPI document", Args: cli.Args(cobra.NoArgs),
-		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a configuration that
-works: agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a
-README.md of what is left to do. What cannot be offered is listed there and on stderr, with the reason.
+		Use: "init", Short: "Create a configuration from an OpenAPI document", Args: cli.Args(cobra.NoArgs),
+		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
+agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a README.md
+with the remaining steps. The README.md and stderr list the operations that cannot be offered, with the reasons.
 
-At first only operations that read are offered. openapi.curation.yaml lists all of them, each offered or hidden, with
-its name, texts and price: edit it and run init again. --review prints a table to choose by, and changes nothing;
---pick offers the operations that a file names, and no others; --all offers those that write, too.
+At first, init offers only operations that read. openapi.curation.yaml lists all operations, offered or hidden, with
+their names, texts and prices: edit it and run init again. --review prints a table of the operations, and changes
+nothing. --pick offers only the operations that a file names. --all also offers operations that write.
 
-Run it again when the document changes: what was chosen stays chosen, intents follow the document except where you
-edited them, those whose operations are gone are marked retired, and other files that you edited are left alone,
-with the new text beside them as NAME.new.
+Run init again when the document changes. Your choices are kept. Intents follow the document, except where you
+edited them. If an operation is gone, its intent is marked as retired. Init does not overwrite other files that you
+edited, and writes their new text to NAME.new instead.
 
-A document may be in several files: references to .yaml, .yml and .json files in its directory and below are
-followed, or in and below the directory that --refs names. Other addresses are never fetched for a reference.
-An operation that needs what cannot be read is not offered, and what it needs is named.`,
+A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
+directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
+operation with a reference that cannot be read is not offered, and init names the reference.`,
 		Example: `  uimgate init --openapi api.yaml --namespace example.com
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
   uimgate init --openapi api.yaml --namespace example.com --review
@@ -69,7 +69,7 @@ An operation that needs what cannot be read is not offered, and what it needs is
 				s.out = s.options.Namespace
 			}
 			if s.pick != "" && (s.options.All || len(s.options.Include)+len(s.options.Tags) > 0) {
-				return cli.Usage(errors.New("--pick names all that is offered: leave out --all, --include and --tag"))
+				return cli.Usage(errors.New("--pick names all operations to offer: omit --all, --include and --tag"))
 			}
 			if s.pick != "" {
 				var err error
@@ -81,19 +81,19 @@ An operation that needs what cannot be read is not offered, and what it needs is
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&s.document, "openapi", "", "the document: a file, or an https URL (http on loopback)")
-	f.StringVar(&s.options.Namespace, "namespace", "", "the DNS name that the intents belong to, such as example.com")
+	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
+	f.StringVar(&s.options.Namespace, "namespace", "", "DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
-	f.StringVar(&s.refs, "refs", "", "directory whose files the document's references may read (default: the document's own)")
+	f.StringVar(&s.refs, "refs", "", "directory in which references of the document may read files (default: the directory of the document)")
 	f.StringArrayVar(&s.options.Include, "include", nil,
-		"only operations whose operationId or path matches (* is any text), remembered; repeatable")
-	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "no operations whose operationId or path matches, remembered; repeatable")
-	f.StringArrayVar(&s.options.Tags, "tag", nil, "only operations with this tag, remembered; repeatable")
-	f.BoolVar(&s.options.All, "all", false, "offer the operations that write, too, and those about access or deletion")
+		"offer only operations whose operationId or path matches (* matches any text); remembered; may be repeated")
+	f.StringArrayVar(&s.options.Exclude, "exclude", nil, "offer no operations whose operationId or path matches; remembered; may be repeated")
+	f.StringArrayVar(&s.options.Tags, "tag", nil, "offer only operations with this tag; remembered; may be repeated")
+	f.BoolVar(&s.options.All, "all", false, "also offer operations that write, and those that concern access or deletion")
 	f.StringVar(&s.pick, "pick", "",
-		"file (- is stdin) of operationIds, UIDs or \"METHOD /path\", one a line: these are offered, and no others")
+		"file (- for stdin) with operationIds, UIDs or \"METHOD /path\", one per line: offer only these operations")
 	f.BoolVar(&s.review, "review", false, "print a table of all operations, and change nothing")
-	f.BoolVar(&s.force, "force", false, "write everything but the curation anew; what is there is kept as NAME.old")
+	f.BoolVar(&s.force, "force", false, "overwrite all files except the curation, and keep the old ones as NAME.old")
 	return c
 }
 
@@ -116,7 +116,7 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 		if err != nil {
 			return err
 		}
-		defer top.Close() //nolint:errcheck // it was only read
+		defer top.Close() //nolint:errcheck // only read
 	}
 	found, err := openapi.Convert(ctx, data, s.options)
 	if errors.Is(err, openapi.ErrOptions) {
@@ -130,7 +130,7 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	result, err := found.Update(existing, s.force)
 	if errors.Is(err, openapi.ErrNotOurs) {
-		return fmt.Errorf("%s: %w: choose another --out, or --force to write anew", s.out, err)
+		return fmt.Errorf("%s: %w: choose another --out, or use --force to overwrite them", s.out, err)
 	}
 	if err != nil {
 		return err
@@ -142,7 +142,7 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 	return s.check(ctx, stderr)
 }
 
-// read takes the document from a file or the network.
+// read reads the document from a file, or fetches it from a URL.
 func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
 		return cli.ReadNamed(s.document, read.MaxDocument)
@@ -150,7 +150,7 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: initTime})
 	defer client.Close()
 	if s.refs != "" {
-		return nil, cli.Usage(errors.New("--refs is for documents that are files: nothing is read for a document that was fetched"))
+		return nil, cli.Usage(errors.New("--refs requires a document in a file: references of a fetched document cannot read files"))
 	}
 	answer, err := client.Get(ctx, s.document, fetch.Document{
 		Accept: "application/vnd.oai.openapi+json, application/json, application/yaml;q=0.9, */*;q=0.5", Max: read.MaxDocument,
@@ -159,13 +159,13 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("the document cannot be fetched: %w", err)
 	}
 	if answer.Status != http.StatusOK {
-		return nil, fmt.Errorf("the document cannot be fetched: %s answers %d", fetch.Origin(answer.URL), answer.Status)
+		return nil, fmt.Errorf("the document cannot be fetched: %s responded with status %d", fetch.Origin(answer.URL), answer.Status)
 	}
 	s.options.Source = answer.URL
 	return answer.Body, nil
 }
 
-// openRefs opens the directory whose files the document may refer to. No name and no symbolic link leads out of it.
+// openRefs opens the directory whose files the document may refer to. Neither names nor symbolic links can lead out of it.
 func (s *initSettings) openRefs() (*os.Root, error) {
 	dir := s.refs
 	if dir == "" {
@@ -181,7 +181,7 @@ func (s *initSettings) openRefs() (*os.Root, error) {
 	}
 	name, err := filepath.Rel(from, to)
 	if err != nil || !filepath.IsLocal(name) {
-		return nil, cli.Usage(fmt.Errorf("--refs %s: the document %s is not below it", s.refs, s.document))
+		return nil, cli.Usage(fmt.Errorf("--refs %s: the document %s is not in or below this directory", s.refs, s.document))
 	}
 	top, err := os.OpenRoot(dir)
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *initSettings) openRefs() (*os.Root, error) {
 	return top, nil
 }
 
-// shownSource returns the document's source without a URL's query, which may hold a key.
+// shownSource returns the file or URL of the document. It omits the query of a URL, which may contain a key.
 func shownSource(document string) string {
 	if u, err := url.Parse(document); err == nil && u.Host != "" {
 		return u.Scheme + "://" + u.Host + u.EscapedPath()
@@ -216,7 +216,7 @@ func readExisting(dir string) (map[string][]byte, error) {
 
 // writeFiles replaces each file atomically. It writes the record last, so that a file that was not written is not recorded as written.
 func writeFiles(dir string, files map[string][]byte) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration holds no secrets
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration contains no secrets
 		return err
 	}
 	var names []string
@@ -273,21 +273,21 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 		}
 	}
 	list("Not offered", found.Unmapped)
-	list("Left out or changed", found.Notes)
+	list("Omitted or changed", found.Notes)
 	for _, message := range result.Messages {
 		fmt.Fprintln(w, message)
 	}
 	fmt.Fprintf(w, "%s: %d operations offered, %d not offered", s.out, len(found.Intents), len(found.Unmapped))
 	if found.Hidden > 0 {
-		fmt.Fprintf(w, ", %d hidden (%s chooses)", found.Hidden, openapi.CurationFile)
+		fmt.Fprintf(w, ", %d hidden (edit %s to offer them)", found.Hidden, openapi.CurationFile)
 	}
 	fmt.Fprintf(w, "; intents: %d added, %d changed, %d unchanged, %d retired\n", result.Added, result.Changed, result.Same, result.Retired)
 }
 
-// maxPicks bounds a file of picks in bytes.
+// maxPicks is the maximum size of a file of picks, in bytes.
 const maxPicks = 1 << 20
 
-// readPicks reads one operation per line; # begins a comment.
+// readPicks reads one operation per line. A # at the beginning of a line or after white space begins a comment.
 func readPicks(path string, stdin io.Reader) ([]string, error) {
 	var data []byte
 	var err error
@@ -311,7 +311,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 	return out, nil
 }
 
-// check prints the problems that serve would report about the files now.
+// check prints the problems that serve would report about the written files.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
@@ -321,9 +321,9 @@ func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	}
 	cli.PrintProblems(w, problems)
 	if problems.Failed() {
-		fmt.Fprintf(w, "%s needs your hand before uimgate serve takes it\n", path)
+		fmt.Fprintf(w, "%s: fix these problems before you run uimgate serve\n", path)
 		return cli.ErrSilent
 	}
-	fmt.Fprintf(w, "Next: read %s, then: uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
+	fmt.Fprintf(w, "Next: read %s, then run uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
 	return nil
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A serviceManager is systemd, if it started the process with Type=notify or notify-reload: without NOTIFY_SOCKET and WATCHDOG_USEC it
-// sends nothing. sd_notify(3), sd_watchdog_enabled(3).
+// A serviceManager notifies systemd, if systemd started the process with Type=notify or notify-reload. Without NOTIFY_SOCKET and
+// WATCHDOG_USEC it sends nothing. sd_notify(3), sd_watchdog_enabled(3).
 type serviceManager struct{ log *zap.Logger }
 
-// enter reports a phase of the process.
+// enter reports the phase that the process enters.
 func (m serviceManager) enter(p daemon.Phase) {
 	switch p {
 	case daemon.Serving:
@@ -32,11 +32,11 @@ func (m serviceManager) send(lines ...string) {
 	}
 }
 
-// keepAlive resets the watchdog twice in each of its periods, until stop is called.
+// keepAlive resets the watchdog twice per period, until stop is called.
 func (m serviceManager) keepAlive() (stop func()) {
 	period, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {
-		m.log.Warn("the watchdog of systemd", zap.Error(err))
+		m.log.Warn("the watchdog of systemd cannot be used", zap.Error(err))
 	}
 	if period <= 0 {
 		return func() {}

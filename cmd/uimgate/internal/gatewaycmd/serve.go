@@ -1,4 +1,4 @@
-// Package gatewaycmd has the commands that create, check, publish and serve a configuration.
+// Package gatewaycmd implements the commands that create, check, publish and serve a configuration.
 package gatewaycmd
 
 import (
@@ -27,15 +27,16 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// Serve is uimgate serve.
+// Serve returns the command uimgate serve.
 func Serve() *cobra.Command {
 	var path string
 	var o config.Overrides
 	c := &cobra.Command{
 		Use: "serve", Short: "Run the gateway", Args: cli.Args(cobra.NoArgs),
-		Long: `Serve runs the gateway that a configuration describes. When it takes requests it prints one line of
-JSON on stdout with the addresses it listens on; the log goes to stderr. SIGHUP, or a change of one of
-its files, reloads the configuration: as a whole, or not at all. SIGTERM drains. Under systemd it
+		Long: `Serve runs the gateway that a configuration describes. When the gateway is ready to accept requests, it
+prints one line of JSON on stdout with the addresses on which it listens. The log goes to stderr. On
+SIGHUP, or when one of its files changes, the gateway reloads the whole configuration; if the new one is
+invalid, it keeps the old one. On SIGTERM, it finishes the calls in progress and exits. Under systemd, it
 supports Type=notify-reload and WatchdogSec.`,
 		Example: `  uimgate serve -c uimgate.yaml
   uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
@@ -51,14 +52,14 @@ supports Type=notify-reload and WatchdogSec.`,
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().StringVar(&o.Listen, "listen", "", "public address, instead of server.listen; port 0 takes a free one")
+	c.Flags().StringVar(&o.Listen, "listen", "", "public address, instead of server.listen; port 0 selects a free port")
 	c.Flags().StringVar(&o.AdminListen, "admin-listen", "", "admin address, instead of admin.listen")
 	c.Flags().StringVar(&o.Data, "data", "", "data directory, instead of data")
 	return c
 }
 
 func configFlag(c *cobra.Command, path *string) {
-	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "the configuration")
+	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "configuration file")
 }
 
 func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer) error {
@@ -97,7 +98,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 	return err
 }
 
-// A libraryLog receives what libraries write to the standard log. Its text may quote an upstream, so only its length is logged.
+// A libraryLog receives what libraries write to the standard log. The text may quote an upstream, so only its length is logged.
 type libraryLog struct{ log *zap.Logger }
 
 func (u libraryLog) Write(p []byte) (int, error) {
@@ -126,7 +127,7 @@ func hangups(ctx context.Context) <-chan struct{} {
 	return reloads
 }
 
-// NewLogger returns the log of the process, as configured.
+// NewLogger returns the logger of the process, which writes to w.
 func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 	level, err := zapcore.ParseLevel(string(c.Level))
 	if err != nil {
@@ -143,16 +144,16 @@ func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
 }
 
-// Check is uimgate check.
+// Check returns the command uimgate check.
 func Check() *cobra.Command {
 	var path string
 	var strict bool
 	c := &cobra.Command{
-		Use: "check", Short: "Report everything that serve would refuse, all at once", Args: cli.Args(cobra.NoArgs),
-		Long: `Check loads a configuration with everything it names, as serve would, and prints each problem as
-file:line: message. It opens no port. Where there is a store, it is read: state of services that the configuration
-no longer names is an error, and an agent id that allow or parties reserves while another key holds it is a
-warning.`,
+		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
+		Long: `Check loads a configuration with all files that it names, as serve would, and prints each problem as
+file:line: message. It opens no port. If there is a database, check reads it: state of a service that the
+configuration no longer names is an error, and an agent id that allow or parties reserves although another key
+already uses it is a warning.`,
 		Example: `  uimgate check -c uimgate.yaml
   uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -176,14 +177,14 @@ warning.`,
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().BoolVar(&strict, "strict", false, "make warnings errors")
+	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	return c
 }
 
-// Config is uimgate config.
+// Config returns the command uimgate config.
 func Config() *cobra.Command {
 	c := &cobra.Command{
-		Use: "config", Short: "About the configuration itself", Example: "  uimgate config dump\n  uimgate config schema > uimgate.schema.json",
+		Use: "config", Short: "Print the schema, the reference or the effective values of the configuration", Example: "  uimgate config dump\n  uimgate config schema > uimgate.schema.json",
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "schema", Short: "Print the JSON Schema of uimgate.yaml, for editors", Args: cli.Args(cobra.NoArgs),
@@ -210,14 +211,14 @@ func Config() *cobra.Command {
 func configDump() *cobra.Command {
 	var path, format string
 	c := &cobra.Command{
-		Use: "dump", Short: "Print the configuration that holds, with defaults and without secrets", Args: cli.Args(cobra.NoArgs),
-		Long: `Dump prints the configuration as a gateway with the same file and environment reads it: with defaults, each marked,
-and with values of the environment instead of those of the file. Secrets, and values of ${file:…}, are printed as ***.
+		Use: "dump", Short: "Print the effective configuration, with defaults and without secrets", Args: cli.Args(cobra.NoArgs),
+		Long: `Dump prints the configuration as a gateway reads it from the same file and environment. It marks each default, and
+prints values of the environment in place of those in the file. It prints secrets, and values of ${file:…}, as ***.
 It needs neither a gateway nor a database.`,
 		Example: "  uimgate config dump -c uimgate.yaml\n  uimgate config dump -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if format != "yaml" && format != "json" {
-				return cli.Usage(fmt.Errorf("--output %q: want yaml or json", format))
+				return cli.Usage(fmt.Errorf("-o must be yaml or json, not %q", format))
 			}
 			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 			cli.PrintProblems(c.ErrOrStderr(), problems)
