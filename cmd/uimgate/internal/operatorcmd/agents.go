@@ -31,11 +31,11 @@ var agentColumns = []cli.Column[admin.Agent]{
 	cli.TextColumn("name", func(a admin.Agent) string { return a.Name }),
 }
 
-// Agents is uimgate agents.
+// Agents returns the command uimgate agents.
 func Agents() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "agents", Short: "The agents that agreed to a service's terms: list, approve, block",
+		Use: "agents", Short: "List, approve and block the agents that agreed to a service's terms",
 		Example: "  uimgate agents list --status blocked\n  uimgate agents approve agent-1",
 	}, o.agentsList(), o.agentsShow(), o.agentsApprove(), o.agentsBlock(), o.agentsUnblock(), o.agentsAddKey(),
 		o.agentsName(), o.agentsInvite())
@@ -50,9 +50,10 @@ var invitationColumns = []cli.Column[admin.Invitation]{
 func (o *operator) agentsInvite() *cobra.Command {
 	var i admin.Invite
 	c := &cobra.Command{
-		Use: "invite", Short: "Let one person consent once, for a client without a key", Args: cli.Args(cobra.NoArgs),
-		Long: `Invite prints a code for one person to type on the consent page. With pat.admission: allowlist a person needs one; with
-approval it saves the wait. It is valid once, until the time beside it. The signed record of the consent keeps the name.`,
+		Use: "invite", Short: "Invite one person to consent once, for a client without a key", Args: cli.Args(cobra.NoArgs),
+		Long: `Invite prints a code that one person can enter on the consent page. With pat.admission: allowlist, a person needs a
+code; with approval, the code replaces the wait for approval. The code is valid once, until the printed time. The
+signed record of the consent contains the name.`,
 		Example: "  uimgate agents invite --name Ann\n  uimgate agents invite --within 1h",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printAnswer(c, o, invitationColumns, func(ctx context.Context, api *client.Client) (admin.Invitation, error) {
@@ -61,15 +62,15 @@ approval it saves the wait. It is valid once, until the time beside it. The sign
 			})
 		},
 	}
-	c.Flags().StringVar(&i.Name, "name", "", "what you call the person")
-	c.Flags().StringVar(&i.For, "within", "24h", "how long the code is good, at most 720h")
+	c.Flags().StringVar(&i.Name, "name", "", "your name for the person")
+	c.Flags().StringVar(&i.For, "within", "24h", "how long the code is valid, at most 720h")
 	return c
 }
 
 func (o *operator) agentsList() *cobra.Command {
 	var q admin.AgentQuery
 	c := &cobra.Command{
-		Use: "list", Short: "List agents by id", Args: cli.Args(cobra.NoArgs),
+		Use: "list", Short: "List agents, sorted by id", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate agents list\n  uimgate agents list --status waiting",
 		RunE: func(c *cobra.Command, _ []string) error {
 			columns := agentColumns
@@ -88,8 +89,8 @@ func (o *operator) agentsList() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar((*string)(&q.Status), "status", "", "only those that are active, waiting (for approval), or blocked")
-	c.Flags().StringVar(&q.Approved, "approved", "", "only those that were approved (true), or not (false)")
+	c.Flags().StringVar((*string)(&q.Status), "status", "", "only agents that are active, waiting (for approval) or blocked")
+	c.Flags().StringVar(&q.Approved, "approved", "", "only agents that are approved (true) or not approved (false)")
 	return o.paging(c)
 }
 
@@ -108,22 +109,22 @@ func (o *operator) agentsShow() *cobra.Command {
 func (o *operator) agentsBlock() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "block AGENT", Short: "End all PATs of an agent and let it agree to nothing more", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "block AGENT", Short: "Revoke all PATs of an agent, and refuse new agreements", Args: cli.Args(cobra.ExactArgs(1)),
 		Aliases: []string{"revoke"},
-		Example: `  uimgate agents block agent-1 --reason "asked for by its owner"`,
+		Example: `  uimgate agents block agent-1 --reason "requested by its owner"`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
 				return api.BlockAgent(ctx, o.revocation(args[0], reason))
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; kept with the agent")
+	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the agent")
 	return c
 }
 
 func (o *operator) agentsUnblock() *cobra.Command {
 	return &cobra.Command{
-		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay ended", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "unblock AGENT", Short: "Let a blocked agent agree again; its old PATs stay revoked", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate agents unblock agent-1",
 		RunE: func(c *cobra.Command, args []string) error {
 			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) {
@@ -136,13 +137,13 @@ func (o *operator) agentsUnblock() *cobra.Command {
 func (o *operator) agentsName() *cobra.Command {
 	var none bool
 	c := &cobra.Command{
-		Use: "name AGENT NAME", Short: "Name an agent, such as by the customer it acts for", Args: cli.Args(cobra.RangeArgs(1, 2)),
-		Long: `Name sets the name of an agent for lists, statements and invoices, beside its id: at most 200 characters, without
-control characters. Agents never see it, and it decides nothing. --clear removes it.`,
+		Use: "name AGENT NAME", Short: "Give an agent a name, such as the customer it acts for", Args: cli.Args(cobra.RangeArgs(1, 2)),
+		Long: `Name sets the name that lists, statements and invoices show next to the id of an agent: at most 200 characters,
+without control characters. Agents never see the name, and it affects no decision. --clear removes it.`,
 		Example: "  uimgate agents name agent-1 \"Corner Shop Ltd\"\n  uimgate agents name agent-1 --clear",
 		RunE: func(c *cobra.Command, args []string) error {
 			if none == (len(args) == 2) || !none && args[1] == "" {
-				return cli.Usage(errors.New("want the name, or --clear for none"))
+				return cli.Usage(errors.New("give a name, or --clear to remove it"))
 			}
 			n := admin.AgentName{Record: o.record(args[0])}
 			if !none {
@@ -151,7 +152,7 @@ control characters. Agents never see it, and it decides nothing. --clear removes
 			return o.changeAgent(c, func(ctx context.Context, api *client.Client) (admin.Agent, error) { return api.NameAgent(ctx, n) })
 		},
 	}
-	c.Flags().BoolVar(&none, "clear", false, "take the name away")
+	c.Flags().BoolVar(&none, "clear", false, "remove the name")
 	return c
 }
 
@@ -169,8 +170,8 @@ func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *clien
 
 func (o *operator) agentsAddKey() *cobra.Command {
 	return &cobra.Command{
-		Use: "add-key AGENT THUMBPRINT|FILE", Short: "Give an agent one more key", Args: cli.Args(cobra.ExactArgs(2)),
-		Long: `Add-key lets a further key act for an agent, such as before the agent changes its key. Give the key by its
+		Use: "add-key AGENT THUMBPRINT|FILE", Short: "Add a key to an agent", Args: cli.Args(cobra.ExactArgs(2)),
+		Long: `Add-key lets an additional key act for an agent, for example before the agent changes its key. Name the key by its
 thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 		Example: "  uimgate agents add-key agent-1 new-key.pem",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -185,7 +186,8 @@ thumbprint (RFC 7638), or by a file with the public key as PEM or JWK.`,
 	}
 }
 
-// thumbprintOf returns a given thumbprint, or that of a public key in a file.
+// thumbprintOf returns the thumbprint of the public key in the file arg. If there is no such file and arg has the form of a thumbprint, it
+// returns arg.
 func thumbprintOf(arg string) (string, error) {
 	text, err := cli.ReadNamed(arg, 64<<10)
 	if errors.Is(err, os.ErrNotExist) && len(arg) == 43 && !strings.ContainsAny(arg, "./") {
@@ -209,9 +211,9 @@ func thumbprintOf(arg string) (string, error) {
 func (o *operator) agentsApprove() *cobra.Command {
 	var asID, yes bool
 	c := &cobra.Command{
-		Use: "approve AGENT|NUMBER", Short: "Let an agent in whose agreement is waiting", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Approve lets an agent in. It is meant by its id, or by its number in uimgate agents list --status waiting. As that list
-changes when agents come and go, a number is confirmed: approve shows which agent has it now, and asks.`,
+		Use: "approve AGENT|NUMBER", Short: "Approve an agent whose agreement is waiting", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Approve approves an agent, named by its id or by its number in uimgate agents list --status waiting. Because numbers
+change when agents come and go, approve shows which agent currently has the number, and asks for confirmation.`,
 		Example: "  uimgate agents approve agent-1\n  uimgate agents approve 2",
 		RunE: func(c *cobra.Command, args []string) error {
 			id := args[0]
@@ -225,12 +227,12 @@ changes when agents come and go, a number is confirmed: approve shows which agen
 			})
 		},
 	}
-	c.Flags().BoolVar(&asID, "id", false, "it is an id, though it looks like a number")
-	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask whether the agent with this number is meant")
+	c.Flags().BoolVar(&asID, "id", false, "the argument is an id, although it looks like a number")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation of the number")
 	return c
 }
 
-// numbered returns the agent with a number in the list of waiting agents, after the operator has confirmed it.
+// numbered returns the agent with this number in the list of waiting agents, after the operator has confirmed it.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
 	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, PageRequest: admin.PageRequest{Limit: 1000}}
 	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {
@@ -240,10 +242,10 @@ func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, err
 		return "", err
 	}
 	if slices.ContainsFunc(page.Items, func(a admin.Agent) bool { return a.AgentID == pat.AgentID(strconv.Itoa(number)) }) {
-		return "", fmt.Errorf("%d is the id of an agent that waits, too: give the id of the agent meant, or --id", number)
+		return "", fmt.Errorf("%d is also the id of a waiting agent: give the id of the agent, or --id", number)
 	}
 	if number < 1 || number > len(page.Items) {
-		return "", fmt.Errorf("no agent with number %d waits (%d do): see uimgate agents list --status waiting; an id needs --id", number,
+		return "", fmt.Errorf("no waiting agent has the number %d (%d are waiting): see uimgate agents list --status waiting; for an id, add --id", number,
 			len(page.Items))
 	}
 	agent := page.Items[number-1]
@@ -254,7 +256,7 @@ func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, err
 		return string(agent.AgentID), nil
 	}
 	if approves, err := cli.Ask(c, "Approve it?"); !approves || err != nil {
-		return "", cmp.Or(err, errors.New("not approved: answer y, or give --yes or the agent's id"))
+		return "", cmp.Or(err, errors.New("not approved: answer y, or use --yes or the agent's id"))
 	}
 	return string(agent.AgentID), nil
 }

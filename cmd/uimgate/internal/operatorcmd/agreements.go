@@ -37,7 +37,7 @@ var agreementColumns = []cli.Column[admin.Agreement]{
 	cli.TextColumn("invitation", func(a admin.Agreement) string { return consentOf(a).Invitation }).OnlyCSV(),
 }
 
-// consentOf returns what is known of a consent; zero: the agent signed.
+// consentOf returns the details of a consent. They are zero if the agent signed the agreement.
 func consentOf(a admin.Agreement) admin.ConsentInfo {
 	if a.Consent == nil {
 		return admin.ConsentInfo{}
@@ -45,11 +45,11 @@ func consentOf(a admin.Agreement) admin.ConsentInfo {
 	return *a.Consent
 }
 
-// Agreements is uimgate agreements.
+// Agreements returns the command uimgate agreements.
 func Agreements() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "agreements", Short: "The agreements made with a service: list, prove, revoke",
+		Use: "agreements", Short: "List, prove and revoke the agreements with a service",
 		Example: "  uimgate agreements list --agent agent-1\n" +
 			"  uimgate agreements export 0193… > agreement.json && uimgate agreements verify agreement.json",
 	}, o.agreementsList(), o.agreementsShow(), o.agreementsExport(), o.agreementsVerify(), o.agreementsRevoke(), o.agreementsPolicies())
@@ -58,7 +58,7 @@ func Agreements() *cobra.Command {
 func (o *operator) agreementsList() *cobra.Command {
 	var q admin.AgreementQuery
 	c := &cobra.Command{
-		Use: "list", Short: "List agreements, the newest first", Args: cli.Args(cobra.NoArgs),
+		Use: "list", Short: "List agreements, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate agreements list --state pending",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, agreementColumns, func(
@@ -69,17 +69,17 @@ func (o *operator) agreementsList() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
-	c.Flags().StringVar((*string)(&q.State), "state", "", "only those that are pending, active or revoked")
-	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only those with the policy of this digest")
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only agreements of this agent")
+	c.Flags().StringVar((*string)(&q.State), "state", "", "only agreements that are pending, active or revoked")
+	c.Flags().StringVar(&q.PolicyDigest, "policy", "", "only agreements to the policy with this digest")
 	return o.paging(c)
 }
 
 func (o *operator) agreementsPolicies() *cobra.Command {
 	c := &cobra.Command{
-		Use: "policies", Short: "List the policies that were agreed to or offered, the one offered now first", Args: cli.Args(cobra.NoArgs),
-		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy take. An agreement holds for one
-digest alone: after each change of the policy, agents agree anew.`,
+		Use: "policies", Short: "List the policies that were offered or agreed to, the current one first", Args: cli.Args(cobra.NoArgs),
+		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept. An agreement is valid for
+only one digest: after each change of the policy, agents must agree again.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(
@@ -113,9 +113,9 @@ func (o *operator) agreementsShow() *cobra.Command {
 
 func (o *operator) agreementsExport() *cobra.Command {
 	return &cobra.Command{
-		Use: "export ID", Short: "Print the bundle that proves an agreement to anybody", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Export prints one JSON document with the policy as it was served, what the agent signed, its signature and its
-public key. Anyone who has it can verify it without this gateway; see verify.`,
+		Use: "export ID", Short: "Print a bundle that proves an agreement to anyone", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Export prints one JSON document with the policy as it was served, the text that the agent signed, the signature and
+the agent's public key. Anyone can verify the document without this gateway: see verify.`,
 		Example: "  uimgate agreements export 01934f6e-7f6c-7d2a-9b1e-0123456789ab > agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			bundle, err := call(c, o, func(ctx context.Context, api *client.Client) (json.RawMessage, error) {
@@ -133,8 +133,9 @@ public key. Anyone who has it can verify it without this gateway; see verify.`,
 func (o *operator) agreementsVerify() *cobra.Command {
 	return &cobra.Command{
 		Use: "verify FILE", Short: "Verify an exported agreement, offline", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service: as a JWS, a
-signature over the policy, or an envelope of the uAgents protocol. It needs no gateway and no network. FILE may be - for standard input.`,
+		Long: `Verify checks that the key in a bundle signed the policy in it, for this agent and this service: as a JWS, as a
+signature over the policy, or in an envelope of the uAgents protocol. It needs no gateway and no network. FILE may
+be - for standard input.`,
 		Example: "  uimgate agreements verify agreement.json",
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(o.format); err != nil {
@@ -164,26 +165,26 @@ signature over the policy, or an envelope of the uAgents protocol. It needs no g
 func provedBy(a pat.Agreement) string {
 	record, consented := a.Consent()
 	if !consented && agreement.InChat(a) {
-		return "Proved: this key agreed to this policy in words, to an agent of the uAgents protocol. That this agent is the service, the id, " +
-			"the state and the time are the exporter's word."
+		return "Proved: this key agreed to this policy in words, in a message to an agent of the uAgents protocol. Only the exporter " +
+			"claims that this agent is the service, and the id, the state and the time."
 	}
 	if !consented {
-		return "Proved: this key signed this policy. The id, the state and the time are the exporter's word."
+		return "Proved: this key signed this policy. Only the exporter claims the id, the state and the time."
 	}
 	invited := ""
 	if record.Invitation != "" {
 		invited = fmt.Sprintf(" The operator had invited %q.", record.Invitation)
 	}
-	return fmt.Sprintf("Proved: the gateway's own key signed a record that somebody consented to this policy on its page, for the client %q "+
-		"(%q), and was sent to %q.%s It records what the gateway saw, and proves nothing about that person or client.",
+	return fmt.Sprintf("Proved: the gateway's own key signed a record that a person consented to this policy on its page, for the client %q "+
+		"(%q), and was redirected to %q.%s The record shows what the gateway saw, and proves nothing about the person or the client.",
 		record.ClientName, record.ClientID, record.RedirectHost, invited)
 }
 
 func (o *operator) agreementsRevoke() *cobra.Command {
 	var reason string
 	c := &cobra.Command{
-		Use: "revoke ID", Short: "End an agreement and every PAT issued for it", Args: cli.Args(cobra.ExactArgs(1)),
-		Long:    `Revoke ends an agreement at once. The agent may agree anew; block it to prevent that.`,
+		Use: "revoke ID", Short: "Revoke an agreement and every PAT issued for it", Args: cli.Args(cobra.ExactArgs(1)),
+		Long:    `Revoke ends an agreement immediately. The agent may agree again: to prevent that, block the agent.`,
 		Example: `  uimgate agreements revoke 01934f6e-7f6c-7d2a-9b1e-0123456789ab --reason "withdrawn"`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return printAnswer(c, o, agreementColumns, func(ctx context.Context, api *client.Client) (admin.Agreement, error) {
@@ -191,6 +192,6 @@ func (o *operator) agreementsRevoke() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
+	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")
 	return c
 }

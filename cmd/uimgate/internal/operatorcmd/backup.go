@@ -18,7 +18,7 @@ import (
 // A StateCopy is the output of backup and restore.
 type StateCopy struct {
 	Engine     string    `json:"engine"`         // sqlite or postgres
-	File       string    `json:"file,omitempty"` // of sqlite
+	File       string    `json:"file,omitempty"` // only for sqlite
 	Bytes      int64     `json:"bytes,omitempty"`
 	Schema     int64     `json:"schema_version"`
 	Agents     int64     `json:"agents"`
@@ -30,7 +30,7 @@ type StateCopy struct {
 	// The data of a message relay.
 	RelayAgents   int64  `json:"relay_agents"`
 	RelayMessages int64  `json:"relay_messages"`
-	RelayBlobs    int64  `json:"relay_blobs"`         // files, without their bytes
+	RelayBlobs    int64  `json:"relay_blobs"`         // files; their contents are not included
 	SetAside      string `json:"set_aside,omitempty"` // restore: location of the previous state
 }
 
@@ -67,20 +67,20 @@ var stateCopyColumns = []cli.Column[StateCopy]{
 
 func humanBytes(n int64) string { return humanize.IBytes(uint64(max(0, n))) }
 
-// A keeper is the flags of backup and restore.
+// A keeper holds the flags of backup, restore and verify-ledger.
 type keeper struct {
 	operator
 	data string
 }
 
 func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
-	c.Flags().StringVarP(&k.config, "config", "c", "uimgate.yaml", "the configuration")
-	c.Flags().StringVar(&k.data, "data", "", "data directory, instead of data")
+	c.Flags().StringVarP(&k.config, "config", "c", "uimgate.yaml", "configuration file")
+	c.Flags().StringVar(&k.data, "data", "", "data directory, instead of data in the configuration")
 	c.Flags().StringVarP(&k.format, "output", "o", "table", "table, json or csv")
 	return c
 }
 
-// open opens the data directory, and reports progress on stderr.
+// open loads the configuration, and returns a keeper of its state that reports progress on stderr.
 func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	if err := cli.CheckFormat(k.format); err != nil {
 		return nil, err
@@ -95,26 +95,26 @@ func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 		Copied: func(part, whole int64) {
 			fmt.Fprintf(out, "Copied %s of about %s.\n", humanBytes(part), humanBytes(whole))
 		},
-		Checking: func(d time.Duration) { fmt.Fprintf(out, "Checking the copy since %s.\n", d.Round(time.Second)) },
+		Checking: func(d time.Duration) { fmt.Fprintf(out, "Still checking the copy after %s.\n", d.Round(time.Second)) },
 	}}, nil
 }
 
-const postgresBackup = "the state is in PostgreSQL, which has its own tools: pg_dump makes a backup that is of one moment " +
-	"while the gateways run.\n" +
+const postgresBackup = "the state is in PostgreSQL: back it up with pg_dump, which makes a consistent copy while the gateways run.\n" +
 	"To restore it: stop every gateway, load the dump with pg_restore, run 'uimgate restore --after-external', start the gateways"
 
-// Backup is uimgate backup.
+// Backup returns the command uimgate backup.
 func Backup() *cobra.Command {
 	k := &keeper{}
 	return k.stateFlags(&cobra.Command{
-		Use: "backup FILE", Short: "Copy the state of a gateway, also while it runs", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Backup writes the state of one moment into FILE: agents, agreements with their evidence, PAT records, limits and the
-ledger, and what a relay of messages keeps, but for the bytes of its files. The gateway may run meanwhile and is not
-kept waiting. FILE must not exist; it appears whole, checked and synced, readable by its owner alone, or not at all.
+		Use: "backup FILE", Short: "Back up the state of a gateway, which may be running", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Backup writes a consistent copy of the state to FILE: agents, agreements with their evidence, PAT records, limits,
+the ledger, and the data of a message relay except the contents of its files. The gateway may be running, and backup
+does not block it. FILE must not exist. It appears only when it is complete, checked and synced, and only its owner
+can read it.
 
-FILE holds no private key, no admin token and no audit stream. Restored, it needs none of the keys: every PAT
-issued before ends, and the gateway makes a new key. It does hold what agents were answered under idempotency keys
-in the last day, so guard it like the data directory.`,
+FILE contains no private key, no admin token and no audit stream. A restore does not need the keys: it ends every
+PAT issued before, and the gateway creates a new key. FILE does contain the results that calls with an idempotency
+key returned during the last day, so protect it like the data directory.`,
 		Example: "  uimgate backup /var/backups/uimgate-2026-11-21.db",
 		RunE: func(c *cobra.Command, args []string) error {
 			state, err := k.open(c)
@@ -127,14 +127,15 @@ in the last day, so guard it like the data directory.`,
 	})
 }
 
-// VerifyLedger is uimgate verify-ledger.
+// VerifyLedger returns the command uimgate verify-ledger.
 func VerifyLedger() *cobra.Command {
 	k := &keeper{}
 	return k.stateFlags(&cobra.Command{
-		Use: "verify-ledger", Short: "Check that the accounts are the sums over the ledger", Args: cli.Args(cobra.NoArgs),
-		Long: `Verify-ledger adds up the whole ledger and compares it with the accounts, what calls hold and what unapproved
-agents owe together. It names the first account that differs, and then exits with 1: entries were removed or changed
-by something other than uimgate. A gateway may run meanwhile; each checks the same when it starts, and logs it.`,
+		Use: "verify-ledger", Short: "Check that the accounts match the ledger", Args: cli.Args(cobra.NoArgs),
+		Long: `Verify-ledger adds up the whole ledger, and compares the sums with the accounts, with the amounts that calls hold,
+and with what all unapproved agents owe together. If an account differs, verify-ledger names the first one and exits
+with code 1: something other than uimgate removed or changed entries. The gateway may be running. Every gateway makes
+the same check when it starts, and logs the result.`,
 		Example: "  uimgate verify-ledger",
 		RunE: func(c *cobra.Command, _ []string) error {
 			state, err := k.open(c)
@@ -158,33 +159,34 @@ func (k *keeper) print(c *cobra.Command, made daemon.Copy, err error) error {
 }
 
 // restoredMeans explains the consequences of a restore for the operator and for agents.
-const restoredMeans = `Every PAT issued so far has ended: agents agree again. The gateway makes a new signing key when it starts; where the
-key is published elsewhere, such as in DNS, publish the new one.
-Every limit of a policy counts as used up: per second to per week until that time has passed from now, per month and
-year until the calendar month or year ends (UTC). Lifetime limits, pat.limit and ceilings know only what the backup knew.
-What happened after the backup is not known: calls made since are not in the ledger and their idempotency keys are
-forgotten; blocks, approvals, revocations and top-ups made since must be made again. An agreement signed less than five
-minutes ago could be used a second time: where that matters, start the gateway five minutes from now.
+const restoredMeans = `Every PAT issued so far has ended: agents must agree again. The gateway creates a new signing key when it starts. If you
+publish the key elsewhere, such as in DNS, publish the new one.
+Every limit of a policy counts as used up: limits per second to per week until that period has passed from now, limits
+per month and year until the calendar month or year ends (UTC). Lifetime limits, pat.limit and ceilings continue from
+the counts in the backup.
+Everything that happened after the backup is lost: later calls are not in the ledger, and their idempotency keys are
+forgotten. Repeat the blocks, approvals, revocations and top-ups made since. An agreement signed less than five minutes
+ago could be used a second time: if that matters, wait five minutes before you start the gateway.
 `
 
-// Restore is uimgate restore.
+// Restore returns the command uimgate restore.
 func Restore() *cobra.Command {
 	k := &keeper{}
 	external := false
 	c := k.stateFlags(&cobra.Command{
-		Use: "restore FILE | --after-external", Short: "Take the state of a gateway back to a backup", Args: cli.Args(cobra.MaximumNArgs(1)),
-		Long: `Restore puts the state in FILE, which backup made, in place of the one in the data directory. It refuses while a gateway
-runs there, and a FILE that is damaged, does not balance or was made by a newer uimgate. The state before is kept
-beside the new one, not deleted. Keys in the data directory are not touched.
+		Use: "restore FILE | --after-external", Short: "Restore the state of a gateway from a backup", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Long: `Restore replaces the state in the data directory with FILE, which backup made. It fails if a gateway uses the
+directory, or if FILE is damaged, does not balance or was made by a newer uimgate. It keeps the previous state next to
+the new one, and does not change the keys in the data directory.
 
 ` + restoredMeans + `
-With --after-external it takes a state that other tools have put back already, such as pg_restore, and does the
-rest: it checks that the accounts balance, ends PATs and fills limits as above. Stop every gateway first.`,
+With --after-external, restore works on a state that another tool, such as pg_restore, has already restored: it checks
+that the accounts balance, ends PATs and fills limits as above. Stop every gateway first.`,
 		Example: `  uimgate restore /var/backups/uimgate-2026-11-21.db
   uimgate restore --after-external`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) == 1) == external {
-				return cli.Usage(errors.New("from what? give either a FILE or --after-external"))
+				return cli.Usage(errors.New("give either a FILE or --after-external"))
 			}
 			state, err := k.open(c)
 			if err != nil {
@@ -198,13 +200,13 @@ rest: it checks that the accounts balance, ends PATs and fills limits as above. 
 			}
 			if err == nil {
 				if made.SetAside != "" {
-					fmt.Fprintf(c.ErrOrStderr(), "The state before is kept as %s.\n", cli.Sanitize(made.SetAside))
+					fmt.Fprintf(c.ErrOrStderr(), "The previous state is kept as %s.\n", cli.Sanitize(made.SetAside))
 				}
 				fmt.Fprint(c.ErrOrStderr(), restoredMeans)
 			}
 			return k.print(c, made, err)
 		},
 	})
-	c.Flags().BoolVar(&external, "after-external", false, "the state was put back already, by other tools")
+	c.Flags().BoolVar(&external, "after-external", false, "the state was already restored by another tool")
 	return c
 }

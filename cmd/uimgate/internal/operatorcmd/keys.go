@@ -28,18 +28,18 @@ var keyColumns = []cli.Column[admin.Key]{
 	cli.TextColumn("jwk", func(k admin.Key) string { return string(k.JWK) }).OnlyCSV(),
 }
 
-// Keys is uimgate keys, for the keys that sign PATs. Private keys never leave the data directory.
+// Keys returns the command uimgate keys, for the keys that sign PATs. Private keys never leave the data directory.
 func Keys() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "keys", Short: "The keys that sign PATs: make, rotate, retire, list",
+		Use: "keys", Short: "Create, rotate, retire and list the keys that sign PATs",
 		Example: "  uimgate keys list\n  uimgate keys rotate",
 	}, o.keysNew(), o.keysRotate(), o.keysRetire(), o.keysList())
 }
 
 func (o *operator) keysList() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the keys that verify PATs now", Args: cli.Args(cobra.NoArgs),
+		Use: "list", Short: "List the keys that currently verify PATs", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate keys list -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, keyColumns, func(ctx context.Context, api *client.Client, _ admin.PageRequest) (admin.Page[admin.Key], error) {
@@ -52,8 +52,8 @@ func (o *operator) keysList() *cobra.Command {
 func (o *operator) keysRotate() *cobra.Command {
 	return &cobra.Command{
 		Use: "rotate", Short: "Sign with a new key from now on", Args: cli.Args(cobra.NoArgs),
-		Long: `Rotate makes a new key, which signs from now on. The one before goes on verifying until the last PAT it
-signed has expired.`,
+		Long: `Rotate creates a new key, which signs all PATs from now on. The previous key continues to verify PATs until
+the last PAT that it signed has expired.`,
 		Example: "  uimgate keys rotate",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RotateKey(ctx) })
@@ -64,26 +64,26 @@ signed has expired.`,
 func (o *operator) keysRetire() *cobra.Command {
 	var at string
 	c := &cobra.Command{
-		Use: "retire KID", Short: "End a key, and with it every PAT it signed", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Retire ends a key now, or at a time to come: PATs it signed are worth nothing from then on, and agents have
-to agree again. It is for a key that leaked; otherwise rotate is enough.`,
+		Use: "retire KID", Short: "Retire a key, and end every PAT that it signed", Args: cli.Args(cobra.ExactArgs(1)),
+		Long: `Retire ends a key immediately, or at a future time. From then on, the PATs that it signed are invalid, and
+agents must agree again. Retire a key if it leaked; otherwise, rotate it.`,
 		Example: "  uimgate keys retire tK3o0cNcBg-3dcYUyKhcRmdDoDuFJl9SGSCPEqOhZlA",
 		RunE: func(c *cobra.Command, args []string) error {
 			r := admin.Retirement{KeyID: keys.ID(args[0]), At: at}
 			return printAnswer(c, o, keyColumns, func(ctx context.Context, api *client.Client) (admin.Key, error) { return api.RetireKey(ctx, r) })
 		},
 	}
-	c.Flags().StringVar(&at, "at", "", "when, such as 2030-01-31T12:00:00Z; default now")
+	c.Flags().StringVar(&at, "at", "", "time, such as 2030-01-31T12:00:00Z (default now)")
 	return c
 }
 
-// keysNew makes the first key before the gateway has ever run; a running gateway rotates instead.
+// keysNew creates the first key before the gateway runs for the first time. For a running gateway, keysRotate is the command.
 func (o *operator) keysNew() *cobra.Command {
 	var data string
 	c := &cobra.Command{
-		Use: "new", Short: "Make the signing key before the gateway first runs", Args: cli.Args(cobra.NoArgs),
-		Long: `New makes the data directory's signing key, so that its public half can be published before the gateway runs.
-Where there is one already it prints that. It needs no running gateway, and refuses to work beside one: there, use rotate.`,
+		Use: "new", Short: "Create the signing key before the gateway runs for the first time", Args: cli.Args(cobra.NoArgs),
+		Long: `New creates the signing key in the data directory, so that you can publish its public key before the gateway runs.
+If there is a key already, new prints it. If a gateway is running, new fails: use rotate instead.`,
 		Example: "  uimgate keys new -c uimgate.yaml",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := cli.CheckFormat(o.format); err != nil {
@@ -97,14 +97,14 @@ Where there is one already it prints that. It needs no running gateway, and refu
 			return o.makeKey(c, cfg)
 		},
 	}
-	c.Flags().StringVar(&data, "data", "", "data directory, instead of data")
+	c.Flags().StringVar(&data, "data", "", "data directory, instead of data in the configuration")
 	return c
 }
 
 func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 	dir, err := config.OpenDataDir(cfg.Data)
 	if errors.Is(err, config.ErrDataInUse) {
-		return fmt.Errorf("%w\nA gateway that runs has its key; 'uimgate keys rotate' makes it a new one", err)
+		return fmt.Errorf("%w\nA running gateway has a key: to create a new one, run 'uimgate keys rotate'", err)
 	}
 	if err != nil {
 		return err
@@ -127,5 +127,5 @@ func (o *operator) makeKey(c *cobra.Command, cfg *config.Config) (err error) {
 			return cli.PrintOne(c, o.format, admin.KeyOf(k, k.ID), keyColumns)
 		}
 	}
-	return errors.New("the key that was made is not there")
+	return errors.New("the key that was created cannot be found")
 }

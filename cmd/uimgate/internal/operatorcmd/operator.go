@@ -1,4 +1,4 @@
-// Package operatorcmd has the commands of operators: over the admin API of a running gateway, and on its state and keys.
+// Package operatorcmd implements the commands for operators: some use the admin API of a running gateway, others its state and its keys.
 package operatorcmd
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/client"
 )
 
-// Variables of the environment.
+// Environment variables that all operator commands read.
 const (
 	EnvAdminURL   = "UIMGATE_ADMIN_URL"
 	EnvAdminToken = "UIMGATE_ADMIN_TOKEN" //nolint:gosec // the name of a variable, not a token
 )
 
-// An operator is the flags of these commands: the address of the gateway, its token, the form of the output.
+// An operator holds the flags of the operator commands: the address of the gateway, its token, and the format of the output.
 type operator struct {
 	url, tokenFile, config string
 	data                   string
@@ -37,7 +37,7 @@ type operator struct {
 	configured func() (*config.Config, config.Problems)
 }
 
-// group is a command that only holds others, which share its flags.
+// group makes c a command that only contains subcommands, which share its flags.
 func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.Args = cli.Args(cli.KnownCommand)
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -53,17 +53,17 @@ func (o *operator) flags(c *cobra.Command) {
 		"URL of the admin listener (default: env "+EnvAdminURL+", then the configuration, then "+client.DefaultURL+")")
 	f.StringVar(&o.tokenFile, "admin-token-file", "",
 		"file with the admin token (default: env "+EnvAdminToken+", then the data directory of the configuration)")
-	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "the configuration, to find the admin listener and its token")
-	f.StringVar(&o.data, "data", "", "the gateway's data directory, to reach it by its socket (default: that of the configuration)")
-	f.StringVar(&o.service, "service", "", "the service meant, where the gateway has several")
+	f.StringVarP(&o.config, "config", "c", "uimgate.yaml", "configuration file, for finding the admin listener and its token")
+	f.StringVar(&o.data, "data", "", "data directory of the gateway, for connecting to its socket (default: from the configuration)")
+	f.StringVar(&o.service, "service", "", "id of the service, if the gateway has several")
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
 }
 
 // paging adds the flags of listings.
 func (o *operator) paging(c *cobra.Command) *cobra.Command {
-	c.Flags().IntVar(&o.limit, "limit", 100, "how many at most, up to 1000")
-	c.Flags().StringVar(&o.after, "after", "", "continue after this page, with the value that it printed")
-	c.Flags().BoolVar(&o.all, "all", false, "all pages, however many")
+	c.Flags().IntVar(&o.limit, "limit", 100, "maximum number of entries, up to 1000")
+	c.Flags().StringVar(&o.after, "after", "", "continue after the previous page, with the value that it printed")
+	c.Flags().BoolVar(&o.all, "all", false, "print all pages")
 	c.MarkFlagsMutuallyExclusive("all", "limit")
 	return c
 }
@@ -77,15 +77,15 @@ func (o *operator) page() admin.PageRequest {
 	return p
 }
 
-// record names a record of the selected service.
+// record returns the reference to a record of the selected service.
 func (o *operator) record(id string) admin.Record { return admin.Record{Service: o.service, ID: id} }
 
 func (o *operator) revocation(id, why string) admin.Revocation {
 	return admin.Revocation{Record: o.record(id), Reason: why}
 }
 
-// client returns the client of the gateway: over its socket if this user may use it, so that the client works with any certificate and
-// even with a broken configuration; otherwise over the admin listener.
+// client returns the client of the gateway. It uses the gateway's socket if this user may use it, so that the client works with any
+// certificate and even with a broken configuration, and otherwise the admin listener.
 func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := cli.CheckFormat(o.format); err != nil {
 		return nil, err
@@ -107,7 +107,8 @@ func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	return client.New(client.Options{URL: base, Token: token}), nil
 }
 
-// socket returns that of the gateway that --data or the configuration describes; empty: there is none, or the flags select another way.
+// socket returns the path of the socket in the data directory of --data or of the configuration. It returns "" if this user cannot use
+// the socket, or if a flag or the environment selects the admin listener.
 func (o *operator) socket(ctx context.Context) string {
 	if o.url != "" || o.tokenFile != "" || os.Getenv(EnvAdminURL) != "" {
 		return ""
@@ -123,7 +124,7 @@ func (o *operator) socket(ctx context.Context) string {
 	return client.OwnSocket(ctx, dir)
 }
 
-// adminURL returns the URL of --admin, of the environment, or of the configuration.
+// adminURL returns the URL from --admin, the environment or the configuration.
 func (o *operator) adminURL() string {
 	if o.url != "" {
 		return o.url
@@ -135,7 +136,7 @@ func (o *operator) adminURL() string {
 	return client.ConfiguredURL(cfg)
 }
 
-// token returns the admin token: of --admin-token-file, of the environment, or of the gateway that the configuration describes.
+// token returns the admin token from --admin-token-file, from the environment, or of the gateway that the configuration describes.
 func (o *operator) token() (string, error) {
 	if o.tokenFile != "" {
 		return client.ReadToken(o.tokenFile)
@@ -145,13 +146,13 @@ func (o *operator) token() (string, error) {
 	}
 	cfg, problems := o.configured()
 	if cfg == nil {
-		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or -c with the gateway's configuration:\n%w",
+		return "", fmt.Errorf("there is no admin token: give --admin-token-file or %s, or the gateway's configuration with -c:\n%w",
 			EnvAdminToken, problems.Err())
 	}
 	return client.ConfiguredToken(cfg, o.config)
 }
 
-// call sends a request to the selected gateway. The text of a refusal cannot control a terminal.
+// call sends a request to the selected gateway. It sanitizes the text of a refusal, so that it cannot control the terminal.
 func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
 	api, err := o.client(c.Context())
 	if err != nil {
@@ -184,13 +185,14 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 // A lister requests one page of a listing.
 type lister[T any] func(context.Context, *client.Client, admin.PageRequest) (admin.Page[T], error)
 
-// printListing requests a listing and prints it on stdout, with --all page after page. On stderr it prints how to get the rest.
+// printListing requests a listing and prints it on stdout. With --all, it requests all pages; otherwise, it prints on stderr how to get
+// the next page.
 func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T], list lister[T]) error {
 	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
 }
 
-// printRows is printListing for records that are several rows of a table or of CSV. Only tables and JSON gather all pages first; they end
-// with totals if sum is not nil: its rows, and the same for JSON.
+// printRows is like printListing, for records that have several rows in a table or in CSV. It prints CSV page by page, but a table or JSON
+// only after the last page. If sum is not nil, a table ends with the rows that sum returns, and JSON with its totals.
 func printRows[T, R any](
 	c *cobra.Command, o *operator, columns []cli.Column[R], list lister[T], rows func(T) []R, sum func([]T) (rows []R, totals any),
 ) error {
@@ -223,7 +225,7 @@ func printRows[T, R any](
 		paging.After = page.Next
 	}
 	if gathered.Next != "" {
-		fmt.Fprintf(c.ErrOrStderr(), "There may be more: --after %s, or --all\n", cli.Sanitize(cli.ShellQuote(gathered.Next)))
+		fmt.Fprintf(c.ErrOrStderr(), "There may be more: use --after %s, or --all\n", cli.Sanitize(cli.ShellQuote(gathered.Next)))
 	}
 	out := struct {
 		admin.Page[T]

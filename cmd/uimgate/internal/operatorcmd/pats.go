@@ -35,7 +35,7 @@ var patColumns = []cli.Column[admin.PAT]{
 	cli.ListColumn("scope", func(t admin.PAT) []string { return t.Scope }).OnlyCSV(),
 }
 
-// humanLimit describes a limit: how often in which time.
+// humanLimit formats a limit as calls per period, such as 100/hour.
 func humanLimit(l pat.Limit) string {
 	n := humanize.Comma(l.Rate)
 	if l.Period == 0 {
@@ -52,11 +52,11 @@ func humanLimit(l pat.Limit) string {
 	return fmt.Sprintf("%s in %s", n, time.Duration(l.Period)*time.Second)
 }
 
-// PATs is uimgate pats.
+// PATs returns the command uimgate pats.
 func PATs() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "pats", Short: "The PATs issued: list, revoke, introspect",
+		Use: "pats", Short: "List, revoke and introspect PATs",
 		Example: "  uimgate pats list --agent agent-1 --active\n  uimgate pats revoke --policy sha-256:…",
 	}, o.patsList(), o.patsShow(), o.patsRevoke(), o.patsIntrospect())
 }
@@ -65,7 +65,7 @@ func (o *operator) patsList() *cobra.Command {
 	var q admin.PATQuery
 	var active bool
 	c := &cobra.Command{
-		Use: "list", Short: "List the records of PATs, the newest first", Args: cli.Args(cobra.NoArgs),
+		Use: "list", Short: "List the records of PATs, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate pats list --agent agent-1 --active",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if active {
@@ -77,9 +77,9 @@ func (o *operator) patsList() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only those of this agent")
-	c.Flags().StringVar((*string)(&q.AgreementID), "agreement", "", "only those of this agreement")
-	c.Flags().BoolVar(&active, "active", false, "only those that work now")
+	c.Flags().StringVar((*string)(&q.AgentID), "agent", "", "only PATs of this agent")
+	c.Flags().StringVar((*string)(&q.AgreementID), "agreement", "", "only PATs of this agreement")
+	c.Flags().BoolVar(&active, "active", false, "only PATs that are currently valid")
 	return o.paging(c)
 }
 
@@ -98,12 +98,12 @@ func (o *operator) patsShow() *cobra.Command {
 func (o *operator) patsRevoke() *cobra.Command {
 	var reason, policy string
 	c := &cobra.Command{
-		Use: "revoke JTI | --policy DIGEST", Short: "End one PAT, or all PATs issued under a policy", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Use: "revoke JTI | --policy DIGEST", Short: "Revoke one PAT, or all PATs issued under a policy", Args: cli.Args(cobra.MaximumNArgs(1)),
 		Example: `  uimgate pats revoke 5HJQ2RQX4MVTSZ6W7LNKD3BACE --reason "leaked"
   uimgate pats revoke --policy sha-256:47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if (len(args) == 1) == (policy != "") {
-				return cli.Usage(errors.New("which PATs? give either a jti or --policy"))
+				return cli.Usage(errors.New("give either a jti or --policy"))
 			}
 			if policy != "" {
 				return o.revokePolicy(c, o.revocation(policy, reason))
@@ -113,8 +113,8 @@ func (o *operator) patsRevoke() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "why; kept with the revocation")
-	c.Flags().StringVar(&policy, "policy", "", "digest of the policy whose PATs end")
+	c.Flags().StringVar(&reason, "reason", "", "reason, stored with the revocation")
+	c.Flags().StringVar(&policy, "policy", "", "digest of the policy whose PATs to revoke")
 	return c
 }
 
@@ -125,7 +125,7 @@ func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy have ended.")
+	fmt.Fprintln(c.ErrOrStderr(), "All PATs issued so far under this policy are revoked.")
 	return cli.PrintOne(c, o.format, revoked, []cli.Column[admin.RevokedPolicy]{
 		cli.TextColumn("digest", func(p admin.RevokedPolicy) string { return p.Digest }),
 		cli.FlagColumn("revoked", func(p admin.RevokedPolicy) bool { return p.Revoked }),
@@ -134,9 +134,9 @@ func (o *operator) revokePolicy(c *cobra.Command, r admin.Revocation) error {
 
 func (o *operator) patsIntrospect() *cobra.Command {
 	return &cobra.Command{
-		Use: "introspect [FILE]", Short: "Report whether a PAT is valid, and what for", Args: cli.Args(cobra.MaximumNArgs(1)),
-		Long: `Introspect reads a PAT from FILE, or from standard input, and prints whether it is valid, and its claims. It does
-not accept a PAT on the command line, which others on the machine can read.`,
+		Use: "introspect [FILE]", Short: "Report whether a PAT is valid, and print its claims", Args: cli.Args(cobra.MaximumNArgs(1)),
+		Long: `Introspect reads a PAT from FILE, or from standard input, and prints whether the PAT is valid, and its claims. It does
+not accept a PAT on the command line, because other users of the machine can read command lines.`,
 		Example: "  uimgate pats introspect < pat.txt",
 		RunE: func(c *cobra.Command, args []string) error {
 			const most = 64 << 10

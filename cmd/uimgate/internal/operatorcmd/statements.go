@@ -18,7 +18,7 @@ import (
 )
 
 // A statementRow is one line of a statement in tables and CSV. The opening and closing rows have the balance of the account; the rows
-// between have the changes in the period.
+// in between have the changes in the period.
 type statementRow struct {
 	agentID                        pat.AgentID
 	currency                       string
@@ -64,7 +64,7 @@ func rowsOf(s admin.Statement) []statementRow {
 	return append(out, stood("closing", s.Closing))
 }
 
-// totalRows sum up all accounts in the period, by currency, with their balances.
+// totalRows returns rows with the sums over all accounts in the period, by currency, and their balances.
 func totalRows(totals []admin.StatementTotal) []statementRow {
 	var out []statementRow
 	for _, t := range totals {
@@ -100,7 +100,7 @@ var statementColumns = []cli.Column[statementRow]{
 	cli.TextColumn("agent_name", func(r statementRow) string { return r.name }),
 }
 
-// count returns the number of calls; only charges have one.
+// count formats a number of calls. It returns "" for rows that are not about charges.
 func (r statementRow) count(n int64) string {
 	if r.line != "charges" {
 		return ""
@@ -112,15 +112,17 @@ func (o *operator) usageStatements() *cobra.Command {
 	var q admin.StatementQuery
 	var from, to, month string
 	c := &cobra.Command{
-		Use: "statements", Short: "Sum up what agents paid in, used and owe over a period", Args: cli.Args(cobra.NoArgs),
-		Long: `Statements prints, for each account, the balance at the beginning of the period, the top-ups, the charges of each
-intent under each rule, and the balance at the end. A charge counts when it changes: held when the call begins,
-captured or released when it ends, unresolved if the outcome is unknown. Balance is topped up less held and captured.
+		Use: "statements", Short: "Show what agents paid in, used and owe in a period", Args: cli.Args(cobra.NoArgs),
+		Long: `Statements prints, for each account, the balance at the beginning of the period, the top-ups, the charges for each
+intent under each rule, and the balance at the end. A charge counts when its state changes: it is held when the call
+begins, captured or released when the call ends, and unresolved if the outcome is unknown. The balance is what was
+topped up, minus what is held and captured.
 
-Tables and JSON (totals) end with sums by currency over the accounts printed: what the period added, and the balance.
+Tables and JSON (totals) end with the sums over the printed accounts, by currency: the changes in the period, and the
+balance.
 
-The period is in UTC: --from is in it, --to is not. Both take a month, a day or a time with its zone; without
---from it begins where the ledger does, without --to it ends now.`,
+The period is in UTC. It includes --from and excludes --to. Both accept a month, a day or a time with its zone. Without
+--from, the period begins with the ledger; without --to, it ends now.`,
 		Example: `  uimgate usage statements --month 2026-11 --all -o csv > november.csv
   uimgate usage statements --agent agent-1 --from 2026-11-01 --to 2026-11-08T12:00:00+01:00 -o json`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -141,8 +143,8 @@ The period is in UTC: --from is in it, --to is not. Both take a month, a day or 
 		},
 	}
 	agentFlag(c, &q.AgentID)
-	c.Flags().StringVar(&from, "from", "", "when the period begins, such as 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z")
-	c.Flags().StringVar(&to, "to", "", "the first moment after it")
+	c.Flags().StringVar(&from, "from", "", "beginning of the period, such as 2026-11, 2026-11-01 or 2026-11-01T00:00:00Z")
+	c.Flags().StringVar(&to, "to", "", "end of the period, which is not part of it")
 	c.Flags().StringVar(&month, "month", "", "one month in UTC, such as 2026-11, instead of --from and --to")
 	return o.paging(c)
 }
@@ -161,20 +163,20 @@ func (o *operator) usageInvoice() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use: "invoice AGENT --month MONTH", Short: "Write the invoice of an agent for a month", Args: cli.Args(cobra.ExactArgs(1)),
-		Long: `Invoice writes what an agent was charged for in one calendar month (UTC), as a page to print or as JSON: the calls of
-each intent under each rule at each price, the sums by currency, and the agreements they were made under, each with
-the digests of its signature and of its policy. A call counts in the month in which it was captured. What was held
-when the month ended, such as for calls of unknown outcome, is named apart and in no sum.
+		Long: `Invoice writes the charges of an agent in one calendar month (UTC), as a page to print or as JSON: the calls of each
+intent under each rule at each price, the sums by currency, and the agreements of the calls, each with the digests of
+its signature and of its policy. A call counts in the month in which it was captured. Amounts that were still held at
+the end of the month, such as for calls of unknown outcome, are listed separately and are not part of any sum.
 
-An invoice has at most 1,000 rows, and one more in each currency that sums up the rest; the agreements named are the
-1,000 with the most calls. The ledger has every charge.
+An invoice has at most 1,000 rows, and one more row per currency that sums up the rest. It lists the 1,000 agreements
+with the most calls. The ledger has every charge.
 
-The number is the same whenever the invoice is made anew; it is not a running number of your books.`,
+The number of the invoice stays the same if you write the invoice again. It is not a consecutive number of your books.`,
 		Example: `  uimgate usage invoice agent-1 --month 2026-11 > invoice.html
   uimgate usage invoice agent-1 --month 2026-11 -o json`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if _, _, err := period("", "", q.Month); q.Month == "" || err != nil {
-				return cli.Usage(cmp.Or[error](err, errors.New("--month is missing, such as 2026-11")))
+				return cli.Usage(cmp.Or[error](err, errors.New("--month is required, such as --month 2026-11")))
 			}
 			if format != "html" {
 				o.format = format
@@ -197,15 +199,15 @@ The number is the same whenever the invoice is made anew; it is not a running nu
 		},
 	}
 	c.Flags().StringVar(&q.Month, "month", "", "the month in UTC, such as 2026-11")
-	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; the last two only have the calls")
+	c.Flags().StringVarP(&format, "output", "o", "html", "html, json, csv or table; csv and table have only the calls")
 	return c
 }
 
-// period reads the flags of a period; a zero time leaves that end open.
+// period parses the flags of a period. A zero time means that the period is open at that end.
 func period(from, to, month string) (begins, ends time.Time, err error) {
 	if month != "" {
 		if from != "" || to != "" {
-			return begins, ends, errors.New("--month is instead of --from and --to")
+			return begins, ends, errors.New("--month cannot be combined with --from or --to")
 		}
 		if begins, err = time.Parse("2006-01", month); err != nil {
 			return begins, ends, fmt.Errorf("--month %q is not a month such as 2026-11", month)
@@ -224,7 +226,8 @@ func period(from, to, month string) (begins, ends time.Time, err error) {
 	return begins, ends, nil
 }
 
-// moment reads a month or a day, which begin in UTC, or a time with its zone.
+// moment parses a month or a day, and returns its beginning in UTC, or parses a time with its zone. It returns the zero time for an empty
+// text.
 func moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

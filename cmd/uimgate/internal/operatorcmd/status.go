@@ -34,12 +34,12 @@ var serviceColumns = []cli.Column[admin.ServiceStatus]{
 	cli.TextColumn("policy_uid", func(s admin.ServiceStatus) string { return s.Policy.UID }).OnlyCSV(),
 }
 
-// Status is uimgate status.
+// Status returns the command uimgate status.
 func Status() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
-		Use: "status", Short: "Show what a running gateway serves, and how it is", Args: cli.Args(cobra.NoArgs),
-		Long:    `Status shows the services of a running gateway. It ends with 1 where the gateway is not ready.`,
+		Use: "status", Short: "Show the services and the state of a running gateway", Args: cli.Args(cobra.NoArgs),
+		Long:    `Status shows the services and the state of a running gateway. The exit code is 1 if the gateway is not ready.`,
 		Example: "  uimgate status -o json",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
@@ -50,7 +50,7 @@ func Status() *cobra.Command {
 				return err
 			}
 			out := c.ErrOrStderr()
-			fmt.Fprintf(out, "Configuration %.12s, taken over %s. Signing key %s.\n",
+			fmt.Fprintf(out, "Configuration %.12s, loaded %s. Signing key %s.\n",
 				cli.Sanitize(status.Configuration.Hash), cli.HumanTime(status.Configuration.TakenAt), cli.Sanitize(status.SigningKey))
 			for _, name := range slices.Sorted(maps.Keys(status.Checks)) {
 				switch check := status.Checks[name]; {
@@ -65,7 +65,7 @@ func Status() *cobra.Command {
 			printDoors(out, doorsOf(status.Services))
 			printNeedsRestart(out, status.NeedsRestart)
 			if refused := status.RefusedReload; refused != nil {
-				fmt.Fprintf(out, "The configuration of %s was refused; the one before is served.\n", cli.HumanTime(refused.At))
+				fmt.Fprintf(out, "The configuration of %s was rejected; the gateway still uses the previous one.\n", cli.HumanTime(refused.At))
 				printFound(c, refused.Problems)
 			}
 			if !status.Ready {
@@ -78,7 +78,7 @@ func Status() *cobra.Command {
 	return c
 }
 
-// printBacklog prints what waits for the operator, with the command that shows it.
+// printBacklog prints what needs the operator's attention, with the commands that show it.
 func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		of := ""
@@ -86,22 +86,23 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 			of = " --service " + cli.ShellQuote(s.ID)
 		}
 		if s.WaitingAgents > 0 {
-			fmt.Fprintf(out, "Agents waiting for approval: %d: uimgate agents list --status waiting%s\n", s.WaitingAgents, cli.Sanitize(of))
+			fmt.Fprintf(out, "Agents waiting for approval: %d. See: uimgate agents list --status waiting%s\n", s.WaitingAgents, cli.Sanitize(of))
 		}
 		for _, id := range s.HeldByOthers {
-			fmt.Fprintf(out, "Reserved for another key than the one that holds it: uimgate agents show %s%s\n", cli.ShellQuote(string(id)), cli.Sanitize(of))
+			fmt.Fprintf(out, "Agent id reserved for a key other than the one that uses it. See: uimgate agents show %s%s\n",
+				cli.ShellQuote(string(id)), cli.Sanitize(of))
 		}
 		if s.Unresolved > 0 {
-			fmt.Fprintf(out, "Charges of unknown outcome: %d: uimgate usage executions --state unresolved%s\n", s.Unresolved, cli.Sanitize(of))
+			fmt.Fprintf(out, "Charges of unknown outcome: %d. See: uimgate usage executions --state unresolved%s\n", s.Unresolved, cli.Sanitize(of))
 		}
 	}
 }
 
-// printConcealed names the intents whose responses repeat the operator's own values.
+// printConcealed names the intents whose responses contained credentials or fixed values of the operator.
 func printConcealed(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
-			fmt.Fprintf(out, "The API of %s writes a credential or a fixed value into its answers to %s: removed from %d\n",
+			fmt.Fprintf(out, "The API of %s returned a credential or a fixed value in responses to %s: the gateway removed it from %d\n",
 				cli.Sanitize(s.ID), cli.Sanitize(intent), s.Concealed[intent])
 		}
 	}
@@ -134,7 +135,7 @@ func doorsOf(services []admin.ServiceStatus) []serviceDoor {
 	return list
 }
 
-// printDoors names the doors in one line.
+// printDoors prints the names of the doors on one line.
 func printDoors(out io.Writer, doors []serviceDoor) {
 	names := make([]string, 0, len(doors))
 	for _, d := range doors {
@@ -143,7 +144,7 @@ func printDoors(out io.Writer, doors []serviceDoor) {
 		}
 	}
 	if len(names) > 0 {
-		fmt.Fprintf(out, "Doors: %s: uimgate doors\n", cli.Sanitize(strings.Join(names, ", ")))
+		fmt.Fprintf(out, "Doors: %s. See: uimgate doors\n", cli.Sanitize(strings.Join(names, ", ")))
 	}
 }
 
@@ -166,13 +167,13 @@ var doorColumns = []cli.Column[serviceDoor]{
 	}).OnlyCSV(),
 }
 
-// Doors is uimgate doors.
+// Doors returns the command uimgate doors.
 func Doors() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
 		Use: "doors", Short: "List the doors for agents of other protocols", Args: cli.Args(cobra.NoArgs),
-		Long: `Doors lists the protocols that agents can call the services of a running gateway through, beside UIM over HTTP, with
-the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
+		Long: `Doors lists the protocols, besides UIM over HTTP, through which agents can call the services of a running gateway,
+with the addresses that agents use. -o json adds the connections, queues and last error of each door.`,
 		Example: "  uimgate doors\n  uimgate doors -o json | jq -r '.items[] | select(.door == \"uagents\").addresses.address'",
 		RunE: func(c *cobra.Command, _ []string) error {
 			status, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Status, error) { return api.Status(ctx) })
@@ -193,13 +194,13 @@ the addresses that agents use. -o json adds the connections, queues and last err
 	return c
 }
 
-// Reload is uimgate reload.
+// Reload returns the command uimgate reload.
 func Reload() *cobra.Command {
 	o := &operator{}
 	c := &cobra.Command{
-		Use: "reload", Short: "Let a running gateway take over its configuration as it is now", Args: cli.Args(cobra.NoArgs),
-		Long: `Reload makes the gateway read its configuration again and take it over as a whole. Where anything is wrong it
-goes on with the one it has, and reload prints each problem as file:line: message and ends with 1.`,
+		Use: "reload", Short: "Make a running gateway reload its configuration", Args: cli.Args(cobra.NoArgs),
+		Long: `Reload makes the gateway read its configuration again and apply the whole of it. If the configuration has errors, the
+gateway keeps the present one, and reload prints each problem as file:line: message and exits with code 1.`,
 		Example: "  uimgate reload",
 		RunE: func(c *cobra.Command, _ []string) error {
 			done, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Reload, error) { return api.Reload(ctx) })
@@ -223,14 +224,14 @@ goes on with the one it has, and reload prints each problem as file:line: messag
 	return c
 }
 
-// printNeedsRestart names the changed settings that are not yet in use.
+// printNeedsRestart prints the changed settings that take effect only after a restart.
 func printNeedsRestart(out io.Writer, settings []string) {
 	for _, s := range settings {
 		fmt.Fprintf(out, "Needs a restart: %s\n", cli.Sanitize(s))
 	}
 }
 
-// printFound prints problems like check.
+// printFound prints problems in the format of uimgate check.
 func printFound(c *cobra.Command, problems []admin.Problem) {
 	for _, p := range problems {
 		place := p.File

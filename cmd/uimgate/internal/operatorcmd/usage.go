@@ -78,7 +78,7 @@ var executionColumns = []cli.Column[admin.Execution]{
 	cli.TimeColumn("settled_at", func(e admin.Execution) time.Time { return e.SettledAt }).OnlyCSV(),
 }
 
-// answerColumns are the columns that only the record of one call has.
+// answerColumns are the additional columns of the record of one call.
 var answerColumns = []cli.Column[admin.Execution]{
 	cli.TextColumn("answer_status", func(e admin.Execution) string {
 		if e.AnswerStatus == 0 {
@@ -89,11 +89,11 @@ var answerColumns = []cli.Column[admin.Execution]{
 	cli.TextColumn("answer_reason", func(e admin.Execution) string { return e.AnswerReason }),
 }
 
-// Usage is uimgate usage.
+// Usage returns the command uimgate usage.
 func Usage() *cobra.Command {
 	o := &operator{}
 	return o.group(&cobra.Command{
-		Use: "usage", Short: "What agents did and owe: accounts, statements, invoices, ledger, executions",
+		Use: "usage", Short: "Show what agents used and owe: accounts, statements, invoices, ledger, executions",
 		Example: "  uimgate usage statements --month 2026-11\n  uimgate usage executions --state unresolved",
 	}, o.usageAccounts(), o.usageLedger(), o.usageExecutions(), o.usageStatements(), o.usageInvoice(), o.usageShow(), o.usageResolve(),
 		o.usageTopUp())
@@ -102,7 +102,7 @@ func Usage() *cobra.Command {
 func (o *operator) usageAccounts() *cobra.Command {
 	var q admin.AccountQuery
 	c := &cobra.Command{
-		Use: "accounts", Short: "List what agents topped up, hold and owe", Args: cli.Args(cobra.NoArgs),
+		Use: "accounts", Short: "List the accounts of agents, with their top-ups, charges and balances", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage accounts -o csv",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, accountColumns, func(
@@ -120,7 +120,7 @@ func (o *operator) usageAccounts() *cobra.Command {
 func (o *operator) usageLedger() *cobra.Command {
 	var q admin.UsageQuery
 	c := &cobra.Command{
-		Use: "ledger", Short: "List every move of a charge, the newest first", Args: cli.Args(cobra.NoArgs),
+		Use: "ledger", Short: "List all entries of the ledger, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage ledger --agent agent-1",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, entryColumns, func(
@@ -139,7 +139,7 @@ func (o *operator) usageLedger() *cobra.Command {
 func (o *operator) usageExecutions() *cobra.Command {
 	var q admin.UsageQuery
 	c := &cobra.Command{
-		Use: "executions", Short: "List calls that charged or carried an idempotency key, the newest first", Args: cli.Args(cobra.NoArgs),
+		Use: "executions", Short: "List calls that were charged or had an idempotency key, newest first", Args: cli.Args(cobra.NoArgs),
 		Example: "  uimgate usage executions --state unresolved",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, executionColumns, func(
@@ -156,11 +156,11 @@ func (o *operator) usageExecutions() *cobra.Command {
 }
 
 func agentFlag(c *cobra.Command, into *pat.AgentID) {
-	c.Flags().StringVar((*string)(into), "agent", "", "only those of this agent")
+	c.Flags().StringVar((*string)(into), "agent", "", "only entries of this agent")
 }
 
 func stateFlag(c *cobra.Command, into *store.State) {
-	c.Flags().StringVar((*string)(into), "state", "", "only those that are (in the ledger: became) held, captured, released or unresolved")
+	c.Flags().StringVar((*string)(into), "state", "", "only entries that are (in the ledger: became) held, captured, released or unresolved")
 }
 
 func (o *operator) usageResolve() *cobra.Command {
@@ -174,13 +174,13 @@ func (o *operator) usageResolve() *cobra.Command {
 			}
 			return cobra.ExactArgs(2)(c, args)
 		}),
-		Long: `Resolve settles a call of unknown outcome: find out from the service by the execution id that it received, then
-charge the agent (captured) or do not (released).
+		Long: `Resolve settles a call of unknown outcome. Find out whether the service executed the call, by the execution id that
+the service received; then charge the agent (captured) or do not (released).
 
-After a crash many calls may be left that never reached the service. If you know, such as by its log, that none that
-began before a time did, --not-sent-before releases all of them and lists them. Look first at
-uimgate usage executions --state unresolved: calls that the service broke off are among them.
-With upstream.reconcile in the configuration the gateway asks the service itself.`,
+After a crash, there may be many calls that never reached the service. If you know, for example from the service's
+log, that no call that began before a certain time reached it, --not-sent-before releases all such calls and lists
+them. First look at uimgate usage executions --state unresolved: the list also has calls that the service interrupted.
+If upstream.reconcile is configured, the gateway queries the service itself.`,
 		Example: `  uimgate usage resolve 01934f6e-7f6c-7d2a-9b1e-0123456789ab released
   uimgate usage resolve --not-sent-before 2026-11-22T10:05:00Z`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -188,7 +188,7 @@ With upstream.reconcile in the configuration the gateway asks the service itself
 				return o.resolveNotSent(c, before, many)
 			}
 			if many.AgentID != "" {
-				return cli.Usage(errors.New("--agent goes with --not-sent-before"))
+				return cli.Usage(errors.New("--agent requires --not-sent-before"))
 			}
 			to := store.State(args[1])
 			if to != store.Captured && to != store.Released {
@@ -200,12 +200,12 @@ With upstream.reconcile in the configuration the gateway asks the service itself
 		},
 	}
 	c.Flags().StringVar(&before, "not-sent-before", "",
-		"release every call of unknown outcome begun before this time, such as 2026-11-22T10:05:00Z")
+		"release all calls of unknown outcome that began before this time, such as 2026-11-22T10:05:00Z")
 	agentFlag(c, &many.AgentID)
 	return c
 }
 
-// resolveNotSent releases page after page, and lists the released calls.
+// resolveNotSent releases the calls page by page, and lists them.
 func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
 	at, err := time.Parse(time.RFC3339Nano, before)
 	if err != nil {
@@ -222,7 +222,7 @@ func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSe
 
 func (o *operator) usageShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show EXECUTION", Short: "Show one call that charged or carried an idempotency key", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "show EXECUTION", Short: "Show one call that was charged or had an idempotency key", Args: cli.Args(cobra.ExactArgs(1)),
 		Example: "  uimgate usage show 01934f6e-7f6c-7d2a-9b1e-0123456789ab",
 		RunE: func(c *cobra.Command, args []string) error {
 			columns := slices.Concat(executionColumns, answerColumns)
@@ -236,11 +236,11 @@ func (o *operator) usageShow() *cobra.Command {
 func (o *operator) usageTopUp() *cobra.Command {
 	var t admin.TopUp
 	c := &cobra.Command{
-		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Add to what an agent has paid in, or take back", Args: cli.Args(cobra.RangeArgs(2, 3)),
-		Long: `Top-up enters into the ledger what an agent paid in. Under a --reference, such as the number of the payment, it is
-made once, however often the command is repeated; without one the command makes a reference of its own and prints it
-where no answer came. With --reverse the amount is taken back: never more than was topped up, though the agent may
-have spent it and owes it then.`,
+		Use: "top-up AGENT AMOUNT CURRENCY", Short: "Record a payment of an agent, or take it back", Args: cli.Args(cobra.RangeArgs(2, 3)),
+		Long: `Top-up enters a payment of an agent into the ledger. A top-up with a --reference, such as the number of the payment,
+is made only once, however often you repeat the command. Without --reference, the command creates a reference, and
+prints it if the gateway does not respond. --reverse takes an amount back: never more than was topped up, but the agent
+may already have spent it, and owes it in that case.`,
 		Example: `  uimgate usage top-up agent-1 25.00 EUR --reference invoice-2026-117
   uimgate usage top-up agent-1 25.00 EUR --reverse --reference refund-2026-9`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -254,23 +254,23 @@ have spent it and owes it then.`,
 			}
 			account, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.TopUpResult, error) { return api.TopUp(ctx, t) })
 			if _, refused := errors.AsType[*client.RefusedError](err); err != nil && !refused {
-				return fmt.Errorf("%w\nWith --reference %s it can be repeated: it is made once", err, cli.ShellQuote(t.Reference))
+				return fmt.Errorf("%w\nYou can repeat the command with --reference %s: the top-up is made only once", err, cli.ShellQuote(t.Reference))
 			}
 			if err != nil {
 				return err
 			}
 			if account.Repeated {
-				fmt.Fprintln(c.ErrOrStderr(), "This was done before, under the same reference; nothing was done now.")
+				fmt.Fprintln(c.ErrOrStderr(), "The top-up with this reference had already been made; nothing was changed now.")
 			}
 			return o.printTopUp(c, account)
 		},
 	}
-	c.Flags().StringVar(&t.Reference, "reference", "", "your word for this top-up, up to 200 characters; it is made once")
+	c.Flags().StringVar(&t.Reference, "reference", "", "your name for this top-up, up to 200 characters: a top-up with the same reference is made only once")
 	c.Flags().BoolVar(&t.Reverse, "reverse", false, "take the amount back")
 	return c
 }
 
-// printTopUp prints an account; as JSON also whether the top-up had been made before.
+// printTopUp prints the account of a top-up. The JSON also shows whether the top-up had been made before.
 func (o *operator) printTopUp(c *cobra.Command, r admin.TopUpResult) error {
 	if o.format == "json" {
 		return cli.PrintLine(c.OutOrStdout(), r)
