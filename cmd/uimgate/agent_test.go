@@ -136,7 +136,7 @@ func TestAgentExecuteReadsParametersAsTheirType(t *testing.T) {
 	h.ok("keygen")
 	h.ok("agree", shop.URL, "--yes")
 	h.usage("of type integer", "execute", agenttest.Search, "limit=canary")
-	h.usage("perhaps limit is meant", "execute", agenttest.Search, "limits=5")
+	h.usage("did you mean limit?", "execute", agenttest.Search, "limits=5")
 	h.usage("given twice", "execute", agenttest.Search, "query=a", "query=b")
 	h.usage("given twice", "execute", agenttest.Search, "query=a", "--params", `{"query":"b"}`)
 	h.usage("name=value", "execute", agenttest.Search, "query")
@@ -235,7 +235,7 @@ func TestAgentDataDirectory(t *testing.T) {
 	}
 }
 
-func TestAgentWithoutAKey(t *testing.T) {
+func TestAgentWithoutKey(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("discover", shop.URL)
 	if _, _, err := h.agent("agree", shop.URL, "--yes"); err == nil || !strings.Contains(err.Error(), "keygen") {
@@ -254,7 +254,7 @@ func TestAgentHelpShowsAnExample(t *testing.T) {
 }
 
 // Before anything is signed the terms are told in the sentences of policy explain.
-func TestAgentAgreeTellsTheTerms(t *testing.T) {
+func TestAgentAgreeExplainsTheTerms(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("keygen")
 	_, text, err := h.agent("agree", shop.URL)

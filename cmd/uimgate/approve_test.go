@@ -39,8 +39,8 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	}{
 		{"", []string{"2"}, "not approved"},
 		{"n\n", []string{"2"}, "Number 2 is b, key "},
-		{"y\n", []string{"4"}, "no agent with number 4 waits"},
-		{"y\n", []string{"0"}, "no agent with number 0 waits"},
+		{"y\n", []string{"4"}, "no waiting agent has the number 4"},
+		{"y\n", []string{"0"}, "no waiting agent has the number 0"},
 		{"", []string{"2", "--id"}, ""}, // nobody's id: approved before it ever agrees, or refused; either way not agent b
 		{"y\n", []string{"2"}, ""},
 		{"", []string{"2", "--yes"}, ""}, // c, since b has left the list
@@ -56,7 +56,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	}
 	g.propose("1") // an agent that calls itself by a number
 	if s := g.runWith("y\n", "agents", "approve", "1"); s.code != exitWrong ||
-		!strings.Contains(s.errors, "is the id of an agent that waits, too") {
+		!strings.Contains(s.errors, "is also the id of a waiting agent") {
 		t.Errorf("%+v", s)
 	}
 	if got := want[admin.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {

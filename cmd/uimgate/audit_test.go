@@ -49,7 +49,7 @@ func (g *running) audited(name string) map[string]int {
 	return n
 }
 
-func TestARecordThatADutyRestsOnOutlivesTheProcess(t *testing.T) {
+func TestDutyRecordSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	g := newProcess(t, loggedPolicy, plainService, taken)
 	process := g.startProcess()
@@ -90,7 +90,7 @@ func TestARecordThatADutyRestsOnOutlivesTheProcess(t *testing.T) {
 	}
 }
 
-func TestTheAuditStreamIsRotated(t *testing.T) {
+func TestAuditStreamRotation(t *testing.T) {
 	t.Parallel()
 	g := newProcess(t, loggedPolicy, plainService, taken)
 	process := g.startProcess()
@@ -130,7 +130,7 @@ func TestTheAuditStreamIsRotated(t *testing.T) {
 	}
 }
 
-func TestStatusNamesWhatIsDegraded(t *testing.T) {
+func TestStatusReportsDegradation(t *testing.T) {
 	t.Parallel()
 	g := newProcess(t, loggedPolicy, plainService, taken)
 	data := filepath.Join(g.dir, "data")

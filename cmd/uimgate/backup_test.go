@@ -81,7 +81,7 @@ func TestBackupAndRestore(t *testing.T) {
 }
 
 // Whatever restore refuses, the state stays as it is.
-func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
+func TestRestoreRejectsInvalidBackups(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")
@@ -131,7 +131,7 @@ func TestRestoreRefusesWhatIsNotSound(t *testing.T) {
 }
 
 // A state too damaged to be opened is still set aside whole, with the log beside it.
-func TestRestoreOverADamagedState(t *testing.T) {
+func TestRestoreOverDamagedState(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
 	g.agree("agent-1")

@@ -68,7 +68,7 @@ func linked(t *testing.T, path string) bool {
 }
 
 // The root file system of the image is run as a container runtime runs it: with this root, user and environment, and nothing else.
-func TestTheImageServes(t *testing.T) {
+func TestImageServes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("changing the root directory needs root")
 	}

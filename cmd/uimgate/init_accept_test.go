@@ -65,7 +65,7 @@ func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	return dir, found
 }
 
-func TestConfigurationsMadeOfDocumentsAreAccepted(t *testing.T) {
+func TestInitConfigurationsAreValid(t *testing.T) {
 	t.Parallel()
 	documents := map[string][]byte{"many operations": []byte(manyOperations(60, 800)), "a collective policy": []byte(manyOperations(50, 2000))}
 	least := map[string]int{

@@ -47,7 +47,7 @@ paths:
 
 // Files go to the service and come from it, with a secret of the operator's in a part; a repeated upload is not sent again, and
 // nothing of them is in the audit file.
-func TestFilesRun(t *testing.T) {
+func TestInitFileUploads(t *testing.T) {
 	t.Parallel()
 	dir, found := made(t, []byte(photoDocument))
 	if len(found.Intents) != 4 {

@@ -14,7 +14,7 @@ import (
 
 // Values that the service wants of the operator: a header that every operation requires, a secret in bodies, an account in
 // paths. init proposes them; with them filled in, agents call without, and never learn of them.
-func TestProposedFixedValuesRun(t *testing.T) {
+func TestInitFixedValues(t *testing.T) {
 	t.Parallel()
 	document := "openapi: 3.0.0\ninfo: {title: Corner, version: '1'}\nservers: [{url: 'https://api.corner.example'}]\npaths:\n"
 	for i := range 5 {

@@ -181,7 +181,7 @@ func agreeTo(t *testing.T, gateway string) string {
 }
 
 // Every operation of one document, called through the gateway that was made of it.
-func TestAConfigurationMadeOfADocumentRuns(t *testing.T) {
+func TestInitConfigurationServes(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../intents/openapi/testdata/shop.yaml")
 	if err != nil {
@@ -247,7 +247,7 @@ func TestAConfigurationMadeOfADocumentRuns(t *testing.T) {
 }
 
 // A document of several files, from init to a call.
-func TestADocumentOfSeveralFilesRuns(t *testing.T) {
+func TestInitFromSeveralFiles(t *testing.T) {
 	t.Parallel()
 	spec := t.TempDir()
 	for name, text := range map[string]string{

@@ -35,7 +35,7 @@ type shapedCall struct {
 }
 
 // Documents in the shapes of large published APIs run from init, by the built command, to calls that read and write.
-func TestDocumentsOfPublishedShapesRun(t *testing.T) {
+func TestInitPublishedShapes(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]shape{
 		"secrets in bodies, 400 operations, several files": plaidLike(),

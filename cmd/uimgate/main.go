@@ -1,5 +1,5 @@
-// Command uimgate makes the API of a web service usable by AI agents: it publishes what the service offers, accepts signed agreement to
-// its terms, and permits each call exactly within those terms.
+// Command uimgate is a gateway that makes the API of a web service usable by AI agents: it publishes what the service offers, accepts
+// signed agreements to the service's terms, and forwards only the calls that those terms allow.
 package main
 
 import (
@@ -36,7 +36,7 @@ const (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	go func() { // a second signal ends the process at once
+	go func() { // a second signal terminates the process immediately
 		<-ctx.Done()
 		stop()
 	}()
@@ -44,7 +44,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := rootCommand() //nolint:contextcheck // cobra hands the context to each command
+	root := rootCommand() //nolint:contextcheck // cobra passes the context to each command
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
@@ -68,14 +68,14 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // dashed matches an argument that looks like an identifier beginning with "-": a key's thumbprint or a jti in base64url.
 var dashed = regexp.MustCompile(`^-[A-Za-z0-9_-]{21,42}$`)
 
-// dashHint explains how to give an identifier that begins with "-" and was read as a flag. It is empty if there is none.
+// dashHint explains how to pass an identifier that begins with "-" and was parsed as a flag. It returns "" if no argument looks like one.
 func dashHint(args []string) string {
 	for _, arg := range args {
 		switch {
 		case arg == "--":
 			return ""
 		case dashed.MatchString(arg) && !strings.HasPrefix(arg, "--"):
-			return "An identifier that begins with - is given after all flags, behind --: ... -- " + arg + "\n"
+			return "An identifier that begins with - must come after all flags and a separate --: ... -- " + arg + "\n"
 		}
 	}
 	return ""
@@ -86,12 +86,12 @@ func rootCommand() *cobra.Command {
 		Use:   "uimgate",
 		Short: "A gateway that makes a web service's API usable by AI agents, on the service's terms",
 		Long: `uimgate is a gateway in front of a web service's API. It publishes what the service offers
-(agents.json) and the terms (an ODRL policy), verifies an agent's signed agreement, issues a
-Policy Adherence Token, and then forwards each call as far as the agreed policy allows:
-validated, limited, metered and accounted for.`,
-		Example: `  uimgate demo                    # see all of it happen
-  uimgate check -c uimgate.yaml   # what serve would refuse
-  uimgate serve -c uimgate.yaml   # the gateway`,
+(agents.json) and the terms (an ODRL policy), verifies an agent's signed agreement, and issues
+a Policy Adherence Token (PAT). It then forwards the calls that the agreed policy allows, and
+validates, limits, meters and accounts for each of them.`,
+		Example: `  uimgate demo                    # watch an agent discover, agree and execute
+  uimgate check -c uimgate.yaml   # report the problems that would stop serve
+  uimgate serve -c uimgate.yaml   # run the gateway`,
 		SilenceErrors: true, SilenceUsage: true,
 		Version: cli.ReadVersion().Version,
 		Args:    cli.Args(cli.KnownCommand),
@@ -124,7 +124,7 @@ validated, limited, metered and accounted for.`,
 	return root
 }
 
-// mrpCommands returns the commands of the Machine Relay Protocol: for agents and operators of a relay, and to serve one.
+// mrpCommands returns the commands for the Machine Relay Protocol: mrp is for agents and for operators of a relay, and relay runs one.
 func mrpCommands() (mrp, relay *cobra.Command) {
 	mrp = mrpcmd.Command()
 	mrp.AddCommand(relaycmd.Operator()...)
@@ -147,6 +147,6 @@ func versionCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "as one line of JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON")
 	return c
 }

@@ -199,7 +199,7 @@ var toOrder = map[string]any{"product_id": "desk-lamp"}
 
 // What a person does: prints the settings, starts the assistant, reads the terms it tells, agrees by the command it names, and
 // goes on. In both revisions of MCP.
-func TestMCPFromSettingsToACall(t *testing.T) {
+func TestMCPWithPrintedSettings(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {

@@ -238,7 +238,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone ||
-		!strings.Contains(s.errors, "done before") {
+		!strings.Contains(s.errors, "had already been made") {
 		t.Errorf("%+v", s)
 	}
 	if s := g.run("usage", "top-up", "agent-1", "2 EUR", "--reference", "refund 1"); s.code != exitWrong ||
@@ -456,7 +456,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 }
 
-func TestKeysNewMakesOneKeyOnce(t *testing.T) {
+func TestKeysNewIsIdempotent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -482,7 +482,7 @@ func TestKeysNewMakesOneKeyOnce(t *testing.T) {
 	}
 }
 
-func TestEveryCommandExplainsItself(t *testing.T) {
+func TestEveryCommandHasHelp(t *testing.T) {
 	t.Setenv(operatorcmd.EnvAdminToken, "token-0123456789abcdef")
 	var explained func(*cobra.Command)
 	explained = func(c *cobra.Command) {

@@ -47,7 +47,7 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 }
 
 // The token must never go to another machine unencrypted, nor to wherever an answer points.
-func TestTheTokenStaysWhereItBelongs(t *testing.T) {
+func TestTokenIsNotSentElsewhere(t *testing.T) {
 	t.Setenv(operatorcmd.EnvAdminToken, "token-0123456789abcdef")
 	t.Setenv(operatorcmd.EnvAdminURL, "")
 	for _, u := range []string{

@@ -42,7 +42,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // A charge whose outcome was lost with the process is settled by the next one, by the word of the service.
-func TestACallThatAKillLeftSettlesItself(t *testing.T) {
+func TestInterruptedCallIsReconciled(t *testing.T) {
 	t.Parallel()
 	shop := &orders{arrived: make(chan string, 2), done: make(chan struct{}), taken: map[string]bool{}}
 	g := newProcess(t, operatorPolicy, `services:

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-var update = flag.Bool("update", false, "write docs/reference/cli.md anew")
+var update = flag.Bool("update", false, "rewrite docs/reference/cli.md")
 
-// TestTheReferenceOfCommandsIsCurrent holds docs/reference/cli.md to the commands; make generate writes it.
-func TestTheReferenceOfCommandsIsCurrent(t *testing.T) {
+// TestCommandReferenceIsCurrent compares docs/reference/cli.md, which make generate writes, with the commands.
+func TestCommandReferenceIsCurrent(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/reference/cli.md"
 	var b strings.Builder
@@ -30,11 +30,11 @@ func TestTheReferenceOfCommandsIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is not what the commands say (-want +got; make generate):\n%s", page, diff)
+		t.Errorf("%s differs from the help of the commands: run make generate (-want +got):\n%s", page, diff)
 	}
 }
 
-// describe writes a command and those below it.
+// describe writes the help of a command and its subcommands.
 func describe(b *strings.Builder, c *cobra.Command) {
 	if c.Runnable() || c.HasSubCommands() {
 		b.WriteString("\n## " + c.CommandPath() + "\n\n```\n")

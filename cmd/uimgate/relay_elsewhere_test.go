@@ -23,9 +23,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestARelayOfAnotherProcess runs a gateway whose service is an agent at a relay of another process. An agent that knows that relay and
+// TestRelayInAnotherProcess runs a gateway whose service is an agent at a relay of another process. An agent that knows that relay and
 // nothing else finds the service there, searches, reads the policy, agrees, and orders, once. The operator finds the charge in the ledger.
-func TestARelayOfAnotherProcess(t *testing.T) {
+func TestRelayInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	relay := startedRelay(t)
 	g := newProcess(t, operatorPolicy, `services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: "UPSTREAM"}, `+

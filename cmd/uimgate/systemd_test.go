@@ -54,7 +54,7 @@ func (s notifySocket) next(kind string) string {
 	}
 }
 
-func TestTheProcessReportsItsPhasesToSystemd(t *testing.T) {
+func TestSystemdNotifications(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("systemd runs on Linux")
 	}
@@ -85,7 +85,7 @@ func TestTheProcessReportsItsPhasesToSystemd(t *testing.T) {
 	g.stop()
 }
 
-func TestTheUnitOfSystemdIsValidAndHardened(t *testing.T) {
+func TestSystemdUnitIsValidAndHardened(t *testing.T) {
 	t.Parallel()
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
-func TestALedgerThatDoesNotAddUpIsNoticed(t *testing.T) {
+func TestUnbalancedLedgerIsReported(t *testing.T) {
 	t.Parallel()
 	g := startOperated(t)
 	token, _ := g.agree("agent-1")

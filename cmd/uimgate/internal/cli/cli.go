@@ -1,4 +1,4 @@
-// Package cli has the common parts of the command groups: usage errors, arguments, files, and printing of records.
+// Package cli contains what the command groups share: usage errors, argument checks, reading of files, and printing of records.
 package cli
 
 import (
@@ -13,16 +13,16 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// ErrSilent ends a command with exit code 1 after it has itself printed the error.
+// ErrSilent is returned by a command that has already printed its error: the program exits with code 1 and prints nothing more.
 var ErrSilent = errors.New("failed")
 
-// UsageError is a mistake in the command line.
+// UsageError marks an error as a mistake in the command line: the program exits with code 2.
 type UsageError struct{ error }
 
-// Usage marks an error as one in the command line.
+// Usage returns err as a UsageError.
 func Usage(err error) error { return UsageError{err} }
 
-// KnownCommand rejects an unknown command, and suggests the nearest.
+// KnownCommand rejects an unknown command, and suggests commands with similar names.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,7 +35,7 @@ func KnownCommand(c *cobra.Command, args []string) error {
 	return err
 }
 
-// Args makes a wrong number of arguments a usage error.
+// Args returns check with its error as a UsageError.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
@@ -45,7 +45,7 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// ReadNamed reads a file of at most most bytes.
+// ReadNamed reads the file with this name. It returns an error if the file is larger than most bytes.
 func ReadNamed(name string, most int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadNamed(name string, most int64) ([]byte, error) {
 	return ReadAtMost(f, name, most)
 }
 
-// ReadAtMost reads at most most bytes of the input that messages call name; more is an error.
+// ReadAtMost reads r to its end. If r has more than most bytes, it returns an error that names the input by name.
 func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(text)) > most {
@@ -64,7 +64,7 @@ func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// PrintProblems prints one problem of a configuration on each line.
+// PrintProblems prints the problems of a configuration, one per line.
 func PrintProblems(w io.Writer, problems config.Problems) {
 	for _, p := range problems {
 		fmt.Fprintln(w, p)

@@ -16,20 +16,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A Column shows one field of a record: exact for programs (csv), and in another form for people where they differ.
+// A Column prints one field of a record: Exact for programs (CSV), Human for people.
 type Column[T any] struct {
 	Name  string
 	Exact func(T) string
-	Human func(T) string // nil: exact
-	wide  bool           // only in CSV
+	Human func(T) string // nil means Exact
+	wide  bool           // omitted from tables
 }
 
-// TextColumn is a column of texts.
+// TextColumn returns a column of strings.
 func TextColumn[T any, S ~string](name string, of func(T) S) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return string(of(r)) }}
 }
 
-// ListColumn is a column of texts separated by spaces.
+// ListColumn returns a column of lists of strings. The strings of a list are separated by spaces.
 func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string {
 		var b strings.Builder
@@ -43,12 +43,12 @@ func ListColumn[T any, S ~string](name string, of func(T) []S) Column[T] {
 	}}
 }
 
-// CountColumn is a column of numbers.
+// CountColumn returns a column of integers.
 func CountColumn[T any](name string, of func(T) int64) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatInt(of(r), 10) }}
 }
 
-// FlagColumn is a column of yes and no; true and false for programs.
+// FlagColumn returns a column of booleans: true and false for programs, yes and no for people.
 func FlagColumn[T any](name string, of func(T) bool) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return strconv.FormatBool(of(r)) }, Human: func(r T) string {
 		if of(r) {
@@ -58,18 +58,18 @@ func FlagColumn[T any](name string, of func(T) bool) Column[T] {
 	}}
 }
 
-// TimeColumn is a column of times: RFC 3339 in UTC for programs, local time for people.
+// TimeColumn returns a column of times: RFC 3339 in UTC for programs, local time for people.
 func TimeColumn[T any](name string, of func(T) time.Time) Column[T] {
 	return Column[T]{Name: name, Exact: func(r T) string { return ExactTime(of(r)) }, Human: func(r T) string { return HumanTime(of(r)) }}
 }
 
-// ForPeople sets the form of a column for people.
+// ForPeople returns the column with human as its Human function.
 func (c Column[T]) ForPeople(human func(T) string) Column[T] {
 	c.Human = human
 	return c
 }
 
-// OnlyCSV leaves a column out of tables.
+// OnlyCSV returns the column so that PrintTable omits it.
 func (c Column[T]) OnlyCSV() Column[T] {
 	c.wide = true
 	return c
@@ -92,7 +92,7 @@ func CheckFormat(format string) error {
 	}
 }
 
-// PrintOne prints one record.
+// PrintOne prints one record in a format that CheckFormat accepts. The table has one line per field, and omits empty fields.
 func PrintOne[T any](c *cobra.Command, format string, record T, columns []Column[T]) error {
 	switch format {
 	case "json":
@@ -109,15 +109,15 @@ func PrintOne[T any](c *cobra.Command, format string, record T, columns []Column
 	return w.Flush()
 }
 
-// PrintLine prints one line of JSON.
+// PrintLine prints v as one line of JSON.
 func PrintLine(w io.Writer, v any) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	return out.Encode(v)
 }
 
-// PrintCSV prints records as CSV (RFC 4180), with a header if requested. A text that a spreadsheet would read as a formula gets a quote
-// before it.
+// PrintCSV prints records as CSV (RFC 4180), with a header if requested. It converts each value with CSVText, so that no spreadsheet
+// evaluates a value as a formula.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
@@ -141,8 +141,8 @@ func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool)
 	return out.Error()
 }
 
-// CSVText returns a text as a cell of CSV. A spreadsheet treats one that begins with = + - @, a tab or CR as a formula, and agents choose
-// such texts: a quotation mark before it makes it text. Numbers stay numbers.
+// CSVText returns s as a CSV value. A spreadsheet may evaluate a value that begins with = + - @, a tab, CR or LF as a formula, and agents
+// choose some of the values: CSVText puts an apostrophe before such a value, which makes it plain text. Negative numbers stay unchanged.
 func CSVText(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return s
@@ -153,7 +153,7 @@ func CSVText(s string) string {
 	return "'" + s
 }
 
-// PrintTable prints records as a table for people, without control characters.
+// PrintTable prints records as a table for people. It replaces non-printable characters (see Sanitize).
 func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := make([]string, 0, len(columns))
@@ -180,7 +180,7 @@ func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
 	return out.Flush()
 }
 
-// Sanitize replaces characters with which foreign text could control the operator's terminal.
+// Sanitize replaces non-printable characters except line feeds, so that text from others cannot control the operator's terminal.
 func Sanitize[S ~string](s S) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && !unicode.IsPrint(r) {
@@ -190,7 +190,7 @@ func Sanitize[S ~string](s S) string {
 	}, string(s))
 }
 
-// ShellQuote quotes a text for a shell.
+// ShellQuote quotes s as one word for a POSIX shell, if s needs quotes.
 func ShellQuote(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-:", r)
@@ -200,7 +200,7 @@ func ShellQuote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// ExactTime returns RFC 3339 in UTC; empty for the zero time.
+// ExactTime formats t as RFC 3339 in UTC. It returns "" for the zero time.
 func ExactTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -208,7 +208,7 @@ func ExactTime(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// HumanTime returns the local time.
+// HumanTime formats t in the local time zone. It returns "" for the zero time.
 func HumanTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -216,7 +216,7 @@ func HumanTime(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04:05")
 }
 
-// HumanAmount returns a decimal with its currency.
+// HumanAmount returns an amount with its currency, or "free" if there is no currency.
 func HumanAmount(amount, currency string) string {
 	if currency == "" {
 		return "free"
@@ -224,7 +224,7 @@ func HumanAmount(amount, currency string) string {
 	return amount + " " + currency
 }
 
-// Ask asks a question, and reports whether the answer is y or yes. An empty answer means no.
+// Ask asks a question on stderr, and reports whether the answer on stdin is y or yes. Any other answer means no.
 func Ask(c *cobra.Command, question string) (bool, error) {
 	fmt.Fprint(c.ErrOrStderr(), question+" [y/N] ")
 	answer, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 64)).ReadString('\n')

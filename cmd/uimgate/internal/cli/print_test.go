@@ -34,7 +34,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 	}
 }
 
-func TestNothingSteersTheTerminal(t *testing.T) {
+func TestSanitizeControlCharacters(t *testing.T) {
 	t.Parallel()
 	if got := Sanitize("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
 		t.Errorf("%q", got)

@@ -6,10 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// Release is the version of a release; empty: use that of the module.
+// Release is the version of a release, which the release build sets. If it is empty, ReadVersion returns the version of the module.
 var Release = ""
 
-// A Version identifies this program.
+// A Version identifies a build of this program.
 type Version struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
