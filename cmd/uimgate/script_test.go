@@ -19,20 +19,24 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// startGateway (gateway CONFIG [FLAG…]) runs uimgate serve on free ports until the script ends, and sets
+// startGateway (gateway CONFIG|init [FLAG…]) runs uimgate serve, or uimgate init --serve, on free ports until the script ends, and sets
 // GATEWAY, ADMIN, RELAY and GATEWAY_LOG.
 func startGateway(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
-		ts.Fatalf("usage: gateway CONFIG [FLAG…]")
+		ts.Fatalf("usage: gateway CONFIG|init [FLAG…]")
 	}
 	self, err := findUimgate(ts)
 	ts.Check(err)
 	log := filepath.Join(ts.Getenv("WORK"), "gateway.log")
 	out, err := os.Create(log)
 	ts.Check(err)
-	c := exec.Command(self, append([]string{
+	command := append([]string{
 		"serve", "-c", ts.MkAbs(args[0]), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--data", ts.MkAbs("data"),
-	}, args[1:]...)...)
+	}, args[1:]...)
+	if args[0] == "init" {
+		command = append(args, "--out", ts.MkAbs("gate"), "--serve", "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	}
+	c := exec.Command(self, command...)
 	c.Stderr = out
 	c.Env = append(os.Environ(), "UIMGATE_ADMIN_TOKEN="+ts.Getenv("UIMGATE_ADMIN_TOKEN"), "SHOP_URL="+ts.Getenv("SHOP_URL"))
 	stdout, err := c.StdoutPipe()

@@ -29,6 +29,8 @@ type Options struct {
 	// or .json are read, and no hidden files.
 	Files fs.FS
 	Name  string
+	// Upstream is the URL of the service, instead of the servers of the document. Empty: that of the curation, if it has one.
+	Upstream string
 	// Curation has the earlier decisions; it may be nil.
 	Curation *Curation
 	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? matches one character. Tags restricts
@@ -117,6 +119,10 @@ func (w *work) decisions() error {
 			*list.into = list.given
 		}
 	}
+	if w.options.Upstream != "" {
+		s.Upstream = w.options.Upstream
+	}
+	w.upstream = s.Upstream
 	switch {
 	case w.options.All:
 		s.New = curation.NewAll

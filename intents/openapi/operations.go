@@ -22,6 +22,7 @@ type work struct {
 	picked   map[string]bool // the names in Options.Pick that were found
 	out      *Import
 	version  string
+	upstream string // the URL of the service that the options or the curation name; may be empty
 	base     server
 	uids     map[string]bool // the UIDs in use
 	secret   map[string]bool // headers of security schemes, which are not parameters
@@ -48,7 +49,9 @@ func (w *work) run(ctx context.Context) error {
 	if w.Note != "" {
 		w.remark("", w.Note)
 	}
-	w.servers()
+	if err := w.servers(); err != nil {
+		return err
+	}
 	w.credentials()
 	operations, err := w.operations()
 	if err != nil {

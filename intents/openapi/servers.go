@@ -29,9 +29,23 @@ func (s server) published(namespace string) string {
 	return "https://" + namespace
 }
 
-// servers selects the address of the service, which is the first usable one.
-func (w *work) servers() {
+// servers selects the address of the service: the one that the options or the curation name or, without one, the first usable one of the
+// document. The error is ErrOptions.
+func (w *work) servers() error {
 	defer func() { w.out.base = w.base }()
+	if w.upstream != "" {
+		s, err := serverAt(w.upstream, nil)
+		if err != nil {
+			return fmt.Errorf("%w: the upstream cannot be used: %w", ErrOptions, err)
+		}
+		w.base, w.out.Upstream = s, s.origin+s.prefix
+		return nil
+	}
+	w.documentServers()
+	return nil
+}
+
+func (w *work) documentServers() {
 	all := read.List(w.Root["servers"])
 	for i, v := range all {
 		s, err := w.server(v)
@@ -77,12 +91,17 @@ func (w *work) server(v any) (server, error) {
 			break
 		}
 	}
+	return serverAt(address, w.options.Source)
+}
+
+// serverAt reads the URL of a server, which is relative to source if that is not nil.
+func serverAt(address string, source *url.URL) (server, error) {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > maxServer || strings.ContainsAny(address, "{}$ <>\"'`\\|^") {
 		return server{}, errors.New("its URL is invalid")
 	}
-	if w.options.Source != nil {
-		u = w.options.Source.ResolveReference(u)
+	if source != nil {
+		u = source.ResolveReference(u)
 	}
 	switch {
 	case u.Host == "" || u.Hostname() == "":

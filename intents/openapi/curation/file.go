@@ -61,7 +61,9 @@ type Selection struct {
 	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* matches any text): only operations that match are offered."`
 	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths: operations that match are never offered."`
 	Tags    []string `json:",omitempty" yaml:"tags"    max:"1000" doc:"Only operations with one of these tags are offered."`
-	New     string   `json:",omitempty" yaml:"new"                doc:"Which of the remaining operations are offered: those that only read, all or none." default:"reads" enum:"reads,all,none"`
+	// Upstream is a URL; it is checked when it is used.
+	Upstream string `json:",omitempty" yaml:"upstream" doc:"The URL of the service, instead of that of the document."`
+	New      string `json:",omitempty" yaml:"new"                doc:"Which of the remaining operations are offered: those that only read, all or none." default:"reads" enum:"reads,all,none"`
 }
 
 // An Operation is the decision about one operation. If Name or Description is empty, the text of the document is used.

@@ -81,7 +81,11 @@ func (f *File) line(key string) string {
 type member struct{ key, value string }
 
 func selectionMembers(s Selection) []member {
-	return []member{{"include", listText(s.Include)}, {"exclude", listText(s.Exclude)}, {"tags", listText(s.Tags)}, {"new", s.New}}
+	upstream := ""
+	if s.Upstream != "" {
+		upstream = scalarText(s.Upstream)
+	}
+	return []member{{"include", listText(s.Include)}, {"exclude", listText(s.Exclude)}, {"tags", listText(s.Tags)}, {"upstream", upstream}, {"new", s.New}}
 }
 
 func operationMembers(o Operation) []member {

@@ -33,15 +33,22 @@ type initSettings struct {
 	refs          string // directory
 	pick          string // file, or - for standard input
 	force, review bool
-	options       openapi.Options
+	ask, serve    bool
+
+	listen, adminListen string
+	options             openapi.Options
 }
 
 // Init returns the command uimgate init.
 func Init() *cobra.Command {
 	s := &initSettings{}
 	c := &cobra.Command{
-		Use: "init", Short: "Create a configuration from an OpenAPI document", Args: cli.Args(cobra.NoArgs),
-		Long: `Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
+		Use: "init", Short: "Create a configuration for your API", Args: cli.Args(cobra.NoArgs),
+		Long: `On a terminal, init without flags asks for the domain of your service, the URL of your API and its OpenAPI document,
+creates a configuration and starts the gateway. Every answer has a flag. Without a document, init writes a short one
+that you extend.
+
+Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
 agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a README.md
 with the remaining steps. The README.md and stderr list the operations that cannot be offered, with the reasons.
 
@@ -56,14 +63,21 @@ edited, and writes their new text to NAME.new instead.
 A document may consist of several files: init follows references to .yaml, .yml and .json files in or below its
 directory, or in or below the directory that --refs names. It never fetches other addresses for a reference. An
 operation with a reference that cannot be read is not offered, and init names the reference.`,
-		Example: `  uimgate init --openapi api.yaml --namespace example.com
+		Example: `  uimgate init
+  uimgate init --namespace example.com --upstream http://localhost:9000 --serve
+  uimgate init --openapi api.yaml --namespace example.com
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
   uimgate init --openapi api.yaml --namespace example.com --review
   uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
   uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if s.document == "" || s.options.Namespace == "" {
-				return cli.Usage(errors.New("--openapi and --namespace are required"))
+			if s.ask || s.unanswered() && isTerminal(c.InOrStdin()) {
+				if err := s.questions(c.Context(), c.InOrStdin(), c.ErrOrStderr()); err != nil {
+					return err
+				}
+			}
+			if s.options.Namespace == "" || s.document == "" && s.options.Upstream == "" {
+				return cli.Usage(errors.New("--namespace and one of --openapi and --upstream are required; --ask asks for them"))
 			}
 			if s.out == "" {
 				s.out = s.options.Namespace
@@ -77,11 +91,19 @@ operation with a reference that cannot be read is not offered, and init names th
 					return err
 				}
 			}
-			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			if err := s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr()); err != nil || !s.serve || s.review {
+				return err
+			}
+			return s.start(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
 	f := c.Flags()
+	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, also if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
+	f.StringVar(&s.options.Upstream, "upstream", "", "URL of your API, instead of the servers of the document; remembered")
+	f.BoolVar(&s.serve, "serve", false, "start the gateway with the new configuration")
+	f.StringVar(&s.listen, "listen", "", "public address of the gateway that --serve starts, instead of server.listen")
+	f.StringVar(&s.adminListen, "admin-listen", "", "admin address of the gateway that --serve starts, instead of admin.listen")
 	f.StringVar(&s.options.Namespace, "namespace", "", "DNS name that the intents belong to, such as example.com")
 	f.StringVar(&s.out, "out", "", "directory to write to (default: the namespace)")
 	f.StringVar(&s.refs, "refs", "", "directory in which references of the document may read files (default: the directory of the document)")
@@ -106,6 +128,12 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 	if s.options.Curation, err = openapi.Curate(existing, s.force); err != nil {
 		return fmt.Errorf("%s: %w", s.out, err)
+	}
+	if s.document == "" {
+		if s.document, err = writeSkeleton(s.out); err != nil {
+			return err
+		}
+		fmt.Fprintf(stderr, "%s describes your API in a few lines: add your operations, and run init again with --openapi %[1]s\n", s.document)
 	}
 	data, err := s.read(ctx)
 	if err != nil {
@@ -323,6 +351,9 @@ func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	if problems.Failed() {
 		fmt.Fprintf(w, "%s: fix these problems before you run uimgate serve\n", path)
 		return cli.ErrSilent
+	}
+	if s.serve {
+		return nil
 	}
 	fmt.Fprintf(w, "Next: read %s, then run uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
 	return nil

@@ -48,7 +48,7 @@ supports Type=notify-reload and WatchdogSec.`,
 			if cfg == nil {
 				return cli.ErrSilent
 			}
-			return serve(c.Context(), cfg, load, c.OutOrStdout(), c.ErrOrStderr())
+			return serve(c.Context(), cfg, load, c.OutOrStdout(), c.ErrOrStderr(), nil)
 		},
 	}
 	configFlag(c, &path)
@@ -62,7 +62,10 @@ func configFlag(c *cobra.Command, path *string) {
 	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "configuration file")
 }
 
-func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer) error {
+// serve runs the gateway until ctx ends. It calls ready, which may be nil, when the gateway accepts requests.
+func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer,
+	ready func(daemon.Addresses),
+) error {
 	log := NewLogger(cfg.Telemetry.Log, stderr)
 	defer func() { _ = log.Sync() }()
 	stdlog.SetOutput(libraryLog{log})
@@ -88,6 +91,9 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 			}{true, a}, jsonv2.Deterministic(true))
 			if err == nil {
 				_, _ = fmt.Fprintf(stdout, "%s\n", line)
+			}
+			if ready != nil {
+				ready(a)
 			}
 		},
 	})

@@ -1,0 +1,168 @@
+package gatewaycmd
+
+import (
+	"bufio"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/uimgate/uimgate/bindings"
+	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/intents"
+	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/internal/daemon"
+	"github.com/uimgate/uimgate/internal/fetch"
+)
+
+func isTerminal(r io.Reader) bool {
+	file, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// unanswered reports whether no flag answers a question.
+func (s *initSettings) unanswered() bool {
+	return s.document == "" && s.options.Namespace == "" && s.options.Upstream == ""
+}
+
+// questions asks for what no flag gives. The error is that of reading, or that the input ended before the last required answer.
+func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io.Writer) error {
+	in := bufio.NewScanner(stdin)
+	ask := func(question, answer string, check func(string) error) (string, error) {
+		for {
+			fmt.Fprint(stderr, question)
+			if answer != "" {
+				fmt.Fprintf(stderr, " [%s]", answer)
+			}
+			fmt.Fprint(stderr, ": ")
+			if !in.Scan() {
+				fmt.Fprintln(stderr)
+				return "", errors.Join(errors.New("the input ended before all questions were answered"), in.Err())
+			}
+			given := strings.TrimSpace(in.Text())
+			if given == "" {
+				given = answer
+			}
+			err := check(given)
+			if err == nil {
+				return given, nil
+			}
+			fmt.Fprintf(stderr, "  %v\n", err)
+		}
+	}
+	var err error
+	if s.options.Namespace == "" {
+		if s.options.Namespace, err = ask("Domain of your service, such as shop.example", "", isDomain); err != nil {
+			return err
+		}
+	}
+	if s.options.Upstream == "" && s.document == "" {
+		if s.options.Upstream, err = ask("URL of your API", "http://localhost:9000", isURL); err != nil {
+			return err
+		}
+	}
+	if s.document == "" {
+		found := documentOf(ctx, s.options.Upstream)
+		question := "OpenAPI document, a file or URL (Enter if you have none)"
+		if found != "" {
+			question = "OpenAPI document, a file or URL"
+		}
+		if s.document, err = ask(question, found, func(string) error { return nil }); err != nil {
+			return err
+		}
+	}
+	if s.serve {
+		return nil
+	}
+	answer, err := ask("Start the gateway now? y or n", "y", func(text string) error {
+		if text != "y" && text != "n" {
+			return errors.New("answer y or n")
+		}
+		return nil
+	})
+	s.serve = answer == "y"
+	return err
+}
+
+func isDomain(text string) error {
+	if _, err := intents.ParseUID(text + ":x:v1"); err != nil {
+		return errors.New("not a domain: use a lowercase DNS name, such as shop.example")
+	}
+	return nil
+}
+
+func isURL(text string) error {
+	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+		return errors.New("not a URL: use one such as http://localhost:9000, without a user and a query")
+	}
+	return nil
+}
+
+// searchTime is the time limit of documentOf.
+const searchTime = 3 * time.Second
+
+// documentOf returns the URL of the OpenAPI document that an API serves at a usual path, or "".
+func documentOf(ctx context.Context, upstream string) string {
+	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	defer cancel()
+	client := fetch.New(fetch.Options{UserAgent: "uimgate-init", Timeout: searchTime})
+	defer client.Close()
+	for _, path := range []string{"/openapi.json", "/openapi.yaml", "/v3/api-docs", "/swagger.json"} {
+		at := strings.TrimRight(upstream, "/") + path
+		answer, err := client.Get(ctx, at, fetch.Document{Accept: "application/json, application/yaml;q=0.9", Max: 16 << 20})
+		if err == nil && answer.Status == http.StatusOK {
+			return at
+		}
+	}
+	return ""
+}
+
+// skeletonFile is the name of the document that init writes for an API without one.
+const skeletonFile = "openapi.yaml"
+
+//go:embed skeleton.yaml
+var skeleton []byte
+
+// writeSkeleton writes a short OpenAPI document into dir, unless a document is already there, and returns its path.
+func writeSkeleton(dir string) (string, error) {
+	path := filepath.Join(dir, skeletonFile)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a document of an API contains no secrets
+		return "", err
+	}
+	return path, writeFile(path, skeleton)
+}
+
+// start runs the gateway with the written configuration until ctx ends.
+func (s *initSettings) start(ctx context.Context, stdout, stderr io.Writer) error {
+	path := filepath.Join(s.out, openapi.ConfigFile)
+	o := config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Listen: s.listen, AdminListen: s.adminListen}
+	load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
+	cfg, problems := load()
+	if cfg == nil {
+		cli.PrintProblems(stderr, problems)
+		return cli.ErrSilent
+	}
+	return serve(ctx, cfg, load, stdout, stderr, func(a daemon.Addresses) {
+		fmt.Fprintf(stderr, `
+The gateway is running at %[1]s (Ctrl-C stops it). In another terminal:
+
+  uimgate agent discover %[1]s      # what it offers
+  uimgate status -c %[2]s           # what it serves
+  uimgate serve -c %[2]s            # start it again later
+`, a.Listen, path)
+	})
+}
