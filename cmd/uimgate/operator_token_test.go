@@ -40,7 +40,7 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	}
 	for name, content := range map[string]string{"empty": "", "lines": "a\nb", "long": strings.Repeat("x", 5000)} {
 		s := command(t, "", append(list, "--admin-token-file", g.write(name, content))...)
-		if s.code != exitWrong || !strings.Contains(s.errors, "holds no token") {
+		if s.code != exitWrong || !strings.Contains(s.errors, "does not contain a valid token") {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}

@@ -17,7 +17,7 @@ type Account struct {
 	ToppedUp string      `json:"topped_up"`
 	Held     string      `json:"held"` // held or unresolved
 	Captured string      `json:"captured"`
-	Balance  string      `json:"balance"` // topped up minus held and captured; below zero it is owed
+	Balance  string      `json:"balance"` // topped up minus held and captured; negative if the agent owes money
 }
 
 func showAccount(a store.Account) Account {
@@ -29,7 +29,7 @@ func showAccount(a store.Account) Account {
 type AccountQuery struct {
 	Service string
 	PageRequest
-	AgentID pat.AgentID // empty: of all
+	AgentID pat.AgentID // empty: all agents
 }
 
 func (q *AccountQuery) parameters(p parameters) {
@@ -38,7 +38,7 @@ func (q *AccountQuery) parameters(p parameters) {
 	p.text("agent_id", (*string)(&q.AgentID))
 }
 
-// Accounts lists the accounts, by agent and currency.
+// Accounts lists the accounts, sorted by agent and currency.
 func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -54,13 +54,13 @@ func (o *Operator) Accounts(ctx context.Context, q AccountQuery) (Page[Account],
 // maxReference bounds TopUp.Reference, in bytes.
 const maxReference = 200
 
-// A TopUp is a payment of an agent, or its refund.
+// A TopUp is a payment by an agent, or the reversal of one.
 type TopUp struct {
 	Service   string      `json:"-"`
 	AgentID   pat.AgentID `json:"agent_id"`
 	Amount    string      `json:"amount"` // such as 10.00 EUR
 	Reference string      `json:"reference"`
-	Reverse   bool        `json:"reverse"` // it is reversed
+	Reverse   bool        `json:"reverse"` // subtract the amount instead of adding it
 }
 
 func (t *TopUp) parameters(p parameters) { p.service(&t.Service) }
@@ -79,13 +79,13 @@ func (t *TopUp) members(m *wire.Members) error {
 // A TopUpResult is the account after a top-up.
 type TopUpResult struct {
 	Account
-	Repeated bool `json:"repeated,omitempty"` // it was made before, under the same reference: nothing was done now
+	Repeated bool `json:"repeated,omitempty"` // the reference was used before for the same top-up: the account has not changed
 }
 
 func (r TopUpResult) subject() string { return string(r.AgentID) }
 
-// TopUp adds to the balance of an existing agent, or subtracts from it: money for a misspelt id would be lost. Under one reference it is
-// made once. Errors: money.ErrAmount, store.ErrReferenceUsed.
+// TopUp adds to the balance of an agent, or subtracts from it. The agent must exist, because money for a misspelt id would be lost. A
+// top-up with a reference is made only once. Errors: pat.ErrNotFound, money.ErrAmount, store.ErrReferenceUsed.
 func (o *Operator) TopUp(ctx context.Context, t TopUp) (TopUpResult, error) {
 	service, err := o.service(t.Service)
 	if err != nil {

@@ -18,11 +18,11 @@ type Agent struct {
 	Approved  bool            `json:"approved"`
 	Keys      []keys.ID       `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
-	Reason    string          `json:"reason,omitempty"` // why it is blocked
+	Reason    string          `json:"reason,omitempty"` // why the agent is blocked
 	Name      string          `json:"name,omitempty"`   // the name that the operator gave it
 }
 
-// Waiting is the status of an agent that has agreed and waits for the operator's approval.
+// Waiting is the status of an agent that has agreed and is waiting for the operator's approval.
 const Waiting pat.AgentStatus = "waiting"
 
 func showAgent(a pat.Agent) Agent {
@@ -52,7 +52,7 @@ func (q *AgentQuery) parameters(p parameters) {
 	p.oneOf("approved", &q.Approved, "true", "false")
 }
 
-// Agents lists agents by id.
+// Agents lists agents, sorted by id.
 func (o *Operator) Agents(ctx context.Context, q AgentQuery) (Page[Agent], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -90,8 +90,8 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 	return shown, err
 }
 
-// BlockAgent ends all PATs of an agent and refuses it new ones. An unclaimed id can be blocked as well: no agent can claim it until it is
-// unblocked.
+// BlockAgent ends all PATs of an agent and refuses to issue new ones to it. The id need not be in use: if it is not, no agent can claim it
+// until it is unblocked.
 func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -102,7 +102,7 @@ func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) 
 		return Agent{}, err
 	}
 	if _, err := pat.ParseRecord(r.ID); err != nil {
-		return Agent{}, reason.MalformedRequest.Refusal("An agent id is 1 to 200 visible ASCII characters.")
+		return Agent{}, reason.MalformedRequest.Refusal("An agent id must be 1 to 200 visible ASCII characters.")
 	}
 	if err := service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgent, Subject: r.ID, Reason: why}); err != nil {
 		return Agent{}, err
@@ -110,7 +110,7 @@ func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) 
 	return o.Agent(ctx, r.Record)
 }
 
-// UnblockAgent lets a blocked agent agree again; its old PATs stay ended.
+// UnblockAgent lets a blocked agent agree again. Its previous PATs remain revoked.
 func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -122,7 +122,7 @@ func (o *Operator) UnblockAgent(ctx context.Context, r Record) (Agent, error) {
 	return o.Agent(ctx, r)
 }
 
-// ApproveAgent approves an agent whose agreement waits, and returns the approved record: see pat.Issuer.ToApprove.
+// ApproveAgent approves an agent that is waiting, and returns the record that was approved: see pat.Issuer.ToApprove.
 func (o *Operator) ApproveAgent(ctx context.Context, r Record) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {

@@ -12,28 +12,28 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Agreement is the operator's view of an agreement; its evidence is in the export.
+// An Agreement is the operator's view of an agreement. ExportAgreement returns the evidence.
 type Agreement struct {
 	ID           pat.AgreementID    `json:"id"`
 	AgentID      pat.AgentID        `json:"agent_id"`
-	AgentName    string             `json:"agent_name,omitempty"` // the agent's name; only in listings
-	KeyID        keys.ID            `json:"jkt"`                  // empty under consent
+	AgentName    string             `json:"agent_name,omitempty"` // the operator's name for the agent; only in listings
+	KeyID        keys.ID            `json:"jkt"`                  // empty for a consent
 	Issuer       string             `json:"issuer"`
 	PolicyUID    string             `json:"policy_uid"`
 	PolicyDigest string             `json:"policy_digest"`
 	Assurance    pat.Assurance      `json:"assurance"` // fresh, static or consent
 	Form         string             `json:"form"`
-	Scope        []string           `json:"scope,omitempty"` // as signed; absent in listings, and if nothing was declared
+	Scope        []string           `json:"scope,omitempty"` // as signed; absent in listings, and if the agreement has no scope
 	State        pat.AgreementState `json:"state"`           // pending, active or revoked
 	CreatedAt    time.Time          `json:"created_at"`
-	Consent      *ConsentInfo       `json:"consent,omitempty"` // of a person; nil: the agent signed
+	Consent      *ConsentInfo       `json:"consent,omitempty"` // nil: the agent signed the agreement
 }
 
-// ConsentInfo is the gateway's record of a consent. All of it except the invitation is stated by the client.
+// ConsentInfo is the gateway's record of a person's consent. All fields except Invitation are claims of the client.
 type ConsentInfo struct {
 	ClientID     string `json:"client_id"` // URL of a client-ID metadata document, or the id of a registration
 	ClientName   string `json:"client_name"`
-	RedirectHost string `json:"redirect_host"`        // to which the person was redirected
+	RedirectHost string `json:"redirect_host"`        // the host to which the person was redirected
 	Invitation   string `json:"invitation,omitempty"` // the operator's name for the invitation
 }
 
@@ -53,8 +53,8 @@ func AgreementOf(a pat.Agreement) Agreement {
 type AgreementQuery struct {
 	Service string
 	PageRequest
-	AgentID      pat.AgentID        // empty: of all
-	PolicyDigest string             // empty: of all
+	AgentID      pat.AgentID        // empty: all agents
+	PolicyDigest string             // empty: all policies
 	State        pat.AgreementState // empty: all
 }
 
@@ -66,7 +66,7 @@ func (q *AgreementQuery) parameters(p parameters) {
 	p.oneOf("state", (*string)(&q.State), string(pat.AgreementPending), string(pat.AgreementActive), string(pat.AgreementRevoked))
 }
 
-// Agreements lists agreements, the newest first.
+// Agreements lists agreements, newest first.
 func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agreement], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -77,7 +77,7 @@ func (o *Operator) Agreements(ctx context.Context, q AgreementQuery) (Page[Agree
 	}
 	var ok bool
 	if f.After, ok = store.ParseCursor(q.After); !ok {
-		return Page[Agreement]{}, wrongParameter("after", "must be the next of the page before")
+		return Page[Agreement]{}, wrongParameter("after", "must be the value of next in the previous page")
 	}
 	list, err := o.store.Agreements(ctx, f)
 	if err != nil {
@@ -117,7 +117,7 @@ func (o *Operator) ExportAgreement(ctx context.Context, r Record) (json.RawMessa
 	return pat.Export(agreement, policy, door.Forms(o.doors))
 }
 
-// RevokeAgreement ends an agreement and every PAT issued for it. The agent may agree again.
+// RevokeAgreement ends an agreement and all PATs issued for it. The agent may agree again.
 func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement, error) {
 	err := o.revoke(ctx, pat.RevokedAgreement, r, func(s *service.Service) error {
 		_, err := o.store.Agreement(ctx, s.ID, pat.AgreementID(r.ID))
@@ -129,7 +129,8 @@ func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement
 	return o.Agreement(ctx, r.Record)
 }
 
-// revoke ends what find finds. An id that is not found is most likely misspelt, and the operator must not believe that it ended.
+// revoke ends the record with the id in r, unless find returns an error. An id that does not exist is probably misspelt: revoke must then
+// report an error, so that the operator does not assume that the record has ended.
 func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revocation, find func(*service.Service) error) error {
 	service, err := o.service(r.Service)
 	if err != nil {

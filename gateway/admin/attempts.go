@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	// The listener answers the first freeAttempts wrong tokens of an address immediately. Each further one doubles the time for which it
-	// refuses all requests of the address, from firstWait to longestWait.
+	// After freeAttempts wrong tokens, the listener refuses all requests from the address for firstWait. Each further wrong token doubles
+	// the time, up to longestWait.
 	freeAttempts = 5
 	firstWait    = time.Second
 	longestWait  = time.Minute
-	// attemptsKept is how long the count of an address is kept after its last attempt, and maxAddresses bounds the number of counts.
+	// attemptsKept is how long the count of an address is kept after its last wrong token. maxAddresses bounds the number of counts.
 	attemptsKept = 10 * time.Minute
 	maxAddresses = 10_000
 )
@@ -25,17 +25,17 @@ type attempts struct {
 	known *cache.Cache[string, attempt]
 }
 
-// An attempt is the last of one address.
+// An attempt holds the count of one address.
 type attempt struct {
 	failures int
-	until    time.Time // refused until then
+	until    time.Time // the address is refused until then
 }
 
 func newAttempts() *attempts {
 	return &attempts{known: cache.New(cache.Options[string, attempt]{Max: maxAddresses, SinceWrite: attemptsKept})}
 }
 
-// bucketOf returns the key that attempts are counted under: an IPv4 address, or an IPv6 /64.
+// bucketOf returns the key for counting the attempts of an address: the IPv4 address, or the IPv6 /64.
 func bucketOf(address netip.Addr) netip.Prefix {
 	bits := address.BitLen()
 	if address.Is6() {
@@ -43,12 +43,12 @@ func bucketOf(address netip.Addr) netip.Prefix {
 	}
 	prefix, err := address.WithZone("").Prefix(bits)
 	if err != nil {
-		return netip.Prefix{} // all clients without an address
+		return netip.Prefix{} // shared by all clients without an address
 	}
 	return prefix
 }
 
-// wait returns how long an address is still refused; 0: not refused.
+// wait returns how long an address is still refused; 0 if it is not refused.
 func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
 	last, _ := a.known.Get(from.String())
 	return max(0, last.until.Sub(now))
@@ -66,5 +66,5 @@ func (a *attempts) failed(from netip.Prefix, now time.Time) {
 	a.known.Set(from.String(), last)
 }
 
-// forget deletes the count of an address that sent the right token.
+// forget deletes the count of an address.
 func (a *attempts) forget(from netip.Prefix) { a.known.Remove(from.String()) }

@@ -16,13 +16,13 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// An operated gateway has the listener of its operator, too.
+// An operated gateway also has the admin listener.
 type operated struct {
 	*gatetest.Gate
 	operator *admin.Operator
 	settings admin.Config // of operator
 	listener *httptest.Server
-	problems config.Problems // what the next reload finds
+	problems config.Problems // the result of the next reload
 }
 
 const adminToken = "admin-token-canary-0123456789"
@@ -45,7 +45,7 @@ func (g *operated) handler(o *admin.Operator, token string) http.Handler {
 	return admin.Handler(o, admin.Listener{Token: func() string { return token }, Metrics: g.Metrics.Registry()})
 }
 
-// administer answers on the operator's listener with another token, and without reloads.
+// administer changes the token of the admin listener, and disables reloads.
 func (g *operated) administer(token string) {
 	settings := g.settings
 	settings.Reload = nil
@@ -79,7 +79,7 @@ func (g *operated) do(method, path string, body any) gatetest.Answer {
 	return g.Send(g.request(method, "/admin/v1"+path, body))
 }
 
-// ask expects 200 and reads the answer.
+// ask calls the admin API, expects status 200 and decodes the response.
 func ask[T any](g *operated, method, path string, body any) T {
 	g.Helper()
 	a := g.do(method, path, body)

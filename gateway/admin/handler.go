@@ -25,27 +25,27 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// workTime bounds the work of one request on the state. A reload takes as long as its policies need.
+// workTime bounds the time of one request, except for a reload, which takes as long as its policies need.
 const workTime = 30 * time.Second
 
-// A Listener is what the HTTP side of an Operator needs.
+// A Listener configures the HTTP handler of an Operator.
 type Listener struct {
-	// Token returns the bearer token that is required under Path. Empty: every request is refused.
+	// Token returns the bearer token that requests under Path must have. If it returns an empty string, all of them are refused.
 	Token func() string
-	// Owned: only the operator can reach the listener, for example a socket that only its owner may open. The listener then requires
-	// neither a token nor a Host.
+	// Owned states that only the operator can reach the listener, for example because it is a socket that only its owner may open. The
+	// listener then checks neither the token nor the Host of a request.
 	Owned   bool
 	Metrics *prometheus.Registry
-	// Shed counts a refusal under a cause. nil: refusals are not counted.
+	// Shed counts a refusal by its cause. nil: refusals are not counted.
 	Shed func(reason.Cause)
 }
 
-// Path is the path of the operations.
+// Path is the common path of the operations.
 const Path = "/admin/v1"
 
-// Handler returns the operator's listener. Without a token it serves /livez, /healthz, /readyz and /metrics; everything under Path needs
-// the token as bearer. All except /livez and /healthz, which reveal nothing, need a Host that is an IP address, localhost or one of
-// admin.hosts, so that no web page can reach them by a name of its own (DNS rebinding).
+// Handler returns the handler of the admin listener. Requests under Path need the bearer token; /livez, /healthz, /readyz and /metrics do
+// not. Except for /livez and /healthz, which reveal nothing, the Host must be an IP address, localhost or one of admin.hosts: otherwise a
+// web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := &listener{
 		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
@@ -73,7 +73,7 @@ type listener struct {
 	attempts *attempts
 }
 
-// livez reports only that the process answers: a condition that a restart cannot fix is not a reason to restart it.
+// livez reports only that the process responds. /readyz reports failures that a restart of the process would not fix.
 func (a *listener) livez(w http.ResponseWriter, _ *http.Request) {
 	a.answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }
@@ -110,7 +110,7 @@ func (a *listener) api() http.Handler {
 	return mux
 }
 
-// serve carries out one operation and responds with its result as JSON.
+// serve returns a handler that carries out one operation and responds with its result as JSON.
 func (a *listener) serve(o operation) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx := r.Context()
@@ -140,7 +140,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 	}
 }
 
-// guard admits requests with the token. It reads only the header.
+// guard passes on requests that admit accepts. It does not read their bodies.
 func (a *listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
@@ -174,7 +174,7 @@ func (a *listener) admit(r *http.Request) error {
 		return reason.MissingToken.Refusal("The admin token is missing.")
 	}
 	wanted := a.token()
-	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that the time does not reveal its length either
+	sum, want := sha256.Sum256([]byte(token)), sha256.Sum256([]byte(wanted)) // so that timing does not reveal the length
 	if subtle.ConstantTimeCompare(sum[:], want[:]) != 1 || wanted == "" {
 		a.attempts.failed(from, a.operator.now())
 		return reason.InvalidToken.Refusal("This is not the admin token of this gateway.")
@@ -183,7 +183,7 @@ func (a *listener) admit(r *http.Request) error {
 	return nil
 }
 
-// atHome rejects a request for a host name that the operator did not configure.
+// atHome rejects a request whose Host is neither an IP address nor localhost nor one of admin.hosts.
 func (a *listener) atHome(r *http.Request) error {
 	if a.owned {
 		return nil
@@ -218,14 +218,14 @@ func (a *listener) notAllowed(allow string) http.HandlerFunc {
 
 func noSuchPath() *reason.Refusal { return reason.NoSuchPath.Refusal("") }
 
-// headerRequestID is the client's id for a request, or ours: it identifies the request in the log.
+// headerRequestID is the header field with the id that identifies a request in the log. The client or the gateway chooses the id.
 const headerRequestID = "UIM-Request-ID"
 
 func aboutRequest(w http.ResponseWriter) wire.About {
 	return wire.About{RequestID: w.Header().Get(headerRequestID)}
 }
 
-// recovering assigns each request an id, and responds after a panic. It does not undo what the handler has written.
+// recovering assigns each request an id, and recovers from panics of next. It cannot undo what next has already sent.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -235,7 +235,7 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 			if p == nil {
 				return
 			}
-			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http also compares with ==
 				panic(p)
 			}
 			a.operator.log.Error("panic", zap.String("request_id", aboutRequest(w).RequestID), zap.String("kind", fmt.Sprintf("%T", p)),
@@ -270,23 +270,23 @@ func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	wire.WriteHeader(w.Header(), f, "uimgate admin")
 	w.WriteHeader(f.Status())
 	if _, err := w.Write(wire.OperatorEnvelope(f, about)); err != nil {
-		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
+		a.operator.log.Debug("response not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
 
 func (a *listener) answer(w http.ResponseWriter, status int, v any) {
 	var body []byte
-	if document, ok := v.(json.RawMessage); ok { // as it is
+	if document, ok := v.(json.RawMessage); ok { // send it unchanged
 		body = append(document, '\n')
 	} else {
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
 		if err := enc.Encode(v); err != nil {
-			a.operator.log.Error("admin answer", zap.Error(err))
+			a.operator.log.Error("admin response could not be encoded", zap.Error(err))
 			status = http.StatusInternalServerError
 			out.Reset()
-			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The answer could not be written."), aboutRequest(w)))
+			out.Write(wire.OperatorEnvelope(reason.Internal.Refusal("The response could not be encoded."), aboutRequest(w)))
 		}
 		body = out.Bytes()
 	}
@@ -294,6 +294,6 @@ func (a *listener) answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	if _, err := w.Write(body); err != nil {
-		a.operator.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
+		a.operator.log.Debug("response not delivered", zap.Error(wire.Loggable(err)))
 	}
 }

@@ -15,7 +15,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// every operation of the admin API, with a body that would do.
+// everyOperation lists the operations of the admin API.
 var everyOperation = [][2]string{
 	{"GET", "/status"},
 	{"POST", "/reload"},
@@ -50,7 +50,7 @@ var everyOperation = [][2]string{
 	{"POST", "/keys/a/retire"},
 }
 
-func TestNoOperationWithoutTheToken(t *testing.T) {
+func TestOperationsRequireTheToken(t *testing.T) {
 	g := newOperated(t, "")
 	for _, o := range everyOperation {
 		for _, c := range []struct {
@@ -66,7 +66,7 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 		} {
 			r := g.request(o[0], "/admin/v1"+o[1], nil)
 			r.Header["Authorization"] = c.header
-			g.Pass(time.Minute) // wrong tokens have to wait
+			g.Pass(time.Minute) // wrong tokens are throttled
 			a := g.Send(r)
 			g.Refuses(a, http.StatusUnauthorized, c.reason)
 			if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
@@ -79,8 +79,8 @@ func TestNoOperationWithoutTheToken(t *testing.T) {
 	g.Refuses(g.Send(r), http.StatusBadRequest, "MALFORMED_REQUEST")
 }
 
-// Each refusal names its request, as the header does; an id of the client's own is kept.
-func TestRefusalsNameTheirRequest(t *testing.T) {
+// Each refusal has the same request id as the header field. An id that the client sent is kept if it is valid.
+func TestRefusalsHaveRequestID(t *testing.T) {
 	g := newOperated(t, "")
 	for sent, path := range map[string]string{"ticket-7": "/admin/v1/agents/nobody", "": "/admin/v1/nothing", "not one": "/nothing"} {
 		r := g.request("GET", path, nil)
@@ -103,7 +103,7 @@ func TestRefusalsNameTheirRequest(t *testing.T) {
 	}
 }
 
-func TestAnEmptyTokenLetsNobodyIn(t *testing.T) {
+func TestEmptyTokenIsRefused(t *testing.T) {
 	g := newOperated(t, "")
 	g.administer("")
 	for _, value := range []string{"", "Bearer ", "Bearer  ", "Bearer x"} {
@@ -115,7 +115,7 @@ func TestAnEmptyTokenLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestTheHostMustBeAnAddressOrLocalhost(t *testing.T) {
+func TestHostMustBeAddressOrLocalhost(t *testing.T) {
 	g := newOperated(t, "")
 	for host, want := range map[string]int{
 		"localhost": 200, "LocalHost:8081": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8081": 200, "[::1]": 200, "192.0.2.7:8081": 200,
@@ -139,7 +139,7 @@ func TestTheHostMustBeAnAddressOrLocalhost(t *testing.T) {
 	}
 }
 
-func TestTheOperatorNamesOtherHosts(t *testing.T) {
+func TestAdminHosts(t *testing.T) {
 	g := newOperated(t, `admin: {hosts: [Metrics.Example]}
 services:
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
@@ -157,8 +157,8 @@ services:
 	}
 }
 
-// Who guesses the token waits longer and longer, and then not even the right one is listened to; others do not wait.
-func TestGuessingTheTokenTakesTime(t *testing.T) {
+// Each wrong token doubles the time for which the address is refused, even with the right token.
+func TestWrongTokensAreThrottled(t *testing.T) {
 	g := newOperated(t, "")
 	send := func(token string) gatetest.Answer {
 		r := g.request("GET", "/admin/v1/status", nil)
@@ -166,7 +166,7 @@ func TestGuessingTheTokenTakesTime(t *testing.T) {
 		return g.Send(r)
 	}
 	compared := 0
-	for n := range 3600 { // an hour of a guess a second
+	for n := range 3600 { // one guess a second for an hour
 		switch a := send("guess-" + strconv.Itoa(n)); a.Status {
 		case http.StatusUnauthorized:
 			compared++
@@ -183,13 +183,13 @@ func TestGuessingTheTokenTakesTime(t *testing.T) {
 		t.Errorf("%d guesses were compared in an hour, want one a minute", compared)
 	}
 	if a := send("one more"); a.Status == http.StatusUnauthorized {
-		t.Log("its time had come")
+		t.Log("the address was not refused at this time")
 	}
 	g.Refuses(send(adminToken), http.StatusTooManyRequests, "TOO_MANY_CONNECTIONS")
 	g.Later(time.Minute)
 	for range 2 {
 		if a := send(adminToken); a.Status != http.StatusOK {
-			t.Errorf("the token, after the wait: %d %s", a.Status, a.Body)
+			t.Errorf("the right token, after the wait: %d %s", a.Status, a.Body)
 		}
 		if a := send("wrong"); a.Status != http.StatusUnauthorized {
 			t.Errorf("a wrong token after the right one: %d", a.Status)

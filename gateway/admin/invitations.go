@@ -16,7 +16,7 @@ const inviteFor = 24 * time.Hour
 type Invite struct {
 	Service string `json:"-"`
 	Name    string `json:"name,omitempty"`   // the operator's name for the invited person
-	For     string `json:"within,omitempty"` // a duration such as 24h; empty: a day
+	For     string `json:"within,omitempty"` // the lifetime, a duration such as 24h; empty: 24h
 }
 
 func (i *Invite) parameters(p parameters) { p.service(&i.Service) }
@@ -26,15 +26,15 @@ func (i *Invite) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// An Invitation lets one person consent once where the operator decides who may. The code is a secret; only the response that creates the
-// invitation has it.
+// An Invitation lets one person consent once at a service whose operator decides who may consent. Code is a secret: Invite returns it, and
+// no other operation does.
 type Invitation struct {
 	Code  string    `json:"code"`
 	Name  string    `json:"name,omitempty"`
 	Until time.Time `json:"until"`
 }
 
-// Invite makes an invitation.
+// Invite creates an invitation.
 func (o *Operator) Invite(ctx context.Context, i Invite) (Invitation, error) {
 	service, err := o.service(i.Service)
 	if err != nil {

@@ -15,31 +15,31 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Invoice is the charges of one agent that were captured in one calendar month (UTC), and no others. Amounts are exact decimals. The
-// invoice of a past month does not change any more.
+// An Invoice lists the charges of one agent that were captured in one calendar month (UTC). Amounts are exact decimals. The invoice of a
+// past month never changes.
 type Invoice struct {
-	Number  string      `json:"number"` // equal for the same service, agent and month
+	Number  string      `json:"number"` // depends only on service, agent and month
 	Service string      `json:"service"`
 	Issuer  string      `json:"issuer"` // of the service
 	AgentID pat.AgentID `json:"agent_id"`
-	Name    string      `json:"agent_name,omitempty"` // the agent's present name
+	Name    string      `json:"agent_name,omitempty"` // the operator's current name for the agent
 	From    time.Time   `json:"from"`
-	To      time.Time   `json:"to"` // the first moment after the month
-	// Provisional: the month has not ended, so more charges may follow.
+	To      time.Time   `json:"to"` // the start of the next month
+	// Provisional means that the month has not ended, so more charges may follow.
 	Provisional bool              `json:"provisional"`
 	Rows        []InvoiceRow      `json:"rows"`
 	Totals      []InvoiceTotal    `json:"totals"`
-	Evidence    []InvoiceEvidence `json:"evidence"` // at most 1,000: those with the most calls
-	// FurtherAgreements is the number of further agreements with charged calls.
+	Evidence    []InvoiceEvidence `json:"evidence"` // at most 1,000 entries: those with the most calls
+	// FurtherAgreements is the number of agreements with charged calls that are not in Evidence.
 	FurtherAgreements int `json:"further_agreements,omitempty"`
 }
 
-// maxInvoice bounds the rows and the evidence of an invoice. The rest is summed up, so that the totals stay complete: the ledger has each
-// charge.
+// maxInvoice bounds the detailed rows and the evidence of an invoice. One row for each currency sums up the rest, so the totals are always
+// complete. The ledger has every charge.
 const maxInvoice = 1000
 
-// An InvoiceRow is the calls of one intent under one rule of the policy at one price or, if Others is set, of all further calls in one
-// currency: without those three.
+// An InvoiceRow sums up the calls of one intent under one rule of the policy at one price. If Others is set, it sums up all other calls in
+// one currency, and Intent, Rule and UnitPrice are empty.
 type InvoiceRow struct {
 	Intent    string `json:"intent"`
 	Rule      string `json:"rule"`
@@ -47,20 +47,20 @@ type InvoiceRow struct {
 	UnitPrice string `json:"unit_price"`
 	Amount    string `json:"amount"`
 	Currency  string `json:"currency"`
-	Others    int64  `json:"others,omitempty"` // how many rows this one sums up
+	Others    int64  `json:"others,omitempty"` // number of rows that this row replaces
 }
 
-// An InvoiceTotal is the sum of the rows in one currency. It excludes a charge that was held when the month ended: that belongs to the
-// month in which it is captured, if it is.
+// An InvoiceTotal is the sum of the rows in one currency. Amount excludes charges that were held when the month ended: if they are captured
+// later, they belong to the month of the capture.
 type InvoiceTotal struct {
 	Currency   string `json:"currency"`
 	Calls      int64  `json:"calls"`
 	Amount     string `json:"amount"`
-	Held       string `json:"held"`       // at the end of the month: held or unresolved
-	Unresolved string `json:"unresolved"` // part of held: the outcome of the calls is unknown
+	Held       string `json:"held"`       // held or unresolved at the end of the month
+	Unresolved string `json:"unresolved"` // the part of Held for calls of unknown outcome
 }
 
-// An InvoiceEvidence is an agreement with charged calls: its export proves it.
+// An InvoiceEvidence is an agreement with charged calls. ExportAgreement returns the proof of the agreement.
 type InvoiceEvidence struct {
 	AgreementID pat.AgreementID `json:"agreement_id"`
 	// SignatureDigest is "sha-256:" and the unpadded base64url of SHA-256 over the bytes of the signature in the export.
@@ -92,7 +92,7 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	}
 	now := o.now()
 	if from.After(now) {
-		return Invoice{}, wrongParameter("month", "must have begun")
+		return Invoice{}, wrongParameter("month", "must not be in the future")
 	}
 	agent, err := o.store.Agent(ctx, service.ID, pat.AgentID(q.ID))
 	if err != nil {
@@ -113,7 +113,7 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	if err != nil {
 		return Invoice{}, err
 	}
-	statements, err := o.store.Statements(ctx, f) // after it: if the ledger is cut off in between, this fails
+	statements, err := o.store.Statements(ctx, f) // after ChargedCalls: it fails if the ledger was truncated in between
 	if err != nil {
 		return Invoice{}, err
 	}
@@ -122,13 +122,13 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	return out, o.prove(ctx, &out, charged)
 }
 
-// invoiceNumber is the month and 12 hexadecimal digits of a digest over service, agent and month.
+// invoiceNumber returns the month and 12 hexadecimal digits of a digest over service, agent and month.
 func invoiceNumber(service string, agentID pat.AgentID, month string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{service, string(agentID), month}, "\n")))
 	return month + "-" + hex.EncodeToString(sum[:6])
 }
 
-// charge adds the rows and their sums. None exceeds the account's total charges, so they stay in bounds.
+// charge adds the rows and the totals. No sum exceeds the total charges of the account, so none overflows.
 func (i *Invoice) charge(charged []store.ChargedCalls) {
 	type rowKey struct {
 		intent, rule string
@@ -176,7 +176,7 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 // none is the amount zero in the form of Decimal.
 var none = money.Amount{}.Decimal()
 
-// hold adds what was not captured by the end of the month.
+// hold adds the charges that were still held or unresolved at the end of the month.
 func (i *Invoice) hold(statements []store.Statement) {
 	for _, s := range statements {
 		if s.Closing.Held.IsZero() {

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func TestAnInvoiceIsWhatWasCapturedInAMonth(t *testing.T) {
+func TestInvoiceOfCapturedCharges(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	g.Agreed("agent-2")
@@ -57,7 +57,7 @@ func TestAnInvoiceIsWhatWasCapturedInAMonth(t *testing.T) {
 	}
 	g.Refuses(g.do("GET", "/agents/nobody/invoice?month="+month, nil), http.StatusNotFound, "NO_SUCH_RECORD")
 
-	g.Later(want.To.Sub(g.Now()) + time.Hour) // what is captured now is charged now
+	g.Later(want.To.Sub(g.Now()) + time.Hour) // a capture belongs to its own month
 	ask[admin.Execution](g, "POST", "/usage/executions/"+open[0].ID+"/resolve", map[string]any{"state": "captured"})
 	want.Provisional = false
 	if again := of("?month=" + month); !gocmp.Equal(again, want) {
@@ -74,7 +74,7 @@ func TestAnInvoiceIsWhatWasCapturedInAMonth(t *testing.T) {
 	g.Refuses(g.do("GET", "/agents/agent-1/invoice?month="+month, nil), http.StatusUnprocessableEntity, "PERIOD_FORGOTTEN")
 }
 
-// signatureDigest is made from the export alone, as whoever doubts an invoice would.
+// signatureDigest computes the digest from the export alone, as the recipient of an invoice would.
 func signatureDigest(g *operated, a admin.Agreement) string {
 	g.Helper()
 	var export struct {
@@ -85,8 +85,8 @@ func signatureDigest(g *operated, a admin.Agreement) string {
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// However many kinds of calls there were, the rows are bounded, and add up.
-func TestTheRowsOfAnInvoiceAreBounded(t *testing.T) {
+// The number of rows is bounded, and their sum is complete.
+func TestInvoiceRowsAreBounded(t *testing.T) {
 	var list []store.ChargedCalls
 	for n := range 1500 {
 		list = append(list, store.ChargedCalls{
@@ -108,7 +108,7 @@ func TestTheRowsOfAnInvoiceAreBounded(t *testing.T) {
 	}
 }
 
-func TestStatementsAddUpByCurrency(t *testing.T) {
+func TestTotalsByCurrency(t *testing.T) {
 	charges := func(calls int64, amount string) admin.Charges { return admin.Charges{Calls: calls, Amount: amount} }
 	none := charges(0, "0.00")
 	statement := func(currency, captured, balance string) admin.Statement {
@@ -132,8 +132,8 @@ func TestStatementsAddUpByCurrency(t *testing.T) {
 	}
 }
 
-// Names stand where agents are listed and billed; what steers the text around them is refused.
-func TestAgentsHaveTheOperatorsNames(t *testing.T) {
+// The names appear in listings and invoices. Names that could alter the surrounding text are refused.
+func TestAgentNames(t *testing.T) {
 	g := newOperated(t, "")
 	g.Agreed("agent-1")
 	name := func(text string) gatetest.Answer {

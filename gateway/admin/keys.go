@@ -9,25 +9,25 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Key is the public half of a key of any process on this store that signs PATs or has another Purpose.
+// A Key is the public half of a key that a process on this store uses to sign PATs, or for another Purpose.
 type Key struct {
 	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
 	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
 	Signing   bool            `json:"signing"`           // this process signs with it
 	CreatedAt time.Time       `json:"created_at"`
-	NotAfter  time.Time       `json:"not_after,omitzero"` // when the last PAT that it signed expires
+	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while it signs
 	JWK       json.RawMessage `json:"jwk"`
 }
 
-// KeyOf returns the operator's view of a key; current is the id of the signing key.
+// KeyOf returns the operator's view of a key. current is the id of the key with which this process signs.
 func KeyOf(k keys.SigningKey, current keys.ID) Key {
 	return Key{k.ID, k.Algorithm, k.Purpose, k.ID == current, k.CreatedAt.UTC(), k.NotAfter, k.JWK}
 }
 
 func (k Key) subject() string { return string(k.ID) }
 
-// Keys lists the keys of all processes on this store that verify now.
+// Keys lists the keys of all processes on this store that are currently valid for verification.
 func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	current := o.keys.Current()
 	list := o.keys.Keys(o.now())
@@ -35,7 +35,7 @@ func (o *Operator) Keys(context.Context) (Page[Key], error) {
 	return pageOf(list, len(list)+1, show, func(keys.SigningKey) string { return "" }), nil
 }
 
-// RotateKey makes a new key, which signs from now on. The previous one verifies until its last PAT expires.
+// RotateKey creates a new key, with which this process signs from now on. The previous key remains valid until its last PAT expires.
 func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
 	key, err := o.keys.Rotate(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (o *Operator) RotateKey(ctx context.Context) (Key, error) {
 	return Key{}, keys.ErrNoKey
 }
 
-// A Retirement ends a key, and with it every PAT that it signed.
+// A Retirement ends a key, and with it all PATs that the key signed.
 type Retirement struct {
 	KeyID keys.ID `json:"-"`
 	At    string  `json:"at,omitempty"` // RFC 3339; empty: now
@@ -69,7 +69,7 @@ func (o *Operator) RetireKey(ctx context.Context, r Retirement) (Key, error) {
 	if r.At != "" {
 		var err error
 		if at, err = time.Parse(time.RFC3339, r.At); err != nil || at.Before(now.Add(-time.Minute)) || at.Year() > 9000 {
-			return Key{}, wrongMember("at", "must be a time to come, such as 2030-01-31T12:00:00Z")
+			return Key{}, wrongMember("at", "must be a future time, such as 2030-01-31T12:00:00Z")
 		}
 	}
 	var before keys.SigningKey

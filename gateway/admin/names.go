@@ -14,7 +14,7 @@ import (
 // maxName bounds the name of an agent, in characters.
 const maxName = 200
 
-// An AgentName is the operator's name for an agent, such as the customer it acts for. Names need not differ.
+// An AgentName is the operator's name for an agent, such as the customer that the agent acts for. Names need not be unique.
 type AgentName struct {
 	Record `json:"-"`
 	Name   string `json:"name"` // empty: remove the name
@@ -40,8 +40,8 @@ func (o *Operator) NameAgent(ctx context.Context, n AgentName) (Agent, error) {
 	return o.Agent(ctx, n.Record)
 }
 
-// nameFault returns what is wrong with a name for tables and invoices: it must not break a line, reorder the surrounding text or be
-// invisible.
+// nameFault returns what is wrong with a name, or an empty string if it is valid. In tables and invoices, a name must not break the line,
+// reorder the surrounding text or contain invisible characters.
 func nameFault(name string) string {
 	switch {
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName:
@@ -51,12 +51,12 @@ func nameFault(name string) string {
 	case strings.ContainsFunc(name, func(r rune) bool {
 		return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) || r == unicode.ReplacementChar
 	}):
-		return "must not hold control characters, nor such as change the direction of text or cannot be seen"
+		return "must not contain control characters, invisible characters, or characters that change the direction of text"
 	}
 	return ""
 }
 
-// named adds the names of agents to the records of a page.
+// named adds the operator's names for agents to the items of a page. of returns the agent of an item, and the field for its name.
 func named[T any](ctx context.Context, o *Operator, service string, page Page[T], of func(*T) (pat.AgentID, *string)) (Page[T], error) {
 	var ids []pat.AgentID
 	for i := range page.Items {

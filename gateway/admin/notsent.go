@@ -9,11 +9,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A NotSent states that no call of unknown outcome that began before a time has reached the service behind the gateway.
+// A NotSent is the operator's statement that no call of unknown outcome that began before a certain time reached the service behind the
+// gateway.
 type NotSent struct {
 	Service     string `json:"-"`
 	PageRequest `json:"-"`
-	AgentID     pat.AgentID `json:"-"` // empty: of all
+	AgentID     pat.AgentID `json:"-"` // empty: all agents
 	Before      time.Time   `json:"-"`
 }
 
@@ -24,8 +25,8 @@ func (n *NotSent) parameters(p parameters) {
 	p.moment("before", &n.Before)
 }
 
-// ResolveNotSent releases the calls that a NotSent covers, one page of calls of unknown outcome at a time, and returns the released ones.
-// A page may be empty although it is not the last. It skips calls that were settled meanwhile.
+// ResolveNotSent releases the charges of the calls that n covers, and returns these calls. It examines one page of calls of unknown outcome
+// at a time, so a page may be empty although it is not the last one. It skips calls that have been settled in the meantime.
 func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Execution], error) {
 	if n.Before.IsZero() {
 		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")

@@ -11,7 +11,7 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
 
-// An operation is an operation of the API. One that changes state is not interrupted if its caller disconnects.
+// An operation is an operation of the admin API. An operation that changes state continues if its caller disconnects.
 type operation struct {
 	method, path string
 	do           func(*call) (any, error)
@@ -62,7 +62,7 @@ type call struct {
 	subject string // the changed record, for the log
 }
 
-// readCall reads what all operations share.
+// readCall reads the query and the record id of a request.
 func readCall(o *Operator, r *http.Request) (*call, error) {
 	values, err := readQuery(r.URL.RawQuery)
 	if err != nil {
@@ -82,7 +82,7 @@ func readCall(o *Operator, r *http.Request) (*call, error) {
 	return &call{Request: r, query: &query{values: values, id: id, resolve: resolve}, subject: id}, nil
 }
 
-// with reads the request of an operation, of type Q, and carries it out.
+// with returns a function that reads the request of an operation, of type Q, and carries out the operation.
 func with[Q, A any, P interface {
 	*Q
 	Request
@@ -101,7 +101,7 @@ func with[Q, A any, P interface {
 	}
 }
 
-// bare carries out an operation without input.
+// bare returns a function that carries out an operation without input.
 func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 	return func(c *call) (any, error) {
 		if err := c.query.done(); err != nil {
@@ -114,7 +114,7 @@ func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 	}
 }
 
-// answered records what an operation changed, if its response names it.
+// answered returns a function that sets c.subject to the record that a result names, if it names one.
 func answered(c *call) func(any, error) (any, error) {
 	return func(answer any, err error) (any, error) {
 		if named, ok := answer.(interface{ subject() string }); ok && err == nil {
@@ -124,7 +124,7 @@ func answered(c *call) func(any, error) (any, error) {
 	}
 }
 
-// members reads the members of the body; an empty body is an empty object. It rejects unknown members.
+// members reads the members of the body into request. An empty body counts as an empty object. Unknown members are an error.
 func (c *call) members(request Request) error {
 	if c.Method == http.MethodGet {
 		return nil

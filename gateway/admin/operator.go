@@ -1,5 +1,5 @@
-// Package admin holds the operator's operations on a running gateway, as methods of an Operator and over HTTP. Both sides share the
-// request and response types; package client calls the operations from another process.
+// Package admin implements the operator's operations on a running gateway, as methods of an Operator and as an HTTP handler. Both use the
+// same request and response types. Package client calls the operations from another process.
 //
 //	operator := admin.New(admin.Config{Directory: directory, Store: state, …})
 //	agents, err := operator.Agents(ctx, admin.AgentQuery{Status: pat.AgentBlocked})
@@ -29,22 +29,23 @@ type Config struct {
 	View      *pat.View
 	Log       *zap.Logger
 	Now       func() time.Time
-	// Reload applies the present configuration and returns its findings; nil: not available.
+	// Reload reads and applies the current configuration, and returns its problems. nil: reloads are not available.
 	Reload func(context.Context) config.Problems
 	// NeedsRestart returns the changed settings, such as server.listen, that take effect only after a restart. nil: there are none.
 	NeedsRestart func() []string
-	// RefusedReload returns the last reload if it was refused, and otherwise nil. It may be nil: none was.
+	// RefusedReload returns the last reload if it was refused, and otherwise nil. nil: no reload was refused.
 	RefusedReload func() *RefusedReload
-	// Certificate returns what is wrong with the certificates of the listeners, without names; empty: nothing. nil: nothing is.
+	// Certificate returns what is wrong with the certificates of the listeners, without host names, or an empty string. nil: nothing is
+	// wrong.
 	Certificate func() string
-	// Audit is the audit stream, as far as health depends on it; nil: it does not.
+	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
-	// Doors returns the other protocols that agents use.
+	// Doors are the other protocols that agents can use.
 	Doors []door.Module
 }
 
-// An Operator carries out operators' requests to a running gateway. Its methods are safe for concurrent use; their errors are
-// *reason.Refusal or errors of packages pat, store and money.
+// An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors are of type
+// *reason.Refusal or are errors of packages pat, keys, store and money.
 type Operator struct {
 	directory   *service.Directory
 	store       Store
@@ -59,7 +60,7 @@ type Operator struct {
 	audit       *record.Audit
 	doors       []door.Module
 	readiness   readiness
-	draining    atomic.Bool // the process is ending: see Drain
+	draining    atomic.Bool // the process is shutting down: see Drain
 }
 
 // New returns the Operator of a gateway.
@@ -79,5 +80,5 @@ func New(c Config) *Operator {
 	}
 }
 
-// Drain makes Health report from now on that this process is ending, so that it gets no new calls. It still answers calls.
+// Drain makes Health report that this process is shutting down, so that it gets no new calls. The process continues to answer calls.
 func (o *Operator) Drain() { o.draining.Store(true) }

@@ -14,7 +14,7 @@ import (
 // The states of a PAT, as operators see them.
 const (
 	PATActive  = "active"
-	PATRenewed = "renewed" // the minute after its renewal is over
+	PATRenewed = "renewed" // its renewal has ended it
 	PATRevoked = "revoked"
 	PATExpired = "expired"
 )
@@ -33,7 +33,7 @@ type PAT struct {
 	State        string          `json:"state"`
 	IssuedAt     time.Time       `json:"issued_at"`
 	ExpiresAt    time.Time       `json:"expires_at"`
-	EndsAt       time.Time       `json:"ends_at,omitzero"` // earlier, because it was renewed
+	EndsAt       time.Time       `json:"ends_at,omitzero"` // when a renewal ends the PAT, before ExpiresAt
 	RenewedTo    pat.TokenID     `json:"renewed_to,omitempty"`
 }
 
@@ -58,8 +58,8 @@ func showPAT(t store.ListedToken, now time.Time) PAT {
 type PATQuery struct {
 	Service string
 	PageRequest
-	AgentID     pat.AgentID     // empty: of all
-	AgreementID pat.AgreementID // empty: of all
+	AgentID     pat.AgentID     // empty: all agents
+	AgreementID pat.AgreementID // empty: all agreements
 	State       string          // PATActive; empty: all
 }
 
@@ -71,7 +71,7 @@ func (q *PATQuery) parameters(p parameters) {
 	p.oneOf("state", &q.State, PATActive)
 }
 
-// PATs lists the records of PATs, the newest first.
+// PATs lists the records of PATs, newest first.
 func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
@@ -84,7 +84,7 @@ func (o *Operator) PATs(ctx context.Context, q PATQuery) (Page[PAT], error) {
 	}
 	var ok bool
 	if f.After, ok = store.ParseCursor(q.After); !ok {
-		return Page[PAT]{}, wrongParameter("after", "must be the next of the page before")
+		return Page[PAT]{}, wrongParameter("after", "must be the value of next in the previous page")
 	}
 	list, err := o.store.Tokens(ctx, f)
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *Operator) PAT(ctx context.Context, r Record) (PAT, error) {
 	if err != nil {
 		return PAT{}, err
 	}
-	list, err := o.store.Tokens(ctx, store.TokenFilter{Service: service.ID, ID: pat.TokenID(r.ID), Limit: 1}) // with its revocation
+	list, err := o.store.Tokens(ctx, store.TokenFilter{Service: service.ID, ID: pat.TokenID(r.ID), Limit: 1}) // includes the revocation
 	if err != nil {
 		return PAT{}, err
 	}
@@ -110,7 +110,7 @@ func (o *Operator) PAT(ctx context.Context, r Record) (PAT, error) {
 	return showPAT(list[0], o.now()), nil
 }
 
-// RevokePAT ends one PAT and all PATs renewed from it.
+// RevokePAT ends one PAT and all its renewals.
 func (o *Operator) RevokePAT(ctx context.Context, r Revocation) (PAT, error) {
 	err := o.revoke(ctx, pat.RevokedToken, r, func(s *service.Service) error {
 		_, err := o.store.Token(ctx, s.ID, pat.TokenID(r.ID))
@@ -122,7 +122,7 @@ func (o *Operator) RevokePAT(ctx context.Context, r Revocation) (PAT, error) {
 	return o.PAT(ctx, r.Record)
 }
 
-// A PresentedToken is a text that may be a PAT.
+// A PresentedToken is a token to introspect. It need not be a valid PAT.
 type PresentedToken struct {
 	Service string `json:"-"`
 	Token   string `json:"token"`
@@ -136,7 +136,7 @@ func (t *PresentedToken) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Introspect reports whether a PAT is valid, and its claims, for any holder. RFC 7662.
+// Introspect reports whether a PAT of any agent is valid, and its claims. RFC 7662.
 func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
 	service, err := o.service(t.Service)
 	if err != nil {

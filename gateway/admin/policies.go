@@ -8,15 +8,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Policy is the present or a past policy of a service.
+// A Policy is the current policy of a service, or a past one.
 type Policy struct {
 	UID          string    `json:"uid"`
 	Digest       string    `json:"digest"`
-	Offered      bool      `json:"offered"` // offered now
+	Offered      bool      `json:"offered"` // currently offered
 	FirstOffered time.Time `json:"first_offered,omitzero"`
 }
 
-// A PolicyQuery selects policies of a service. There is no second page.
+// A PolicyQuery selects policies of a service. After must be empty.
 type PolicyQuery struct {
 	Service string
 	PageRequest
@@ -27,14 +27,15 @@ func (q *PolicyQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 }
 
-// Policies lists the present policy and those that were offered or agreed to before, the newest first.
+// Policies lists the current policy and those that were offered or agreed to before, newest first. Policies beyond
+// the limit cannot be listed.
 func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
 	service, err := o.service(q.Service)
 	if err != nil {
 		return Page[Policy]{}, err
 	}
 	if q.After != "" {
-		return Page[Policy]{}, wrongParameter("after", "has no meaning here: policies come in one page")
+		return Page[Policy]{}, wrongParameter("after", "is not supported: policies are listed in a single page")
 	}
 	list, err := o.store.RecentPolicies(ctx, service.ID, q.limit())
 	if err != nil {
@@ -53,13 +54,13 @@ func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], e
 	return out, nil
 }
 
-// A RevokedPolicy is a policy whose PATs have ended.
+// A RevokedPolicy is the result of RevokePolicy.
 type RevokedPolicy struct {
 	Digest  string `json:"digest"`
 	Revoked bool   `json:"revoked"`
 }
 
-// RevokePolicy ends all PATs issued so far under the policy of a digest.
+// RevokePolicy ends all PATs issued so far under the policy whose digest is r.ID.
 func (o *Operator) RevokePolicy(ctx context.Context, r Revocation) (RevokedPolicy, error) {
 	err := o.revoke(ctx, pat.RevokedPolicy, r, func(s *service.Service) error {
 		_, err := o.store.Policy(ctx, s.ID, r.ID)

@@ -14,11 +14,11 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A query reads the parameters of a request. It rejects unknown ones: a misspelt filter must not be ignored.
+// A query reads the parameters of a request. It rejects unknown parameters, because a misspelt filter must not be ignored.
 type query struct {
 	values url.Values
 	id     string // the record that the path names
-	// resolve returns the id of the service with a name.
+	// resolve returns the id of the service that a request names, or of the only service if the name is empty.
 	resolve func(name string) (id string, err error)
 	known   []string
 	err     error  // the first error
@@ -28,20 +28,20 @@ type query struct {
 func readQuery(raw string) (url.Values, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, reason.MalformedRequest.Refusal("The query cannot be read.")
+		return nil, reason.MalformedRequest.Refusal("The query string cannot be parsed.")
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if len(values[name]) > 1 {
 			return nil, reason.MalformedRequest.Refusal("A query parameter occurs more than once.")
 		}
 		if v := values.Get(name); len(v) > maxText || !printableText(v) {
-			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("A query parameter is not one line of at most %d bytes.", maxText))
+			return nil, reason.MalformedRequest.Refusal(fmt.Sprintf("Each query parameter must be one line of at most %d bytes.", maxText))
 		}
 	}
 	return values, nil
 }
 
-// printableText reports whether a text is one line that a terminal shows unchanged.
+// printableText reports whether a text is one line of printable characters.
 func printableText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -87,7 +87,7 @@ func (q *query) page(value *PageRequest) {
 	value.After = q.take("after")
 }
 
-// moment parses a time with its zone.
+// moment parses a time in RFC 3339 format and converts it to UTC.
 func (q *query) moment(name string, value *time.Time) {
 	v := q.take(name)
 	if v == "" {
@@ -110,9 +110,9 @@ func (q *query) done() error {
 		if slices.Contains(q.known, name) {
 			continue
 		}
-		f := reason.MalformedRequest.Refusal("The query has a parameter that is not known here.").With("known", q.known)
+		f := reason.MalformedRequest.Refusal("The query has an unknown parameter.").With("known", q.known)
 		if near := suggest.Name(name, q.known); near != "" {
-			f.Message = "The query has a parameter that is not known here; perhaps " + near + " is meant."
+			f.Message = "The query has an unknown parameter. Did you mean " + near + "?"
 		}
 		return f
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
+func TestBlockAndUnblockAgents(t *testing.T) {
 	g := newOperated(t, "")
-	const odd = ".." // a legal agent id
+	const odd = ".." // a valid agent id
 	a, b := g.Agreed("agent-1"), g.Agreed("we/ird?id#%2F")
 	g.Agreed(odd)
 	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got,
@@ -42,7 +42,7 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 		t.Errorf("%+v", blocked)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusForbidden {
-		t.Errorf("a blocked agent: %d %s", got.Status, got.Body)
+		t.Errorf("a call of a blocked agent: %d %s", got.Status, got.Body)
 	}
 	if got := names(items[admin.Agent](g, "/agents?status=blocked"),
 		func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
@@ -70,8 +70,8 @@ func TestAgentsAreBlockedAndUnblockedAtOnce(t *testing.T) {
 	g.Refuses(g.do("POST", "/agents/agent-1/block", map[string]any{"reason": "two\nlines"}), http.StatusBadRequest, "MALFORMED_REQUEST")
 }
 
-// TestAnIDThatIsUnblockedCanBeClaimed blocks ids before any agent has them, and one that only static agreements use.
-func TestAnIDThatIsUnblockedCanBeClaimed(t *testing.T) {
+// TestUnblockedIDCanBeClaimed blocks and unblocks an agent id, and the id of its static agreements, before an agent claims it.
+func TestUnblockedIDCanBeClaimed(t *testing.T) {
 	t.Parallel()
 	g := newOperated(t, "")
 	for _, id := range []string{"newcomer", "newcomer%20static"} {
@@ -99,7 +99,7 @@ func TestAnIDThatIsUnblockedCanBeClaimed(t *testing.T) {
 	}
 }
 
-// agreeStatic makes an agent sign the policy itself, and returns the status of the answer.
+// agreeStatic makes an agreement with a signature over the policy, and returns the status of the response.
 func (g *operated) agreeStatic(a *gatetest.Agent) int {
 	g.Helper()
 	signature := ed25519.Sign(a.Key, g.Directory.Current().Service("default").Offer().Bytes)
@@ -121,7 +121,7 @@ func TestApprovalOfAStaticAgreement(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusAccepted {
-		t.Fatalf("a fresh agreement is approved apart: status %d, want %d", status, http.StatusAccepted)
+		t.Fatalf("a fresh agreement is approved separately: status %d, want %d", status, http.StatusAccepted)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); got.AgentID != "agent-1" || !got.Approved {
 		t.Errorf("%+v", got)
@@ -159,7 +159,7 @@ func TestAgentsArePaged(t *testing.T) {
 	}
 }
 
-func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
+func TestApprovalOfAWaitingAgent(t *testing.T) {
 	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a, status := g.Agree("agent-1")
 	if status != http.StatusAccepted {
@@ -191,7 +191,7 @@ func TestApprovalLetsAWaitingAgentIn(t *testing.T) {
 	}
 }
 
-func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
+func TestAddAgentKey(t *testing.T) {
 	g := newOperated(t, "")
 	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
 	second := g.Unapproved("agent-1")
@@ -212,7 +212,7 @@ func TestAFurtherKeySpeaksForAnAgent(t *testing.T) {
 	}
 }
 
-func TestAgreementsAreProvedAndRevoked(t *testing.T) {
+func TestExportAndRevokeAgreements(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	g.Agreed("agent-2")
@@ -240,7 +240,7 @@ func TestAgreementsAreProvedAndRevoked(t *testing.T) {
 	}
 }
 
-func TestAnAgreementInAnEnvelopeIsProved(t *testing.T) {
+func TestExportOfEnvelopeAgreement(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.AgreedInEnvelope("alice recovery password")
 	list := items[admin.Agreement](g, "/agreements?agent_id="+string(a.ID))
@@ -309,8 +309,8 @@ func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
 	}
 }
 
-// What a crash left behind is released at once where the operator knows that it was never sent.
-func TestManyCallsThatWereNotSentAreReleased(t *testing.T) {
+// After a crash, an operator who knows that calls were not sent can release all of them at once.
+func TestResolveNotSent(t *testing.T) {
 	g := newOperated(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	g.BreakOff()
@@ -344,11 +344,11 @@ func TestManyCallsThatWereNotSentAreReleased(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if left := items[admin.Execution](g, "/usage/executions?state=unresolved"); len(left) != 1 {
-		t.Errorf("%d left, want the one that was begun later", len(left))
+		t.Errorf("%d left, want only the one that began later", len(left))
 	}
 }
 
-func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
+func TestUsageAndResolve(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "order-1"); got.Status != http.StatusOK {
@@ -413,7 +413,7 @@ func TestUsageAddsUpAndUnknownOutcomesAreResolved(t *testing.T) {
 	}
 }
 
-// patKeys are the keys that sign PATs; two more sign agent cards.
+// patKeys returns the keys that sign PATs. Two other keys sign agent cards.
 func patKeys(g *operated) []admin.Key {
 	g.Helper()
 	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose == keys.ForCards })
@@ -440,7 +440,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
-		t.Errorf("a PAT of the key before: %d %s", got.Status, got.Body)
+		t.Errorf("a PAT of the previous key: %d %s", got.Status, got.Body)
 	}
 	g.Refuses(g.do("POST", "/keys/none/retire", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	for _, bad := range []string{"tomorrow", "2020-01-01T00:00:00Z", "9999-01-01T00:00:00Z"} {
@@ -452,7 +452,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
 		t.Errorf("a PAT of a retired key: %d %s", got.Status, got.Body)
 	}
-	// The key that signs gives way to another when it is retired.
+	// If the signing key is retired, another key replaces it.
 	if got := ask[admin.Key](g, "POST", "/keys/"+string(next.ID)+"/retire", nil); got.Signing {
 		t.Errorf("%+v", got)
 	}
@@ -461,8 +461,8 @@ func TestKeysRotateAndRetire(t *testing.T) {
 	}
 }
 
-// Whatever operators are shown and whatever is logged of it, no token and no private key is in it.
-func TestNothingSecretIsShownOrLogged(t *testing.T) {
+// Neither the responses to operators nor the log contain a token or a private key.
+func TestSecretsAreNotShownOrLogged(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "k")
@@ -512,6 +512,6 @@ func TestNothingSecretIsShownOrLogged(t *testing.T) {
 		}
 	}
 	if !strings.Contains(shown.String(), "POST /agents/{id}/block") {
-		t.Error("what the operator did is not logged")
+		t.Error("the operations are not logged")
 	}
 }

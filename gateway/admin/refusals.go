@@ -19,7 +19,7 @@ func refusalFor(err error) *reason.Refusal {
 	}
 	if forgotten, ok := errors.AsType[*store.ForgottenError](err); ok {
 		kept := forgotten.Kept.UTC().Format(time.RFC3339Nano)
-		return reason.PeriodForgotten.Refusal("The ledger is whole only from "+kept+" on.").With("kept", kept).Because(err)
+		return reason.PeriodForgotten.Refusal("The ledger is complete only from "+kept+" on.").With("kept", kept).Because(err)
 	}
 	switch {
 	case errors.Is(err, pat.ErrNotFound), errors.Is(err, keys.ErrNoKey), errors.Is(err, store.ErrNotFound):
@@ -32,13 +32,13 @@ func refusalFor(err error) *reason.Refusal {
 		return reason.MalformedRequest.Refusal("The period must end after it begins.").Because(err)
 	case errors.Is(err, money.ErrAmount):
 		return reason.MalformedRequest.Refusal(
-			"The amount cannot be taken: want one such as 10 USD, above zero, " +
-				"not finer than a billionth; and no more can be taken back than was topped up.").Because(err)
+			"The amount is invalid. It must be a positive amount such as 10 USD with at most nine decimal places, " +
+				"and a reversal must not exceed what was topped up.").Because(err)
 	case errors.Is(err, pat.ErrBadExport):
 		return reason.EvidenceInvalid.Refusal("").Because(err)
 	case errors.Is(err, pat.ErrKeyTaken):
 		return reason.KeyTaken.Refusal("The key belongs to another agent of this service.").
-			With("suggestion", "One key has one agent id: use another key.").Because(err)
+			With("suggestion", "A key can belong to only one agent: use another key.").Because(err)
 	}
 	return refusal.For(err)
 }

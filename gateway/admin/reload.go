@@ -7,12 +7,11 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A Reload is the result of applying a configuration. Its problems are warnings.
+// A Reload is the result of applying a configuration. Its problems are only warnings.
 type Reload struct {
 	Configuration Configuration `json:"configuration"`
 	Problems      []Problem     `json:"problems"`
-	// NeedsRestart names the settings, such as server.listen, that differ from those of the running process and take effect only after a
-	// restart.
+	// NeedsRestart lists the changed settings, such as server.listen, that take effect only after a restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
 }
 
@@ -25,7 +24,8 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Reload applies the present configuration as a whole; if it cannot be served, the previous one stays.
+// Reload reads and applies the current configuration as a whole. If the configuration has errors, the previous one remains in use, and the
+// refusal lists the problems.
 func (o *Operator) Reload(ctx context.Context) (Reload, error) {
 	if o.reload == nil {
 		return Reload{}, reason.NotOffered.Refusal("")

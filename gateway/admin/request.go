@@ -15,30 +15,30 @@ import (
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
-	// maxText bounds an id, a value of a query and a reason, in bytes.
+	// maxText bounds an id, the value of a query parameter and a reason, in bytes.
 	maxText = 512
 )
 
-// A Request is the input of an operation. Its query parameters are named in one place, for both sides of HTTP.
+// A Request is the input of an operation. The server and the client use the same method for its query parameters.
 type Request interface{ parameters(p parameters) }
 
-// A requestBody is the JSON object of a request that also has these members.
+// A requestBody is a Request that also has members in a JSON body.
 type requestBody interface{ members(m *wire.Members) error }
 
-// parameters reads or writes the parameters of a request.
+// parameters reads or writes the parameters of a request: each method sets *value from the parameter, or the parameter from *value.
 type parameters interface {
-	// service is the selected service. When it is read, it becomes the id of an existing one.
+	// service handles the parameter service. When it reads, it sets *value to the id of an existing service.
 	service(value *string)
-	// record returns the id of the record in the path.
+	// record handles the id of the record in the path. It writes nothing.
 	record(value *string)
 	text(name string, value *string)
-	// oneOf is a text that is empty or one of these.
+	// oneOf handles a text that is empty or one of values.
 	oneOf(name string, value *string, values ...string)
 	moment(name string, value *time.Time)
 	page(value *PageRequest)
 }
 
-// A Record names one record of a service.
+// A Record identifies one record of a service.
 type Record struct {
 	Service string // id; empty: the only service
 	ID      string
@@ -52,7 +52,7 @@ func (r *Record) parameters(p parameters) {
 // A PageRequest selects a part of a listing.
 type PageRequest struct {
 	Limit int    // number of records, 1 to 1000; 0: 100
-	After string // Next of the page before; empty: from the start
+	After string // Next of the previous page; empty: from the start
 }
 
 func (p *PageRequest) limit() int {
@@ -65,10 +65,10 @@ func (p *PageRequest) limit() int {
 // A Page is one page of a listing.
 type Page[T any] struct {
 	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"` // Paging.After of the next page; empty if this is the last one
+	Next  string `json:"next,omitempty"` // PageRequest.After of the next page; empty if this is the last one
 }
 
-// pageOf turns records into a page; a page that is not full is the last.
+// pageOf converts records into a page. A page with fewer than limit records is the last one.
 func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) Page[T] {
 	p := Page[T]{Items: make([]T, 0, len(records))}
 	for _, r := range records {
@@ -80,7 +80,7 @@ func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) str
 	return p
 }
 
-// service returns the service with this id, or the only one if it is empty.
+// service returns the service with the given id. If id is empty, it returns the only service.
 func (o *Operator) service(id string) (*service.Service, error) {
 	snapshot := o.directory.Current()
 	ids := make([]string, 0, len(snapshot.Services()))
@@ -98,17 +98,17 @@ func (o *Operator) service(id string) (*service.Service, error) {
 	}
 	f := reason.UnknownService.Refusal("").With("services", ids)
 	if near := suggest.Name(id, ids); near != "" {
-		f.Message = "This gateway has no such service; perhaps " + near + " is meant."
+		f.Message = "This gateway has no such service. Did you mean " + near + "?"
 	}
 	return nil, f
 }
 
-// wrongParameter rejects the value of a query parameter.
+// wrongParameter returns a refusal of the value of a query parameter.
 func wrongParameter(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The query parameter "+name+" "+what+".").With("parameter", name)
 }
 
-// wrongMember rejects the value of a member of the body.
+// wrongMember returns a refusal of the value of a member of the body.
 func wrongMember(name, what string) *reason.Refusal {
 	return reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", "/"+name)
 }
@@ -120,7 +120,7 @@ func Values(r Request) url.Values {
 	return v
 }
 
-// written are parameters as a client sends them, without empty ones.
+// written collects the parameters that a client sends. It omits empty ones.
 type written url.Values
 
 func (w written) text(name string, value *string) {
@@ -146,10 +146,10 @@ func (w written) page(value *PageRequest) {
 	w.text("after", &value.After)
 }
 
-// A Revocation ends a record, for a reason.
+// A Revocation ends a record for the given reason.
 type Revocation struct {
 	Record `json:"-"`
-	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: by the operator
+	Reason string `json:"reason,omitempty"` // one line of at most 512 bytes; empty: "by the operator"
 }
 
 func (r *Revocation) members(m *wire.Members) error {

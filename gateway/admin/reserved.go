@@ -12,12 +12,12 @@ import (
 
 // Holders is the part of a Store that HeldByOthers reads.
 type Holders interface {
-	// Holders returns those of the agents that have keys.
+	// Holders returns the agents among ids that have keys.
 	Holders(ctx context.Context, service string, ids []pat.AgentID) ([]pat.Agent, error)
 }
 
-// HeldByOthers returns the agent ids that allow or parties reserves but only other keys hold, because they were first. The gateway then
-// refuses the holder's PATs, and the first agreement of a key that the id is reserved for takes the id over.
+// HeldByOthers returns the agent ids that the settings allow or parties reserve for certain keys, but that belong to other keys, which used
+// them first. The gateway refuses the PATs of such an agent. When a key for which the id is reserved first agrees, it takes over the id.
 func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.AgentID, error) {
 	reserved := d.Reserved()
 	if len(reserved) == 0 {

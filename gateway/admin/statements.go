@@ -9,17 +9,17 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Statement sums up one account over a period: each part of Closing is that part of Opening plus the changes of the period. Times are
-// UTC; From is in the period, To is not. Amounts are exact decimals.
+// A Statement sums up one account over a period: Closing is Opening plus the changes in the period. Times are UTC. From is in the period,
+// To is not. Amounts are exact decimals.
 type Statement struct {
 	AgentID  pat.AgentID     `json:"agent_id"`
-	Name     string          `json:"agent_name,omitempty"` // what the operator calls the agent
+	Name     string          `json:"agent_name,omitempty"` // the operator's name for the agent
 	Currency string          `json:"currency"`
-	From     time.Time       `json:"from,omitzero"` // none: the account's beginning
+	From     time.Time       `json:"from,omitzero"` // zero: the start of the account
 	To       time.Time       `json:"to"`
 	Opening  Position        `json:"opening"`
 	ToppedUp string          `json:"topped_up"` // in the period
-	Reversed string          `json:"reversed"`  // top-ups reversed in it
+	Reversed string          `json:"reversed"`  // in the period
 	Lines    []StatementLine `json:"lines"`
 	Closing  Position        `json:"closing"`
 }
@@ -28,13 +28,13 @@ type Statement struct {
 type Position struct {
 	ToppedUp   string `json:"topped_up"`
 	Held       string `json:"held"`       // held or unresolved
-	Unresolved string `json:"unresolved"` // part of held
+	Unresolved string `json:"unresolved"` // part of Held
 	Captured   string `json:"captured"`
-	Balance    string `json:"balance"` // topped up minus held and captured; below zero it is owed
+	Balance    string `json:"balance"` // topped up minus held and captured; negative if the agent owes money
 }
 
-// A StatementLine sums up the charges of one intent under one rule: how many were held, captured, released and resolved as unknown in the
-// period, and their amounts.
+// A StatementLine sums up the charges of one intent under one rule: how many were held, were captured, were released and became unresolved
+// in the period, and their amounts.
 type StatementLine struct {
 	Intent     string  `json:"intent"`
 	Rule       string  `json:"rule"`
@@ -44,7 +44,7 @@ type StatementLine struct {
 	Unresolved Charges `json:"unresolved"`
 }
 
-// Charges are the number of calls and their total cost.
+// Charges is a number of calls and their total cost.
 type Charges struct {
 	Calls  int64  `json:"calls"`
 	Amount string `json:"amount"`
@@ -75,8 +75,8 @@ func showPosition(p store.Position) Position {
 type StatementQuery struct {
 	Service string
 	PageRequest
-	AgentID pat.AgentID // empty: of all
-	From    time.Time   // zero: from the accounts' beginning
+	AgentID pat.AgentID // empty: all agents
+	From    time.Time   // zero: from the start of the accounts
 	To      time.Time   // zero: until now
 }
 
@@ -88,7 +88,7 @@ func (q *StatementQuery) parameters(p parameters) {
 	p.moment("to", &q.To)
 }
 
-// Statements lists a statement for each account. Only the last page may have fewer than limit records. Errors: *store.ForgottenError,
+// Statements returns a statement for each account. Only the last page may have fewer items than the limit. Errors: *store.ForgottenError,
 // store.ErrPeriod.
 func (o *Operator) Statements(ctx context.Context, q StatementQuery) (Page[Statement], error) {
 	service, err := o.service(q.Service)

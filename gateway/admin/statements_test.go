@@ -11,7 +11,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-func TestTheOperatorsWordIsToldUnderTheKey(t *testing.T) {
+func TestReplayAfterResolve(t *testing.T) {
 	g := newOperated(t, "")
 	a := g.Agreed("agent-1")
 	g.BreakOff()
@@ -38,7 +38,7 @@ func TestTheOperatorsWordIsToldUnderTheKey(t *testing.T) {
 	}
 }
 
-func TestTopUpsAreMadeOnceAndTakenBack(t *testing.T) {
+func TestTopUpsAndReversals(t *testing.T) {
 	g := newOperated(t, "")
 	g.Agreed("agent-1")
 	body := map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "payment 1"}
@@ -68,7 +68,7 @@ func TestTopUpsAreMadeOnceAndTakenBack(t *testing.T) {
 	}
 }
 
-func TestStatementsSumUpAPeriod(t *testing.T) {
+func TestStatements(t *testing.T) {
 	g := newOperated(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})

@@ -21,33 +21,33 @@ import (
 // Health reports whether calls should be sent to this process.
 type Health struct {
 	Ready         bool             `json:"ready"`
-	Draining      bool             `json:"draining"` // the process is ending
+	Draining      bool             `json:"draining"` // the process is shutting down
 	Checks        map[string]Check `json:"checks"`
 	Configuration Configuration    `json:"configuration"`
 }
 
-// A Check is one condition of being ready.
+// A Check is the state of one condition for being ready.
 type Check struct {
 	OK bool `json:"ok"`
-	// Degraded: a failure that does not stop the gateway.
+	// Degraded means that the gateway continues to work despite a failure.
 	Degraded bool   `json:"degraded,omitempty"`
 	Reason   string `json:"reason,omitempty"` // the error or degradation
 }
 
-// Configuration names the configuration in use.
+// Configuration identifies the configuration in use.
 type Configuration struct {
 	Hash    string    `json:"hash"`     // over the digests of all its files
-	TakenAt time.Time `json:"taken_at"` // the last reload that succeeded, or the start
+	TakenAt time.Time `json:"taken_at"` // when the last successful reload or the start read it
 }
 
-// Status is what the gateway serves, and its health.
+// Status describes the services of the gateway, and its health.
 type Status struct {
 	Health
 	SigningKey keys.ID         `json:"signing_key"` // kid
 	Services   []ServiceStatus `json:"services"`
-	// NeedsRestart names the changed settings that take effect only after a restart.
+	// NeedsRestart lists the changed settings that take effect only after a restart.
 	NeedsRestart []string `json:"needs_restart,omitempty"`
-	// RefusedReload is the last reload if it was refused; the previous configuration is still in use.
+	// RefusedReload is the last reload if it was refused. The previous configuration is then still in use.
 	RefusedReload *RefusedReload `json:"refused_reload,omitempty"`
 }
 
@@ -60,7 +60,7 @@ type RefusedReload struct {
 // MostProblems bounds the problems of a RefusedReload.
 const MostProblems = 20
 
-// RefusedAt returns a RefusedReload for the findings at a time.
+// RefusedAt returns the RefusedReload for a reload that was refused at a time because of the given problems.
 func RefusedAt(at time.Time, found config.Problems) *RefusedReload {
 	return &RefusedReload{At: at.UTC(), Problems: showProblems(found[:min(len(found), MostProblems)])}
 }
@@ -70,36 +70,37 @@ type ServiceStatus struct {
 	ID        string `json:"id"`
 	Issuer    string `json:"issuer"`
 	PublicURL string `json:"public_url"`
-	Upstream  string `json:"upstream"` // scheme://host:port of the API behind
+	Upstream  string `json:"upstream"` // scheme://host:port of the API behind the gateway
 	Policy    Policy `json:"policy"`
 	Intents   int    `json:"intents"`
-	Breaker   string `json:"breaker"` // closed, half-open or open: the worst of all intents
-	// Breakers are those that are not closed, by intent.
+	Breaker   string `json:"breaker"` // closed, half-open or open: the worst state of all intents
+	// Breakers are the states of the circuit breakers that are not closed, by intent.
 	Breakers map[string]string `json:"breakers,omitempty"`
-	// UnapprovedBreakers are the separate breakers for unapproved agents. They stop no approved agent.
+	// UnapprovedBreakers are the states of the separate breakers for unapproved agents. They do not affect approved agents.
 	UnapprovedBreakers map[string]string `json:"stranger_breakers,omitempty"`
-	// HeldBack is the number of agents whose calls to an intent are held back because they alone fail, counted for each intent.
+	// HeldBack is the number of agents whose calls to an intent are held back because only their calls fail. An agent counts once for each
+	// such intent.
 	HeldBack int `json:"held_back,omitempty"`
-	// Concealed is the number of responses that held a credential or a fixed value, which agents did not receive, by intent, since the
-	// configuration was applied.
+	// Concealed counts the responses, by intent, that contained a credential or a fixed value, which the gateway concealed. It counts from
+	// the time when the configuration was applied.
 	Concealed map[string]int64 `json:"concealed,omitempty"`
-	UnderWay  int              `json:"under_way"` // calls
-	Waiting   int              `json:"waiting"`   // calls that wait for a place
-	// WaitingAgents are those that agreed and wait for approval; Unresolved the charges of calls of unknown outcome. Each is at most
-	// store.MostCounted.
+	UnderWay  int              `json:"under_way"` // calls in progress
+	Waiting   int              `json:"waiting"`   // calls that wait to be sent
+	// WaitingAgents is the number of agents that have agreed and are waiting for approval. Unresolved is the number of charges of calls of
+	// unknown outcome. Each is at most store.MostCounted.
 	WaitingAgents int64 `json:"waiting_agents"`
 	Unresolved    int64 `json:"unresolved_charges"`
-	// Engine is what evaluates the policy: its plan or, more slowly, OPA, and why it is OPA.
+	// Engine is what evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why it is OPA.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
-	// HeldByOthers are the agent ids that allow or parties reserves for a key but only other keys hold.
+	// HeldByOthers lists the reserved agent ids that belong to other keys: see the function HeldByOthers.
 	HeldByOthers []pat.AgentID `json:"held_by_others,omitempty"`
-	// Doors are the other protocols that agents may use.
+	// Doors are the other protocols that agents can use.
 	Doors []door.Status `json:"doors"`
 }
 
-// readiness briefly caches whether the store is writable, because the check costs a disk flush, and anyone who reaches the listener may
-// request it.
+// readiness caches for readyFor whether the store is writable, because the check costs a disk flush and anyone who can reach the listener
+// may request it.
 type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -117,19 +118,21 @@ func (c *readiness) store(ctx context.Context, now time.Time, check func(context
 	return c.err
 }
 
-// stored returns the condition of the store. If the state was set back, calls need not go elsewhere, but the operator should look.
+// stored returns the check of the store. If the state was set back or moved to another server, the process remains ready, but the check is
+// degraded so that the operator investigates.
 func stored(err error, back store.SetBack, moved bool) Check {
 	switch {
 	case err != nil:
 		return Check{Reason: "the store cannot be written to"}
 	case !back.At.IsZero():
-		reason := "the database went back to an earlier state at " + back.At.UTC().Format(time.RFC3339) + ": limits are held"
+		reason := "the database was found in an earlier state at " + back.At.UTC().Format(time.RFC3339) +
+			": limits count as used up for their period"
 		if back.Missing > 0 {
 			reason += fmt.Sprintf(", and at least %d commits of this process are missing", back.Missing)
 		}
 		return Check{OK: true, Degraded: true, Reason: reason}
 	case moved:
-		return Check{OK: true, Degraded: true, Reason: "the database has another server or timeline than before: the log has what to do"}
+		return Check{OK: true, Degraded: true, Reason: "the database is on another server or timeline than before: see the log for what to do"}
 	}
 	return Check{OK: true}
 }
@@ -150,16 +153,16 @@ func (o *Operator) Health(ctx context.Context) Health {
 	h := Health{Ready: true, Draining: o.draining.Load(), Configuration: Configuration{snapshot.Hash, snapshot.TakenAt.UTC()}}
 	h.Checks = map[string]Check{
 		"store":       stored(err, o.store.SetBack(), o.store.ServerChanged()),
-		"revocations": check(o.view.Fresh(now), "what was revoked is not known recently enough"),
+		"revocations": check(o.view.Fresh(now), "the view of revocations is out of date"),
 		"audit":       o.audited(),
-		"serving":     check(!h.Draining, "the process is about to end"),
-		// /readyz, which anyone may request, names no problem.
+		"serving":     check(!h.Draining, "the process is shutting down"),
+		// Anyone may request /readyz, so the check does not name the problems.
 		"configuration": {OK: true},
 	}
 	if refused := o.refused(); refused != nil {
 		h.Checks["configuration"] = Check{
 			OK: true, Degraded: true,
-			Reason: "the configuration of " + refused.At.Format(time.RFC3339) + " was refused, the one before is served: see uimgate status",
+			Reason: "the reload at " + refused.At.Format(time.RFC3339) + " was refused; the previous configuration is in use: see uimgate status",
 		}
 	}
 	if reason := o.certificate(); reason != "" {
@@ -171,7 +174,7 @@ func (o *Operator) Health(ctx context.Context) Health {
 	return h
 }
 
-// audited is the state of the audit stream. Its failure makes the gateway unready only if calls require it.
+// audited returns the check of the audit stream. A failure makes the gateway unready only if calls require audit records.
 func (o *Operator) audited() Check {
 	if o.audit == nil {
 		return Check{OK: true}
@@ -188,7 +191,7 @@ func (o *Operator) audited() Check {
 	return Check{OK: !required, Degraded: !required, Reason: "audit records cannot be written: " + cause}
 }
 
-// Status reports what the gateway serves, and its health.
+// Status returns the services of the gateway, and its health.
 func (o *Operator) Status(ctx context.Context) (Status, error) {
 	out := Status{Health: o.Health(ctx), SigningKey: o.keys.Current(), NeedsRestart: o.waiting(), RefusedReload: o.refused()}
 	for _, s := range o.directory.Current().Services() {
@@ -199,7 +202,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 		underWay, waiting := s.Upstream.UnderWay()
 		backlog, err := o.store.Backlog(ctx, s.ID)
 		if err != nil { // the checks report the error
-			o.log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
+			o.log.Warn("the backlog of the operator cannot be read", zap.String("service", s.ID), zap.Error(wire.Loggable(err)))
 		}
 		held, err := HeldByOthers(ctx, o.store, s.Definition)
 		if err != nil { // the checks report the error
@@ -218,7 +221,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	return out, nil
 }
 
-// worst returns the worst state of all breakers.
+// worst returns the worst state of breakers: open, half-open or closed.
 func worst(notClosed ...map[string]string) string {
 	state := "closed"
 	for _, states := range notClosed {

@@ -16,15 +16,15 @@ type Store interface {
 	Customers
 	// AddInvitation stores an invitation to consent.
 	AddInvitation(ctx context.Context, i store.Invitation) error
-	// Ready reports whether the state can be written to, in bounded time.
+	// Ready returns an error if the state cannot be written to within a bounded time.
 	Ready(ctx context.Context) error
-	// SetBack returns when commits were last found missing.
+	// SetBack reports when and how far the state was last found set back to an earlier one.
 	SetBack() store.SetBack
-	// ServerChanged reports whether the database is on another server than before.
+	// ServerChanged reports whether the database is on another server or timeline than before.
 	ServerChanged() bool
 }
 
-// Evidence returns the record of one agreement, by service and id. The error wraps pat.ErrNotFound if there is no such agreement.
+// Evidence returns the records that belong to agreements, by service and id. The errors wrap pat.ErrNotFound if there is no such record.
 type Evidence interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
@@ -32,7 +32,7 @@ type Evidence interface {
 	Token(ctx context.Context, service string, jti pat.TokenID) (pat.Token, error)
 }
 
-// Listings are pages of the records of who agreed to what.
+// Listings returns pages of the records that belong to agreements.
 type Listings interface {
 	Agents(ctx context.Context, f store.AgentFilter) ([]pat.Agent, error)
 	Backlog(ctx context.Context, service string) (store.Backlog, error)
@@ -42,7 +42,7 @@ type Listings interface {
 	Tokens(ctx context.Context, f store.TokenFilter) ([]store.ListedToken, error)
 }
 
-// Usage is what agents used and owe.
+// Usage returns the calls, charges and balances of agents.
 type Usage interface {
 	Execution(ctx context.Context, service, id string) (store.Execution, error)
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
@@ -52,16 +52,16 @@ type Usage interface {
 	ChargedCalls(ctx context.Context, f store.StatementFilter) ([]store.ChargedCalls, error)
 }
 
-// Ledger changes what agents owe on the operator's decision.
+// Ledger changes the charges and balances of agents as the operator decides.
 type Ledger interface {
 	Resolve(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 	TopUp(ctx context.Context, t store.TopUp) (repeated bool, err error)
 }
 
-// Customers are the operator's names for agents.
+// Customers stores the operator's names for agents.
 type Customers interface {
 	// NameAgent sets the name of an agent; "" removes it. The error wraps pat.ErrNotFound if there is no such agent.
 	NameAgent(ctx context.Context, service string, id pat.AgentID, name string) error
-	// AgentNames returns the names of those of the agents that have one.
+	// AgentNames returns the names of the agents among ids that have one.
 	AgentNames(ctx context.Context, service string, ids []pat.AgentID) (map[pat.AgentID]string, error)
 }

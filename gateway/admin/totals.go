@@ -21,14 +21,14 @@ type StatementTotal struct {
 	Closing    Position `json:"closing"`
 }
 
-// A total adds in units of 10⁻⁹, without a bound.
+// A total adds up amounts in units of 10⁻⁹. It cannot overflow.
 type total struct {
 	accounts int
 	calls    [4]int64
 	nano     [11]big.Int
 }
 
-// Totals sums up statements by currency, sorted by it.
+// Totals sums up statements by currency. The result is sorted by currency.
 func Totals(list []Statement) []StatementTotal {
 	sums := map[string]*total{}
 	for _, s := range list {
@@ -72,7 +72,7 @@ func (t *total) add(s Statement) {
 
 var unit = big.NewInt(money.Unit)
 
-// nanoOf parses a decimal written by Decimal.
+// nanoOf parses a number in the format of money.Amount.Decimal, and returns it in units of 10⁻⁹.
 func nanoOf(text string) *big.Int {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -82,7 +82,7 @@ func nanoOf(text string) *big.Int {
 	return new(big.Int).Set(r.Num())
 }
 
-// decimal formats a sum like Decimal.
+// decimal formats a sum like money.Amount.Decimal.
 func decimal(nano *big.Int) string {
 	if nano.IsInt64() {
 		return money.Amount{Nano: nano.Int64()}.Decimal()

@@ -12,11 +12,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A UsageQuery selects entries or executions of a service.
+// A UsageQuery selects ledger entries or executions of a service.
 type UsageQuery struct {
 	Service string
 	PageRequest
-	AgentID pat.AgentID // empty: of all
+	AgentID pat.AgentID // empty: all agents
 	State   store.State // of the execution, or of the ledger entry; empty: all
 }
 
@@ -49,7 +49,7 @@ type Entry struct {
 	ExecutionID string      `json:"execution_id,omitempty"`
 	Intent      string      `json:"intent,omitempty"`
 	Rule        string      `json:"rule,omitempty"`
-	Reference   string      `json:"reference,omitempty"` // of a top-up
+	Reference   string      `json:"reference,omitempty"` // only of a top-up
 }
 
 func showEntry(e store.Entry) Entry {
@@ -59,14 +59,14 @@ func showEntry(e store.Entry) Entry {
 	}
 }
 
-// Ledger lists every change of a charge and every top-up, the newest first.
+// Ledger lists every change of a charge and every top-up, newest first.
 func (o *Operator) Ledger(ctx context.Context, q UsageQuery) (Page[Entry], error) {
 	f, err := o.filter(q)
 	if err != nil {
 		return Page[Entry]{}, err
 	}
 	if _, err := strconv.ParseInt(f.After, 10, 64); f.After != "" && err != nil {
-		return Page[Entry]{}, wrongParameter("after", "must be the number of an entry")
+		return Page[Entry]{}, wrongParameter("after", "must be the number of a ledger entry")
 	}
 	list, err := o.store.Ledger(ctx, f)
 	if err != nil {
@@ -75,7 +75,7 @@ func (o *Operator) Ledger(ctx context.Context, q UsageQuery) (Page[Entry], error
 	return pageOf(list, f.Limit, showEntry, func(e store.Entry) string { return strconv.FormatInt(e.Seq, 10) }), nil
 }
 
-// An Execution is the record of one call. It has the status but not the content of the response.
+// An Execution is the record of one call. It has the status of the response but not its content.
 type Execution struct {
 	ID             string          `json:"id"`
 	AgentID        pat.AgentID     `json:"agent_id"`
@@ -112,7 +112,7 @@ func showExecution(e store.Execution) Execution {
 	return out
 }
 
-// Executions lists calls that charged or carried an idempotency key, the newest first.
+// Executions lists the calls that were charged or had an idempotency key, newest first.
 func (o *Operator) Executions(ctx context.Context, q UsageQuery) (Page[Execution], error) {
 	f, err := o.filter(q)
 	if err != nil {
@@ -125,7 +125,7 @@ func (o *Operator) Executions(ctx context.Context, q UsageQuery) (Page[Execution
 	return pageOf(list, f.Limit, showExecution, func(e store.Execution) string { return e.ID }), nil
 }
 
-// Execution returns one of them, with the status of its response.
+// Execution returns one call.
 func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
 	service, err := o.service(r.Service)
 	if err != nil {
@@ -138,7 +138,7 @@ func (o *Operator) Execution(ctx context.Context, r Record) (Execution, error) {
 	return showExecution(e), nil
 }
 
-// A Resolution is the outcome of a call of unknown outcome.
+// A Resolution is the operator's decision about a call of unknown outcome.
 type Resolution struct {
 	Record `json:"-"`
 	State  store.State `json:"state"` // store.Captured or store.Released
@@ -149,7 +149,7 @@ func (r *Resolution) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Resolve ends a call of unknown outcome as the operator decides.
+// Resolve captures or releases the charge of a call of unknown outcome, as the operator decides.
 func (o *Operator) Resolve(ctx context.Context, r Resolution) (Execution, error) {
 	service, err := o.service(r.Service)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package client calls the admin API of a running gateway. It has the operations of admin.Operator, with the same request and response
-// types.
+// Package client calls the admin API of a running gateway. A Client has the operations of admin.Operator, with the same request and
+// response types.
 //
 //	base, err := client.ParseURL("http://127.0.0.1:8081")
 //	c := client.New(client.Options{URL: base, Token: token})
@@ -25,24 +25,24 @@ import (
 
 const (
 	timeout   = 5 * time.Minute // a reload compiles every policy
-	maxAnswer = 64 << 20        // in bytes
+	maxAnswer = 64 << 20        // bytes of a response
 )
 
-// ErrURL means that a URL does not lead to an admin listener, or leads to one that must not get the token.
+// ErrURL means that a URL is not valid for an admin listener, or that the token must not be sent to it.
 var ErrURL = errors.New("the admin URL cannot be used")
 
-// Options are the address of a gateway and the credentials.
+// Options are the address of a gateway and the credentials for it.
 type Options struct {
-	// URL is that of the admin listener: see ParseURL.
+	// URL is the address of the admin listener: see ParseURL.
 	URL *url.URL
 	// Token is the admin token: see ParseToken.
 	Token string
-	// Socket is the Unix socket of a gateway of this user, instead of URL and Token: see OwnSocket. Empty: URL and Token are used.
+	// Socket is the path of the Unix socket of a gateway, which replaces URL and Token: see OwnSocket. Empty: URL and Token are used.
 	Socket string
 }
 
-// A Client calls one gateway. It is safe for concurrent use. Its errors are *RefusedError if the gateway responded, and *UnansweredError
-// if it did not.
+// A Client calls one gateway. It is safe for concurrent use. Its methods return a *RefusedError if the gateway refused the request, and an
+// *UnansweredError if the gateway did not respond.
 type Client struct {
 	base  *url.URL
 	token string
@@ -60,7 +60,7 @@ func New(o Options) *Client {
 			return dialer.DialContext(ctx, "unix", o.Socket)
 		}
 	}
-	// It connects directly to the gateway: no proxy, and no redirect that would send the token elsewhere.
+	// The client uses no proxy and follows no redirects, so that the token is sent only to the gateway.
 	c.http = &http.Client{
 		Transport:     &http.Transport{DialContext: dial, TLSHandshakeTimeout: 10 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -68,8 +68,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// ParseURL parses the URL of an admin listener. It must be https, except on this machine, because the token is sent there. The error
-// wraps ErrURL.
+// ParseURL parses the URL of an admin listener. The scheme must be https unless the host is this machine, because requests contain the
+// token. The error wraps ErrURL.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -77,19 +77,19 @@ func ParseURL(text string) (*url.URL, error) {
 	}
 	if address, err := netip.ParseAddr(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" &&
 		(err != nil || !address.IsLoopback()) {
-		return nil, urlError("the token would go to " + u.Host + " unencrypted: use https, or an SSH tunnel to a local port")
+		return nil, urlError("the token would be sent to " + u.Host + " unencrypted: use https, or an SSH tunnel to a local port")
 	}
 	return u, nil
 }
 
-// A urlError is an ErrURL with a separate text.
+// A urlError is an ErrURL with a more specific text.
 type urlError string
 
 func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
-// hostFor returns the Host header. The admin API accepts only addresses and localhost, which keeps web pages out. If the URL has a name,
-// for which its certificate was issued, only TLS uses the name.
+// hostFor returns the Host header. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts. If the URL has a
+// host name, only TLS uses it, to verify the certificate.
 func hostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"
@@ -97,7 +97,7 @@ func hostFor(base *url.URL) string {
 	return base.Host
 }
 
-// path joins escaped segments. It also escapes dots in segments that consist of them: an agent id may be "..".
+// path escapes and joins segments. It also escapes the segments "." and "..", because they are valid agent ids.
 func path(segments ...string) string {
 	var out strings.Builder
 	for _, s := range segments {
@@ -118,12 +118,12 @@ type message struct {
 	body         any // nil: none
 }
 
-// get requests a record.
+// get calls an operation that changes nothing.
 func get[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
 	return answer[A](ctx, c, message{method: http.MethodGet, path: path, query: values(q)})
 }
 
-// post carries out an operation; the request is also the body.
+// post calls an operation that changes something. q is the body, unless it is nil or a record, whose fields are in the path and query.
 func post[A any](ctx context.Context, c *Client, path string, q admin.Request) (A, error) {
 	var body any = q
 	if _, ok := q.(*admin.Record); ok || q == nil {
@@ -144,12 +144,12 @@ func answer[A any](ctx context.Context, c *Client, m message) (a A, err error) {
 	if err != nil {
 		return a, err
 	}
-	if raw, ok := any(&a).(*json.RawMessage); ok { // as it is
+	if raw, ok := any(&a).(*json.RawMessage); ok { // return it unchanged
 		*raw = data
 		return a, nil
 	}
 	if err := json.Unmarshal(data, &a); err != nil {
-		return a, fmt.Errorf("the answer is not one of this version of uimgate: %w", err)
+		return a, fmt.Errorf("the response does not match this version of uimgate: %w", err)
 	}
 	return a, nil
 }
@@ -171,7 +171,7 @@ func (c *Client) send(ctx context.Context, m message) ([]byte, error) {
 	defer func() { _ = resp.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil || len(data) > maxAnswer {
-		return nil, fmt.Errorf("the answer of %s is not whole", c.base)
+		return nil, fmt.Errorf("the response from %s is incomplete or too long", c.base)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.refusal(resp.Status, data)

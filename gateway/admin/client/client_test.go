@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin"
 )
 
-func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
+func TestHostHeader(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"http://127.0.0.1:8081": "127.0.0.1:8081", "https://[::1]:8081": "[::1]:8081", "http://localhost:8081": "localhost",
@@ -21,8 +21,8 @@ func TestTheHostHeaderIsOneTheAdminAPITakes(t *testing.T) {
 	}
 }
 
-// Whatever an Operator does can be asked for from another process, by the same requests and for the same answers.
-func TestTheClientHasEveryOperation(t *testing.T) {
+// The client has each operation of an Operator, with the same request and response types.
+func TestClientHasAllOperations(t *testing.T) {
 	client := reflect.TypeFor[*Client]()
 	signature := func(m reflect.Method) string { // without the receiver
 		if m.Type == nil {
@@ -39,7 +39,7 @@ func TestTheClientHasEveryOperation(t *testing.T) {
 	}
 	operator := reflect.TypeFor[*admin.Operator]()
 	for want := range operator.Methods() {
-		if want.Name == "Drain" || want.Name == "Health" { // of this process alone
+		if want.Name == "Drain" || want.Name == "Health" { // concern only this process
 			continue
 		}
 		got, ok := client.MethodByName(want.Name)

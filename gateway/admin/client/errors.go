@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A RefusedError is a refusal of the gateway. Its texts may quote agents and other clients.
+// A RefusedError is a refusal by the gateway. Its texts may contain text from agents and other clients.
 type RefusedError struct {
 	Reason              reason.Reason
 	Message, Suggestion string
-	Services            []string        // to choose from, if the request must name one
+	Services            []string        // the available services, if the request must name one
 	Problems            []admin.Problem // of a configuration that was rejected
 }
 
@@ -37,7 +37,7 @@ func (c *Client) refusal(status string, data []byte) error {
 		} `json:"error"`
 	}
 	if err := json.Unmarshal(data, &envelope); err != nil || envelope.Error.Message == "" {
-		return fmt.Errorf("%s answers %s, which is not how the admin API of uimgate answers: is it the admin listener?", c.base, status)
+		return fmt.Errorf("%s responded with %s, but not in the format of the admin API: check that it is the admin listener", c.base, status)
 	}
 	d := envelope.Error.Details
 	return &RefusedError{
@@ -55,7 +55,7 @@ type UnansweredError struct {
 
 func (e *UnansweredError) Error() string {
 	if e.Changed {
-		return fmt.Sprintf("no answer from the gateway at %s, so look whether it was done before you repeat it: %v", e.URL, e.err)
+		return fmt.Sprintf("no answer from the gateway at %s: check whether the operation was carried out before you repeat it: %v", e.URL, e.err)
 	}
 	return fmt.Sprintf("no answer from the gateway at %s: %v", e.URL, e.err)
 }

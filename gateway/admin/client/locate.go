@@ -23,10 +23,10 @@ const DefaultURL = "http://127.0.0.1:8081"
 const maxToken = 4 << 10
 
 // ErrToken means that a text is not an admin token.
-var ErrToken = errors.New("holds no token")
+var ErrToken = errors.New("does not contain a valid token")
 
-// ConfiguredURL returns the address of the admin listener in a configuration, as this machine reaches it. It returns DefaultURL if there
-// is no configuration, or if its port is 0.
+// ConfiguredURL returns the URL at which this machine can reach the admin listener of a configuration. It returns DefaultURL if c is nil or
+// if the configured port is 0.
 func ConfiguredURL(c *config.Config) string {
 	if c == nil {
 		return DefaultURL
@@ -45,8 +45,8 @@ func ConfiguredURL(c *config.Config) string {
 	return u.String()
 }
 
-// OwnSocket returns the path of the Unix socket of the gateway that runs on a data directory, if this user may use it, or an empty
-// string. It needs neither URL nor token, and does not read the configuration.
+// OwnSocket returns the path of the Unix socket of the gateway that uses the data directory dir. If no gateway listens there, or if this
+// user may not use the socket, it returns an empty string. It does not read the configuration.
 func OwnSocket(ctx context.Context, dir string) string {
 	path := config.SocketPath(dir)
 	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
@@ -57,8 +57,8 @@ func OwnSocket(ctx context.Context, dir string) string {
 	return path
 }
 
-// ConfiguredToken returns the admin token of the gateway that a configuration describes: the configured one, or the one that the gateway
-// made. Errors name the configuration from.
+// ConfiguredToken returns the admin token of the gateway with the configuration c: the configured token or, if there is none, the one that
+// the gateway created in its data directory. from names the configuration in errors.
 func ConfiguredToken(c *config.Config, from string) (string, error) {
 	if !c.Admin.Token.IsEmpty() {
 		return ParseToken(c.Admin.Token.Reveal(), "admin.token in "+from)
@@ -80,7 +80,8 @@ func ReadToken(file string) (string, error) {
 	return ParseToken(strings.TrimSpace(string(text)), file)
 }
 
-// ParseToken rejects a text that cannot be a token, without repeating it. from names its source. The error wraps ErrToken.
+// ParseToken returns text if it can be a token: 1 to 4096 visible ASCII characters. Otherwise the error wraps ErrToken; it names the source
+// from but does not contain text.
 func ParseToken(text, from string) (string, error) {
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		return "", fmt.Errorf("%s %w", from, ErrToken)

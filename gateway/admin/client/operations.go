@@ -13,7 +13,7 @@ func (c *Client) Status(ctx context.Context) (admin.Status, error) {
 	return get[admin.Status](ctx, c, "/status", nil)
 }
 
-// Reload is admin.Operator.Reload. A *RefusedError has the problems of a configuration that was not taken over.
+// Reload is admin.Operator.Reload. If the configuration was refused, the *RefusedError has its problems.
 func (c *Client) Reload(ctx context.Context) (admin.Reload, error) {
 	return post[admin.Reload](ctx, c, "/reload", nil)
 }

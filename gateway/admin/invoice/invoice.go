@@ -1,4 +1,4 @@
-// Package invoice renders an invoice as a printable page without scripts and external resources.
+// Package invoice renders an invoice as a printable HTML page without scripts or external resources.
 //
 //	err := invoice.WriteHTML(file, answer)
 package invoice
@@ -20,5 +20,5 @@ var document = template.Must(template.New("invoice.html").Funcs(template.FuncMap
 	"last":  func(t time.Time) string { return t.UTC().Add(-time.Nanosecond).Format(time.DateOnly) },
 }).Parse(page))
 
-// WriteHTML writes the whole page. Errors are those of w.
+// WriteHTML writes the page of an invoice. Its errors are those of w.
 func WriteHTML(w io.Writer, i admin.Invoice) error { return document.Execute(w, i) }

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/admin/invoice"
 )
 
-func TestAnInvoiceIsAPageWithoutScript(t *testing.T) {
+func TestInvoicePage(t *testing.T) {
 	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	var b strings.Builder
 	err := invoice.WriteHTML(&b, admin.Invoice{
@@ -28,7 +28,7 @@ func TestAnInvoiceIsAPageWithoutScript(t *testing.T) {
 	page := b.String()
 	for _, part := range []string{
 		"2026-12-0123456789ab", "2026-12-01 to 2026-12-31 (UTC)", "&lt;script&gt;", "0.125 EUR", "0.375 EUR", "Corner &amp; Co.<br>", "12 more kinds of calls",
-		"And in 7 more agreements", "0.25 EUR was held",
+		"7 more agreements are not listed", "0.25 EUR was held",
 		"agreement-1", "sha-256:signature", "sha-256:policy", "@media print", "default-src &#39;none&#39;",
 	} {
 		if !strings.Contains(page, part) && !strings.Contains(page, strings.ReplaceAll(part, "&#39;", "'")) {
