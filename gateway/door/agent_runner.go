@@ -10,8 +10,8 @@ import (
 type agentRunner[A Agent] struct {
 	agent     A
 	ran       atomic.Bool   // set by run or by unrun
-	stopping  chan struct{} // closed by stop: the agent accepts nothing more
-	cutting   chan struct{} // closed by cut: the agent abandons its work
+	stopping  chan struct{} // closed by stop: the agent accepts no more messages
+	cutting   chan struct{} // closed by cut: the agent abandons the messages in progress
 	ended     chan struct{}
 	stop, cut func()
 }
@@ -22,7 +22,8 @@ func newAgentRunner[A Agent](a A) *agentRunner[A] {
 	return r
 }
 
-// run runs the agent until ctx ends, or until it is stopped and done, or cut off.
+// run runs the agent until ctx ends, until it is stopped and has finished its work, or until it is cut off. If the agent has been run or
+// closed before, run does nothing.
 func (r *agentRunner[A]) run(ctx context.Context) {
 	if r.ran.Swap(true) {
 		return
@@ -50,7 +51,7 @@ func when(ctx context.Context, closed <-chan struct{}, do func()) {
 	}
 }
 
-// unrun closes an agent that has not run. It cannot run later.
+// unrun closes the agent if it has not run. The agent cannot run afterwards.
 func (r *agentRunner[A]) unrun() {
 	if !r.ran.Swap(true) {
 		r.agent.Close()
@@ -58,7 +59,8 @@ func (r *agentRunner[A]) unrun() {
 	}
 }
 
-// wait waits until the stopped agent has ended. When ctx ends, it cuts the agent off and returns how many requests were abandoned.
+// wait waits until the stopped agent has ended. If the agent has not run, wait closes it. If ctx ends first, wait cuts the agent off and
+// returns how many messages the agent abandoned.
 func (r *agentRunner[A]) wait(ctx context.Context) (left int) {
 	r.unrun()
 	select {

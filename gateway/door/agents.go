@@ -12,16 +12,16 @@ import (
 
 // An Agent represents one service in the network of a Door. It listens on a separate port, or is connected to a relay or a node.
 type Agent interface {
-	// Run accepts messages until the context taking ends. It continues to handle accepted messages until all have a reply, or the context
-	// working ends. Run returns when all its goroutines have ended. It is called at most once.
+	// Run accepts messages until the context taking ends. It continues to handle accepted messages until all of them have a reply or the
+	// context working ends. It returns after all its goroutines have ended. Run is called at most once.
 	Run(taking, working context.Context)
 	// Close releases the resources of an agent that is never run.
 	Close()
-	// UnderWay returns the number of messages in progress. It may be called at any time.
+	// UnderWay returns the number of messages in progress. It may be called at any time, from any goroutine.
 	UnderWay() int
 }
 
-// Agents runs the agents of a Door: at most one for each service. The zero value has none. It is safe for concurrent use.
+// Agents runs the agents of a Door, at most one for each service. The zero value has no agents. It is safe for concurrent use.
 type Agents[A Agent] struct {
 	opening sync.Mutex // one Open or Drain at a time
 	mu      sync.Mutex // guards the fields below
@@ -29,22 +29,23 @@ type Agents[A Agent] struct {
 	start   func(*agentRunner[A]) // nil: Run has not been called
 }
 
-// An OpenRequest describes the agents that Open reconciles to.
+// An OpenRequest is the input of Open: the services that need an agent, and how to create and update agents.
 type OpenRequest[A Agent] struct {
 	Services []*service.Service // all services that have an agent
-	// Good reports whether the running agent of a service still fits it. Open ends agents that do not fit before it makes others.
+	// Good reports whether the agent of a service can continue under the service's current settings. Open ends all other agents before it
+	// creates new ones.
 	Good func(a A, s *service.Service) bool
-	// New makes the agent of a service. The agent accepts nothing until it runs.
+	// New creates the agent of a service. The agent accepts no messages until it runs.
 	New func(ctx context.Context, s *service.Service) (A, error)
-	// Update gives an agent the current version of its service: a running agent after a reload, a new one before it runs. nil: agents
-	// need no update.
+	// Update passes the current version of a service to its agent: to a running agent after a reload, to a new one before it runs. nil:
+	// agents need no update.
 	Update func(ctx context.Context, a A, s *service.Service) error
-	// Drain bounds the time for the messages in progress of an agent that ends.
+	// Drain is how long Open waits for the messages in progress of agents that it ends.
 	Drain time.Duration
 }
 
-// Open reconciles the agents with the configured services. The agents run at once, or when Run is called. It returns the errors of agents
-// that could not be made or updated; all others are open.
+// Open reconciles the agents with the configured services. New agents run at once, or when Run is called. Open returns the errors of agents
+// that could not be created or updated; all other agents are open.
 func (as *Agents[A]) Open(ctx context.Context, o OpenRequest[A]) error {
 	as.opening.Lock()
 	defer as.opening.Unlock()
@@ -64,7 +65,7 @@ func (as *Agents[A]) Open(ctx context.Context, o OpenRequest[A]) error {
 	return errors.Join(errs...)
 }
 
-// open updates the agent of one service, or makes it.
+// open updates the agent of one service. If the service has no agent, open first creates it.
 func (as *Agents[A]) open(ctx context.Context, o OpenRequest[A], s *service.Service) (err error) {
 	a, known := as.Of(s.ID)
 	if !known {
@@ -95,7 +96,7 @@ func (as *Agents[A]) Of(id string) (a A, ok bool) {
 	return a, false
 }
 
-// add runs an agent if Run has been called.
+// add adds an agent, and runs it if Run has been called.
 func (as *Agents[A]) add(id string, a A) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -109,7 +110,8 @@ func (as *Agents[A]) add(id string, a A) {
 	}
 }
 
-// end stops agents and waits until they have ended. When ctx ends, it cuts the rest off and returns how many messages they abandoned.
+// end stops the agents for which the function which returns true, and waits until they have ended. If ctx ends first, it cuts off the
+// remaining agents and returns how many messages they abandoned.
 func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (left int) {
 	var ending []*agentRunner[A]
 	as.mu.Lock()
@@ -129,7 +131,7 @@ func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (
 	return left
 }
 
-// Run runs the agents until ctx ends. See Runner. It is called once.
+// Run runs the agents until ctx ends. It must be called at most once. See Runner.
 func (as *Agents[A]) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	as.mu.Lock()
@@ -146,14 +148,14 @@ func (as *Agents[A]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain ends all agents. See Runner. They accept nothing more and handle the messages in progress.
+// Drain ends all agents: they accept no more messages and finish those in progress. See Runner.
 func (as *Agents[A]) Drain(ctx context.Context) (left int) {
 	as.opening.Lock()
 	defer as.opening.Unlock()
 	return as.end(ctx, func(string, A) bool { return true })
 }
 
-// Serving returns the service with an id. It returns nil if no service has it.
+// Serving returns the service with the given id, or nil if there is none.
 func Serving(services []*service.Service, id string) *service.Service {
 	for _, s := range services {
 		if s.ID == id {

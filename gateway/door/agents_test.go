@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A worker is an agent that works on something from when it runs until it is released.
+// A worker is an agent that works from its start until it is released.
 type worker struct {
 	in      *agentsTest
 	service string
 	release chan struct{}
 }
 
-// An agentsTest has workers for services, and keeps what becomes of them, in order.
+// An agentsTest has workers for services, and records their events in order.
 type agentsTest struct {
 	door.Agents[*worker]
 
@@ -28,7 +28,7 @@ type agentsTest struct {
 	events  []string
 	fails   map[string]bool // "ID made" or "ID updated": what fails
 	workers map[string]*worker
-	running chan string // those that run
+	running chan string // ids of services whose worker has started
 }
 
 func newAgentsTest() *agentsTest {
@@ -41,7 +41,7 @@ func (o *agentsTest) note(words ...string) {
 	o.events = append(o.events, strings.Join(words, " "))
 }
 
-// takeEvents is what became of workers since it was asked last.
+// takeEvents returns the events since its last call.
 func (o *agentsTest) takeEvents() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *worker) Run(taking, working context.Context) {
 func (w *worker) Close()        { w.in.note(w.service, "is closed") }
 func (w *worker) UnderWay() int { return 7 }
 
-// opens opens the agents of these services. A worker stays whose service is not named with a question mark.
+// opens opens the agents of these services. A question mark after a name means that the running worker of the service must be replaced.
 func (o *agentsTest) opens(t *testing.T, names ...string) error {
 	t.Helper()
 	var services []*service.Service
@@ -102,7 +102,7 @@ var (
 	errUpdate = errors.New("no ears")
 )
 
-// runs has the agents run, and returns what ends that.
+// runs calls Run in the background, and returns a function that ends it.
 func (o *agentsTest) runs(t *testing.T) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -124,7 +124,7 @@ func (o *agentsTest) expect(t *testing.T, want string) {
 	}
 }
 
-func TestAgentsComeAndGoWithServices(t *testing.T) {
+func TestAgentsFollowServices(t *testing.T) {
 	t.Parallel()
 	o := newAgentsTest()
 	must := func(err error) {
@@ -144,7 +144,7 @@ func TestAgentsComeAndGoWithServices(t *testing.T) {
 
 	first, _ := o.Of("a")
 	close(o.workers["a"].release)
-	must(o.opens(t, "a?", "b")) // it ends before the other one begins
+	must(o.opens(t, "a?", "b")) // the old worker ends before the new one starts
 	<-o.running
 	o.expect(t, "a takes no more, a is done, a is made, a is updated, b is updated, a runs")
 	if now, ok := o.Of("a"); !ok || now == first {
@@ -163,7 +163,7 @@ func TestAgentsComeAndGoWithServices(t *testing.T) {
 	o.expect(t, "a takes no more, a is done")
 }
 
-// What fails for one service changes nothing for another.
+// The failure of one service does not affect other services.
 func TestAgentsThatFail(t *testing.T) {
 	t.Parallel()
 	o := newAgentsTest()
@@ -179,7 +179,7 @@ func TestAgentsThatFail(t *testing.T) {
 		}
 	}
 	clear(o.fails)
-	o.fails["c updated"] = true // it goes on as it is
+	o.fails["c updated"] = true // its worker continues
 	if err := o.opens(t, "a", "b", "c"); !errors.Is(err, errUpdate) {
 		t.Error(err)
 	}
@@ -189,14 +189,14 @@ func TestAgentsThatFail(t *testing.T) {
 			t.Errorf("%s has no agent", id)
 		}
 	}
-	o.Drain(t.Context()) // none has run
+	o.Drain(t.Context()) // no worker has run
 	all := strings.Split(o.takeEvents(), ", ")
 	if slices.Sort(all); !slices.Equal(all, []string{"a is closed", "b is closed", "c is closed"}) {
 		t.Errorf("%v", all)
 	}
 }
 
-// What is under way when the time is over is counted, and cut off.
+// When the drain time is over, agents are cut off, and Drain returns the number of messages in progress.
 func TestAgentsAreCutOff(t *testing.T) {
 	t.Parallel()
 	o := newAgentsTest()
@@ -213,7 +213,7 @@ func TestAgentsAreCutOff(t *testing.T) {
 	o.expect(t, "a is made, a is updated, a runs, a takes no more, a is cut off")
 }
 
-// Once Run has ended no agent runs, nor ever will.
+// After Run has ended, new agents are closed instead of run.
 func TestAgentsEndWithRun(t *testing.T) {
 	t.Parallel()
 	o := newAgentsTest()

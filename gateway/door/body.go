@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// ReadExecute reads the body of an execute call, of at most wire.MaxValues values, and retains no part of it.
+// ReadExecute reads the body of an execute call. The body may contain at most wire.MaxValues values. The Request does not refer to body.
 func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	if r, ok := readPlain(body); ok {
 		return r, nil
@@ -26,11 +26,11 @@ func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	return ParseExecute(tree, s)
 }
 
-// shortCall bounds the body of a call, in bytes, that readPlain reads: it is too short for too many values.
+// shortCall bounds the bodies that readPlain reads, in bytes. A body of this length cannot contain more than wire.MaxValues values.
 const shortCall = 2 << 10
 
-// readPlain reads core's form without a tree of the body, which suits nearly all calls. It returns false if the body has any other member
-// or is invalid; ParseExecute then reports the problem.
+// readPlain reads a body in the form of UIM core without building a tree of it. It returns false if the body is longer than shortCall, is
+// invalid or has other members. ReadExecute then parses the body with ParseExecute, which reports what is wrong.
 func readPlain(body []byte) (r execute.Request, ok bool) {
 	if len(body) > shortCall {
 		return r, false
@@ -53,8 +53,8 @@ func readPlain(body []byte) (r execute.Request, ok bool) {
 	return r, ok && c.Complete() && r.IntentUID != "" && r.Parameters != nil
 }
 
-// ParseExecute reads the body of an execute call: core's form, or the draft's with an intent object.
-// UIM core 3.2; draft-uim-protocol-core-01.
+// ParseExecute reads the body of an execute call, in the form of UIM core 3.2 or in that of draft-uim-protocol-core-01, which has an intent
+// object.
 func ParseExecute(tree strictjson.Object, s *service.Service) (execute.Request, error) {
 	outer := wire.NewMembers(tree)
 	proof := outer.Text("proof", false)
@@ -74,21 +74,21 @@ func ParseExecute(tree strictjson.Object, s *service.Service) (execute.Request, 
 	return r, parsed(s, r, outer)
 }
 
-// ParseNamed reads the body of a call whose path names the intent.
+// ParseNamed reads the body of a call whose path names the intent. path is the intent uid as it is escaped there.
 func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execute.Request, error) {
 	uid, err := url.PathUnescape(path)
 	if err != nil {
-		return execute.Request{}, reason.IntentNotFound.Refusal("The path holds no intent uid.")
+		return execute.Request{}, reason.IntentNotFound.Refusal("The intent uid in the path has an invalid percent-encoding.")
 	}
 	m := wire.NewMembers(tree)
 	r := execute.Request{IntentUID: uid, Proof: m.Text("proof", false), Parameters: m.Object("parameters")}
 	if named := m.Text("intent_uid", false); named != "" && named != uid {
-		return r, m.Wrong("intent_uid", "is another intent than that of the path")
+		return r, m.Wrong("intent_uid", "does not match the intent in the path")
 	}
 	return r, parsed(s, r, m)
 }
 
-// parsed reports problems in the objects of a body. It begins with parameters of the intent that are beside the object they belong into.
+// parsed reports the problems in the objects of a body. It first reports parameters of the intent that are outside the parameters object.
 func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
 	var violations []schema.Violation
 	if in, err := s.Intent(r.IntentUID); err == nil {

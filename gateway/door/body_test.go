@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// FuzzReadExecute: a body is read as its tree is, and what was read holds no part of it.
+// FuzzReadExecute checks that ReadExecute returns the same as ParseExecute, and that the result does not refer to the body.
 func FuzzReadExecute(f *testing.F) {
 	for _, seed := range []string{
 		`{"intent_uid":"a:b:v1","parameters":{"q":"é\n","n":1.50,"list":[true,null,{"x":[]}]}}`,

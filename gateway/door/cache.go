@@ -14,8 +14,8 @@ type Cache[T any] struct {
 	of map[*service.Definition]T
 }
 
-// Get returns the cached value of a service. If there is none, or good reports false for it, Get calls build and caches the value that it
-// returns. good may be nil. A reload replaces services; Get deletes the value of the service that s replaces.
+// Get returns the cached value of a service. If there is none, or if good returns false for it, Get calls build and caches the value that
+// build returns. good may be nil. When Get caches a value after a reload, it deletes the value of the service that s replaced.
 func (m *Cache[T]) Get(s *service.Definition, good func(T) bool, build func() (T, error)) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package door has the interfaces of doors: protocols other than UIM over HTTP that agents call services with. A Door parses requests,
-// has the gateway carry them out, by the methods of a Request or of a Host, and renders the results. It contains no rules of its own.
+// Package door defines the interfaces of doors. A door is a protocol other than UIM over HTTP through which agents call services. It parses
+// requests, passes them to the gateway with the methods of a Request or a Host, and renders the results. The rules are in the gateway.
 package door
 
 import (
@@ -13,14 +13,14 @@ import (
 
 // A Door handles requests at paths that each service configures. It is safe for concurrent use.
 type Door interface {
-	// Route returns the name of the handler of a path of a service, for the log and the metrics: one of a few names. Empty: the door does
-	// not serve the path. It is called for every request, so it must be fast.
+	// Route returns the name of the handler for a path of a service, for logs and metrics. It returns an empty string if the door does not
+	// serve the path. The name is a metric label, so a door must use only a few. Route is called for every request, so it must be fast.
 	Route(s *service.Definition, path string) string
 	// Serve responds to a request whose path has a Route.
 	Serve(w http.ResponseWriter, r *http.Request, q *Request)
 }
 
-// An Outcome is what the listener records of a request in addition to its status.
+// An Outcome holds what the listener records about a request in addition to its status.
 type Outcome struct {
 	Event     *execute.Event  // of a call
 	Agreement *agree.Event    // of a request about agreements
@@ -32,5 +32,5 @@ type Delivery struct {
 	Outcome
 
 	Door   string
-	Became string // delivered, or why it was not: one of a few words, which are labels of a metric
+	Became string // delivered, or the reason why it was not; a metric label with few values
 }

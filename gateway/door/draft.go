@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// DraftEnvelope wraps the output of a call in the envelope of draft-uim-protocol-core-01: the output as data, and as meta the duration,
-// the charge and the state of the tightest limit. The error is a *reason.Refusal.
+// DraftEnvelope wraps the output of a call in the envelope of draft-uim-protocol-core-01. The member data has the output; meta has the
+// duration, the charge, the warnings and the state of the tightest limit. The error is a *reason.Refusal.
 func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	meta := map[string]any{"processing_time": json.Number(strconv.FormatFloat(took.Seconds(), 'f', 6, 64))}
 	if l, ok := wire.Tightest(r.Standing); ok {
@@ -26,7 +26,7 @@ func DraftEnvelope(r *execute.Result, took time.Duration) ([]byte, error) {
 	}
 	body, err := json.Marshal(map[string]any{"status": "success", "data": json.RawMessage(r.Output), "meta": meta})
 	if err != nil {
-		return nil, reason.Internal.Refusal("The answer could not be written.").With("outcome", store.Done).Because(err)
+		return nil, reason.Internal.Refusal("The response could not be encoded.").With("outcome", store.Done).Because(err)
 	}
 	return body, nil
 }

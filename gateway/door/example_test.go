@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A greeter is a door that answers at /hello with the id of the service.
+// A greeter is a door that responds to /hello with the id of the service.
 type greeter struct{}
 
 func (greeter) Name() string                                  { return "greeter" }

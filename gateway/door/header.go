@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// attribution encodes a notice as RFC 8187 encodes text in a parameter, so that it can be in any language.
+	// attribution has the notice in a parameter, encoded as in RFC 8187, so that it can contain any Unicode text.
 	attribution = "Uim-Attribution"
 	license     = "Uim-License"
 )
 
-// WriteHeader sets the header fields that accompany the output: limits, charge, warnings, notices.
+// WriteHeader sets the header fields that accompany the output of a call: limits, charge, replay, warnings, notices and license.
 func WriteHeader(h http.Header, r *execute.Result) {
 	wire.WriteRateLimit(h, r.Standing)
 	wire.WriteCharge(h, r.Charge)
@@ -32,8 +32,8 @@ func WriteHeader(h http.Header, r *execute.Result) {
 	}
 }
 
-// Beside lists the header fields that WriteHeader and wire.WriteHeader set, and the members that carry them in protocols without header
-// fields.
+// Beside lists the header fields that WriteHeader and wire.WriteHeader set. Name is the member that carries a Field in protocols without
+// header fields.
 var Beside = []struct{ Name, Field string }{
 	{"UIM-Charge", wire.Charge},
 	{"RateLimit", "Ratelimit"},
@@ -44,11 +44,12 @@ var Beside = []struct{ Name, Field string }{
 	{"UIM-License", license},
 }
 
-// Challenged reports whether another token can help against a refusal: clients act on its status and its Challenge.
+// Challenged reports whether a client could avoid a refusal with another token. Clients recognize such a refusal by its status and
+// Challenge.
 func Challenged(f *reason.Refusal) bool { return challengeCode(f) != "" }
 
-// Challenge returns the WWW-Authenticate field of a refusal, with the metadata for getting a token for the endpoint at path, and the
-// sufficient scope; empty: the refusal has none. RFC 6750 3; RFC 9728 5.1.
+// Challenge returns the WWW-Authenticate field of a refusal, or an empty string if the refusal has none. The field has the URL of the
+// metadata for getting a token for the endpoint at path, and the scope that would suffice. RFC 6750 3; RFC 9728 5.1.
 func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 	code := challengeCode(f)
 	if code == "" {
@@ -70,7 +71,7 @@ func challengeCode(f *reason.Refusal) string {
 	switch {
 	case f.Reason == reason.ScopeExceeded && obtainable, f.Reason == reason.InsufficientPermissions:
 		return "insufficient_scope"
-	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is useless now
+	case f.Reason == reason.PolicyRequiresAgreement, f.Status() == http.StatusUnauthorized: // the token is no longer usable
 		return "invalid_token"
 	default:
 		return ""

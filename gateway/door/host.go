@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Host carries out the requests in messages of agents, for doors without HTTP. It bounds, logs, counts and audits each request as the
-// listener does its own. The errors of its methods are of type *reason.Refusal. A Host is safe for concurrent use.
+// A Host carries out requests that agents send in messages, for doors without HTTP. It limits, logs, counts and audits each request as the
+// listener does for HTTP requests. The errors of its methods are of type *reason.Refusal. A Host is safe for concurrent use.
 type Host interface {
 	// Search returns a page of the catalogue. The parameters of the query are those of UIM core 5.4.
 	Search(ctx context.Context, from Origin, query url.Values) (intents.Page, error)
-	// Policy counts and logs a request for the policy. The policy itself is service.Offer.
+	// Policy counts and logs a request for the policy. The policy itself is in service.Definition.Offer.
 	Policy(ctx context.Context, from Origin) error
 	// Agree makes an agreement and issues its PAT. UIM core 4.2.
 	Agree(ctx context.Context, from Origin, r pat.IssueRequest) (pat.Issuance, error)
@@ -23,7 +23,8 @@ type Host interface {
 	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issuance, error)
 	// Execute calls an intent. The caller owns the output. UIM core 3.2.
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
-	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to.
+	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to. It returns true if that is
+	// unknown.
 	Unapproved(ctx context.Context, service string, key keys.ID) bool
 }
 
@@ -32,6 +33,6 @@ type Call struct {
 	Token          string // the PAT; empty: the message has none
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: the message has none, or it is in Body
 	IdempotencyKey string // 1 to 128 visible ASCII characters; empty: none
-	// Body is the JSON object of an execute call, at most as long as the service's MaxBody. It is read once the PAT is accepted.
+	// Body is the JSON object of an execute call, at most as long as the service's MaxBody. It is parsed after the PAT is accepted.
 	Body []byte
 }

@@ -26,8 +26,8 @@ import (
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
 	Name() string
-	// Provision gives the module its dependencies. It is called once, before the first service is served. A program that only reads a
-	// configuration calls only Name and Blocks.
+	// Provision passes the module its dependencies. It is called once, before the first service is served. Programs that only read a
+	// configuration do not call it; they call only Name and Blocks.
 	Provision(ctx context.Context, p Process) error
 }
 
@@ -37,13 +37,13 @@ type Configurable interface {
 	Blocks() config.Blocks
 }
 
-// A Preparer is a Module that prepares each service before it is served, for example makes its key.
+// A Preparer is a Module that prepares each service before it is served, for example by creating its key.
 type Preparer interface {
-	// Prepare completes the settings of the module in d.Doors. An error leaves the services as they were.
+	// Prepare completes the settings of the module in d.Doors. If it returns an error, the new configuration is not applied.
 	Prepare(d *service.Definition) error
 }
 
-// A FormSource is a Module whose agents have a separate form of agreement or of ids.
+// A FormSource is a Module whose agents have a different form of agreements or ids.
 type FormSource interface {
 	Form() pat.Form
 }
@@ -60,15 +60,15 @@ func Forms(modules []Module) (forms []pat.Form) {
 type Runner interface {
 	// Run works until ctx ends.
 	Run(ctx context.Context) error
-	// Drain finishes the work in progress. When ctx ends, it abandons the rest and returns how much that was. It is called at most once,
-	// after the last request.
+	// Drain finishes the work in progress. If ctx ends first, Drain abandons the rest and returns the number of abandoned requests or
+	// messages. It is called at most once, after the last request.
 	Drain(ctx context.Context) (left int)
 }
 
 // An Opener is a Module that listens on separate ports, or connects to other networks.
 type Opener interface {
-	// Open listens for exactly these services, by their current settings. It closes what other services had opened, after the requests
-	// there have ended. It returns the errors of what could not be opened; all the rest is open.
+	// Open opens the listeners and connections of exactly these services, with their current settings. It closes those of all other
+	// services after the requests there have ended. It returns the errors of those that could not be opened; all others are open.
 	Open(ctx context.Context, services []*service.Service) error
 }
 
@@ -77,11 +77,11 @@ type Process struct {
 	Host     Host
 	API      http.Handler // of the public listener
 	Consents *consent.Service
-	// Services returns the services served now. Sole reports whether no other process serves them.
+	// Services returns the services that are currently served. Sole reports whether no other process serves them.
 	Services func() []*service.Service
 	Sole     bool
 
-	Config *config.Config  // of the start of the process
+	Config *config.Config  // as read when the process started
 	Data   *config.DataDir // where a module stores its keys
 	Keys   *keys.Keyring
 	// State is the store of the process. A module asserts the interface that it needs.
@@ -89,13 +89,13 @@ type Process struct {
 
 	// Listen binds an address until the process ends, and returns the listener and its URL.
 	Listen func(ctx context.Context, address string) (net.Listener, string, error)
-	// Certificate returns the certificate of the listeners. nil: they serve http.
+	// Certificate returns the certificate of the listeners. nil: the listeners do not use TLS.
 	Certificate func() *tls.Certificate
-	// Documents fetches documents at foreign URLs. nil: the module makes its own client.
+	// Documents fetches documents from URLs that other parties name. nil: the module creates its own client.
 	Documents *fetch.Client
 	Memory    *membudget.Budget  // of requests
-	Shed      func(reason.Cause) // counts requests refused because of load
-	// DrainTimeout returns how long work in progress may continue when it must end.
+	Shed      func(reason.Cause) // counts requests that are refused because of load
+	// DrainTimeout returns how long work in progress may continue after a shutdown or reload has begun.
 	DrainTimeout func() time.Duration
 	Metrics      prometheus.Registerer
 	Now          func() time.Time
@@ -124,7 +124,7 @@ func Of[T any](modules []Module) (list []T) {
 	return list
 }
 
-// Provision provisions modules.
+// Provision provisions modules, and stops at the first error.
 func Provision(ctx context.Context, modules []Module, p Process) error {
 	for _, m := range modules {
 		if err := m.Provision(ctx, p); err != nil {
@@ -134,7 +134,7 @@ func Provision(ctx context.Context, modules []Module, p Process) error {
 	return nil
 }
 
-// Prepare lets modules prepare a service.
+// Prepare calls the Preparers among modules for a service, and stops at the first error.
 func Prepare(modules []Module, d *service.Definition) error {
 	for _, m := range Of[Preparer](modules) {
 		if err := m.Prepare(d); err != nil {

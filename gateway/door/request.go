@@ -16,34 +16,34 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A Request is one HTTP request to a Door, as the listener received it. Its methods carry out the agent's request, like those of a Host
-// for doors with messages.
+// A Request is one HTTP request to a Door, as the listener received it. Its methods carry out the agent's request, as those of a Host do
+// for requests in messages.
 type Request struct {
 	Service *service.Service        // that the request is for
-	Serving func() *service.Service // the same with its current configuration; it returns nil once the service is not served
+	Serving func() *service.Service // returns Service with its current configuration, or nil if it is no longer served
 	// RequestID identifies the request in the log.
 	RequestID execute.RequestID
 	Caller    service.Caller
-	Address   string     // the client that limits on requests count
+	Address   string     // the key that limits use for the client
 	Span      trace.Span // of the request
-	// Continue returns a new span below the one whose traceparent a message carries.
+	// Continue returns a new span below the span whose traceparent a message carries.
 	Continue func(traceparent string) trace.Span
-	// Later records the outcome of a reply that is sent after the request has ended. It is called at most once, then.
+	// Later records the outcome of a reply that is sent after the request has ended. A door calls it at most once.
 	Later func(Delivery)
 	Pipeline
 	Outcome
 }
 
-// A Pipeline carries out requests of all doors. Doors reach it by the methods of a Request.
+// A Pipeline carries out the requests of all doors. Doors use it through the methods of a Request.
 type Pipeline struct {
 	executor   *execute.Executor
 	agreements *agree.Service
 }
 
-// NewPipeline makes a Pipeline.
+// NewPipeline returns a Pipeline.
 func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeline{x, a} }
 
-// Call returns a call of this request, still without token and body.
+// Call returns an execute.Call for this request, without a token and a body. name is the name of the door.
 func (q *Request) Call(name string, r *http.Request) execute.Call {
 	return execute.Call{
 		Door: name, Service: q.Serving, Caller: q.Caller, RequestID: q.RequestID,
@@ -52,17 +52,17 @@ func (q *Request) Call(name string, r *http.Request) execute.Call {
 	}
 }
 
-// About returns what a refusal states about this request.
+// About returns what the envelope of a refusal contains about this request.
 func (q *Request) About(f *reason.Refusal) wire.About {
 	return wire.About{RequestID: string(q.RequestID), HelpURL: q.Service.HelpURL(f.Reason)}
 }
 
-// AgreeCall returns what agree and consent count and record this request under.
+// AgreeCall returns an agree.Call for this request. Packages agree and consent use it to count and record the request.
 func (q *Request) AgreeCall() agree.Call {
 	return agree.Call{Service: q.Service, From: q.Address, Observe: func(e *agree.Event) { q.Agreement = e }}
 }
 
-// Issue makes an agreement and issues its PAT. read is called once the caller is within its limits. See agree.Service.Issue.
+// Issue makes an agreement and issues its PAT. It calls read only if the caller is within its limits. See agree.Service.Issue.
 func (q *Request) Issue(ctx context.Context, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return q.agreements.Issue(ctx, q.AgreeCall(), read)
 }
@@ -77,8 +77,8 @@ func (q *Request) Revoke(ctx context.Context, token string) error {
 	return q.agreements.Revoke(ctx, q.AgreeCall(), token)
 }
 
-// Identify verifies the PAT of a call before the door reads the body, and returns its claims. A client whose PAT is accepted keeps its
-// connection when there are too many, and gets memory for the body. See execute.Executor.Identify.
+// Identify verifies the PAT of a call before the door reads the body, and returns the claims of the PAT. If the PAT is accepted, Identify
+// calls Accepted. See execute.Executor.Identify.
 func (q *Request) Identify(r *http.Request, c *execute.Call) (*pat.Claims, error) {
 	claims, err := q.executor.Identify(r.Context(), c)
 	if err == nil {
@@ -99,7 +99,7 @@ func (p Pipeline) Execute(ctx context.Context, c execute.Call) (execute.Result, 
 	return result, nil
 }
 
-// Start begins a call that ends later. See execute.Executor.Start.
+// Start begins a call that may continue in the background. See execute.Executor.Start.
 func (p Pipeline) Start(ctx context.Context, c execute.Call) *execute.StartedCall {
 	return p.executor.Start(ctx, c)
 }

@@ -7,20 +7,20 @@ import (
 // A Status is the operator's view of a door at one service.
 type Status struct {
 	Door string `json:"door"` // as in logs, metrics and audit records
-	// Addresses are the addresses for agents, by kind: url, or address for an identity of the protocol, and other kinds of the protocol.
-	// They stay the same while the door is open.
+	// Addresses are the addresses for agents, by kind: url for a URL, address for an identity in the protocol, or a kind that the protocol
+	// defines. They do not change while the door is open.
 	Addresses map[string]string `json:"addresses"`
-	// Activity is the background work of a door; nil: it has none.
+	// Activity describes the background work of the door; nil: it has none.
 	Activity any `json:"activity,omitempty"`
 }
 
 // A Reporter is a Module with a status for operators. It is safe for concurrent use.
 type Reporter interface {
-	// Status reports a door at a service, and false if it is closed there.
+	// Status returns the status of the door at a service, or false if the door is closed there.
 	Status(s *service.Service) (Status, bool)
 }
 
-// Statuses reports the modules that are open at a service, in their order.
+// Statuses returns the statuses of the modules that are open at a service, in the order of modules.
 func Statuses(modules []Module, s *service.Service) []Status {
 	open := []Status{}
 	for _, r := range Of[Reporter](modules) {
