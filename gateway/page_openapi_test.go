@@ -12,7 +12,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-func TestTheGatewayAsOpenAPI(t *testing.T) {
+func TestOpenAPI(t *testing.T) {
 	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
 	a := g.Get("/openapi.json")
 	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/json" {
@@ -44,9 +44,8 @@ func TestTheGatewayAsOpenAPI(t *testing.T) {
 	}
 }
 
-// References inside a parameter's schema must hold where OpenAPI has it; what looks like one in an enum
-// is data.
-func TestOpenAPIKeepsReferencesWhole(t *testing.T) {
+// References in the schema of a parameter must be valid in the OpenAPI document. A value in an enum that looks like a reference is data.
+func TestOpenAPIReferences(t *testing.T) {
 	agents := strings.Replace(gatetest.AgentsFile, `{"name": "query", "type": "string", "required": true}`,
 		`{"name": "a/b", "required": true, "type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "object", "properties": {"next": {"$ref": "#/$defs/n"}, "enum": {"enum": [{"$ref": "#/data"}]}}, "additionalProperties": false}}}`, 1)
 	g := pageGate(t, agents, gatetest.PolicyFile, "")
@@ -82,7 +81,7 @@ func indented(t *testing.T, body []byte) string {
 	return string(out) + "\n"
 }
 
-// requestSchema compiles the request body of the execute call out of the whole document.
+// requestSchema compiles the schema of the request body of the execute operation in an OpenAPI document.
 func requestSchema(t *testing.T, doc []byte) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -99,7 +98,7 @@ func requestSchema(t *testing.T, doc []byte) *jsonschema.Schema {
 
 var componentName = regexp.MustCompile(`^[a-zA-Z0-9._-]+$`)
 
-// openAPIShape holds a document against what OpenAPI 3.1 asks of the objects in it.
+// openAPIShape checks that the objects of a document have the form that OpenAPI 3.1 requires.
 func openAPIShape(t *testing.T, body []byte) {
 	t.Helper()
 	shape := jsonschema.MustCompileString("https://test.example/shape.json",
@@ -115,12 +114,12 @@ func openAPIShape(t *testing.T, body []byte) {
 	schemas, _ := components["schemas"].(map[string]any)
 	for name := range schemas {
 		if !componentName.MatchString(name) {
-			t.Errorf("the component %q has no allowed name", name)
+			t.Errorf("the component name %q is not allowed", name)
 		}
 	}
 	for _, m := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"/]+)"`).FindAllSubmatch(body, -1) {
 		if schemas[string(m[1])] == nil {
-			t.Errorf("%s is referred to and not there", m[1])
+			t.Errorf("%s is referenced but not defined", m[1])
 		}
 	}
 }

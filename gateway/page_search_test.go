@@ -13,7 +13,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// library is an agents.json of 1,000 intents of usual size in four tags, half of which only read.
+// library returns an agents.json with 1,000 intents of usual size under four tags. Half of them only read data.
 func library() string {
 	var list []string
 	for n := range 1000 {
@@ -38,7 +38,7 @@ const libraryPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "
 	{"target": "https://library.example/api/intents", "action": "execute",
 	 "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 600, "unit": "hour"}]}]}`
 
-func TestThePageIsSearchedWithoutAScript(t *testing.T) {
+func TestSearchWithoutScript(t *testing.T) {
 	g := pageGate(t, library(), libraryPolicy, "")
 	look := func(query string) (text string, cards []string) {
 		t.Helper()
@@ -52,13 +52,13 @@ func TestThePageIsSearchedWithoutAScript(t *testing.T) {
 		return string(a.Body), cards
 	}
 	first, cards := look("")
-	if len(cards) != 20 || cards[0] != "books-000" || !strings.Contains(first, "1000 intents are offered. These are 1 to 20.") {
+	if len(cards) != 20 || cards[0] != "books-000" || !strings.Contains(first, "1000 intents are offered. Showing 1 to 20.") {
 		t.Errorf("%v", cards)
 	}
 	t.Logf("%d bytes", len(first))
 	for _, want := range []string{
-		`<strong>500</strong> that only read: free, 600 calls an hour</li>`,
-		`<strong>500</strong> that may change something: free, 600 calls an hour</li>`,
+		`<strong>500</strong> intents only read data: free, 600 calls an hour</li>`,
+		`<strong>500</strong> intents may change data: free, 600 calls an hour</li>`,
 		`<a href="?tag=books#intents">books <span class="soft">250</span></a>`, `<a rel="next" href="?page=2#intents">Next</a>`,
 		`<label for="q">Search intents</label>`, "What it does is <strong>said</strong> here.",
 	} {
@@ -72,8 +72,8 @@ func TestThePageIsSearchedWithoutAScript(t *testing.T) {
 		text  string
 	}{
 		"?q=intent517":                           {"loans-517", 1, "1 of 1000 intents found for “intent517”."},
-		"?tag=loans":                             {"loans-001", 20, "250 of 1000 intents found, tagged loans. These are 1 to 20."},
-		"?tag=LOANS&page=13":                     {"loans-961", 10, `<a rel="prev" href="?page=12&amp;tag=LOANS#intents">Before</a>`},
+		"?tag=loans":                             {"loans-001", 20, "250 of 1000 intents found, tagged loans. Showing 1 to 20."},
+		"?tag=LOANS&page=13":                     {"loans-961", 10, `<a rel="prev" href="?page=12&amp;tag=LOANS#intents">Previous</a>`},
 		"?q=intent517&tag=fees":                  {"", 0, "Nothing found for “intent517”, tagged fees."},
 		"?q=%3Cscript%3Ealert(1)%3C/script%3E":   {"", 0, "Nothing found for “&lt;script&gt;alert(1)&lt;/script&gt;”."},
 		"?page=99999":                            {"books-980", 20, "Page 50 of 50"},
@@ -87,20 +87,20 @@ func TestThePageIsSearchedWithoutAScript(t *testing.T) {
 			t.Errorf("%s: %v", query, cards)
 		}
 	}
-	// Those that do not fit lead to a page of their own.
+	// Intents that do not fit on the page link to a separate page.
 	if n := strings.Count(first, ">Parameters and an example</a></p>"); n == 0 || n == 20 {
 		t.Errorf("%d intents are shown briefly", n)
 	}
 }
 
-func TestTheTermsAreSummedUp(t *testing.T) {
+func TestSummaryOfTerms(t *testing.T) {
 	policy := strings.Replace(gatetest.PolicyFile, `"target": "shop.example:search:v1", "action": "execute"`,
 		`"target": "shop.example:search:v1", "action": "execute", "assignee": "https://partner.example/"`, 1)
 	g := pageGate(t, gatetest.AgentsFile, policy, ", parties: {'https://partner.example/': {agent_id: partner, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}}")
 	page := pageOf(g)
 	for _, want := range []string{
-		"<strong>1</strong> that only reads: only for agents that the policy names",
-		"<strong>1</strong> that may change something: 0.25 EUR a call",
+		"<strong>1</strong> intent only reads data: only for agents that the policy names",
+		"<strong>1</strong> intent may change data: 0.25 EUR a call",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
@@ -108,7 +108,7 @@ func TestTheTermsAreSummedUp(t *testing.T) {
 	}
 }
 
-func TestDescriptionsAreMarkdownOfASafeSubset(t *testing.T) {
+func TestMarkdownInDescriptions(t *testing.T) {
 	texts := map[string]string{
 		"One *two* **three** `four<b>`.":      "One <em>two</em> <strong>three</strong> <code>four&lt;b&gt;</code>.",
 		"First.\n\nSecond.":                   "<p>First.</p>\n<p>Second.</p>",

@@ -20,11 +20,11 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-var update = flag.Bool("update", false, "write what the tests get as what they want")
+var update = flag.Bool("update", false, "write the results of the tests to their golden files")
 
 const pageSettings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM, execute: /any}, public_url: 'https://agents.shop.example'%s}\n"
 
-// pageGate is a gateway with this agents.json and policy; settings are added to those of the service.
+// pageGate returns a gateway with the given agents.json and policy. settings are added to those of the service.
 func pageGate(t *testing.T, agents, policy, settings string) *gatetest.Gate {
 	t.Helper()
 	g := gatetest.New(t, fmt.Sprintf(pageSettings, settings), func(g *gatetest.Gate) {
@@ -54,7 +54,7 @@ func pageOf(g *gatetest.Gate) string {
 	return string(a.Body)
 }
 
-// golden compares with a file under testdata/page.
+// golden compares got with a file in testdata/page.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	name = filepath.Join("testdata", "page", name)
@@ -72,12 +72,12 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestThePageOfTheExampleShop(t *testing.T) {
+func TestPageOfExampleShop(t *testing.T) {
 	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
 	golden(t, "shop.html", pageOf(g))
 }
 
-// hostile is an agents.json whose every text tries to be markup or a command.
+// hostile is an agents.json in which every text contains markup or a shell command.
 const hostile = `{
   "service-info": {"name": "<script>alert(1)</script>", "description": "\"'><img src=x onerror=alert(2)>", "service_url": "https://shop.example/\"onclick=\"alert(3)"},
   "uim-license": "https://uimprotocol.com/licenses/D-uim-by-nc-nomt-v1.0",
@@ -98,7 +98,7 @@ const hostile = `{
   ]
 }`
 
-func TestThePageTellsTextFromMarkup(t *testing.T) {
+func TestPageEscapesText(t *testing.T) {
 	policy := strings.ReplaceAll(gatetest.PolicyFile,
 		`{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}`,
 		`{"target": "shop.example:search:v1", "action": "execute", "duty": [{"action": "attribute", "description": "<script>alert(5)</script>"}]}`)
@@ -108,7 +108,7 @@ func TestThePageTellsTextFromMarkup(t *testing.T) {
 	page = regexp.MustCompile(`(?s)<script>\(\(\) =>.*?</script>`).ReplaceAllString(page, "") // our own
 	for _, markup := range []string{"<script", "<img", "<b>", "<i>", "<u>", "javascript:", `"onclick`} {
 		if strings.Contains(page, markup) && markup != "javascript:" || strings.Contains(page, `="javascript:`) {
-			t.Errorf("%s got through", markup)
+			t.Errorf("the page contains %s", markup)
 		}
 	}
 	if strings.Contains(page, "Retired.") {
@@ -116,8 +116,8 @@ func TestThePageTellsTextFromMarkup(t *testing.T) {
 	}
 }
 
-// The example is one command, whatever the operator wrote: the shell hands curl exactly the call.
-func TestTheExampleIsWhatItSeems(t *testing.T) {
+// The texts of the operator cannot change the example command: the shell passes exactly the call to curl.
+func TestExampleCommandIsQuoted(t *testing.T) {
 	g := pageGate(t, hostile, strings.ReplaceAll(permitAll, "shop.example/policy", "shop.example/p"), "")
 	example := regexp.MustCompile(`(?s)<h4>Example</h4>\n<pre tabindex="0"><code>(.*?)</code>`).FindStringSubmatch(pageOf(g))
 	if example == nil {
@@ -148,7 +148,7 @@ func TestTheExampleIsWhatItSeems(t *testing.T) {
 	}
 }
 
-func TestThePageHoldsAPartOfLargeIntents(t *testing.T) {
+func TestPageTruncatesLargeIntents(t *testing.T) {
 	var inputs []string
 	for i := range 200 {
 		inputs = append(inputs, fmt.Sprintf(`{"name": "p%03d", "type": "string", "description": %q}`, i, strings.Repeat("ä", 900)))
@@ -160,9 +160,8 @@ func TestThePageHoldsAPartOfLargeIntents(t *testing.T) {
 	}
 }
 
-// The only style that may apply and the only script that may run are those in the page: the header names their hashes. The
-// script only asks the page's own address, and sets no markup but what comes from there.
-func TestThePageMayOnlyBeReadAndSearched(t *testing.T) {
+// The Content-Security-Policy allows only the inline style sheet and script, by their hashes, and requests to the page's own origin.
+func TestPageSecurityHeaders(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Get("/", "Accept", browser)
 	hash := func(element string) string {
@@ -193,7 +192,7 @@ func TestThePageMayOnlyBeReadAndSearched(t *testing.T) {
 	}
 	for _, outside := range []string{"<script ", " onclick", "<link rel=\"stylesheet", "<img", "<iframe", "style=", "src="} {
 		if strings.Contains(string(a.Body), outside) {
-			t.Errorf("the page holds %s", outside)
+			t.Errorf("the page contains %s", outside)
 		}
 	}
 	etag := a.Header.Get("ETag")
@@ -203,7 +202,7 @@ func TestThePageMayOnlyBeReadAndSearched(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
+func TestAcceptHTML(t *testing.T) {
 	g := gatetest.New(t, "")
 	for accept, wanted := range map[string]bool{
 		browser: true, "text/html": true, "TEXT/HTML;charset=utf-8": true, "application/xhtml+xml": true,
@@ -228,8 +227,8 @@ func TestOnlyWhoAsksForHTMLGetsIt(t *testing.T) {
 	}
 }
 
-// What / names for programs is there, and says what to agree to.
-func TestProgramsFindTheEntryPoints(t *testing.T) {
+// The entry points in the JSON document of / exist, and it has the policy to agree to.
+func TestEntryPoints(t *testing.T) {
 	g := gatetest.New(t, "")
 	var entry struct {
 		Service, Issuer string
@@ -262,11 +261,11 @@ func TestProgramsFindTheEntryPoints(t *testing.T) {
 	}
 	again := g.Get("/", "If-None-Match", a.Header.Get("ETag"))
 	if again.Status != http.StatusNotModified {
-		t.Errorf("asked again: %d", again.Status)
+		t.Errorf("with the ETag: %d", again.Status)
 	}
 }
 
-// many is an agents.json of n intents.
+// many returns an agents.json with n intents.
 func many(n int) string {
 	var list []string
 	for i := range n {
@@ -282,7 +281,7 @@ const permitAll = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "http
 func TestLargeCataloguesAreBounded(t *testing.T) {
 	g := pageGate(t, many(10_000), permitAll, "")
 	page := pageOf(g)
-	if n := strings.Count(page, "<article"); n != 20 || !strings.Contains(page, "10000 intents are offered. These are 1 to 20.") ||
+	if n := strings.Count(page, "<article"); n != 20 || !strings.Contains(page, "10000 intents are offered. Showing 1 to 20.") ||
 		!strings.Contains(page, `href="?page=2#intents"`) || len(page) > 100_000 {
 		t.Errorf("%d intents in %d bytes", n, len(page))
 	}
@@ -299,7 +298,7 @@ func TestLargeCataloguesAreBounded(t *testing.T) {
 	}
 }
 
-func TestResultsCarryTheLicence(t *testing.T) {
+func TestLicenceHeader(t *testing.T) {
 	for license, want := range map[string]string{
 		`"https://uimprotocol.com/licenses/uim-by-nc-v1.0"`: "UIM-BY-NC-v1.0",
 		`"d-uim-nomt-by-v1.0"`:                              "D-UIM-BY-NoMT-v1.0",

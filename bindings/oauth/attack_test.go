@@ -71,7 +71,7 @@ func TestAProgramOfTheSameMachineIsWarnedOf(t *testing.T) {
 		v.Set("client_id", client)
 		v.Set("redirect_uri", "cursor://anysphere/cb")
 	}))
-	if !strings.Contains(string(page.Body), "That is a program on this computer") {
+	if !strings.Contains(string(page.Body), "This is a program on this computer") {
 		t.Errorf("%.1500s", page.Body)
 	}
 }

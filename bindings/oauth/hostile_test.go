@@ -91,7 +91,7 @@ func TestRegistration(t *testing.T) {
 	p, b := newPKCE(), g.browser()
 	as := func(v url.Values) { v.Set("client_id", got.ClientID) }
 	page := b.page(g.query(p, as))
-	if text := string(page.Body); !strings.Contains(text, "Editor asks") || !strings.Contains(text, "as anybody can under any name") {
+	if text := string(page.Body); !strings.Contains(text, "Editor wants") || !strings.Contains(text, "which anyone can do under any name") {
 		t.Errorf("the page: %.1500s", text)
 	}
 	code := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(page))).Get("code")

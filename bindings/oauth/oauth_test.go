@@ -269,7 +269,7 @@ func TestAPageThatHasChangedIsShownAgain(t *testing.T) {
 			form := formOf(b.page(g.query(newPKCE())))
 			change(g)
 			again := b.do(http.MethodPost, "/oauth/authorize", form)
-			if again.Status != http.StatusOK || !strings.Contains(string(again.Body), "Please look again") {
+			if again.Status != http.StatusOK || !strings.Contains(string(again.Body), "Please check again") {
 				t.Fatalf("%d %.300s", again.Status, again.Body)
 			}
 			if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(again))); sent.Get("code") == "" {

@@ -22,14 +22,15 @@ var consentHTML string
 
 var consentTemplate = template.Must(template.New("consent.html").Parse(consentHTML))
 
-// ConsentSecurity is the Content-Security-Policy of a consent page that sends its form to its own origin and is then redirected to a
-// client: browsers check the redirect after a form against form-action, too.
+// ConsentSecurity returns the Content-Security-Policy of a consent page. The page sends its form to its own origin, which redirects the
+// browser to redirectURI. form-action allows both, because browsers also apply it to redirects after a form.
 func ConsentSecurity(redirectURI string) string {
 	return "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; form-action 'self'" + redirectSource(redirectURI) +
 		"; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// redirectSource returns a source expression for a redirect URI, preceded by a space. CSP 3, 2.3.1, which has no IPv6 hosts.
+// redirectSource returns a source expression for a redirect URI, preceded by a space, or an empty string if there is none. For IPv6 hosts,
+// which source expressions do not support, and for other schemes than http and https, it is the scheme alone. CSP 3, 2.3.1.
 func redirectSource(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme == "" || strings.ContainsAny(u.Host+u.Scheme, " ;,'\"*") {
@@ -43,16 +44,16 @@ func redirectSource(uri string) string {
 
 const consentDescription = 240 // bytes of the description of an intent
 
-// A Consent makes the pages on which people consent for clients of one service. It is safe for concurrent use.
+// A Consent renders the pages on which people consent to the use of one service by a client. It is safe for concurrent use.
 type Consent struct {
 	service *service.Definition
 	name    string
-	intents map[string]*service.Intent // by entry of a scope
+	intents map[string]*service.Intent // by scope entry
 	policy  []topicView
 	more    int // number of rules of the policy that are not shown
 }
 
-// NewConsent reads the content of the pages.
+// NewConsent prepares the content of the pages that does not depend on a request.
 func NewConsent(s *service.Definition) *Consent {
 	c := &Consent{service: s, name: s.Catalog.Service.Name, intents: map[string]*service.Intent{}}
 	if c.name == "" {
@@ -65,14 +66,14 @@ func NewConsent(s *service.Definition) *Consent {
 	return c
 }
 
-// A shownView is what a person agrees to.
+// A shownView is the template data of the content that a person agrees to.
 type shownView struct {
 	Name, Issuer               string // of the service
 	Client, ClientID, Host, To string
-	Local                      bool // To is the browser's own machine
+	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
-	Wide                       []string // instead of Choices, if there would be too many
-	WideLeft                   bool     // the person removed it before
+	Wide                       []string // a scope entry for all intents; replaces Choices if there would be too many
+	WideLeft                   bool     // the person deselected Wide before
 	Granted, LeftOut, More     int
 	Limit, Days                string
 	Policy                     []topicView
@@ -80,20 +81,20 @@ type shownView struct {
 	Approved                   bool
 }
 
-// A choiceView is one intent that can be left out.
+// A choiceView is one intent that the person can deselect.
 type choiceView struct {
 	Entry, Name, Description, Terms string
-	Left                            bool // the person removed it before
+	Left                            bool // the person deselected it before
 }
 
 // Shown is the content that a person agrees to.
 type Shown struct {
 	view   *shownView
 	html   template.HTML
-	Digest string // of it, before anything was removed
+	Digest string // of the content before the person deselected anything
 }
 
-// Shown renders the content of a request: equal for equal request, client and terms.
+// Shown renders the content for a request. The content depends only on the request, the client and the terms.
 func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) {
 	s := c.service
 	to, local := consent.SentTo(r.RedirectURI)
@@ -104,7 +105,7 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 		Wide: consent.Wide(r.Scope), LeftOut: len(r.Scope.Omitted),
 	}
 	if v.Client == "" {
-		v.Client = "A client without a name"
+		v.Client = "An unnamed client"
 	}
 	if v.Wide == nil {
 		for _, entry := range r.Scope.Entries {
@@ -118,11 +119,10 @@ func (c *Consent) Shown(ctx context.Context, r *consent.Request) (Shown, error) 
 func (v *shownView) html() (template.HTML, error) {
 	var b bytes.Buffer
 	err := consentTemplate.ExecuteTemplate(&b, "shown", v)
-	return template.HTML(b.String()), err //nolint:gosec // what html/template has just made
+	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
-// Leaving returns the shown content with only the entries ticked that a person has chosen: a page that is shown again keeps what they
-// removed.
+// Leaving returns the content with only the chosen entries selected, so that a page that is shown again keeps what the person deselected.
 func (s Shown) Leaving(chosen []string) (Shown, error) {
 	v := *s.view
 	v.Choices = slices.Clone(v.Choices)
@@ -157,7 +157,7 @@ func days(d time.Duration) string {
 // A Field is a hidden field of a form.
 type Field struct{ Name, Value string }
 
-// A consentView is a page about a consent: a question, or one of the two below.
+// A consentView is the template data of a page about a consent: of Ask, Waiting or Failed.
 type consentView struct {
 	Style   template.CSS
 	Title   string
@@ -165,7 +165,7 @@ type consentView struct {
 	Fields  []Field
 	Changed bool
 	Invited bool
-	Wrong   string // what was wrong with the input
+	Wrong   string // what is wrong with the input; empty: nothing
 	Waiting bool
 	Agent   string
 	Heading string
@@ -177,24 +177,26 @@ type consentView struct {
 // A Link leads from a page to a client.
 type Link struct{ To, URL string }
 
-// Ask returns the page with the question. Fields are sent back with the answer; changed reports that the content has changed since the
-// last display, and wrong describes what was wrong with the last answer.
+// Ask returns the page that asks for consent. Its form sends fields back with the decision. If invited is set, the form has an input for an
+// invitation. If changed is set, the page has a note that its content has changed. wrong describes an error in the last input; it may be
+// empty.
 func (c *Consent) Ask(shown Shown, fields []Field, invited, changed bool, wrong string) ([]byte, error) {
 	return c.page(&consentView{Title: "Consent", Shown: shown.html, Fields: fields, Invited: invited, Changed: changed, Wrong: wrong})
 }
 
-// Waiting returns the page that waits for the operator's approval, and reloads itself.
+// Waiting returns the page that is shown until the operator has decided. It reloads itself every five seconds.
 func (c *Consent) Waiting(agent pat.AgentID) ([]byte, error) {
 	return c.page(&consentView{Title: "Waiting for approval", Waiting: true, Agent: string(agent)})
 }
 
-// Failed returns the page for an error that the client cannot receive or, with a link, receives only if the person follows it.
+// Failed returns the page for an error that is not sent to the client. If back has a URL, the client receives the error when the person
+// follows the link.
 func (c *Consent) Failed(heading, message string, back Link) ([]byte, error) {
 	return c.page(&consentView{Title: heading, Heading: heading, Message: message, Back: back})
 }
 
 func (c *Consent) page(v *consentView) ([]byte, error) {
-	v.Style = template.CSS(frontCSS) //nolint:gosec // our own file, and no part of it comes from anywhere else
+	v.Style = template.CSS(frontCSS) //nolint:gosec // a constant file of this package
 	v.Title += ": " + c.name
 	v.Front = c.service.At("/")
 	var b bytes.Buffer

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// An entryPoints is the response to a program at /.
+// entryPoints is the JSON document that describes a service to programs.
 type entryPoints struct {
 	Service     string            `json:"service"`
 	Description string            `json:"description,omitempty"`
@@ -16,7 +16,7 @@ type entryPoints struct {
 	Start       []string          `json:"start"`
 }
 
-// EntryPoints lists the addresses of a service as JSON, in the order in which a program needs them.
+// EntryPoints returns a JSON document with the URLs of a service and the steps for getting started.
 func EntryPoints(s *service.Definition) ([]byte, error) {
 	at := map[string]string{}
 	for name, path := range map[string]string{
@@ -37,9 +37,9 @@ func EntryPoints(s *service.Definition) ([]byte, error) {
 	return json.Marshal(entryPoints{
 		Service: about.Name, Description: about.Description, Issuer: s.Issuer, Policy: s.PolicyRef(), EntryPoints: at,
 		Start: []string{
-			"Find an intent: GET search with query=words. GET intent has its parameters; GET agents has all intents.",
-			"Read the policy, and sign an agreement to it: POST issue answers with a token (PAT).",
-			"POST execute with Authorization: Bearer and the token. Each refusal has what is wrong and what to do.",
+			"Find an intent: GET search with query=words. GET intent returns its parameters; GET agents returns all intents.",
+			"Read the policy and sign an agreement to it. POST the agreement to issue, which returns a token (PAT).",
+			"POST execute with Authorization: Bearer and the token. Each refusal states what is wrong and what to do.",
 		},
 	})
 }

@@ -15,12 +15,12 @@ var errorsHTML string
 
 var errorsTemplate = template.Must(template.New("errors.html").Parse(errorsHTML))
 
-// An errorsView is the content of a page about errors: one reason, or the list of them.
+// An errorsView is the template data of a page about one reason or about all reasons.
 type errorsView struct {
 	Style  template.CSS
 	Name   string // of the service
-	List   string // address of the list
-	Agents string // address of agents.json
+	List   string // URL of the list of reasons
+	Agents string // URL of agents.json
 	One    *errorView
 	All    []errorView
 }
@@ -30,14 +30,14 @@ type errorView struct {
 	URL    string
 }
 
-// Error is the page for one reason, as HTML.
+// Error returns the HTML page for one reason.
 func Error(s *service.Definition, r reason.Reason) ([]byte, error) {
 	v := newErrorsView(s)
 	v.One = &errorView{r, s.HelpURL(r)}
 	return v.html()
 }
 
-// Errors returns the page that lists the reasons of refusals, as HTML.
+// Errors returns the HTML page that lists all reasons that agents can receive in a refusal.
 func Errors(s *service.Definition) ([]byte, error) {
 	v := newErrorsView(s)
 	for _, r := range reason.All() {
@@ -48,7 +48,7 @@ func Errors(s *service.Definition) ([]byte, error) {
 	return v.html()
 }
 
-// A reasonDoc is one reason, for programs.
+// A reasonDoc describes one reason in JSON.
 type reasonDoc struct {
 	Reason     reason.Reason `json:"reason"`
 	Code       reason.Code   `json:"code"`
@@ -64,12 +64,12 @@ func describedOf(s *service.Definition, r reason.Reason) reasonDoc {
 	return reasonDoc{r, r.Code(), r.Status(), r.Number(), r.Message(), r.Suggestion(), r.Help(), s.HelpURL(r)}
 }
 
-// ErrorJSON returns the content of Error for one reason, as JSON.
+// ErrorJSON returns the content of Error as JSON.
 func ErrorJSON(s *service.Definition, r reason.Reason) ([]byte, error) {
 	return json.Marshal(describedOf(s, r))
 }
 
-// ErrorsJSON returns the content of the pages of Errors, as JSON.
+// ErrorsJSON returns the content of ErrorJSON for all reasons that Errors lists, as JSON.
 func ErrorsJSON(s *service.Definition) ([]byte, error) {
 	all := struct {
 		Errors []reasonDoc `json:"errors"`
@@ -84,7 +84,7 @@ func ErrorsJSON(s *service.Definition) ([]byte, error) {
 
 func newErrorsView(s *service.Definition) *errorsView {
 	v := &errorsView{
-		Style: template.CSS(frontCSS), //nolint:gosec // our own file, and no part of it comes from anywhere else
+		Style: template.CSS(frontCSS), //nolint:gosec // a constant file of this package
 		Name:  s.Catalog.Service.Name, List: s.At("/errors"), Agents: s.At("/agents.json"),
 	}
 	if v.Name == "" {

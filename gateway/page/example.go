@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Example makes the required parameters of an intent: their names, in the order of the intent, and values made from their schemas and
-// validated against them. A value that is not valid becomes a placeholder, <name>.
+// Example returns the names of the required parameters of an intent, in the order of the intent, and example values that it derives from
+// their schemas. Example replaces a value that is not valid by the placeholder <name>; placeholders reports whether it replaced any.
 func Example(in *intents.Intent) (names []string, values map[string]any, placeholders bool) {
 	values = map[string]any{}
 	for i := range in.Inputs {
@@ -34,8 +34,8 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 	return names, values, placeholders
 }
 
-// exampleCall returns a shell command that calls an intent with its required parameters, as Example makes them. Texts of the operator are
-// in single quotes, in which no shell expands anything.
+// exampleCall returns a shell command that calls an intent with the parameters of Example. Texts of the operator are in single quotes, in
+// which a shell does not expand anything.
 func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
@@ -55,7 +55,7 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 	if !in.Safe {
 		lines = append(lines, `-H "Idempotency-Key: $(uuidgen)"`)
 	}
-	// JSON has apostrophes only inside strings, which can escape them.
+	// In JSON, apostrophes occur only inside strings, where they can be escaped.
 	lines = append(lines, "-d '"+strings.ReplaceAll(body, "'", `\u0027`)+"'")
 	return strings.Join(lines, " \\\n  "), placeholders
 }
@@ -63,7 +63,7 @@ func exampleCall(execute string, in *intents.Intent) (command string, placeholde
 // shellQuoted quotes a word for a POSIX shell.
 func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// formatSamples are values of the formats that cannot be guessed.
+// formatSamples are example values for the formats of strings.
 var formatSamples = map[string]string{
 	"date": "2026-01-31", "time": "09:30:00Z", "date-time": "2026-01-31T09:30:00Z", "duration": "P1D", "email": "name@example.com",
 	"hostname": "www.example.com", "ipv4": "192.0.2.1", "ipv6": "2001:db8::1", "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
@@ -71,7 +71,7 @@ var formatSamples = map[string]string{
 	"byte": "aGk=",
 }
 
-// sample makes a value that a schema probably accepts, at most four levels deep.
+// sample returns a value that a schema probably accepts, nested at most four levels deep.
 func sample(schema map[string]any, depth int) any {
 	if list, ok := schema["examples"].([]any); ok && len(list) > 0 {
 		return list[0]
@@ -192,7 +192,7 @@ func wholeNumber(v any) (int, bool) {
 	return int(i), err == nil && i >= 0 && i <= 1<<30
 }
 
-// matching makes a short text that a pattern matches, if the pattern is simple enough.
+// matching returns a short text that matches a pattern. It returns false if the pattern is too complex.
 func matching(pattern string) (string, bool) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -203,7 +203,7 @@ func matching(pattern string) (string, bool) {
 	return b.String(), ok
 }
 
-// write writes a text that a part of a pattern matches; it stops when the text would be too long to read.
+// write appends a text that matches a part of a pattern. It returns false if the part is too complex or the text too long.
 func write(b *strings.Builder, re *syntax.Regexp) bool {
 	const most = 64
 	if b.Len() > most {
@@ -237,13 +237,13 @@ func write(b *strings.Builder, re *syntax.Regexp) bool {
 		}
 	case syntax.OpAlternate:
 		return write(b, re.Sub[0])
-	default: // word boundaries and other parts of zero width
+	default: // word boundaries, or no match is possible
 		return false
 	}
 	return true
 }
 
-// writeClass writes a letter of a class if it has one, and its first character otherwise.
+// writeClass appends a, A or 1 if the class contains one of them, and otherwise the first character of the class.
 func writeClass(b *strings.Builder, pairs []rune) bool {
 	if len(pairs) < 2 {
 		return false

@@ -15,22 +15,22 @@ import (
 )
 
 const (
-	frontIntents  = 20     // on one page
-	frontArticles = 48_000 // bytes of intents in full; further ones are shown briefly
-	frontTopTags  = 12     // tags shown at once
-	frontRareTags = 60     // tags behind "More tags"
-	maxSearch     = 200    // characters of a search or tag
+	frontIntents  = 20     // intents on one page
+	frontArticles = 48_000 // bytes of intents that are shown in full; further intents are shown without details
+	frontTopTags  = 12     // tags that are always visible
+	frontRareTags = 60     // tags under "More tags"
+	maxSearch     = 200    // characters of a search text or tag
 )
 
-// A Query is a person's search on the page.
+// A Query selects the intents on the front page.
 type Query struct {
 	Text, Tag string
-	Intent    string // uid: only that intent
+	Intent    string // the uid of a single intent; empty: any
 	Page      int    // from 1
 }
 
-// ParseQuery reads q (or query, as search calls it), tag, intent and page. It ignores invalid values, so that the page always shows
-// something.
+// ParseQuery reads the parameters q, tag, intent and page. If q is empty, it reads query instead, as the search endpoint does. It ignores
+// invalid values, so that there is always a page to show.
 func ParseQuery(values url.Values) Query {
 	get := func(name string) string {
 		text := strings.TrimSpace(values.Get(name))
@@ -49,7 +49,7 @@ func ParseQuery(values url.Values) Query {
 // IsZero reports whether the query is empty.
 func (q Query) IsZero() bool { return q == Query{Page: 1} || q == Query{} }
 
-// address returns the relative address of another page of the same query, at its intents.
+// address returns the relative URL of a page of the query's results.
 func (q Query) address(page int) string {
 	values := url.Values{}
 	for name, value := range map[string]string{"q": q.Text, "tag": q.Tag} {
@@ -63,15 +63,15 @@ func (q Query) address(page int) string {
 	return "?" + values.Encode() + "#intents"
 }
 
-// A foundView is the intents that a query finds, or all of them.
+// A foundView is the template data of the intents that a query finds.
 type foundView struct {
 	Query
 	Cards          []template.HTML
-	Count, Total   int    // found; offered
-	From, To       int    // the positions of the shown intents in the result, from 1
+	Count, Total   int    // number of intents found and offered
+	From, To       int    // positions of the first and last shown intent in the result, from 1
 	Pages          int    // of the result
-	Before, After  string // addresses of the neighbouring pages; may be empty
-	All            string // address of all intents
+	Before, After  string // URLs of the previous and next page; may be empty
+	All            string // URL of the page with all intents
 	Tags, RareTags []tagView
 	MoreTags       int
 	OnlyOne, Empty bool
@@ -81,11 +81,11 @@ type foundView struct {
 type tagView struct {
 	Name    string
 	Count   int
-	Address string // of the intents with the tag; of the query without it if it is Chosen
+	Address string // URL of the intents with the tag or, if it is Chosen, of the query without the tag
 	Chosen  bool
 }
 
-// found makes the list of intents. Beyond the bound they are shown without their parameters.
+// found returns the intents that a query finds. After frontArticles bytes, it shows further intents without their details.
 func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	s := f.service
 	q.Page = max(q.Page, 1)
@@ -115,7 +115,7 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	for n, found := range result.Intents {
 		in, err := s.Intent(found.UID.String())
 		if err != nil {
-			continue // not of this service: its catalogue has only its own
+			continue // cannot happen: the catalogue contains only intents of this service
 		}
 		view := newIntentView(ctx, s, in)
 		view.Open = len(result.Intents) <= 3
@@ -135,7 +135,7 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	return v, nil
 }
 
-// choose divides the tags into those shown at once, including the chosen one, and others.
+// choose divides the tags into those that are always visible, including the chosen one, and the others.
 func (v *foundView) choose(all []tagView) {
 	for n, t := range all {
 		t.Address = Query{Text: v.Text, Tag: t.Name}.address(1)
@@ -158,10 +158,11 @@ func (v *intentView) html() (template.HTML, error) {
 	if err := frontTemplate.ExecuteTemplate(&b, "intent", v); err != nil {
 		return "", err
 	}
-	return template.HTML(b.String()), nil //nolint:gosec // made by the template, which escapes
+	return template.HTML(b.String()), nil //nolint:gosec // html/template has escaped it
 }
 
-// tagsOf counts the tags of all intents, the most used first. Tags that differ only in case count as one.
+// tagsOf returns the tags of all intents with the number of their intents, most frequent first. Tags that differ only in case count as one.
+// It omits tags that a search cannot find.
 func tagsOf(offered []*service.Intent) []tagView {
 	counts := map[string]*tagView{}
 	for _, in := range offered {

@@ -14,8 +14,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// descriptions renders the part of CommonMark that descriptions use: paragraphs, lists, code, emphasis and links. Other markup stays
-// text: HTML, headings, quotes and images.
+// descriptions renders a subset of CommonMark: paragraphs, lists, code, emphasis and links. It shows HTML, headings and quotes as plain
+// text, and images as their alternative text.
 var descriptions = goldmark.New(
 	goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(
@@ -32,7 +32,7 @@ var descriptions = goldmark.New(
 	))),
 )
 
-// markdown renders a description of at most frontDescription bytes. A text of one paragraph is rendered without its <p>.
+// markdown renders a description, whose length the caller has limited. It renders a single paragraph without the <p> element.
 func markdown(text string) template.HTML {
 	if !strings.ContainsAny(text, "*_`[<-+\n\\&0123456789") {
 		return template.HTML(template.HTMLEscapeString(text)) //nolint:gosec // it is escaped
@@ -47,16 +47,16 @@ func markdown(text string) template.HTML {
 			made = one
 		}
 	}
-	return template.HTML(made) //nolint:gosec // goldmark escapes text, and writes no elements but those of descriptions
+	return template.HTML(made) //nolint:gosec // goldmark escapes text, and writes only elements that descriptions allows
 }
 
-// linkRenderer renders links to the web, and only the text of other links and of images.
+// linkRenderer renders links with http and https URLs. Of all other links and of images it renders only the text.
 type linkRenderer struct{}
 
-// RegisterFuncs is for goldmark.
+// RegisterFuncs implements renderer.NodeRenderer.
 func (linkRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
-		return ast.WalkContinue, nil // its text
+		return ast.WalkContinue, nil // renders only the text
 	})
 	r.Register(ast.KindLink, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if link, ok := n.(*ast.Link); ok && leadsToTheWeb(link.Destination) {

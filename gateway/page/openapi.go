@@ -10,14 +10,15 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// openAPIIntents bounds the intents in openapi.json; the search has all.
+// openAPIIntents bounds the intents in openapi.json. The search endpoint has all intents.
 const openAPIIntents = 1000
 
 // tree is a JSON object under construction.
 type tree = map[string]any
 
-// OpenAPI describes the endpoints of a service for tools, as OpenAPI 3.1. The execute call is one operation, with one request schema per
-// intent, distinguished by intent_uid. It omits retired intents, and all after the first openAPIIntents, which the description notes.
+// OpenAPI returns an OpenAPI 3.1 document that describes the endpoints of a service. It has one operation for calls of all intents, with a
+// request schema for each intent; intent_uid selects the schema. It omits retired intents. It also omits intents after the first
+// openAPIIntents, which its description mentions.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -35,7 +36,7 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 	paths := endpoints()
 	paths["/api/intents/execute"] = tree{"post": tree{
 		"operationId": "execute", "summary": "Execute one intent", "security": withPAT(), "tags": []any{tagIntents},
-		"description": "The body names the intent and carries its parameters. What the agreed policy does not permit is refused.",
+		"description": "The body contains the uid and the parameters of the intent. Calls that the agreed policy does not permit are refused.",
 		"parameters":  executeHeaders(),
 		"requestBody": body(tree{"oneOf": calls, "discriminator": tree{"propertyName": "intent_uid", "mapping": mapping}}),
 		"responses":   executed(s, answers.schema()),
@@ -54,7 +55,7 @@ func executed(s *service.Definition, output any) tree {
 	}
 }
 
-// describe makes the document with these paths and schemas; described is the number of intents in it.
+// describe encodes the document with these paths and schemas. described is the number of intents in the document.
 func describe(s *service.Definition, described int, paths, schemas tree) ([]byte, error) {
 	doc := tree{
 		"openapi": "3.1.0",
@@ -65,11 +66,11 @@ func describe(s *service.Definition, described int, paths, schemas tree) ([]byte
 			"schemas": schemas,
 			"securitySchemes": tree{"pat": tree{
 				"type": "http", "scheme": "bearer", "bearerFormat": "JWT",
-				"description": "A policy agreement token (PAT): sign the policy at " + s.At("/api/policy") +
+				"description": "A policy agreement token (PAT). To get one, sign the policy at " + s.At("/api/policy") +
 					" and post the agreement to " + s.At("/api/pat/issue") + ".",
 			}},
 		},
-		"externalDocs": tree{"description": "What is offered, as UIM describes it", "url": s.At("/agents.json")},
+		"externalDocs": tree{"description": "The intents in the format of UIM", "url": s.At("/agents.json")},
 	}
 	return json.Marshal(doc)
 }
@@ -100,13 +101,13 @@ func info(s *service.Definition, described, offered int) tree {
 	return info
 }
 
-// componentKey names an intent among the components, which allow no colon. Different UIDs have different keys: a name holds no dot, and a
-// version starts with the last v that follows a dot.
+// componentKey returns the name of an intent among the components: its UID with dots for colons, which such names cannot contain. Different
+// UIDs have different keys, because the name of an intent contains no dot, and its version begins with the last v that follows a dot.
 func componentKey(uid intents.UID) string { return strings.ReplaceAll(uid.String(), ":", ".") }
 
 func component(key string) string { return "#/components/schemas/" + key }
 
-// callSchema is the body of a call that names its intent.
+// callSchema returns the schema of the body of a call that names its intent.
 func callSchema(in *intents.Intent, key string) tree {
 	schema := bodySchema(in, key, true)
 	if in.Description != "" {
@@ -115,13 +116,14 @@ func callSchema(in *intents.Intent, key string) tree {
 	return schema
 }
 
-// bodySchema is the body of a call; named: it names the intent.
+// bodySchema returns the schema of the body of a call. named is whether the body names the intent.
 func bodySchema(in *intents.Intent, key string, named bool) tree {
 	properties := tree{
 		"parameters": tree{"$ref": component(key + ".parameters")},
 		"proof": tree{
-			"type":        "string",
-			"description": "A uim-proof+jwt, where a call charges or the service asks for signed calls; the header UIM-Proof does as well.",
+			"type": "string",
+			"description": "A uim-proof+jwt. It is required if the call costs money or the service requires signed calls. " +
+				"The header UIM-Proof can be used instead.",
 		},
 	}
 	required := []any{}
@@ -137,10 +139,10 @@ func bodySchema(in *intents.Intent, key string, named bool) tree {
 	}
 }
 
-// answerSchemas collects the possible results of calls.
+// answerSchemas collects the schemas of the possible outputs of calls.
 type answerSchemas struct {
 	list []any
-	open bool // some intent declares no outputs: any result is possible
+	open bool // an intent declares no outputs, so any output is possible
 }
 
 func (a *answerSchemas) add(in *intents.Intent, key string, schemas tree) {
@@ -163,7 +165,7 @@ func (a *answerSchemas) schema() any {
 func errorSchema() tree {
 	text := tree{"type": "string"}
 	return tree{
-		"type": "object", "required": []any{"error"}, "description": "Every refusal and failure.",
+		"type": "object", "required": []any{"error"}, "description": "The response to every call that is refused or fails.",
 		"properties": tree{"error": tree{
 			"type": "object", "required": []any{"code", "message", "details"},
 			"properties": tree{
@@ -174,16 +176,16 @@ func errorSchema() tree {
 					"properties": tree{
 						"reason":      tree{"type": "string", "description": "The exact cause, such as PARAMETER_OUT_OF_RANGE."},
 						"help_url":    tree{"type": "string", "format": "uri", "description": "The page that explains the reason."},
-						"request_id":  tree{"type": "string", "description": "Finds the request in the service's log."},
+						"request_id":  tree{"type": "string", "description": "Identifies the request in the log of the service."},
 						"uim_code":    text,
 						"suggestion":  tree{"type": "string", "description": "What to do about it."},
 						"retry_after": tree{"type": "integer", "minimum": 1, "description": "Seconds."},
 						"outcome": tree{
 							"type": "string", "enum": []any{"not_sent", "failed", "done", "unknown"},
-							"description": "Of a call that failed: whether it may have taken effect.",
+							"description": "For a failed call: whether it may have taken effect.",
 						},
 						"violations": tree{"type": "array", "items": tree{"type": "object", "properties": tree{
-							"pointer": tree{"type": "string", "description": "RFC 6901, into the whole body that was sent."},
+							"pointer": tree{"type": "string", "description": "A JSON pointer (RFC 6901) into the whole request body."},
 							"keyword": text, "reason": text, "message": text,
 						}}},
 					},
@@ -195,13 +197,14 @@ func errorSchema() tree {
 
 func executeHeaders() []any {
 	return []any{
-		header("Idempotency-Key", "Makes repeating the call harmless for 24 hours: visible ASCII.", 128),
+		header("Idempotency-Key", "Visible ASCII characters. With the same key, the call can be repeated safely for 24 hours.", 128),
 		proofHeader(),
 	}
 }
 
 func proofHeader() any {
-	return header("UIM-Proof", "A uim-proof+jwt, where a call charges or the service asks for signed calls, and for a renewal.", 16<<10)
+	return header("UIM-Proof", "A uim-proof+jwt. It is required if a call costs money, if the service requires signed calls, and for a renewal.",
+		16<<10)
 }
 
 func header(name, description string, most int) any {
@@ -216,9 +219,9 @@ func resultHeaders(license string) tree {
 		return tree{"description": description, "schema": tree{"type": "string"}}
 	}
 	out := tree{
-		"UIM-Request-ID": field("Finds the call in the service's log."),
-		"RateLimit":      field("How many calls are left, and until when."),
-		"UIM-Charge":     field("What the call cost."),
+		"UIM-Request-ID": field("Identifies the call in the log of the service."),
+		"RateLimit":      field("The number of calls that are left, and when the limit resets."),
+		"UIM-Charge":     field("The cost of the call."),
 	}
 	if license != "" {
 		out["UIM-License"] = field("The licence of the output: " + license)

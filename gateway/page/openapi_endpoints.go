@@ -7,22 +7,22 @@ const (
 	tagTokens    = "tokens"
 )
 
-// endpoints are the paths of every service in addition to the calls of its intents.
+// endpoints returns the paths that every service has, except those for calls of intents.
 func endpoints() tree {
 	return tree{
-		"/agents.json": get("agentsFile", "What is offered, and each endpoint", tagDocuments, tree{"type": "object"}),
+		"/agents.json": get("agentsFile", "The intents and endpoints of the service", tagDocuments, tree{"type": "object"}),
 		"/api/policy": get("policy",
-			"The policy to agree to; its ETag is its digest: sha-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}),
-		"/.well-known/jwks.json": get("keys", "The keys that PATs are signed with", tagDocuments, tree{"type": "object"}),
+			"The policy to agree to. Its ETag is its digest: SHA-256 over the RFC 8785 form", tagDocuments, tree{"type": "object"}),
+		"/.well-known/jwks.json": get("keys", "The public keys with which PATs are verified", tagDocuments, tree{"type": "object"}),
 		"/api/intents/search":    get("search", "Search the intents", tagIntents, tree{"type": "object"}, searchParameters()...),
 		"/api/intents/{intent_uid}": get("intent", "One intent", tagIntents, tree{"type": "object"}, tree{
 			"name": "intent_uid", "in": "path", "required": true, "schema": tree{"type": "string"},
 		}),
-		"/api/pat/issue": post("issue", "Agree to the policy: a signed agreement for a PAT", false, agreementBody(), patAnswer()),
-		"/api/pat/renew": post("renew", "A PAT that expires later, under the same agreement", true, nil, patAnswer(), proofHeader()),
-		"/api/pat/revoke": post("revoke", "End a PAT, and every renewal of it", false, object(tree{"token": tree{"type": "string"}}, "token"),
+		"/api/pat/issue": post("issue", "Agree to the policy: exchange a signed agreement for a PAT", false, agreementBody(), patAnswer()),
+		"/api/pat/renew": post("renew", "Renew a PAT under the same agreement", true, nil, patAnswer(), proofHeader()),
+		"/api/pat/revoke": post("revoke", "Revoke a PAT and all its renewals", false, object(tree{"token": tree{"type": "string"}}, "token"),
 			tree{"type": "object"}),
-		"/api/pat/introspect": post("introspect", "The state of the PAT that is sent", true, nil,
+		"/api/pat/introspect": post("introspect", "The state of the PAT in the request", true, nil,
 			object(tree{"active": tree{"type": "boolean"}}, "active")),
 	}
 }
@@ -35,7 +35,7 @@ func get(id, summary, tag string, answer tree, parameters ...any) tree {
 	return tree{"get": operation}
 }
 
-// post returns an operation of the agreement endpoints; bearer: it takes the PAT.
+// post returns a POST operation. bearer is whether the operation requires a PAT.
 func post(id, summary string, bearer bool, sent, answer tree, parameters ...any) tree {
 	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer)}
 	if bearer {
@@ -52,7 +52,7 @@ func post(id, summary string, bearer bool, sent, answer tree, parameters ...any)
 
 func answered(schema tree) tree {
 	return tree{
-		"200":     tree{"description": "As asked for.", "content": tree{"application/json": tree{"schema": schema}}},
+		"200":     tree{"description": "The request succeeded.", "content": tree{"application/json": tree{"schema": schema}}},
 		"default": refused(),
 	}
 }
@@ -60,7 +60,7 @@ func answered(schema tree) tree {
 // refused describes every error response.
 func refused() tree {
 	return tree{
-		"description": "What is wrong, where, and what to do.",
+		"description": "An error: what is wrong, where, and what to do.",
 		"content":     tree{"application/json": tree{"schema": tree{"$ref": component("Error")}}},
 	}
 }
@@ -84,7 +84,7 @@ func agreementBody() tree {
 		"signed_policy": tree{
 			"type": "string", "description": "A uim-agreement+jwt, a compact JWS over the policy, or a detached signature over it.",
 		},
-		"scope": tree{"type": "array", "items": tree{"type": "string"}, "description": "Only these intents."},
+		"scope": tree{"type": "array", "items": tree{"type": "string"}, "description": "Restricts the PAT to these intents."},
 	}, "agent_id", "agent_public_key", "signed_policy")
 	schema["additionalProperties"] = false
 	return schema
@@ -97,7 +97,7 @@ func patAnswer() tree {
 		"expires_at": tree{"type": "string", "format": "date-time"}, "agreement_id": text,
 		"scope":         tree{"type": "array", "items": text},
 		"scope_omitted": tree{"type": "array", "items": object(tree{"entry": text, "reason": text}, "entry", "reason")},
-		"status":        tree{"type": "string", "description": "pending, with status 202, where the operator admits agents."},
+		"status":        tree{"type": "string", "description": "pending, with HTTP status 202, while the operator has not admitted the agent."},
 	})
 }
 

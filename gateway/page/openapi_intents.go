@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// OpenAPIPerIntent is OpenAPI with one operation for each intent, at /api/intents/execute/{intent_uid}, for tools that make a function of
-// each operation.
+// OpenAPIPerIntent returns the document of OpenAPI with a separate operation for each intent, at /api/intents/execute/{intent_uid}, for
+// tools that convert each operation into a function.
 func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -19,7 +19,7 @@ func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 		answers := &answerSchemas{}
 		answers.add(in.Intent, key, schemas)
 		id := operationID(in.UID)
-		if ids[id] { // of another namespace
+		if ids[id] { // an intent of another namespace has this id
 			id = strings.NewReplacer(".", "_", "-", "_").Replace(in.UID.Namespace) + "_" + id
 		}
 		ids[id] = true
@@ -35,7 +35,7 @@ func OpenAPIPerIntent(s *service.Definition) ([]byte, error) {
 	return describe(s, len(described), paths, schemas)
 }
 
-// operationID returns a name for an intent that is a valid function name in most languages: search_products_v1.
+// operationID returns a name for an intent, such as search_products_v1, that is a valid function name in most languages.
 func operationID(uid intents.UID) string {
 	_, after, _ := strings.Cut(uid.String(), ":")
 	return strings.NewReplacer(":", "_", "-", "_", ".", "_").Replace(after)

@@ -1,5 +1,5 @@
-// Package page renders what a service publishes about itself in addition to the files of UIM: a page for people, and openapi.json for
-// tools.
+// Package page renders the documents that a service publishes in addition to the files of UIM: HTML pages for people, and openapi.json and
+// other JSON documents for programs.
 package page
 
 import (
@@ -29,13 +29,13 @@ var Icon []byte
 
 var frontTemplate = template.Must(template.New("page.html").Parse(frontHTML))
 
-// Security is the Content-Security-Policy of pages that can only be read: no script, no image, no form, nothing from elsewhere, and only
-// the one style sheet inside them.
+// Security is the Content-Security-Policy of static pages. It allows only their inline style sheet: no scripts, images or forms, and no
+// resources from other URLs.
 var Security = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'"
 
-// FrontSecurity is that of the page with the search: in addition it may run its one inline script, send requests to its own address, send
-// its form there and show its icon.
+// FrontSecurity is the Content-Security-Policy of the front page, which has a search. In addition to Security, it allows the inline script,
+// and allows requests, forms and images whose URL has the origin of the page.
 var FrontSecurity = "default-src 'none'; style-src 'sha256-" + hashOf(frontCSS) + "'; script-src 'sha256-" + hashOf(frontScript) +
 	"'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -44,7 +44,7 @@ func hashOf(text string) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// A Front makes the page for people of one service. It is safe for concurrent use.
+// A Front renders the HTML front page of one service. It is safe for concurrent use.
 type Front struct {
 	service *service.Definition
 	total   int // intents offered
@@ -52,7 +52,8 @@ type Front struct {
 	view    frontView // the parts that do not depend on the query
 }
 
-// NewFront reads the content of the page. It evaluates the policy once for each of at most 1,000 intents.
+// NewFront prepares the content of the page that does not depend on a query. It evaluates the policy once for each of at most 1,000
+// intents.
 func NewFront(ctx context.Context, s *service.Definition) *Front {
 	offered := s.Offered()
 	f := &Front{service: s, total: len(offered), tags: tagsOf(offered)}
@@ -61,7 +62,7 @@ func NewFront(ctx context.Context, s *service.Definition) *Front {
 	return f
 }
 
-// Page returns the page for a query, as HTML of less than 100 kB if the intents are of usual size.
+// Page returns the HTML page for a query. The page is shorter than 100 kB if the intents have a usual size.
 func (f *Front) Page(ctx context.Context, q Query) ([]byte, error) {
 	v := f.view
 	var err error

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// silentKeywords of a parameter's schema do not restrict its values, or are shown elsewhere.
+// silentKeywords are keywords of schemas that do not restrict the values of a parameter, or that the page shows elsewhere.
 var silentKeywords = map[string]bool{
 	"type": true, "title": true, "description": true, "default": true, "example": true, "examples": true, "deprecated": true, "readOnly": true,
 	"writeOnly": true, "$comment": true, "$schema": true, "$id": true, "$defs": true, "definitions": true, "nullable": true,
 }
 
-// schemaRules describes which values a schema accepts, in addition to its type. It lists keywords that it cannot describe by name.
+// schemaRules describes which values a schema accepts, in addition to its type. If the schema has keywords that schemaRules cannot
+// describe, the last entry refers to the schema.
 func schemaRules(schema map[string]any) []string {
 	w := &schemaWords{schema: schema, used: map[string]bool{}}
 	if inner := withoutNull(schema); inner != nil {
@@ -35,7 +36,7 @@ func schemaRules(schema map[string]any) []string {
 	w.items()
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		if !w.used[name] && !silentKeywords[name] && !strings.HasPrefix(name, "x-") {
-			return append(w.out, "more in its schema")
+			return append(w.out, "further rules in the schema")
 		}
 	}
 	return w.out
@@ -93,12 +94,12 @@ func (w *schemaWords) enum() {
 	}
 	s := "one of " + strings.Join(words, ", ")
 	if len(list) > most {
-		s += " and more in its schema"
+		s += " and further values in the schema"
 	}
 	w.out = append(w.out, s)
 }
 
-// items describes the entries of a list if they are simple.
+// items describes the entries of a list if their schema is an object.
 func (w *schemaWords) items() {
 	v, has := w.take("items")
 	if !has {
@@ -119,7 +120,7 @@ func (w *schemaWords) items() {
 	w.out = append(w.out, s)
 }
 
-// withoutNull returns the schema beside null in an anyOf. It returns nil if the schema is not such an anyOf.
+// withoutNull returns the other schema of an anyOf that consists of a schema and null. For all other schemas it returns nil.
 func withoutNull(schema map[string]any) map[string]any {
 	list, ok := schema["anyOf"].([]any)
 	if !ok || len(list) != 2 {
@@ -135,7 +136,8 @@ func withoutNull(schema map[string]any) map[string]any {
 	return nil
 }
 
-// valueText returns a value for people: strings unchanged, other values as JSON.
+// valueText returns a value for people, shortened to 200 bytes: strings without quotes, unless they would be invisible, and other values as
+// JSON.
 func valueText(v any) string {
 	const most = 200 // bytes; patterns can be long
 	s, isText := v.(string)
@@ -151,7 +153,7 @@ func valueText(v any) string {
 	return s
 }
 
-// jsonText is a value as JSON, as it is read: < stays <.
+// jsonText returns a value as JSON. It does not escape the characters <, > and &.
 func jsonText(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

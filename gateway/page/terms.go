@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	summarised   = 1000 // intents whose terms are summed up
+	summarised   = 1000 // intents whose terms are summarized
 	summaryLines = 8
-	termsOfOne   = 3 // permissions that are listed for one intent
+	termsOfOne   = 3 // terms that are listed for one intent
 )
 
-// ShortTerms summarizes the terms for an agent that the policy does not name: free, 600 calls an hour. Only the policy is binding, and it
-// may require more: the summary has no conditions and duties.
+// ShortTerms summarizes the terms of an intent for agents that the policy does not name, for example "free, 600 calls an hour". The summary
+// omits conditions and duties. Only the policy is binding.
 func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(odrl.Candidate) bool { return true })
 }
 
-// freeTerms are the ShortTerms of permissions that charge nothing; of all of them if each charges.
+// freeTerms is ShortTerms, restricted to the free permissions. If there are none, it summarizes all permissions.
 func freeTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return c.Charge.IsZero() })
 }
@@ -57,7 +57,7 @@ func shortTerms(ctx context.Context, s *service.Definition, in *service.Intent, 
 	return strings.Join(ways, "; or ")
 }
 
-// shortRate describes a rate in a list: 600 calls an hour.
+// shortRate describes a rate in a few words, such as "600 calls an hour".
 func shortRate(r limit.Rate) string {
 	n := strconv.FormatInt(r.Max, 10) + " calls "
 	switch {
@@ -72,14 +72,14 @@ func shortRate(r limit.Rate) string {
 	}
 }
 
-// A summaryView is the common terms of several intents.
+// A summaryView is the number of intents that have the same terms.
 type summaryView struct {
 	Count int
 	Safe  bool
 	Terms string
 }
 
-// summary summarizes the terms of the first intents, the most common first, and returns how many intents the lines leave out.
+// summary returns the most common terms of the first intents, most common first, and the number of intents that lines does not include.
 func summary(ctx context.Context, s *service.Definition, offered []*service.Intent) (lines []summaryView, more int) {
 	counts := map[summaryView]int{}
 	for _, in := range offered[:min(len(offered), summarised)] {

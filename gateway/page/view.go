@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// The policy, to which the page links, has all rules.
-	frontSentences = 200    // rules of the policy on the page
+	// Limits on the rules of the policy. The page links to the complete policy.
+	frontSentences = 200    // rules of the policy
 	frontWords     = 16_000 // bytes of their texts
-	// The intent itself, to which the page links, has all of these.
-	frontParameters  = 50   // of one intent
-	frontTags        = 20   // of one intent
+	// Limits on each intent. The page links to the complete intent.
+	frontParameters  = 50   // inputs, and as many outputs
+	frontTags        = 20   // tags
 	frontDescription = 2000 // bytes of the description of an intent or service
 	frontParameter   = 500  // bytes of the description of a parameter
 )
 
-// A frontView is the content of the page.
+// A frontView is the template data of the front page.
 type frontView struct {
 	Style     template.CSS
 	Script    template.JS
@@ -37,55 +37,55 @@ type frontView struct {
 	Notes     template.HTML // of doors
 	Found     *foundView
 	Summary   []summaryView
-	MoreTerms int // intents that are in no line of Summary
+	MoreTerms int // intents that Summary does not include
 	Policy    []topicView
 	MoreRule  int // rules that are not shown
 	License   licenseView
-	Keeps     []string // compliance
+	Keeps     []string // the rules that the service claims to follow
 	Start     startView
-	Consents  bool // people may agree for programs without a key
+	Consents  bool // people can agree for programs without a key
 }
 
 type frontLinks struct {
 	Service, Agents, Policy, Search, Execute, Issue, OpenAPI, Errors, MCP string
 }
 
-// A topicView is the rules of one topic.
+// A topicView holds the rules of one topic.
 type topicView struct {
 	Title     string
 	Sentences []words.Sentence
 }
 
 type licenseView struct {
-	Text  string // as it is called
+	Text  string // the name
 	URL   string
-	Plain []string
+	Plain []string // its elements in plain words
 }
 
-// A startView is what an agent needs in order to agree.
+// A startView holds what an agent needs in order to agree.
 type startView struct {
 	Audience, PolicyUID, Digest string
 	TokenRate                   string
 	Admitted                    bool // the operator decides which agents may agree
 }
 
-// An intentView is one intent.
+// An intentView is the template data of one intent.
 type intentView struct {
 	UID, Name             string
 	Description           template.HTML
 	URL                   string
-	Address               string // of a page with only this intent
+	Address               string // URL of a page with only this intent
 	Tags                  []tagView
 	Terms                 string // such as: free, 600 calls an hour
-	Open                  bool   // its parts are shown at once
-	Brief                 bool   // its parts are not shown
+	Open                  bool   // the details are expanded
+	Brief                 bool   // the details are omitted
 	Safe, FreshOnly       bool
-	Proved, ChargesProved bool // a proof of key with each call; with each that charges
+	Proved, ChargesProved bool // each call requires a proof of key; each call that charges does
 	Ceiling               string
 	Inputs, Outputs       []parameterView
 	More                  int    // inputs and outputs that are not shown
 	Example               string // a shell command
-	Placeholders          bool   // some values in Example must be filled in
+	Placeholders          bool   // Example has values that must be replaced
 }
 
 // A parameterView is one input or output.
@@ -100,8 +100,8 @@ type parameterView struct {
 func newFrontView(s *service.Definition) frontView {
 	info, announced := s.Catalog.Service, s.Announced()
 	v := frontView{
-		Style:   template.CSS(frontCSS),   //nolint:gosec // our own file, and no part of it comes from anywhere else
-		Script:  template.JS(frontScript), //nolint:gosec // likewise
+		Style:   template.CSS(frontCSS),   //nolint:gosec // a constant file of this package
+		Script:  template.JS(frontScript), //nolint:gosec // a constant file of this package
 		Service: info, Name: info.Name, About: markdown(cut(info.Description, frontDescription)),
 		Links: frontLinks{
 			Agents: s.At("/agents.json"), Policy: s.At("/api/policy"), Search: s.At("/api/intents/search") + "?view=brief",
@@ -162,7 +162,7 @@ func parametersOf(list []intents.Parameter) []parameterView {
 	return out
 }
 
-// cut shortens a text to n bytes.
+// cut shortens a text to at most most bytes, and appends an ellipsis if it shortened it.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -170,7 +170,7 @@ func cut(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// topics groups the sentences of a policy under headings, and returns how many rules were left out.
+// topics groups the sentences of a policy under headings. more is the number of rules that it omits.
 func topics(list []words.Sentence) (out []topicView, more int) {
 	kept := map[words.Topic][]words.Sentence{}
 	room := frontWords
@@ -192,7 +192,7 @@ func topics(list []words.Sentence) (out []topicView, more int) {
 		title string
 	}{{words.Permitted, "What is permitted"}, {words.Forbidden, "What is forbidden"}, {
 		words.Owed,
-		"What every call owes",
+		"Duties of every call",
 	}, {words.Generally, "In general"}} {
 		if len(kept[t.topic]) > 0 {
 			out = append(out, topicView{t.title, kept[t.topic]})
@@ -201,7 +201,7 @@ func topics(list []words.Sentence) (out []topicView, more int) {
 	return out, more
 }
 
-// licenseOf describes the licence as far as it is one of the UIM scheme.
+// licenseOf describes a licence. It sets Plain only for licences of the UIM scheme.
 func licenseOf(text string) licenseView {
 	v := licenseView{Text: text}
 	if u, err := url.Parse(text); err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil {
