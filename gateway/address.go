@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// caller describes the sender of a request. Headers count only from trusted proxies.
+// caller describes the sender of a request. It includes the header fields only if a trusted proxy sent the request.
 func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	c := service.Caller{}
 	if client.IsValid() {
@@ -30,10 +30,10 @@ func trusts(s *service.Snapshot, remote string) bool {
 	return len(s.Proxies) > 0 && s.Trusts(connlimit.Peer(remote))
 }
 
-// countedAs is connlimit.CountedAs. For a client without a proxy it usually returns the beginning of remote, the address of the
-// connection with its port, without an allocation.
+// countedAs returns connlimit.CountedAs(client). remote is the connection's address with its port: if it begins with the IPv4 address of
+// the client, countedAs returns that part of remote to avoid an allocation.
 func countedAs(client netip.Addr, remote string) string {
-	var space [15]byte // of an IPv4 address
+	var space [15]byte // the length of the longest IPv4 address
 	if client.Is4() {
 		text := client.AppendTo(space[:0])
 		if n := len(text); n < len(remote) && remote[:n] == string(text) && remote[n] == ':' {

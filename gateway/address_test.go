@@ -6,7 +6,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// What proxies write in X-Forwarded-For differs; each form names the client.
+// Proxies write X-Forwarded-For in different forms.
 func TestClientsBehindAProxy(t *testing.T) {
 	g := gatetest.New(t, `server: {trusted_proxies: [127.0.0.0/8, 10.0.0.0/8], per_address: 10000/second}
 services:

@@ -11,19 +11,19 @@ import (
 	"sync"
 )
 
-// Only public documents are compressed: catalogue, policy, search and pages. Responses to calls and tokens are not: the compressed size
-// of a text that mixes secrets with an attacker's words reveals the secrets (BREACH).
+// Only public documents are compressed: the catalogue, the policy, search results and pages. Responses with outputs or PATs are not: the
+// compressed size of a text that contains both a secret and an attacker's input can reveal the secret (BREACH).
 
 // worthZipping is the size of the smallest response that is compressed, in bytes.
 const worthZipping = 1 << 10
 
-// gzipBody is a document's compressed body, made at its first request.
+// A gzipBody holds the compressed body of a document. It is built for the first client that accepts gzip.
 type gzipBody struct {
 	once sync.Once
-	body []byte // nil: it is not smaller
+	body []byte // nil: the compressed body would not be smaller
 }
 
-// gzip returns the compressed body for a client that accepts it; nil: the client gets the uncompressed body.
+// gzip returns the compressed body, or nil if the client must get the uncompressed one.
 func (d *document) gzip(r *http.Request) []byte {
 	if len(d.body) < worthZipping || !takesGzip(r.Header.Values("Accept-Encoding")) {
 		return nil
@@ -40,7 +40,7 @@ func (d *document) gzip(r *http.Request) []byte {
 	return d.zipped.body
 }
 
-// takesGzip reports whether a client accepts gzip by name, or anything. RFC 9110 12.5.3.
+// takesGzip reports whether the Accept-Encoding fields of a request accept gzip, by name or with *. RFC 9110 12.5.3.
 func takesGzip(fields []string) bool {
 	const most = 32 // codings; known clients send fewer
 	byName, byStar := -1.0, -1.0
@@ -63,7 +63,8 @@ func takesGzip(fields []string) bool {
 	return byStar > 0
 }
 
-// weighed splits gzip;q=0.5. An invalid weight counts as 0, so that the coding is not accepted.
+// weighed splits an entry such as gzip;q=0.5 into the coding and its weight. It returns the weight 0 (not accepted) if the weight is
+// invalid.
 func weighed(entry string) (coding string, weight float64) {
 	coding, params, has := strings.Cut(entry, ";")
 	coding = strings.TrimSpace(coding)
@@ -78,19 +79,19 @@ func weighed(entry string) (coding string, weight float64) {
 	return coding, weight
 }
 
-// zippers compress documents that are made for one request. There is one for each processor, which bounds their memory, about 1 MB each,
-// for any number of requests.
+// zippers is a pool of gzip writers for documents that are built for a single request. It has one writer of about 1 MB for each
+// processor, so its memory does not grow with the number of requests.
 type zippers chan *gzip.Writer
 
 func newZippers() zippers {
 	z := make(zippers, runtime.GOMAXPROCS(0))
 	for range cap(z) {
-		z <- nil // made at its first use
+		z <- nil // created on first use
 	}
 	return z
 }
 
-// zip compresses body once one of the zippers is free, within the time of the context.
+// zip waits for a free writer and compresses body. If ctx ends first, zip returns the error of ctx.
 func (z zippers) zip(ctx context.Context, body []byte) ([]byte, error) {
 	var w *gzip.Writer
 	select {
@@ -101,11 +102,11 @@ func (z zippers) zip(ctx context.Context, body []byte) ([]byte, error) {
 	defer func() { z <- w }()
 	var out bytes.Buffer
 	if w == nil {
-		w, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a constant of the package
+		w, _ = gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails only for an invalid level
 	}
 	w.Reset(&out)
 	_, _ = w.Write(body) // writing to a Buffer cannot fail
 	_ = w.Close()
-	w.Reset(nil) // release the response
+	w.Reset(nil) // releases out
 	return out.Bytes(), nil
 }

@@ -11,7 +11,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// unzip is what a compressed answer holds.
+// unzip decompresses a response body.
 func unzip(t *testing.T, body []byte) []byte {
 	t.Helper()
 	r, err := gzip.NewReader(bytes.NewReader(body))
@@ -25,7 +25,7 @@ func unzip(t *testing.T, body []byte) []byte {
 	return out
 }
 
-func TestPublicDocumentsComeCompressed(t *testing.T) {
+func TestPublicDocumentsAreCompressed(t *testing.T) {
 	g := pageGate(t, many(1000), strings.Replace(permitAll, "{", "{"+strings.Repeat("\n ", 1000), 1), "")
 	digest := g.Directory.Current().Service("default").Offer().Digest
 	for path, most := range map[string]int{
@@ -47,7 +47,7 @@ func TestPublicDocumentsComeCompressed(t *testing.T) {
 		t.Logf("%s: %d of %d bytes", path, len(packed.Body), len(plain.Body))
 		etag := plain.Header.Get("ETag")
 		if strings.ContainsAny(path, "?") || strings.Contains(path, "search") {
-			continue // made for each request
+			continue // built for each request
 		}
 		if strings.HasPrefix(etag, "W/") || packed.Header.Get("ETag") != "W/"+etag {
 			t.Errorf("%s: ETag %s, and %s compressed", path, etag, packed.Header.Get("ETag"))
@@ -69,7 +69,7 @@ func TestPublicDocumentsComeCompressed(t *testing.T) {
 	}
 }
 
-func TestWhoTakesGzip(t *testing.T) {
+func TestAcceptEncoding(t *testing.T) {
 	g := pageGate(t, many(100), permitAll, "")
 	for accept, want := range map[string]bool{
 		"gzip": true, "x-gzip": true, "GZIP": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true, "*": true, "deflate, gzip ; q=0.001": true,
@@ -82,12 +82,12 @@ func TestWhoTakesGzip(t *testing.T) {
 		}
 	}
 	if a := g.Get("/.well-known/jwks.json", "Accept-Encoding", "gzip"); a.Header.Get("Content-Encoding") != "" {
-		t.Error("what is small is compressed")
+		t.Error("a small document is compressed")
 	}
 }
 
-// What mixes secrets with what somebody else chose is never compressed.
-func TestAnswersToCallsAreNotCompressed(t *testing.T) {
+// Responses that can contain both secrets and an attacker's input must not be compressed.
+func TestCallOutputsAreNotCompressed(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"text":"`+strings.Repeat("a", 10_000)+`"}`)
@@ -105,8 +105,8 @@ func TestAnswersToCallsAreNotCompressed(t *testing.T) {
 	}
 }
 
-// Many clients at once share few compressors.
-func TestManySearchesAreCompressedAtOnce(t *testing.T) {
+// Concurrent requests share a few gzip writers.
+func TestConcurrentCompression(t *testing.T) {
 	g := pageGate(t, many(300), permitAll, "")
 	const path = "/api/intents/search?view=full&page_size=100&page="
 	var want [3][]byte
@@ -121,7 +121,7 @@ func TestManySearchesAreCompressedAtOnce(t *testing.T) {
 				done <- false
 				return
 			}
-			resp, err := http.DefaultTransport.RoundTrip(r) // asks for gzip, and decompresses it
+			resp, err := http.DefaultTransport.RoundTrip(r) // requests gzip, and decompresses the response
 			if err != nil {
 				done <- false
 				return
@@ -133,7 +133,7 @@ func TestManySearchesAreCompressedAtOnce(t *testing.T) {
 	}
 	for range 24 {
 		if !<-done {
-			t.Error("another answer")
+			t.Error("a response differs from the uncompressed one")
 		}
 	}
 }

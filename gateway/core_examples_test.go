@@ -38,11 +38,11 @@ const corePolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "htt
   "constraint": [{"leftOperand": "http://example.com/vocab/rateLimit", "operator": "lte", "rightOperand": 100,
     "unit": "http://example.com/vocab/hour"}]}]}`
 
-// coreProducts is the answer of the example of UIM core 3.2.
+// coreProducts is the response in the example of UIM core 3.2.
 const coreProducts = `{"products": [{"id": "123", "name": "Gaming Laptop", "price": 1500, "category": "electronics"},
   {"id": "456", "name": "Business Laptop", "price": 1200, "category": "electronics"}], "total_results": 2}`
 
-// TestTheExamplesOfCore: an agent that was written from the examples of UIM core alone finds in each answer the members that they show.
+// TestTheExamplesOfCore checks that responses have the members in the examples of UIM core, so that an agent written from these works.
 func TestTheExamplesOfCore(t *testing.T) {
 	g := pageGate(t, coreAgents, corePolicy, "")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, coreProducts) }

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// A document as served: complete, with its strong ETag.
+// A document is a complete response body with its strong ETag.
 type document struct {
 	body      []byte
 	mediaType string
@@ -26,12 +26,12 @@ func newDocument(body []byte, mediaType string) document {
 	return document{body, mediaType, wire.ETag(body), &gzipBody{}}
 }
 
-// cacheFor is short, because a policy may change and agreements to the old one then end immediately.
+// cacheFor is the Cache-Control of documents. max-age is short because a change of the policy ends agreements to the old policy at once.
 const cacheFor = "public, max-age=60"
 
-// serve responds with a document, compressed if the client accepts that. Both representations of one content share the opaque tag: strong
-// for the bytes themselves, weak for the compressed ones. So a client can compare the digest of the policy with either, and revalidate
-// under either. RFC 9110 8.8.3.3.
+// serve responds with a document, compressed if the client accepts gzip. The ETags of both representations have the same opaque tag: it is
+// strong for the original bytes and weak for the compressed ones. With either ETag, a client can revalidate the document and compare the
+// digest of the policy. RFC 9110 8.8.3.3.
 func serve(c echo.Context, d document) error {
 	h := c.Response().Header()
 	h.Set("Cache-Control", cacheFor)
@@ -49,7 +49,7 @@ func serve(c echo.Context, d document) error {
 	return c.Blob(http.StatusOK, d.mediaType, body)
 }
 
-// serveOnce responds with a document made for this request alone.
+// serveOnce responds with a document that was built for this request only.
 func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error {
 	d := newDocument(body, mediaType)
 	if len(body) >= worthZipping && takesGzip(c.Request().Header.Values("Accept-Encoding")) {
@@ -62,15 +62,15 @@ func (s *Server) serveOnce(c echo.Context, body []byte, mediaType string) error 
 	return serve(c, d)
 }
 
-// A publication is the documents of one service, each made at its first request.
+// A publication holds the documents of one service. All but the policy are built on their first request.
 type publication struct {
 	service *service.Definition
 	policy  document
 	agents  atomic.Pointer[agentsFile]
 	front   frontPages
 	entry   once
-	openAPI once // by intent_uid
-	each    once // an operation for each intent
+	openAPI once // one operation for all intents
+	each    once // one operation for each intent
 }
 
 func newPublication(s *service.Definition) *publication {
@@ -83,7 +83,7 @@ type agentsFile struct {
 	document
 }
 
-// agentsFile is agents.json with the present public key.
+// agentsFile returns agents.json with the given public key.
 func (p *publication) agentsFile(key string) (document, error) {
 	if made := p.agents.Load(); made != nil && made.key == key {
 		return made.document, nil
@@ -99,9 +99,9 @@ func (p *publication) agentsFile(key string) (document, error) {
 
 const mediaHTML = "text/html; charset=utf-8"
 
-var errMaking = errors.New("making it failed")
+var errMaking = errors.New("building the document failed")
 
-// A once is a document that is made at its first request.
+// A once is a document that is built on its first request.
 type once struct {
 	once     sync.Once
 	document document
@@ -110,7 +110,7 @@ type once struct {
 
 func (m *once) get(s *service.Definition, mediaType string, build func(*service.Definition) ([]byte, error)) (document, error) {
 	m.once.Do(func() {
-		m.err = errMaking // stays if build panics
+		m.err = errMaking // remains set if build panics
 		body, err := build(s)
 		if m.err = err; err == nil {
 			m.document = newDocument(body, mediaType)
@@ -119,7 +119,7 @@ func (m *once) get(s *service.Definition, mediaType string, build func(*service.
 	return m.document, m.err
 }
 
-// frontPages are the pages for people; the one without a query is made once.
+// frontPages builds the HTML front page of a service. The page without a query is built once.
 type frontPages struct {
 	once  sync.Once
 	maker *page.Front
@@ -127,11 +127,11 @@ type frontPages struct {
 	err   error
 }
 
-// frontPage returns the page for a query; kept reports whether it is the one that is made once.
+// frontPage returns the front page for a query. kept reports whether d is the page that is built once; otherwise only d.body is set.
 func (p *publication) frontPage(ctx context.Context, q page.Query) (d document, kept bool, err error) {
 	f := &p.front
 	f.once.Do(func() {
-		f.err = errMaking // stays if making it panics
+		f.err = errMaking // remains set if package page panics
 		ctx := context.WithoutCancel(ctx)
 		f.maker = page.NewFront(ctx, p.service)
 		body, err := f.maker.Page(ctx, page.Query{})
@@ -158,13 +158,14 @@ func (p *publication) openAPIPerIntent() (document, error) {
 	return p.each.get(p.service, "application/json", page.OpenAPIPerIntent)
 }
 
-// publications are those of one generation of the configuration. A reload makes other services, and so other documents.
+// publications holds the publications of one snapshot of the configuration. A reload replaces the services and their documents.
 type publications struct {
 	snapshot  *service.Snapshot
 	byService map[*service.Service]*publication
 }
 
-// publication returns that of a service of the present generation; for an earlier one, which a request may still use, it makes a new one.
+// publication returns the publication of a service. If a reload has replaced the service while a request still uses it, publication
+// returns a new publication for that request.
 func (s *Server) publication(of *service.Service) *publication {
 	now := s.directory.Current()
 	made := s.published.Load()

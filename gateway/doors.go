@@ -11,7 +11,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// enter passes a request to the door that has its path. It ignores a slash at the end, which clients add when they join URLs.
+// enter passes a request to the first door that serves its path, and reports whether there is one. It ignores a trailing slash, which
+// clients add when they join URLs.
 func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	r := withoutSlash(c.Request())
 	for _, d := range s.doors {
@@ -32,7 +33,7 @@ func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	return false
 }
 
-// withoutSlash returns the request with a path that does not end with a slash.
+// withoutSlash returns the request without the trailing slash of its path. It does not modify r.
 func withoutSlash(r *http.Request) *http.Request {
 	path, cut := strings.CutSuffix(r.URL.Path, "/")
 	if !cut || path == "" {
@@ -44,7 +45,7 @@ func withoutSlash(r *http.Request) *http.Request {
 	return &own
 }
 
-// later logs and counts a reply that was sent after its request had ended.
+// later returns a function that logs and counts a reply that was sent after its request had ended.
 func (s *Server) later(route string, x *exchange) func(door.Delivery) {
 	began := s.now()
 	return func(v door.Delivery) {

@@ -9,7 +9,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// Each endpoint that an agent needs stands in agents.json and answers there.
+// agents.json contains the URL of each endpoint that agents need, and the endpoint responds there.
 func TestAgentsJSONNamesEachEndpoint(t *testing.T) {
 	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
 	var file map[string]any

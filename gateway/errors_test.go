@@ -27,7 +27,7 @@ func refused(g *gatetest.Gate, a gatetest.Answer, status int, want reason.Reason
 	return body.Error.Details
 }
 
-func TestEachErrorNamesItsPageAndItsRequest(t *testing.T) {
+func TestErrorsHaveHelpURLAndRequestID(t *testing.T) {
 	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
 	agreed := g.Agreed("agent-1")
 	for _, tt := range []struct {
@@ -36,11 +36,11 @@ func TestEachErrorNamesItsPageAndItsRequest(t *testing.T) {
 		status int
 		reason reason.Reason
 	}{
-		{"a path that is none", g.Get("/nothing"), 404, reason.NoSuchPath},
+		{"an unknown path", g.Get("/nothing"), 404, reason.NoSuchPath},
 		{"another method", g.Get("/api/intents/execute"), 405, reason.MethodNotAllowed},
 		{"no token", g.Execute(&gatetest.Agent{}, gatetest.Searching), 401, reason.MissingToken},
-		{"a body that is none", g.Call("/api/pat/issue", "", []string{}), 400, reason.MalformedRequest},
-		{"parameters that do not fit", g.Call("/api/intents/execute", agreed.Token,
+		{"a body that is not an object", g.Call("/api/pat/issue", "", []string{}), 400, reason.MalformedRequest},
+		{"a missing parameter", g.Call("/api/intents/execute", agreed.Token,
 			map[string]any{"intent_uid": gatetest.Searching}), 400, reason.MissingParameter},
 	} {
 		details := refused(g, tt.answer, tt.status, tt.reason)
@@ -89,8 +89,8 @@ func TestEachReasonHasAPage(t *testing.T) {
 	g.Refuses(g.Get("/errors/<script>"), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
-// Programs that ask for JSON get the table of reasons whole, and one of them at its own page.
-func TestTheReasonsAreDataForPrograms(t *testing.T) {
+// If a client requests JSON, /errors returns all reasons, and /errors/{reason} returns one.
+func TestReasonsAsJSON(t *testing.T) {
 	g := pageGate(t, gatetest.AgentsFile, gatetest.PolicyFile, "")
 	type described struct {
 		Reason                    reason.Reason
@@ -135,8 +135,8 @@ func TestTheReasonsAreDataForPrograms(t *testing.T) {
 	}
 }
 
-// Pointers of every refusal lead into the body as it was sent, in either form of it.
-func TestPointersLeadIntoTheWholeBody(t *testing.T) {
+// The pointers in refusals refer to the body as it was sent, in both forms of the body.
+func TestPointersReferToTheWholeBody(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	post := func(body string, header ...string) map[string]any {
@@ -182,7 +182,7 @@ func TestPointersLeadIntoTheWholeBody(t *testing.T) {
 	}
 }
 
-func TestAParameterBesideParametersIsToldWhereItBelongs(t *testing.T) {
+func TestMisplacedParameters(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	for body, want := range map[string]string{
@@ -202,9 +202,8 @@ func TestAParameterBesideParametersIsToldWhereItBelongs(t *testing.T) {
 	}
 }
 
-// What an agent signed and got wrong is named, and what to do is what helps: no proof where one was sent, no violations where
-// there are none.
-func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
+// The refusal names the member that is wrong, and has a suggestion that fits the error.
+func TestErrorsInAgreementsAndProofs(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	proof, err := pat.SignProof(a.Key, pat.ProofBinding{Audience: "shop.example", TokenID: "other", Digest: "x"}, g.Now())
@@ -251,7 +250,7 @@ func TestWhatIsWrongInAnAgreementOrAProofIsNamed(t *testing.T) {
 	}
 }
 
-func TestAMismatchSaysHowTheDigestIsMade(t *testing.T) {
+func TestPolicyMismatchExplainsDigest(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, "policy/1", "policy/2", 1))
 	a := g.Unapproved("agent-1")
@@ -273,7 +272,7 @@ func TestAMismatchSaysHowTheDigestIsMade(t *testing.T) {
 	}
 }
 
-// freshAgreement is one to an offer, which need not be that of now.
+// freshAgreement returns an agreement to an offer, which need not be the current one.
 func freshAgreement(g *gatetest.Gate, a *gatetest.Agent, offer pat.Offer) string {
 	g.Helper()
 	s := g.Directory.Current().Service("default")
@@ -284,14 +283,14 @@ func freshAgreement(g *gatetest.Gate, a *gatetest.Agent, offer pat.Offer) string
 	return signed
 }
 
-// A body that lacks several members of issue is told all of them, with an example.
-func TestWhatABodyOfIssueLacksIsNamed(t *testing.T) {
+// If several members are missing, the refusal lists all of them and has an example.
+func TestMissingMembersOfIssue(t *testing.T) {
 	g := gatetest.New(t, "")
 	details := refused(g, g.Call("/api/pat/issue", "", map[string]any{}), 400, reason.MalformedRequest)
 	example, _ := details["example"].(map[string]any)
 	for _, name := range []string{"agent_id", "agent_public_key", "signed_policy"} {
 		if missing, _ := details["missing"].([]any); !slices.Contains(missing, any(name)) || example[name] == nil {
-			t.Errorf("%s is not told: %v", name, details)
+			t.Errorf("%s is not listed: %v", name, details)
 		}
 	}
 	details = refused(g, g.Call("/api/pat/issue", "", map[string]any{"agent_id": "a", "signed_policy": "x"}), 400, reason.MalformedRequest)

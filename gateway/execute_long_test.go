@@ -11,9 +11,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// Of a long answer that is passed on, the head is read and the rest is the service's own matter; inside the draft's envelope it
-// has to be JSON.
-func TestLongAnswersThatArePassedOn(t *testing.T) {
+// If a long output is sent unchanged, only its beginning must be valid JSON. In the envelope of the draft, all of it must be.
+func TestLongOutputs(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	items := strings.Repeat(`{"name":"lamp","price":1.50},`, 2000) + `{}`
@@ -21,11 +20,11 @@ func TestLongAnswersThatArePassedOn(t *testing.T) {
 		answer          string
 		plain, enclosed int
 	}{
-		"as it should be":          {" [" + items + "]\n", http.StatusOK, http.StatusOK},
-		"a name twice far inside":  {"[" + items + `,{"a":1,"a":2}]`, http.StatusOK, http.StatusBadGateway},
-		"a name twice at the head": {`[{"a":1,"a":2},` + items + `]`, http.StatusBadGateway, http.StatusBadGateway},
-		"cut off":                  {"[" + items, http.StatusBadGateway, http.StatusBadGateway},
-		"no JSON":                  {strings.Repeat("so sorry, ", 2000), http.StatusBadGateway, http.StatusBadGateway},
+		"valid":                       {" [" + items + "]\n", http.StatusOK, http.StatusOK},
+		"duplicate name at the end":   {"[" + items + `,{"a":1,"a":2}]`, http.StatusOK, http.StatusBadGateway},
+		"duplicate name at the start": {`[{"a":1,"a":2},` + items + `]`, http.StatusBadGateway, http.StatusBadGateway},
+		"truncated":                   {"[" + items, http.StatusBadGateway, http.StatusBadGateway},
+		"not JSON":                    {strings.Repeat("so sorry, ", 2000), http.StatusBadGateway, http.StatusBadGateway},
 	} {
 		g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", fmt.Sprint(len(tt.answer)))
@@ -41,8 +40,8 @@ func TestLongAnswersThatArePassedOn(t *testing.T) {
 	}
 }
 
-// The memory of answers is used again. Nobody receives a part of another's answer for that, now or under an idempotency key later.
-func TestLongAnswersStayApart(t *testing.T) {
+// The buffers of outputs are reused. An agent must never receive a part of the output of another agent, not even in a replay.
+func TestConcurrentLongOutputs(t *testing.T) {
 	g := gatetest.New(t, "")
 	agents := []*gatetest.Agent{g.Agreed("agent-1"), g.Agreed("agent-2"), g.Agreed("agent-3"), g.Agreed("agent-4")}
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {

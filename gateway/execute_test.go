@@ -14,7 +14,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-func TestAPanicOnTheWayIsARefusal(t *testing.T) {
+func TestPanicIsRefusedAsInternal(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	var seen *execute.Event
@@ -30,27 +30,27 @@ func TestAPanicOnTheWayIsARefusal(t *testing.T) {
 		t.Errorf("%+v", seen)
 	}
 	if cause := errors.Unwrap(f).Error(); strings.Contains(cause, "canary") || !strings.Contains(cause, "execute_test.go") {
-		t.Errorf("the cause is to name the place and not the value: %s", cause)
+		t.Errorf("the cause must contain the location but not the value of the panic: %s", cause)
 	}
 }
 
-func TestWhatTheGatewayRefusesByItselfWasNotSent(t *testing.T) {
+func TestUnavailableStoreMeansNotSent(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
-	g.Pass(time.Minute) // the view of revocations is out of date, but can be refreshed
+	g.Pass(time.Minute) // the view of revocations is out of date but can be refreshed
 	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
-		t.Errorf("a view that can be brought up to date: %d %s", got.Status, got.Body)
+		t.Errorf("a view that can be refreshed: %d %s", got.Status, got.Body)
 	}
 	g.Pass(time.Minute)
-	g.Must(g.Store.Close()) // now it cannot
+	g.Must(g.Store.Close()) // now the view cannot be refreshed
 	got := g.Execute(a, gatetest.Ordering)
 	if got.Status != http.StatusServiceUnavailable || !strings.Contains(string(got.Body), `"outcome":"not_sent"`) {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
 
-// What the service answers is passed on in its own order, with its own digits; what it says beside its outputs is not.
-func TestAnAnswerKeepsItsOrderAndDigits(t *testing.T) {
+// The output is the JSON value of the response with the same order and digits, without the bytes around the value.
+func TestOutputKeepsOrderAndDigits(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {

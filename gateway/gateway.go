@@ -1,5 +1,5 @@
-// Package gateway serves agents over HTTP: it reads a request, calls the package that handles it, and renders the result. It holds no
-// rules of its own: package execute has those of a call, package agree those of an agreement, and package service those of a service.
+// Package gateway serves agents over HTTP: it reads a request, calls the package that handles it, and renders the result. The rules are in
+// other packages: those of calls in execute, those of agreements in agree, and those of services in service.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
@@ -35,15 +35,16 @@ type Config struct {
 	Traces     *telemetry.Traces // nil: none are exported
 	Log        *zap.Logger
 	Now        func() time.Time
-	// PerAddress bounds the requests of one address, before any other work: before hosts, tokens and cryptography.
+	// PerAddress limits the request rate of each client address. It is checked before any other work, such as finding the service or
+	// verifying a token.
 	PerAddress limit.Rate
-	// Memory bounds what all requests together may hold.
+	// Memory bounds the memory of all requests together.
 	Memory *membudget.Budget
-	// Doors are further protocols; the first one with the path of a request handles it.
+	// Doors serve other protocols. The first one that has a route for a request handles it.
 	Doors []door.Door
 }
 
-// New builds a Server.
+// New returns a Server.
 func New(c Config) *Server {
 	s := &Server{
 		directory: c.Directory, executor: c.Executor, agreements: c.Agreements, pipeline: door.NewPipeline(c.Executor, c.Agreements),

@@ -14,12 +14,12 @@ import (
 func (s *Server) agentsFile(c echo.Context) error {
 	p, err := s.publication(exchangeOf(c).service).agentsFile(s.keys.PublicKey(s.now()))
 	if err != nil {
-		return reason.Internal.Refusal("agents.json could not be written.").Because(err)
+		return reason.Internal.Refusal("agents.json could not be encoded.").Because(err)
 	}
 	return serve(c, p)
 }
 
-// policy handles GET /api/policy; the response is the exact bytes of the offered policy. UIM core 4.2.
+// policy handles GET /api/policy. It responds with the exact bytes of the offered policy. UIM core 4.2.
 func (s *Server) policy(c echo.Context) error {
 	return serve(c, s.publication(exchangeOf(c).service).policy)
 }
@@ -28,7 +28,7 @@ func (s *Server) policy(c echo.Context) error {
 func (s *Server) keySet(c echo.Context) error {
 	body, err := s.keys.JWKS(s.now())
 	if err != nil {
-		return reason.Internal.Refusal("The keys could not be written.").Because(err)
+		return reason.Internal.Refusal("The key set could not be encoded.").Because(err)
 	}
 	return serve(c, newDocument(body, "application/jwk-set+json"))
 }
@@ -37,7 +37,7 @@ func (s *Server) keySet(c echo.Context) error {
 func (s *Server) intent(c echo.Context) error {
 	uid, err := url.PathUnescape(c.Param("uid"))
 	if err != nil {
-		return reason.IntentNotFound.Refusal("The path holds no intent uid.")
+		return reason.IntentNotFound.Refusal("The intent uid in the path has an invalid percent-encoding.")
 	}
 	found, err := exchangeOf(c).service.Intent(uid)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) search(c echo.Context) error {
 	}
 	body, err := found.MarshalJSON()
 	if err != nil {
-		return reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return reason.Internal.Refusal("The response could not be encoded.").Because(err)
 	}
 	return s.serveOnce(c, body, "application/json")
 }
@@ -63,7 +63,7 @@ func (s *Server) search(c echo.Context) error {
 func find(s *service.Service, parameters url.Values) (intents.Page, error) {
 	query, err := intents.ParseQuery(parameters)
 	if err != nil {
-		return intents.Page{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+		return intents.Page{}, reason.InvalidParameter.Refusal(err.Error()) // err names the parameter, never its value
 	}
 	found := s.Catalog.Search(query)
 	found.Details = s.At("/api/intents/") + "{intent_uid}"

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// execute handles POST /api/intents/execute, and /api/intents/execute/{intent_uid}, whose body names no intent. It accepts the PAT before
-// it reads the body. UIM core 3.2.
+// execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}, whose body need not name the intent. It verifies
+// the PAT before it reads the body. UIM core 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	began, draft := s.now(), wantsDraft(r)
@@ -48,7 +48,7 @@ func (s *Server) execute(c echo.Context) error {
 	if !draft {
 		h[echo.HeaderContentType] = applicationJSON
 		if err := c.Blob(http.StatusOK, applicationJSON[0], result.Output); err != nil {
-			return err // a part of it may still be on its way
+			return err // without Sent: part of the output may still be in transmission
 		}
 		result.Sent()
 		return nil
@@ -60,7 +60,7 @@ func (s *Server) execute(c echo.Context) error {
 	return c.Blob(http.StatusOK, wire.MediaType, body)
 }
 
-// readCall reads the body of a call. uid is that of a path that names the intent; empty: the path names none.
+// readCall reads the body of a call. uid is the escaped intent uid in the path, or empty if the path has none.
 func readCall(r *http.Request, s *service.Service, uid string) (call execute.Request, err error) {
 	err = wire.Parse(r, s.MaxBody, func(body []byte) error {
 		if uid == "" {
@@ -77,19 +77,19 @@ func readCall(r *http.Request, s *service.Service, uid string) (call execute.Req
 	return call, err
 }
 
-// Values that never change are shared; they are only read.
+// Header values that responses share. They must not be modified.
 var (
 	noStore         = []string{"no-store"}
 	applicationJSON = []string{"application/json"}
 	noSniff         = []string{"nosniff"}
 )
 
-// wantsDraft reports whether the client requested the draft's envelope.
+// wantsDraft reports whether the client requested the envelope of draft-uim-protocol-core-01.
 func wantsDraft(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get(headerVersion), "1.") || strings.Contains(r.Header.Get("Accept"), wire.MediaType)
 }
 
-// idempotencyKey reads the key. It is empty if the request has none.
+// idempotencyKey returns the Idempotency-Key of a request, or an empty key if the request has none.
 func idempotencyKey(h http.Header) (execute.IdempotencyKey, error) {
 	values, sent := h[headerIdempotencyKey]
 	if !sent {

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// front handles GET /: for people it describes the service, its offer and its terms; for programs, which do not request HTML, it has the
-// addresses of all that.
+// front handles GET /. If the client requests HTML, the response is a page that describes the service, its offer and its terms. Otherwise
+// it is a JSON document with the URLs of the service.
 func (s *Server) front(c echo.Context) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -23,13 +23,13 @@ func (s *Server) front(c echo.Context) error {
 	if !wantsHTML(c.Request().Header.Values("Accept")) {
 		p, err := s.publication(exchangeOf(c).service).entryPoints()
 		if err != nil {
-			return reason.Internal.Refusal("The entry points could not be written.").Because(err)
+			return reason.Internal.Refusal("The entry points could not be encoded.").Because(err)
 		}
 		return serve(c, p)
 	}
 	p, kept, err := s.publication(exchangeOf(c).service).frontPage(c.Request().Context(), page.ParseQuery(c.QueryParams()))
 	if err != nil {
-		return reason.Internal.Refusal("The page could not be written.").Because(err)
+		return reason.Internal.Refusal("The page could not be rendered.").Because(err)
 	}
 	secure(h, page.FrontSecurity)
 	if !kept {
@@ -43,7 +43,7 @@ func (s *Server) icon(c echo.Context) error { return serve(c, signOfThePage) }
 
 var signOfThePage = newDocument(page.Icon, "image/svg+xml")
 
-// openAPI handles GET /openapi.json; with ?per-intent each intent is a separate operation.
+// openAPI handles GET /openapi.json. With ?per-intent, each intent is a separate operation.
 func (s *Server) openAPI(c echo.Context) error {
 	made := s.publication(exchangeOf(c).service)
 	build := made.openAPIDocument
@@ -52,12 +52,12 @@ func (s *Server) openAPI(c echo.Context) error {
 	}
 	p, err := build()
 	if err != nil {
-		return reason.Internal.Refusal("openapi.json could not be written.").Because(err)
+		return reason.Internal.Refusal("openapi.json could not be encoded.").Because(err)
 	}
 	return serve(c, p)
 }
 
-// errorList handles GET /errors: every reason of a refusal that agents get.
+// errorList handles GET /errors, the list of all reasons that agents can receive in a refusal.
 func (s *Server) errorList(c echo.Context) error { return s.explained(c, page.Errors, page.ErrorsJSON) }
 
 // errorPage handles GET /errors/{reason}, the help_url of each refusal.
@@ -71,7 +71,7 @@ func (s *Server) errorPage(c echo.Context) error {
 		func(d *service.Definition) ([]byte, error) { return page.ErrorJSON(d, request) })
 }
 
-// explained responds with a page for people, or with the same content in JSON if requested.
+// explained responds with an HTML page, or with the same content as JSON if the client prefers JSON.
 func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definition) ([]byte, error)) error {
 	h := c.Response().Header()
 	h.Set("Vary", "Accept")
@@ -81,7 +81,7 @@ func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definiti
 	}
 	body, err := build(exchangeOf(c).service.Definition)
 	if err != nil {
-		return reason.Internal.Refusal("The page could not be written.").Because(err)
+		return reason.Internal.Refusal("The page could not be rendered.").Because(err)
 	}
 	if mediaType != mediaHTML {
 		return s.serveOnce(c, body, mediaType)
@@ -90,7 +90,8 @@ func (s *Server) explained(c echo.Context, inHTML, inJSON func(*service.Definiti
 	return s.serveOnce(c, body, mediaHTML)
 }
 
-// lost is the body of a refusal of a path that does not exist: a page for people, the envelope for all others.
+// lost returns the body of the refusal NoSuchPath: an HTML page if the client requests HTML, otherwise the envelope. It sets the header
+// fields that the body needs.
 func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
 	h := c.Response().Header()
 	h.Add("Vary", "Accept")
@@ -106,7 +107,7 @@ func lost(c echo.Context, served *service.Service, envelope []byte) []byte {
 	return body
 }
 
-// secure sets the fields that restrict a page for people. They also keep browsers from sending its address to linked sites.
+// secure sets the header fields that restrict what an HTML page may load and that keep browsers from sending its URL to linked sites.
 func secure(h http.Header, policy string) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("Referrer-Policy", "no-referrer")
@@ -118,7 +119,7 @@ func wantsHTML(fields []string) bool {
 	return html > 0 && html >= json
 }
 
-// wanted returns the weights of HTML and of JSON in a client's request, 0 to 1. RFC 9110 12.5.1.
+// wanted returns the weights, 0 to 1, that the Accept fields of a request give HTML and JSON. RFC 9110 12.5.1.
 func wanted(fields []string) (html, json float64) {
 	const most = 32 // media ranges; browsers send fewer
 	n := 0

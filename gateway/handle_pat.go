@@ -16,10 +16,10 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of bodies that anyone may send, in bytes: an agreement with its key, and a PAT. server.max_body may be lower.
+// Limits on request bodies that anyone may send, in bytes. A lower server.max_body takes precedence.
 const (
-	maxAgreementBody = 64 << 10
-	maxTokenBody     = 32 << 10
+	maxAgreementBody = 64 << 10 // an agreement with its key
+	maxTokenBody     = 32 << 10 // a PAT
 )
 
 // issue handles POST /api/pat/issue: it exchanges a signed agreement for a PAT. UIM core 4.2.
@@ -41,7 +41,7 @@ func (s *Server) issue(c echo.Context) error {
 	return s.answerPAT(c, issued)
 }
 
-// confidential refuses a request whose response, a PAT, could be read by others.
+// confidential refuses a request for a PAT if others can read the response.
 func (x *exchange) confidential() error {
 	if x.origin != nil && !x.origin.Confidential {
 		return reason.InsufficientPermissions.Refusal("PATs are not sent over a connection that others can read.")
@@ -49,19 +49,19 @@ func (x *exchange) confidential() error {
 	return nil
 }
 
-// agreeCall returns the call of a request.
+// agreeCall returns the agree.Call of a request.
 func (x *exchange) agreeCall() agree.Call {
 	return agree.Call{Service: x.service, From: x.address, Observe: func(e *agree.Event) { x.Agreement = e }}
 }
 
-// issueMembers are the members of a body for issue, with their meaning.
+// issueMembers are the required members of the body of an issue request, each with an example.
 var issueMembers = []struct{ name, example string }{
 	{"agent_id", "agent-1"},
 	{"agent_public_key", "<PEM, JWK or base64 of the DER>"},
 	{"signed_policy", "<the signed agreement, a compact JWS>"},
 }
 
-// lacking refuses a body without several members of issue, all of them together and with an example.
+// lacking refuses a body that lacks two or more issueMembers. The refusal names all missing members and has an example.
 func lacking(tree strictjson.Object) error {
 	var missing []string
 	example := map[string]string{}
@@ -74,7 +74,7 @@ func lacking(tree strictjson.Object) error {
 	if len(missing) < 2 { // a single missing member is reported by the code that reads it
 		return nil
 	}
-	f := reason.MalformedRequest.Refusal("The body lacks the members " + strings.Join(missing, ", ") + ".")
+	f := reason.MalformedRequest.Refusal("The body is missing the members " + strings.Join(missing, ", ") + ".")
 	return f.With("missing", missing).With("example", example)
 }
 
@@ -92,7 +92,7 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 	return r, m.Done()
 }
 
-// renew handles POST /api/pat/renew: the PAT as bearer, a proof of key in the header or the body. UIM core 4.4.
+// renew handles POST /api/pat/renew. The request has the PAT as bearer token, and a proof of key in the header or the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -167,7 +167,8 @@ func (s *Server) revoke(c echo.Context) error {
 	return c.JSON(http.StatusOK, map[string]any{})
 }
 
-// introspect handles POST /api/pat/introspect, here only for the bearer of the same token; others use the admin listener. RFC 7662.
+// introspect handles POST /api/pat/introspect. Clients can introspect only the token that they send as bearer token; the admin listener
+// introspects any token. RFC 7662.
 func (s *Server) introspect(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	bearer, err := wire.Bearer(r.Header)
@@ -183,7 +184,7 @@ func (s *Server) introspect(c echo.Context) error {
 	return c.JSON(http.StatusOK, found)
 }
 
-// presented reads a token from a form (RFC 7009, 7662) or JSON body; the bearer's own if the body is empty.
+// presented reads a token from a form (RFC 7009, 7662) or a JSON body. If the request has no Content-Type, it returns the bearer token.
 func presented(r *http.Request, most int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -194,7 +195,7 @@ func presented(r *http.Request, most int64) (string, error) {
 		}
 		form, err := url.ParseQuery(string(data))
 		if err != nil || len(form["token"]) != 1 {
-			return "", reason.MalformedRequest.Refusal("The form must hold one token.")
+			return "", reason.MalformedRequest.Refusal("The form must contain exactly one field named token.")
 		}
 		return form.Get("token"), nil
 	case err != nil && r.Header.Get("Content-Type") == "":

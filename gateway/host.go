@@ -12,10 +12,10 @@ import (
 
 const forwardedHost = "X-Forwarded-Host"
 
-// serviceFor returns the service of a request. It alone reads the host of a request, before every door and every route. If the connection
-// came to an address that only this machine reaches, the host must be a name of the service, so that no page of another site reaches the
-// gateway by a name that its owner points to this machine (DNS rebinding). A trusted proxy has already checked the name. The error is a
-// *reason.Refusal.
+// serviceFor returns the service of a request. It is the only function that reads the host of a request, and runs before all doors and
+// routes. If the connection came to a loopback address, the host must be a name of the service: otherwise a web page could reach the
+// gateway through a domain name that resolves to this machine (DNS rebinding). A trusted proxy has already checked the host. The error is
+// a *reason.Refusal.
 func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
 	snapshot := s.directory.Current()
 	if o := door.OriginOf(r.Context()); o != nil {
@@ -30,14 +30,14 @@ func (s *Server) serviceFor(r *http.Request) (*service.Service, error) {
 	switch {
 	case found == nil:
 		return nil, reason.UnknownHost.Refusal("")
-	case local(r) && !proxied && host != "" && !found.KnownAs(host): // HTTP/1.0 needs no host, and browsers always send one
-		return nil, reason.OriginNotAllowed.Refusal("The service is not reached under this host name.").
+	case local(r) && !proxied && host != "" && !found.KnownAs(host): // HTTP/1.0 requests may lack a host; browsers always send it
+		return nil, reason.OriginNotAllowed.Refusal("This host name does not belong to the service.").
 			With("suggestion", "Use the address that agents.json publishes.")
 	}
 	return found, nil
 }
 
-// named returns the service with an id. The error is a *reason.Refusal.
+// named returns the service with the given id. The error is a *reason.Refusal.
 func named(snapshot *service.Snapshot, id string) (*service.Service, error) {
 	if found := snapshot.Service(id); found != nil {
 		return found, nil
@@ -45,7 +45,7 @@ func named(snapshot *service.Snapshot, id string) (*service.Service, error) {
 	return nil, reason.UnknownHost.Refusal("")
 }
 
-// serving is serviceFor, but returns nil instead of an error.
+// serving is like serviceFor, but returns nil instead of an error.
 func (s *Server) serving(r *http.Request) *service.Service {
 	found, err := s.serviceFor(r)
 	if err != nil {
@@ -54,8 +54,8 @@ func (s *Server) serving(r *http.Request) *service.Service {
 	return found
 }
 
-// hostOf returns the host that a request names. X-Forwarded-Host counts only from a trusted proxy. The last field is the proxy's own;
-// earlier ones may be the client's. A list in it does not show which host the proxy means, and is refused.
+// hostOf returns the host that a request names. X-Forwarded-Host counts only from a trusted proxy. hostOf reads its last field, because
+// earlier fields may come from the client. It refuses a list of hosts, which does not show which one the proxy means.
 func hostOf(r *http.Request, proxied bool) (string, error) {
 	fields := r.Header.Values(forwardedHost)
 	if !proxied || len(fields) == 0 {
@@ -66,12 +66,12 @@ func hostOf(r *http.Request, proxied bool) (string, error) {
 	case last == "":
 		return r.Host, nil
 	case strings.Contains(last, ","):
-		return "", reason.MalformedRequest.Refusal("The header " + forwardedHost + " has a list of hosts: the proxy must set it to one.")
+		return "", reason.MalformedRequest.Refusal("The header " + forwardedHost + " has a list of hosts: configure the proxy to send one host.")
 	}
 	return last, nil
 }
 
-// local reports whether a request came to an address of this machine alone.
+// local reports whether a request came to a loopback address.
 func local(r *http.Request) bool {
 	bound, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
 	return ok && bound.IP.IsLoopback()

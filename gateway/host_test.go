@@ -8,7 +8,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// sent sends a request under a host; header are pairs of name and value, and a name may come several times.
+// sent sends a request with a host. header has pairs of name and value; a name may occur several times.
 func sent(g *gatetest.Gate, method, path, host string, header ...string) gatetest.Answer {
 	g.Helper()
 	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+path, strings.NewReader("{}"))
@@ -21,8 +21,8 @@ func sent(g *gatetest.Gate, method, path, host string, header ...string) gatetes
 	return g.Send(r)
 }
 
-// A page of another site can make a browser on this machine ask a listener on a loopback address under a host of its own. No route and no
-// door answers it.
+// With DNS rebinding, a web page can make a browser on this machine send requests to a loopback listener, with the page's host. All routes
+// and doors must refuse them.
 func TestAForeignHostReachesNothingOnALoopbackListener(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "services:\n"+
@@ -46,8 +46,8 @@ func TestAForeignHostReachesNothingOnALoopbackListener(t *testing.T) {
 	}
 }
 
-// Of several X-Forwarded-Host the last counts, which is the proxy's own. A list in it is refused.
-func TestTheHostThatAProxyForwards(t *testing.T) {
+// The last X-Forwarded-Host counts, because the proxy added it. A list of hosts in it is refused.
+func TestForwardedHost(t *testing.T) {
 	t.Parallel()
 	const (
 		files    = "agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
@@ -74,7 +74,7 @@ func TestTheHostThatAProxyForwards(t *testing.T) {
 			{"one.example", []string{"two.example", "evil.example"}, http.StatusNotFound, "UNKNOWN_HOST"},
 			{"one.example", []string{"two.example", ""}, http.StatusOK, "one.example"},
 		},
-		"203.0.113.9": { // the peer is no proxy
+		"203.0.113.9": { // the peer is not a trusted proxy
 			{"one.example", []string{"two.example"}, http.StatusOK, "one.example"},
 			{"one.example", []string{"one.example, two.example"}, http.StatusOK, "one.example"},
 		},

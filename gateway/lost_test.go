@@ -8,8 +8,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A person who follows a wrong link is answered in HTML, everybody else in the one envelope.
-func TestAWrongPathIsAnsweredInTheFormAskedFor(t *testing.T) {
+// A request for HTML to an unknown path gets an HTML page, and all others get the error envelope.
+func TestNotFoundInRequestedFormat(t *testing.T) {
 	g := gatetest.New(t, "")
 	for _, path := range []string{"/errors/NOPE", "/nowhere", "/api/nowhere"} {
 		for accept, want := range map[string]string{
@@ -26,12 +26,12 @@ func TestAWrongPathIsAnsweredInTheFormAskedFor(t *testing.T) {
 	}
 }
 
-// The box of the page is called q, the parameter of search query: both find.
-func TestThePageIsSearchedByEitherName(t *testing.T) {
+// The search form of the page sends q, and the search endpoint reads query. The page accepts both.
+func TestNamesOfTheSearchParameter(t *testing.T) {
 	g := gatetest.New(t, "")
 	const accept = "text/html"
 	plain := string(g.Get("/?q=search", "Accept", accept).Body)
 	if other := string(g.Get("/?query=search", "Accept", accept).Body); other != plain || !strings.Contains(plain, "found for “search”") {
-		t.Errorf("q=search is answered by %.300s\nquery=search by %.300s", plain, other)
+		t.Errorf("q=search returns %.300s\nquery=search returns %.300s", plain, other)
 	}
 }

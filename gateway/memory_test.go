@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// within gives a gate a budget of memory.
+// within sets the memory budget of a gate.
 func within(bytes int64) func(*gatetest.Gate) {
 	return func(g *gatetest.Gate) {
 		g.Memory = membudget.NewBudget(bytes, func() { g.Metrics.Shed(reason.ShedMemory) })
@@ -35,7 +35,7 @@ func shed(g *gatetest.Gate, cause reason.Cause) int {
 	return 0
 }
 
-func TestWhatAnybodyMaySendIsShort(t *testing.T) {
+func TestBodyLimitsOfPATEndpoints(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	for path, most := range map[string]int{
@@ -55,8 +55,8 @@ func TestWhatAnybodyMaySendIsShort(t *testing.T) {
 	}
 }
 
-// Strangers have half of the memory at most, and a body is refused before a tree is made of it.
-func TestTreesOfStrangersAreShed(t *testing.T) {
+// Unauthenticated requests get at most half of the memory, and a body is refused before it is parsed.
+func TestUnauthenticatedBodiesAreShed(t *testing.T) {
 	g := gatetest.New(t, "", within(1<<20))
 	a := g.Agreed("agent-1")
 	nested := map[string]any{"token": make([]struct{}, 5000)}
@@ -72,7 +72,7 @@ func TestTreesOfStrangersAreShed(t *testing.T) {
 	}
 }
 
-// However much memory agents hold that nobody approved, in however many calls, an approved agent is served.
+// An approved agent is served even if calls of unapproved agents use all the memory that they may use.
 func TestUnapprovedAgentsLeaveMemory(t *testing.T) {
 	g := gatetest.New(t, "", within(256<<10))
 	arrived, release := make(chan struct{}), make(chan struct{})
@@ -104,7 +104,7 @@ func TestUnapprovedAgentsLeaveMemory(t *testing.T) {
 		}
 	}
 	if answer := g.Call("/api/intents/execute", approved.Token, callOf(long)); answer.Status != http.StatusOK {
-		t.Errorf("an approved agent, beside %d calls of others: %d %.300s", held, answer.Status, answer.Body)
+		t.Errorf("an approved agent, during %d calls of others: %d %.300s", held, answer.Status, answer.Body)
 	}
 	close(release)
 	calls.Wait()
@@ -114,13 +114,13 @@ func callOf(query string) map[string]any {
 	return map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": query}}
 }
 
-// Answers of the service wait for memory, since the call cannot be made again; what never fits is refused as unusable.
-func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
+// Responses of the service wait for memory, because the call cannot be repeated. A response that exceeds the whole budget is refused.
+func TestResponsesWaitForMemory(t *testing.T) {
 	g := gatetest.New(t, "", within(4<<20))
 	a := g.Agreed("agent-1")
 	const many = 12
 	size := 80_000
-	// The service answers when all calls have arrived: a call that comes while answers wait for memory may be refused.
+	// The service responds when all calls have arrived, because a call that arrives while responses wait for memory may be refused.
 	var arrived sync.WaitGroup
 	arrived.Add(many)
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
@@ -151,7 +151,7 @@ func TestAnswersOfTheServiceWaitForMemory(t *testing.T) {
 	}
 }
 
-func TestWhatOneAddressAsksTooOftenIsCounted(t *testing.T) {
+func TestShedRequestsOfAddressAreCounted(t *testing.T) {
 	g := gatetest.New(t, `server: {per_address: 1/second}
 services:
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}

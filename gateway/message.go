@@ -35,7 +35,7 @@ func (s *Server) Policy(ctx context.Context, from door.Origin) error {
 
 // Agree implements door.Host.
 func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest) (issued pat.Issuance, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/pat/issue", func(x *exchange) error { //nolint:contextcheck // the exchange has it
+	err = s.message(ctx, &from, http.MethodPost, "/api/pat/issue", func(x *exchange) error { //nolint:contextcheck // x carries ctx
 		if err := x.confidential(); err != nil {
 			return err
 		}
@@ -47,7 +47,7 @@ func (s *Server) Agree(ctx context.Context, from door.Origin, r pat.IssueRequest
 
 // Renew implements door.Host.
 func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest) (issued pat.Issuance, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/pat/renew", func(x *exchange) error { //nolint:contextcheck // the exchange has it
+	err = s.message(ctx, &from, http.MethodPost, "/api/pat/renew", func(x *exchange) error { //nolint:contextcheck // x carries ctx
 		if err := x.confidential(); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func (s *Server) Renew(ctx context.Context, from door.Origin, r pat.RenewRequest
 
 // Execute implements door.Host.
 func (s *Server) Execute(ctx context.Context, from door.Origin, c door.Call) (result execute.Result, err error) {
-	err = s.message(ctx, &from, http.MethodPost, "/api/intents/execute", func(x *exchange) error { //nolint:contextcheck // the exchange has it
+	err = s.message(ctx, &from, http.MethodPost, "/api/intents/execute", func(x *exchange) error { //nolint:contextcheck // x carries ctx
 		call := execute.Call{
 			Door: from.Door, Sender: from.Sender, SenderKey: from.SenderKey, Proved: from.Proved, Token: c.Token, Proof: c.Proof,
 			Service:   func() *service.Service { return s.directory.Current().Service(from.Service) },
@@ -82,8 +82,8 @@ func (s *Server) Unapproved(ctx context.Context, service string, key keys.ID) bo
 	return s.executor.UnapprovedKey(ctx, service, key)
 }
 
-// message carries out one request in a message, as guard does one over HTTP, and logs it under the method and the path that it has over
-// HTTP. The error is a *reason.Refusal.
+// message handles one request that came in a message, as guard handles one over HTTP. It logs the request under the method and the path
+// that such a request has over HTTP. The error is a *reason.Refusal.
 func (s *Server) message(ctx context.Context, from *door.Origin, method, path string, do func(x *exchange) error) error {
 	x := &exchange{Context: ctx, origin: from, requestID: from.RequestID, address: string(from.Sender), span: s.traces.Begin("")}
 	s.memory.Start(&x.share)
@@ -116,7 +116,7 @@ func (s *Server) carryOut(x *exchange, began time.Time, do func(x *exchange) err
 	return do(x)
 }
 
-// readMessage reads the call in a message whose PAT was accepted.
+// readMessage reads the body of a call that came in a message. The PAT of the call must have been accepted.
 func (x *exchange) readMessage(body []byte) (execute.Request, error) {
 	x.share.Known()
 	if int64(len(body)) > x.service.MaxBody {

@@ -15,7 +15,7 @@ type operation struct {
 	ID string `json:"operationId"`
 }
 
-// operations are those of an OpenAPI document, by "METHOD path".
+// operations returns the operations of an OpenAPI document, by "METHOD path".
 func operations(g *gatetest.Gate, doc []byte) map[string]operation {
 	g.Helper()
 	var read struct {
@@ -48,7 +48,7 @@ func TestOpenAPINamesEachEndpoint(t *testing.T) {
 	}
 }
 
-func TestOpenAPIPerIntentHasAnOperationForEach(t *testing.T) {
+func TestOpenAPIPerIntent(t *testing.T) {
 	g := gatetest.New(t, "")
 	doc := g.Get("/openapi.json?per-intent").Body
 	ids := map[string]bool{}
@@ -79,7 +79,7 @@ func TestOpenAPIPerIntentHasAnOperationForEach(t *testing.T) {
 	}
 }
 
-func TestAnIntentIsCalledByItsOwnPath(t *testing.T) {
+func TestExecuteByPathOfIntent(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	path := "/api/intents/execute/" + gatetest.Ordering
@@ -94,7 +94,7 @@ func TestAnIntentIsCalledByItsOwnPath(t *testing.T) {
 	}
 	again := g.Call("/api/intents/execute", a.Token, same, "Idempotency-Key", "k")
 	if again.Status != http.StatusOK || again.Header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("the same call by the other path: %d %s", again.Status, again.Body)
+		t.Errorf("the same call on the other path: %d %s", again.Status, again.Body)
 	}
 	g.Refuses(g.Call(path, a.Token, map[string]any{"intent_uid": gatetest.Searching, "parameters": lamp}), 400, "MALFORMED_REQUEST")
 	g.Refuses(g.Call(path, a.Token, map[string]any{"product": "lamp"}), 400, "UNKNOWN_PARAMETER")

@@ -7,8 +7,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// An answer that is given again tells how the limits stand, as the first one did; it took nothing from them.
-func TestReplayedAnswersTellTheLimits(t *testing.T) {
+// A replayed response has the same RateLimit header fields as the first one, because a replay does not count toward the limits.
+func TestReplayHasRateLimitHeaders(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	reject := false
@@ -27,7 +27,7 @@ func TestReplayedAnswersTellTheLimits(t *testing.T) {
 		}
 		for _, name := range []string{"RateLimit", "RateLimit-Policy"} {
 			if got, want := again.Header.Get(name), first.Header.Get(name); got != want || got == "" {
-				t.Errorf("%s: %s %q, want %q as at first", key, name, got, want)
+				t.Errorf("%s: %s %q, want %q as in the first response", key, name, got, want)
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type line struct {
 	took          time.Duration
 }
 
-// logRequest logs a request in one line, and counts it. Of many refusals of unauthenticated clients it logs the number.
+// logRequest logs a request in one line, and counts it. If too many unauthenticated clients are refused, it logs only their number.
 func (s *Server) logRequest(x *exchange, l line) {
 	s.metrics.Request(l.route, l.status, l.took, x.span)
 	s.traces.Request(telemetry.Request{
@@ -35,13 +35,13 @@ func (s *Server) logRequest(x *exchange, l line) {
 	s.count(&x.Outcome)
 	now := s.now()
 	for _, summary := range s.floods.over(now) {
-		s.log.Warn("refusals not logged one by one", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
+		s.log.Warn("refusals not logged individually", zap.String("reason", string(summary.reason)), zap.Int("refused", summary.left))
 	}
 	if x.Refusal != nil && !x.known() && !s.floods.logs(x.Refusal.Reason, now) {
 		return
 	}
 	if e := x.Event; e != nil && e.UndeclaredCount > 0 {
-		if entry := s.log.Check(zap.DebugLevel, "an answer has members that the intent does not declare"); entry != nil {
+		if entry := s.log.Check(zap.DebugLevel, "the response has members that the intent does not declare"); entry != nil {
 			entry.Write(zap.String("request_id", string(x.requestID)), zap.String("intent_uid", e.Intent),
 				zap.Strings("members", e.Undeclared), zap.Int("count", e.UndeclaredCount))
 		}
@@ -72,13 +72,13 @@ func (l line) fields(x *exchange) []zap.Field {
 	if id := x.serviceID(); id != "" {
 		fields = append(fields, zap.String("service", id))
 	}
-	if name := x.door(); name != "" && x.Event == nil { // the fields of a call have its door
+	if name := x.door(); name != "" && x.Event == nil { // the fields of an Event include its door
 		fields = append(fields, zap.String("door", name))
 	}
 	return append(fields, outcomeFields(&x.Outcome, x.service, l.status)...)
 }
 
-// outcomeFields returns the log fields of the outcome of a request whose status is known. of may be nil.
+// outcomeFields returns the log fields of the outcome of a request that was answered with status. of may be nil.
 func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []zap.Field) {
 	if o.Event != nil {
 		fields = append(fields, record.Fields(o.Event)...)
@@ -114,13 +114,13 @@ func (x *exchange) door() string {
 	return x.origin.Door
 }
 
-// known reports whether the PAT of a request was accepted.
+// known reports whether the agent that sent a request was authenticated.
 func (x *exchange) known() bool {
 	return (x.Event != nil && x.Event.AgentID != "") || (x.Agreement != nil && x.Agreement.AgentID != "")
 }
 
 const (
-	// loggedPerFlood refusals of unauthenticated clients are logged for each reason, in each floodTime; of the others only the number.
+	// loggedPerFlood is how many refusals of unauthenticated clients are logged for each reason in each floodTime. The rest are counted.
 	loggedPerFlood = 50
 	floodTime      = 10 * time.Second
 )
@@ -132,13 +132,13 @@ type floods struct {
 	seen  map[reason.Reason]int
 }
 
-// A summary is the number of refusals that were not logged one by one.
+// A summary is the number of refusals with one reason that were not logged individually.
 type summary struct {
 	reason reason.Reason
 	left   int
 }
 
-// logs reports whether a refusal is logged.
+// logs counts a refusal, and reports whether it should be logged.
 func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -149,7 +149,7 @@ func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	return f.seen[r] <= loggedPerFlood
 }
 
-// over returns the summaries of the past period, once.
+// over ends the current period once floodTime has passed, and returns its summaries. Before that it returns nil.
 func (f *floods) over(now time.Time) []summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()

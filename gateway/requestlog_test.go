@@ -10,7 +10,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// Nothing of a request goes to the log at the length that its sender likes.
+// The length of a log line is bounded, whatever the client sends.
 func TestLogLinesAreShort(t *testing.T) {
 	g := gatetest.New(t, "")
 	long := strings.Repeat("A", 30_000)
@@ -36,8 +36,8 @@ func TestLogLinesAreShort(t *testing.T) {
 	}
 }
 
-// Of many refusals of strangers some are logged, and of the others how many there were; those of agents are logged all.
-func TestAFloodOfRefusalsIsSummedUp(t *testing.T) {
+// Of many refusals of unauthenticated clients, only the first are logged; the rest are counted. Refusals of agents are always logged.
+func TestManyRefusalsAreSummarized(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	g.Logs.TakeAll()
@@ -51,12 +51,12 @@ func TestAFloodOfRefusalsIsSummedUp(t *testing.T) {
 		reasons[line.ContextMap()["reason"]]++
 	}
 	if reasons["NO_SUCH_PATH"] != 50 || reasons["INTENT_NOT_FOUND"] != 80 || reasons["INVALID_TOKEN"] != 1 {
-		t.Errorf("logged: %v, want 50 of the strangers' and all others", reasons)
+		t.Errorf("logged: %v, want 50 of unauthenticated clients and all others", reasons)
 	}
 	g.Later(10 * time.Second)
 	g.Get("/wp-login.php")
-	sums := g.Logs.FilterMessage("refusals not logged one by one").All()
+	sums := g.Logs.FilterMessage("refusals not logged individually").All()
 	if len(sums) != 1 || sums[0].ContextMap()["reason"] != "NO_SUCH_PATH" || sums[0].ContextMap()["refused"] != int64(30) {
-		t.Errorf("summed up: %v, want 30 of one reason", sums)
+		t.Errorf("summaries: %v, want 30 with one reason", sums)
 	}
 }

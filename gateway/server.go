@@ -30,7 +30,7 @@ import (
 )
 
 const (
-	headerRequestID      = "Uim-Request-Id" // in the form of net/http
+	headerRequestID      = "Uim-Request-Id" // like the others, in the canonical form of net/http
 	headerVersion        = "Uim-Version"
 	headerProof          = "Uim-Proof"
 	headerIdempotencyKey = "Idempotency-Key"
@@ -57,8 +57,8 @@ type Server struct {
 	handler    http.Handler
 }
 
-// routes are the paths of the public listener; the first of each line is the canonical one, the others are those of the guides, the
-// reference implementation and the draft.
+// routes registers the paths of the public listener. The first path of each line is the canonical one; most others come from the guides,
+// the reference implementation and the draft.
 func (s *Server) routes(e *echo.Echo) {
 	get := func(h echo.HandlerFunc, paths ...string) {
 		for _, p := range paths {
@@ -86,7 +86,7 @@ func (s *Server) routes(e *echo.Echo) {
 	post(s.revoke, "/api/pat/revoke", "/pat/revoke")
 	post(s.introspect, "/api/pat/introspect", "/pat/introspect")
 	post(s.execute, "/api/intents/execute", "/uim/execute", "/api/intents/execute/:uid")
-	// Otherwise it would be an intent's uid.
+	// Without these routes, GET /api/intents/execute would return the intent with the uid "execute".
 	for _, path := range []string{"/api/intents/execute", "/api/intents/execute/:uid"} {
 		e.Match([]string{
 			http.MethodDelete, http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPatch, http.MethodPut,
@@ -99,7 +99,7 @@ func onlyPost(c echo.Context) error {
 	return echo.ErrMethodNotAllowed
 }
 
-// Handler is the public surface.
+// Handler returns the handler of the public listener.
 func (s *Server) Handler() http.Handler { return s.handler }
 
 func (s *Server) build() http.Handler {
@@ -109,15 +109,15 @@ func (s *Server) build() http.Handler {
 		c := e.AcquireContext()
 		c.Reset(r, w)
 		e.Router().Find(r.Method, echo.GetPath(r), c)
-		s.guard(c) //nolint:contextcheck // the request of c has it
+		s.guard(c) //nolint:contextcheck // c carries the request and its context
 		e.ReleaseContext(c)
 	})
 }
 
-// An exchange is the state that the handlers of one request share. It is also the context of the request, and carries itself and the
-// share of memory, in one allocation.
+// An exchange is the state that the handlers of one request share. It is also the context of the request, with itself and the memory
+// share as values, so that all three take one allocation.
 type exchange struct {
-	context.Context //nolint:containedctx // an exchange is a context: that of the connection, with more in it
+	context.Context //nolint:containedctx // an exchange is itself a context, derived from this one
 
 	share     membudget.Share
 	service   *service.Service
@@ -144,14 +144,14 @@ func (x *exchange) Value(key any) any {
 	}
 }
 
-// exchangeOf returns the exchange of a request, which guard has made.
+// exchangeOf returns the exchange that guard created for a request.
 func exchangeOf(c echo.Context) *exchange {
 	x, _ := c.Request().Context().Value(exchangeKey{}).(*exchange)
 	return x
 }
 
-// guard runs before every handler: it assigns the request an id, finds the service, limits the rate of addresses, recovers panics, and
-// writes the one log line.
+// guard runs every handler: it assigns the request an id, limits the rate of its address, finds the service, recovers from panics, and
+// logs the request.
 func (s *Server) guard(c echo.Context) {
 	began, r := s.now(), c.Request()
 	x := &exchange{Context: r.Context()}
@@ -171,7 +171,7 @@ func (s *Server) guard(c echo.Context) {
 	var err error
 	defer func() {
 		if p := recover(); p != nil {
-			if p == http.ErrAbortHandler { //nolint:errorlint // net/http compares it so
+			if p == http.ErrAbortHandler { //nolint:errorlint // net/http also compares with ==
 				panic(p)
 			}
 			err = s.panicked(x, p)
@@ -186,14 +186,14 @@ func (s *Server) guard(c echo.Context) {
 	err = s.serve(c, x, began)
 }
 
-// panicked logs a panic, and returns its refusal.
+// panicked logs a panic with its stack but without its value, and returns the refusal to respond with.
 func (s *Server) panicked(x *exchange, p any) error {
 	s.log.Error("panic", zap.String("request_id", string(x.requestID)), zap.String("kind", fmt.Sprintf("%T", p)),
 		zap.ByteString("stack", debug.Stack()))
 	return reason.Internal.Refusal("")
 }
 
-// admit refuses the request of an address that sends too many.
+// admit refuses the request if its address sends too many requests.
 func (s *Server) admit(x *exchange, now time.Time) error {
 	if !s.addresses.Admit(x.address, now) {
 		return reason.TooManyConnections.Refusal("").After(time.Second).ShedFor(reason.ShedRequestsAddress)
@@ -201,7 +201,7 @@ func (s *Server) admit(x *exchange, now time.Time) error {
 	return nil
 }
 
-// serve passes the request to the handler of the path, or to a door.
+// serve passes the request to the door that serves its path. If there is none, it calls the handler of the path.
 func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	r := c.Request()
 	err := s.admit(x, began)
@@ -229,7 +229,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	x.Refusal = f
 	issuer, about := "", wire.About{RequestID: string(x.requestID)}
 	served := x.service
-	if served == nil { // it was refused before the service was selected, or no service has the host
+	if served == nil { // the request was refused before the service was found, or no service has the host
 		served = s.serving(c.Request())
 	}
 	if served != nil {
@@ -245,18 +245,18 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 		body = lost(c, served, body)
 	}
 	if r := c.Request(); !connlimit.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
-		c.Response().Header().Set("Connection", "close") // nothing was served on it yet: it takes the place of others
+		c.Response().Header().Set("Connection", "close") // no request has succeeded on it: make room for other clients
 	}
 	if c.Request().Method == http.MethodHead {
 		body = nil
 	}
 	c.Response().WriteHeader(f.Status())
 	if _, err := c.Response().Write(body); err != nil {
-		s.log.Debug("answer not delivered", zap.Error(wire.Loggable(err)))
+		s.log.Debug("response not delivered", zap.Error(wire.Loggable(err)))
 	}
 }
 
-// routerError converts the router's own errors.
+// routerError converts an error of the router to a refusal, and returns all other errors unchanged.
 func routerError(err error) error {
 	he, ok := errors.AsType[*echo.HTTPError](err)
 	if !ok {
