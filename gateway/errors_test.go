@@ -230,14 +230,14 @@ func TestErrorsInAgreementsAndProofs(t *testing.T) {
 	}{
 		{
 			"another token", g.Call("/api/intents/execute", a.Token, call, "UIM-Proof", proof), 403, reason.PolicyRequiresVerification, "pat",
-			"Make a new proof, with a new jti, and pat as in the message.",
+			"Create a new proof with a new jti, and set pat as the message describes.",
 		},
 		{
-			"a claim that no agreement has", issue(agreement, nil), 400, reason.InvalidParameter, "expires", "Correct what the message names.",
+			"a claim that no agreement has", issue(agreement, nil), 400, reason.InvalidParameter, "expires", "Correct the problem that the message describes.",
 		},
 		{
 			"no scope at all", issue(whole, []string{}), 400, reason.InvalidParameter, nil,
-			"Leave scope out for everything that the policy permits you, or name intents in it.",
+			"Omit scope to get everything that the policy permits you, or list intents in it.",
 		},
 	} {
 		details := refused(g, tt.answer, tt.status, tt.reason)

@@ -22,8 +22,8 @@ import (
 var (
 	lost    = agenttest.Reply{Break: true}
 	running = agenttest.Reply{Status: 409, Header: map[string]string{"Retry-After": "1"}, Body: `{"error":{"code":"CONFLICT",
-	  "message":"The call under this Idempotency-Key is still running.",
-	  "details":{"reason":"IDEMPOTENCY_IN_PROGRESS","suggestion":"The first call is still running; repeat it shortly."}}}`}
+	  "message":"The call with this Idempotency-Key is still in progress.",
+	  "details":{"reason":"IDEMPOTENCY_IN_PROGRESS","suggestion":"Repeat the same request shortly, with the same Idempotency-Key."}}}`}
 	unresolved = agenttest.Reply{Status: 409, Body: `{"error":{"code":"CONFLICT","message":"It is not known how the call ended.",
 	  "details":{"reason":"OUTCOME_UNKNOWN"}}}`}
 	starting = agenttest.Reply{Status: 503, Header: map[string]string{"Retry-After": "1"}, Body: `{"error":{"code":"SERVICE_UNAVAILABLE",

@@ -70,8 +70,8 @@ var refusals = []refusalCase{
 			r.PublicKey = map[string]any{"kty": "OKP", "crv": "Ed25519", "x": bigEndian(make([]byte, 32)), "d": "canary"}
 		}),
 		message: `The key is not accepted: the JWK is a private key: it holds "d": send the public key alone, and of a new key, because this one was sent.`,
-		details: `{"pointer":"/agent_public_key","suggestion":"Make a new key pair, and send only the public members of its JWK, or its ` +
-			`public key as PEM; anyone who has seen the private key can sign as you."}`,
+		details: `{"pointer":"/agent_public_key","suggestion":"Create a new key pair, because anyone who has seen the private key can ` +
+			`sign as you. Send only the public members of the new JWK, or the new public key as PEM."}`,
 	},
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
@@ -86,21 +86,21 @@ var refusals = []refusalCase{
 	{
 		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
 		want: reason.InvalidParameter,
-		message: "The scope asked for is not acceptable: an entry of a scope is <intent_uid> or <intent_uid>:execute, of at most 300 " +
+		message: "The requested scope is not acceptable: an entry of a scope is <intent_uid> or <intent_uid>:execute, of at most 300 " +
 			"visible ASCII characters.",
-		details: `{"pointer":"/scope","suggestion":"Leave scope out for everything that the policy permits you, or name intents in it."}`,
+		details: `{"pointer":"/scope","suggestion":"Omit scope to get everything that the policy permits you, or list intents in it."}`,
 	},
 	{
 		name: "a scope of nothing", do: requested("i-20", func(r *pat.IssueRequest) { r.Scope = []string{} }),
 		want: reason.InvalidParameter,
-		message: "The scope asked for is not acceptable: a scope names at least one intent: leave it out for everything that the policy " +
+		message: "The requested scope is not acceptable: a scope names at least one intent: leave it out for everything that the policy " +
 			"permits.",
-		details: `{"pointer":"/scope","suggestion":"Leave scope out for everything that the policy permits you, or name intents in it."}`,
+		details: `{"pointer":"/scope","suggestion":"Omit scope to get everything that the policy permits you, or list intents in it."}`,
 	},
 	{
 		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }),
 		want:    reason.InvalidParameter,
-		message: "An agent_id is 1 to 200 visible ASCII characters.",
+		message: "An agent_id must be 1 to 200 visible ASCII characters.",
 	},
 	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
 	{
@@ -131,9 +131,9 @@ var refusals = []refusalCase{
 	{
 		name: "another uid", do: edited("i-22", func(c *pat.AgreementClaims) { c.PolicyUID = "canary" }),
 		want:    reason.PolicyMismatch,
-		message: `The agreement does not name the policy offered now: policy.uid: want "https://shop.example/policy/1"; the digest is right.`,
+		message: `The agreement does not name the policy that the service offers now: policy.uid: want "https://shop.example/policy/1"; the digest is right.`,
 		details: `{"issuer":"shop.example","member":"policy.uid","policy":POLICY,"signed_digest":"DIGEST",` +
-			`"suggestion":"Correct policy.uid as in the message, and sign anew with another jti."}`,
+			`"suggestion":"Correct policy.uid as the message describes, and sign again with a new jti."}`,
 	},
 	{
 		name: "an hour old", do: edited("i-11", func(c *pat.AgreementClaims) { c.IssuedAt = c.IssuedAt.Add(-time.Hour) }),
@@ -174,11 +174,11 @@ var refusals = []refusalCase{
 	{
 		name: "nothing that is permitted",
 		do:   requested("i-17", func(r *pat.IssueRequest) { r.Scope = []string{"shop.example:secret:v1:execute"} }),
-		want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
+		want: reason.InsufficientPermissions, message: "The policy permits this agent none of the requested intents.",
 		details: `{"scope_omitted":[{"entry":"shop.example:secret:v1:execute","reason":"INSUFFICIENT_PERMISSIONS"}]}`,
 	},
 	{
-		name: "more than was signed", want: reason.InsufficientPermissions, message: "Nothing that was asked for is permitted to this agent.",
+		name: "more than was signed", want: reason.InsufficientPermissions, message: "The policy permits this agent none of the requested intents.",
 		details: `{"scope_omitted":[{"entry":"` + buy + `","reason":"SCOPE_EXCEEDED"}]}`,
 		do: issuing(func(d *desk) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
@@ -224,8 +224,8 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a proof of another PAT", want: reason.PolicyRequiresVerification,
-		message: "The proof of key does not fit: pat: want the jti of the PAT it is sent with.",
-		details: `{"member":"pat","suggestion":"Make a new proof, with a new jti, and pat as in the message."}`,
+		message: "The proof of key is not valid for this request: pat: want the jti of the PAT it is sent with.",
+		details: `{"member":"pat","suggestion":"Create a new proof with a new jti, and set pat as the message describes."}`,
 		do: renewing(func(d *desk) (string, string) {
 			a := d.agreed("r-4")
 			token := a.Token
@@ -237,8 +237,8 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a proof by another key", want: reason.BadSignature,
-		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
-		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as in the message."}`,
+		message: "The proof of key is not valid for this request: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
+		details: `{"member":"kid","suggestion":"Create a new proof with a new jti, and set kid as the message describes."}`,
 		do: renewing(func(d *desk) (string, string) {
 			a, b := d.agreed("r-5"), d.Unapproved("r-5")
 			b.Token = a.Token
@@ -307,10 +307,10 @@ type ruleCase struct {
 var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "an agent that is not listed", do: func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
-		want: reason.InsufficientPermissions, message: "The service admits only agents its operator knows.",
+		want: reason.InsufficientPermissions, message: "The operator of this service has not admitted this agent.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
-		name: "a reserved id, where only listed keys are admitted", message: "The service admits only agents its operator knows.",
+		name: "a reserved id, where only listed keys are admitted", message: "The operator of this service has not admitted this agent.",
 		do:   func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
 		want: reason.InsufficientPermissions,
 	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
@@ -412,7 +412,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "revocations that are not known", want: reason.StoreUnavailable, after: time.Second,
-		message: "The gateway does not know at the moment which tokens were revoked.",
+		message: "The gateway cannot check at the moment which tokens were revoked.",
 		do: func(d *desk) error {
 			a := d.agreed("s-7")
 			d.Pass(time.Minute)

@@ -36,7 +36,7 @@ func Example() {
 	// Output:
 	// agent-1 may do 2 intents
 	// {"ok":true} for 0.25 EUR
-	// MISSING_PARAMETER: The parameter at /parameters/product does not fit the intent: the parameter "product" is required.
+	// MISSING_PARAMETER: The parameter at /parameters/product is not valid for this intent: the parameter "product" is required.
 }
 
 func exampleOfAPipeline(ctx context.Context) error {

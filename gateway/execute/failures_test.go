@@ -31,7 +31,7 @@ var failures = []failureCase{
 		name: "what was revoked is not known", before: func(w *world, _ *gatetest.Agent) {
 			w.Pass(time.Minute)
 			w.closeStore()
-		}, call: call{intent: find}, want: reason.StoreUnavailable, message: "The gateway does not know at the moment which tokens were revoked.",
+		}, call: call{intent: find}, want: reason.StoreUnavailable, message: "The gateway cannot check at the moment which tokens were revoked.",
 		details: `{"outcome":"not_sent"}`, after: time.Second, ended: true,
 	}},
 	{refusalCase: refusalCase{

@@ -105,55 +105,55 @@ var refusals = []refusalCase{
 	// 3 validate
 	{
 		name: "a parameter left out", call: call{intent: find, parameters: `{}`}, want: reason.MissingParameter,
-		message: `The parameter at /parameters/q does not fit the intent: the parameter "q" is required.`,
+		message: `The parameter at /parameters/q is not valid for this intent: the parameter "q" is required.`,
 		details: `{"violations":[{"pointer":"/parameters/q","keyword":"required","reason":"MISSING_PARAMETER","message":"the parameter \"q\" is required"}]}`,
 	},
 	{
 		name: "of another type", call: call{intent: find, parameters: `{"q":7}`}, want: reason.InvalidParameter,
-		message: `The parameter at /parameters/q does not fit the intent: must be of type "string".`,
+		message: `The parameter at /parameters/q is not valid for this intent: must be of type "string".`,
 		details: `{"violations":[{"pointer":"/parameters/q","keyword":"type","reason":"INVALID_PARAMETER","message":"must be of type \"string\"","limit":"string"}]}`,
 	},
 	{
 		name: "of another format", call: call{intent: find, parameters: `{"q":"lamp","day":"today"}`}, want: reason.InvalidFormat,
-		message: `The parameter at /parameters/day does not fit the intent: must have the format "date".`,
+		message: `The parameter at /parameters/day is not valid for this intent: must have the format "date".`,
 		details: `{"violations":[{"pointer":"/parameters/day","keyword":"format","reason":"INVALID_FORMAT","message":"must have the format \"date\"","limit":"date"}]}`,
 	},
 	{
 		name: "too long", call: call{intent: find, parameters: `{"q":"ten lampsx"}`}, want: reason.ParameterTooLong,
-		message: `The parameter at /parameters/q does not fit the intent: must have at most 9 characters.`,
+		message: `The parameter at /parameters/q is not valid for this intent: must have at most 9 characters.`,
 		details: `{"violations":[{"pointer":"/parameters/q","keyword":"maxLength","reason":"PARAMETER_TOO_LONG","message":"must have at most 9 characters","limit":9}]}`,
 	},
 	{
 		name: "too short", call: call{intent: find, parameters: `{"q":"l"}`}, want: reason.ParameterTooShort,
-		message: `The parameter at /parameters/q does not fit the intent: must have at least 2 characters.`,
+		message: `The parameter at /parameters/q is not valid for this intent: must have at least 2 characters.`,
 		details: `{"violations":[{"pointer":"/parameters/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2}]}`,
 	},
 	{
 		name: "out of range", call: call{intent: find, parameters: `{"q":"lamp","price":101}`}, want: reason.ParameterOutOfRange,
-		message: `The parameter at /parameters/price does not fit the intent: must be at most 100.`,
+		message: `The parameter at /parameters/price is not valid for this intent: must be at most 100.`,
 		details: `{"violations":[{"pointer":"/parameters/price","keyword":"maximum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at most 100","limit":100}]}`,
 	},
 	{
 		name: "none of the values", call: call{intent: find, parameters: `{"q":"lamp","kind":"car"}`}, want: reason.InvalidEnumValue,
-		message: `The parameter at /parameters/kind does not fit the intent: must be one of ["lamp","desk"].`,
+		message: `The parameter at /parameters/kind is not valid for this intent: must be one of ["lamp","desk"].`,
 		details: `{"violations":[{"pointer":"/parameters/kind","keyword":"enum","reason":"INVALID_ENUM_VALUE","message":"must be one of [\"lamp\",\"desk\"]",` +
 			`"limit":["lamp","desk"]}]}`,
 	},
 	{
 		name: "unknown", call: call{intent: find, parameters: `{"q":"lamp","knd":"lamp"}`}, want: reason.UnknownParameter,
-		message: `The parameter at /parameters/knd does not fit the intent: "knd" is not a parameter here: did you mean "kind"?.`,
+		message: `The parameter at /parameters/knd is not valid for this intent: "knd" is not a parameter here: did you mean "kind"?.`,
 		details: `{"violations":[{"pointer":"/parameters/knd","keyword":"additionalProperties","reason":"UNKNOWN_PARAMETER",` +
 			`"message":"\"knd\" is not a parameter here: did you mean \"kind\"?","nearest":"kind","known":["q","kind","price","day","page"]}]}`,
 	},
 	{
 		name: "several at once", call: call{intent: find, parameters: `{"q":"l","price":-1}`}, want: reason.ParameterTooShort,
-		message: "The parameters do not fit the intent.",
+		message: "The parameters are not valid for this intent.",
 		details: `{"violations":[{"pointer":"/parameters/q","keyword":"minLength","reason":"PARAMETER_TOO_SHORT","message":"must have at least 2 characters","limit":2},` +
 			`{"pointer":"/parameters/price","keyword":"minimum","reason":"PARAMETER_OUT_OF_RANGE","message":"must be at least 0","limit":0}]}`,
 	},
 	{
 		name: "not to be sent in a path", call: call{intent: item, parameters: `{"id":".."}`}, want: reason.InvalidParameter,
-		message: "The parameter at /parameters/id does not fit the intent: is part of the address and must not be . or ...",
+		message: "The parameter at /parameters/id is not valid for this intent: is part of the address and must not be . or ...",
 		details: `{"violations":[{"pointer":"/parameters/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
 	},
 	{
@@ -162,7 +162,7 @@ var refusals = []refusalCase{
 			parameters: `{"product":"x","amount":0.12345678901234567890}`, key: "k",
 		},
 		want:    reason.InvalidParameter,
-		message: "The parameter at /parameters/amount does not fit the intent: " + inexactMessage + ".",
+		message: "The parameter at /parameters/amount is not valid for this intent: " + inexactMessage + ".",
 		details: `{"violations":[{"pointer":"/parameters/amount","keyword":"number","reason":"INVALID_PARAMETER","message":"` + inexactMessage + `"}]}`,
 	},
 
@@ -173,15 +173,15 @@ var refusals = []refusalCase{
 			other.Key = w.Unapproved("other").Key
 			return call{intent: signed, proof: w.proof(&other, signed, "{}")}
 		}, want: reason.BadSignature,
-		message: "The proof of key does not fit: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
-		details: `{"member":"kid","suggestion":"Make a new proof, with a new jti, and kid as in the message."}`,
+		message: "The proof of key is not valid for this request: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
+		details: `{"member":"kid","suggestion":"Create a new proof with a new jti, and set kid as the message describes."}`,
 	},
 	{
 		name: "a proof of another call", with: func(w *world, a *gatetest.Agent) call {
 			return call{intent: signed, proof: w.proof(a, find, "{}")}
-		}, want: reason.PolicyRequiresVerification, message: "The proof of key does not fit: digest: want base64url, without prefix and " +
+		}, want: reason.PolicyRequiresVerification, message: "The proof of key is not valid for this request: digest: want base64url, without prefix and " +
 			`padding, of SHA-256 over the canonical JSON (RFC 8785) of {"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal.`,
-		details: `{"member":"digest","suggestion":"Make a new proof, with a new jti, and digest as in the message."}`,
+		details: `{"member":"digest","suggestion":"Create a new proof with a new jti, and set digest as the message describes."}`,
 	},
 
 	// 5 decide
@@ -308,7 +308,7 @@ var refusals = []refusalCase{
 	{
 		name: "the upstream breaks off", before: func(w *world, _ *gatetest.Agent) { w.breaksOff() },
 		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError,
-		message: "The service behind broke off before its answer was complete.", details: `{"outcome":"unknown"}`,
+		message: "The service behind the gateway closed the connection before its response was complete.", details: `{"outcome":"unknown"}`,
 		charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1, owed: "0.25 held, 0.00 captured",
 	},
 
@@ -328,7 +328,7 @@ var refusals = []refusalCase{
 
 const (
 	freshMessage   = "This intent needs an agreement that cannot be replayed, or a proof of key with the call."
-	inexactMessage = "the number needs more digits than a proof or an idempotency key can pin down: send it as a string"
+	inexactMessage = "the number has more digits than a proof or an idempotency key can represent exactly: send it as a string"
 )
 
 func TestRefusals(t *testing.T) {

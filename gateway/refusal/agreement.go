@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// agreement describes the errors of issuance and renewal that carry details.
+// agreement returns the refusal for an error of issuance or renewal that carries details, or nil for any other error.
 func agreement(err error) *reason.Refusal {
 	if changed, ok := errors.AsType[*pat.PolicyChangedError](err); ok {
 		return reason.PolicyRequiresAgreement.Refusal("").With("agreed_digest", changed.Agreed)
@@ -16,8 +16,10 @@ func agreement(err error) *reason.Refusal {
 	if mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err); ok {
 		f := reason.PolicyMismatch.Refusal("")
 		if mismatch.Member != "" {
-			f = reason.PolicyMismatch.Refusal("The agreement does not name the policy offered now: "+mismatch.Member+": "+mismatch.Reason+".").
-				With("member", mismatch.Member).With("suggestion", "Correct "+mismatch.Member+" as in the message, and sign anew with another jti.")
+			f = reason.PolicyMismatch.Refusal(
+				"The agreement does not name the policy that the service offers now: "+mismatch.Member+": "+mismatch.Reason+".").
+				With("member", mismatch.Member).
+				With("suggestion", "Correct "+mismatch.Member+" as the message describes, and sign again with a new jti.")
 		}
 		if mismatch.SignedDigest != "" {
 			f.With("signed_digest", mismatch.SignedDigest)
@@ -31,7 +33,7 @@ func agreement(err error) *reason.Refusal {
 		return reason.AgentIDTaken.Refusal("").With("suggested_agent_id", taken.Suggestion)
 	}
 	if scope, ok := errors.AsType[*pat.ScopeError](err); ok {
-		return reason.InsufficientPermissions.Refusal("Nothing that was asked for is permitted to this agent.").
+		return reason.InsufficientPermissions.Refusal("The policy permits this agent none of the requested intents.").
 			With("scope_omitted", scope.Omitted)
 	}
 	if misfit, ok := errors.AsType[*keys.Error](err); ok {
@@ -45,8 +47,8 @@ func agreement(err error) *reason.Refusal {
 		return proof(err, misfit)
 	}
 	if misfit, ok := errors.AsType[*pat.ScopeFormError](err); ok {
-		return reason.InvalidParameter.Refusal("The scope asked for is not acceptable: "+misfit.Error()+".").With("pointer", "/scope").
-			With("suggestion", "Leave scope out for everything that the policy permits you, or name intents in it.")
+		return reason.InvalidParameter.Refusal("The requested scope is not acceptable: "+misfit.Error()+".").With("pointer", "/scope").
+			With("suggestion", "Omit scope to get everything that the policy permits you, or list intents in it.")
 	}
 	return nil
 }
@@ -59,18 +61,19 @@ func key(err error, misfit *keys.Error) *reason.Refusal {
 	}
 	f := why.Refusal("The key is not accepted: "+misfit.Reason+".").With("pointer", "/agent_public_key")
 	if misfit.Private {
-		f.With("suggestion", "Make a new key pair, and send only the public members of its JWK, or its public key as PEM; "+
-			"anyone who has seen the private key can sign as you.")
+		f.With("suggestion", "Create a new key pair, because anyone who has seen the private key can sign as you. "+
+			"Send only the public members of the new JWK, or the new public key as PEM.")
 	}
 	return f
 }
 
-// proof returns the refusal of an invalid proof of key. Its own suggestion replaces the usual one, to send a proof, which would not help.
+// proof returns the refusal of an invalid proof of key. Its suggestion replaces the default suggestion, to send a proof, which would not
+// help.
 func proof(err error, misfit *pat.ProofError) *reason.Refusal {
 	why := reason.PolicyRequiresVerification
 	if errors.Is(err, pat.ErrBadSignature) {
 		why = reason.BadSignature
 	}
-	return why.Refusal("The proof of key does not fit: "+misfit.Member+": "+misfit.Reason+".").With("member", misfit.Member).
-		With("suggestion", "Make a new proof, with a new jti, and "+misfit.Member+" as in the message.")
+	return why.Refusal("The proof of key is not valid for this request: "+misfit.Member+": "+misfit.Reason+".").With("member", misfit.Member).
+		With("suggestion", "Create a new proof with a new jti, and set "+misfit.Member+" as the message describes.")
 }

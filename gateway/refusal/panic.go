@@ -7,12 +7,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Panic makes the Refusal of a recovered panic; call it in the deferred function, so that its cause has the stack.
+// Panic returns the Refusal for a recovered panic. Call it in the deferred function, so that the cause of the Refusal contains the stack.
 func Panic(value any) *reason.Refusal {
 	return reason.Internal.Refusal("").Because(&panicError{value, debug.Stack()})
 }
 
-// A panicError is a fault of the gateway itself. Its text does not hold the value of the panic, which may hold anything.
+// A panicError is a fault of the gateway itself. Its text omits the value of the panic, because that may contain secrets.
 type panicError struct {
 	value any
 	stack []byte

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// InvalidParameters lists all violations at once; the reason is that of the first. at is the JSON pointer to the parameters in the body;
-// the pointers of the refusal begin with it.
+// InvalidParameters refuses parameters with one or more violations, and lists all of them. The reason is that of the first violation. at is
+// the JSON pointer to the parameters in the body; every pointer in the refusal starts with it.
 func InvalidParameters(at string, violations []schema.Violation) *reason.Refusal {
 	violations = slices.Clone(violations)
 	for i := range violations {
@@ -22,14 +22,14 @@ func InvalidParameters(at string, violations []schema.Violation) *reason.Refusal
 }
 
 func invalid(violations []schema.Violation) *reason.Refusal {
-	f := violations[0].Reason.Refusal("The parameters do not fit the intent.")
+	f := violations[0].Reason.Refusal("The parameters are not valid for this intent.")
 	if len(violations) == 1 {
-		f.Message = "The parameter at " + violations[0].Pointer + " does not fit the intent: " + violations[0].Message + "."
+		f.Message = "The parameter at " + violations[0].Pointer + " is not valid for this intent: " + violations[0].Message + "."
 	}
 	return f.With("violations", violations)
 }
 
-// UnsendableParameters refuses parameters that no request to the service can carry.
+// UnsendableParameters refuses parameters that cannot be encoded in a request to the service. at is the JSON pointer to the parameters.
 func UnsendableParameters(at string, violations []upstream.Violation) *reason.Refusal {
 	list := make([]schema.Violation, 0, len(violations))
 	for _, v := range violations {
@@ -42,16 +42,17 @@ func UnsendableParameters(at string, violations []upstream.Violation) *reason.Re
 	return InvalidParameters(at, list)
 }
 
-// MisplacedParameters refuses parameters that are beside the object they belong into.
+// MisplacedParameters refuses parameters that are next to the parameters object instead of inside it.
 func MisplacedParameters(violations []schema.Violation) *reason.Refusal {
-	return invalid(violations).With("suggestion", "Move what details.violations names into parameters.")
+	return invalid(violations).With("suggestion", "Move the members that details.violations names into the object parameters.")
 }
 
-// InexactParameter refuses a number that a signature or a fingerprint cannot represent exactly. at is the base of the error's pointer.
+// InexactParameter refuses a number that a proof or an idempotency key cannot represent exactly. at is the JSON pointer to the value that
+// the pointer of err is relative to.
 func InexactParameter(at string, err error) *reason.Refusal {
 	v := schema.Violation{
 		Keyword: "number", Reason: reason.InvalidParameter,
-		Message: "the number needs more digits than a proof or an idempotency key can pin down: send it as a string",
+		Message: "the number has more digits than a proof or an idempotency key can represent exactly: send it as a string",
 	}
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); ok {
 		v.Pointer = inexact.Pointer
@@ -59,7 +60,7 @@ func InexactParameter(at string, err error) *reason.Refusal {
 	return InvalidParameters(at, []schema.Violation{v}).Because(err)
 }
 
-// Violations lists the violations of refused parameters; nil for another refusal.
+// Violations returns the violations that a refusal of parameters lists, or nil for any other refusal.
 func Violations(f *reason.Refusal) []schema.Violation {
 	list, _ := f.Details["violations"].([]schema.Violation)
 	return list

@@ -1,5 +1,5 @@
-// Package refusal maps errors of the domain to reasons, in one table, and describes the errors that carry details. All responses to
-// agents and operators use For.
+// Package refusal converts errors into refusals. A table maps the errors without details to reasons; functions describe the errors that
+// carry details. All responses to agents and operators use For.
 package refusal
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// causes maps each error of the domain to its reason; the first match counts, and an error that is not here is INTERNAL. Errors that
-// carry details are described below.
+// causes maps errors to reasons. The first match applies. An error that is not in the table is reason.Internal. The functions below
+// describe the errors that carry details.
 var causes = []struct {
 	err     error
 	reason  reason.Reason
@@ -29,11 +29,11 @@ var causes = []struct {
 	{pat.ErrBlocked, reason.AgentBlocked, "", ""},
 	{pat.ErrNotYetValid, reason.InvalidToken, "The PAT is not valid yet; check your clock.", ""},
 	{pat.ErrInvalid, reason.InvalidToken, "", ""},
-	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway does not know at the moment which tokens were revoked.", reason.ShedRevocations},
+	{pat.ErrUnavailable, reason.StoreUnavailable, "The gateway cannot check at the moment which tokens were revoked.", reason.ShedRevocations},
 	{keys.ErrWeak, reason.WeakKey, "", ""},
 	{keys.ErrUnsupported, reason.UnsupportedKey, "", ""},
 	{pat.ErrBadSignature, reason.BadSignature, "", ""},
-	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id is 1 to 200 visible ASCII characters.", ""},
+	{pat.ErrBadAgentID, reason.InvalidParameter, "An agent_id must be 1 to 200 visible ASCII characters.", ""},
 	{pat.ErrAgreementReplayed, reason.AgreementReplayed, "", ""},
 	{pat.ErrAgreementStale, reason.AgreementStale, "", ""},
 	{pat.ErrFreshRequired, reason.FreshAgreementRequired, "", ""},
@@ -42,26 +42,26 @@ var causes = []struct {
 	{pat.ErrProofReplayed, reason.ProofReplayed, "", ""},
 	{pat.ErrProofRequired, reason.PolicyRequiresVerification, "", ""},
 	{pat.ErrBusy, reason.Overloaded, "", reason.ShedSignatures},
-	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, because it is one, too
+	{store.ErrQueueFull, reason.Overloaded, "", reason.ShedStoreQueue}, // before ErrUnavailable, which such an error also matches
 	{store.ErrUnavailable, reason.StoreUnavailable, "", reason.ShedStore},
 	{context.DeadlineExceeded, reason.StoreUnavailable, "", reason.ShedStore},
-	{context.Canceled, reason.StoreUnavailable, "The request was given up before anything was done.", ""},
+	{context.Canceled, reason.StoreUnavailable, "The request was canceled before anything was done.", ""},
 	{store.ErrNonceUsed, reason.ProofReplayed, "", ""},
 	{store.ErrKeyReused, reason.IdempotencyKeyReused, "", ""},
 	{store.ErrOutcomeUnknown, reason.OutcomeUnknown, "", ""},
 	{store.ErrCredit, reason.PolicyRequiresPayment, "", ""},
 	{upstream.ErrTimeout, reason.UpstreamTimeout, "", ""},
 	{upstream.ErrUnreachable, reason.UpstreamUnreachable, "", ""},
-	{upstream.ErrBroken, reason.UpstreamError, "The service behind broke off before its answer was complete.", ""},
+	{upstream.ErrBroken, reason.UpstreamError, "The service behind the gateway closed the connection before its response was complete.", ""},
 	{
-		upstream.ErrFull, reason.Overloaded, "The service has as many calls under way as it may have at once, or you have your share of them.",
+		upstream.ErrFull, reason.Overloaded, "Too many calls to the service are in progress, either of all agents or of you.",
 		reason.ShedUpstream,
 	},
 	{upstream.ErrGrantEnded, reason.GrantExpired, "", reason.ShedGrant},
 }
 
-// For returns the Refusal of an error: the error itself if it is one, otherwise by the table. An error that is not in the table is
-// Internal.
+// For returns the Refusal for an error. If err is or wraps a Refusal, it returns that Refusal. An error that is neither described below nor
+// in the table becomes reason.Internal. The Refusal wraps err.
 func For(err error) *reason.Refusal {
 	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f
@@ -81,7 +81,7 @@ func For(err error) *reason.Refusal {
 	return reason.Internal.Refusal("").Because(err)
 }
 
-// described makes the refusal of an error that carries details; nil if it carries none.
+// described returns the refusal for an error that carries details, or nil for any other error.
 func described(err error) *reason.Refusal {
 	if f := agreement(err); f != nil {
 		return f
@@ -92,7 +92,7 @@ func described(err error) *reason.Refusal {
 	return answer(err)
 }
 
-// answer describes how the service behind the gateway refused a call, or why it is not called.
+// answer returns the refusal for an error response of the service behind the gateway, or for an open breaker; nil for any other error.
 func answer(err error) *reason.Refusal {
 	if open, ok := errors.AsType[*upstream.BreakerOpenError](err); ok {
 		return reason.BreakerOpen.Refusal("").After(open.RetryAfter).ShedFor(reason.ShedBreaker)

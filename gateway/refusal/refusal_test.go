@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// outcomes are the errors that an agent is refused for, under the names that the sources give them, with their reasons.
+// outcomes maps the errors that refuse an agent, by their names in the sources, to their reasons.
 var outcomes = map[string]struct {
 	err  error
 	want reason.Reason
@@ -74,7 +74,7 @@ var outcomes = map[string]struct {
 	"upstream.ResponseError":    {&upstream.ResponseError{}, reason.ResponseInvalid},
 }
 
-// elsewhere are the errors that no agent is refused for as they are, each with what becomes of it.
+// elsewhere are the errors that never refuse an agent directly, each with the place that handles it.
 var elsewhere = map[string]string{
 	"pat.ErrBusy":                 "gateway/agree sheds it: OVERLOADED",
 	"pat.ErrBadAgreement":         "what an AgreementError is",
@@ -121,22 +121,22 @@ func keyErrorOf() error {
 	return err
 }
 
-func TestEveryErrorHasItsReason(t *testing.T) {
+func TestErrorsMapToReasons(t *testing.T) {
 	for name, o := range outcomes {
 		f := refusal.For(fmt.Errorf("doing something: %w", o.err))
 		if f.Reason != o.want {
 			t.Errorf("%s: got %s, want %s", name, f.Reason, o.want)
 		}
 		if !errors.Is(f, o.err) {
-			t.Errorf("%s cannot be found under its Refusal", name)
+			t.Errorf("the Refusal does not wrap %s", name)
 		}
 		if f.Code == reason.CodeServiceUnavailable && f.RetryAfter == 0 && o.want != reason.BreakerOpen {
-			t.Errorf("%s: an agent is not told when to try again", name)
+			t.Errorf("%s: the refusal has no RetryAfter", name)
 		}
 	}
 }
 
-func TestWhatHasNoReasonIsInternal(t *testing.T) {
+func TestUnmappedErrorIsInternal(t *testing.T) {
 	secret := errors.New("password=hunter2")
 	f := refusal.For(secret)
 	if f.Reason != reason.Internal || strings.Contains(f.Message, "hunter2") || len(f.Details) != 0 {
@@ -148,12 +148,12 @@ func TestWhatHasNoReasonIsInternal(t *testing.T) {
 		}
 	}
 	if own := reason.AgentBlocked.Refusal("Enough."); refusal.For(fmt.Errorf("somewhere: %w", own)) != own {
-		t.Error("a Refusal is not itself any more")
+		t.Error("For replaced a Refusal")
 	}
 }
 
-// TestEveryExportedErrorHasARow reads the sources of the packages whose errors reach the pipeline.
-func TestEveryExportedErrorHasARow(t *testing.T) {
+// TestEveryExportedErrorIsListed reads the sources of the packages whose errors reach the pipeline.
+func TestEveryExportedErrorIsListed(t *testing.T) {
 	seen := map[string]bool{}
 	for name, dir := range map[string]string{
 		"pat": "../../pat", "keys": "../../pat/keys", "store": "../../store", "upstream": "../execute/upstream", "intents": "../../intents", "odrl": "../../odrl",
@@ -164,18 +164,18 @@ func TestEveryExportedErrorHasARow(t *testing.T) {
 			_, has := outcomes[full]
 			_, other := elsewhere[full]
 			if has == other {
-				t.Errorf("%s wants one row: its reason, or what becomes of it", full)
+				t.Errorf("%s needs exactly one row, in outcomes or in elsewhere", full)
 			}
 		}
 	}
 	for name := range outcomes {
 		if !seen[name] {
-			t.Errorf("%s is not declared any more", name)
+			t.Errorf("%s is no longer declared", name)
 		}
 	}
 	for name := range elsewhere {
 		if !seen[name] {
-			t.Errorf("%s is not declared any more", name)
+			t.Errorf("%s is no longer declared", name)
 		}
 	}
 }

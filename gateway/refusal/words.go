@@ -8,22 +8,22 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxViolations bounds the violations in a text.
+// maxViolations is the maximum number of violations in a text.
 const maxViolations = 5
 
-// Sentence returns a refusal in words, for readers that see neither header fields nor details, such as models: the problem and its
-// location, the message of the service behind the gateway, and what to do, with the seconds to wait.
+// Sentence returns a refusal as a text for readers that see neither header fields nor details, such as language models. It states the
+// problem and its location, the message of the service behind the gateway, the suggestion, and the seconds to wait.
 func Sentence(f *reason.Refusal) string {
 	text := wrong(f)
 	s := strings.ReplaceAll(f.Suggestion(), "details.violations", "the message")
-	if s == "" || strings.Contains(s, "details.") { // if the refusal does not have it
+	if s == "" || strings.Contains(s, "details.") { // the refusal lacks that detail
 		return text
 	}
 	return text + " " + s
 }
 
-// InMessage returns a refusal for doors whose agents get it as a message, without header fields: its Message has the whole problem, and
-// the seconds to wait. The suggestion stays a separate detail.
+// InMessage returns a copy of a refusal for doors that send it as a message, without header fields. Its Message states the whole problem
+// and the seconds to wait. The suggestion remains a separate detail.
 func InMessage(f *reason.Refusal) *reason.Refusal {
 	shown := *f
 	shown.Message = wrong(f)
@@ -33,8 +33,8 @@ func InMessage(f *reason.Refusal) *reason.Refusal {
 	return &shown
 }
 
-// wrong returns the message and the problems that only the details have: several violations (the message describes a single one), the
-// pointer, and the message of the service behind the gateway.
+// wrong returns the message, followed by what only the details contain: the violations if there are several (the message describes a single
+// violation), the pointer, and the message of the service behind the gateway.
 func wrong(f *reason.Refusal) string {
 	var b strings.Builder
 	b.WriteString(f.Message)
@@ -46,7 +46,7 @@ func wrong(f *reason.Refusal) string {
 			}
 		}
 		if more := len(list) - maxViolations; more > 0 {
-			b.WriteString(" And " + strconv.Itoa(more) + " more.")
+			b.WriteString(" There are " + strconv.Itoa(more) + " more violations.")
 		}
 	}
 	if at, _ := f.Details["pointer"].(string); at != "" && !names(b.String(), at) {
@@ -62,7 +62,7 @@ func wrong(f *reason.Refusal) string {
 	return b.String()
 }
 
-// names reports whether a text names the target of a pointer: by the whole pointer, or by its last member.
+// names reports whether a text contains a pointer, or names its last member.
 func names(text, pointer string) bool {
 	return strings.Contains(text, pointer) || strings.Contains(text, "member "+pointer[strings.LastIndexByte(pointer, '/')+1:]+" ")
 }

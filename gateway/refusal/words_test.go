@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-func TestRefusalsInWords(t *testing.T) {
+func TestRefusalTexts(t *testing.T) {
 	violations := []schema.Violation{
 		{Pointer: "/a", Reason: reason.MissingParameter, Message: `the parameter "a" is required`},
 		{Pointer: "/b", Reason: reason.InvalidParameter, Message: `must be of type "string"`},
@@ -29,7 +29,7 @@ func TestRefusalsInWords(t *testing.T) {
 	}{
 		"seconds": {
 			reason.RateLimitExceeded.Refusal("").After(11500 * time.Millisecond),
-			"The limit is used up. Wait 12 seconds.", "The limit is used up. Try again in 12 seconds.",
+			"The limit is exhausted. Wait 12 seconds.", "The limit is exhausted. Try again in 12 seconds.",
 		},
 		"one second": {
 			reason.Overloaded.Refusal("Full.").After(time.Second),
@@ -38,30 +38,30 @@ func TestRefusalsInWords(t *testing.T) {
 		"no seconds": {reason.Overloaded.Refusal("Full."), "Full. Nothing was done or charged. Try again later.", "Full."},
 		"one violation": {
 			refusal.InvalidParameters("/arguments", violations[:1]),
-			`The parameter at /arguments/a does not fit the intent: the parameter "a" is required. Send the parameters that the message names.`,
-			`The parameter at /arguments/a does not fit the intent: the parameter "a" is required.`,
+			`The parameter at /arguments/a is not valid for this intent: the parameter "a" is required. Add the parameters that the message names.`,
+			`The parameter at /arguments/a is not valid for this intent: the parameter "a" is required.`,
 		},
 		"violations": {
 			refusal.InvalidParameters("", violations),
-			`The parameters do not fit the intent. At /a: the parameter "a" is required. At /b: must be of type "string". ` +
-				`Send the parameters that the message names.`,
-			`The parameters do not fit the intent. At /a: the parameter "a" is required. At /b: must be of type "string".`,
+			`The parameters are not valid for this intent. At /a: the parameter "a" is required. At /b: must be of type "string". ` +
+				`Add the parameters that the message names.`,
+			`The parameters are not valid for this intent. At /a: the parameter "a" is required. At /b: must be of type "string".`,
 		},
 		"misplaced": {
 			refusal.MisplacedParameters(violations[:1]),
-			`The parameter at /a does not fit the intent: the parameter "a" is required. Move what the message names into parameters.`,
-			`The parameter at /a does not fit the intent: the parameter "a" is required.`,
+			`The parameter at /a is not valid for this intent: the parameter "a" is required. Move the members that the message names into the object parameters.`,
+			`The parameter at /a is not valid for this intent: the parameter "a" is required.`,
 		},
 		"a pointer": {
-			reason.InvalidParameter.Refusal("No.").With("pointer", "/scope"), "No. At /scope. Correct what the message names.", "No. At /scope.",
+			reason.InvalidParameter.Refusal("No.").With("pointer", "/scope"), "No. At /scope. Correct the problem that the message describes.", "No. At /scope.",
 		},
 		"the words of the service": {
-			rejected, `The service rejected the call. Message of the service: "sold out". The service itself refused the call; its message has the reason.`,
-			`The service rejected the call. Message of the service: "sold out".`,
+			rejected, `The service behind the gateway rejected the call. Message of the service: "sold out". If the service states a reason, correct the call accordingly.`,
+			`The service behind the gateway rejected the call. Message of the service: "sold out".`,
 		},
 		"an outcome": {
 			reason.UpstreamError.Refusal("").With("outcome", "unknown"),
-			"The service behind failed. Whether the call took effect: unknown.", "The service behind failed.",
+			"The service behind the gateway failed. The call has this outcome: unknown.", "The service behind the gateway failed.",
 		},
 		"versions": {
 			reason.VersionConflict.Refusal("No.").With("versions", []string{"v1", "v2"}), "No. Use one of these versions: v1, v2.", "No.",
@@ -76,7 +76,7 @@ func TestRefusalsInWords(t *testing.T) {
 		}
 	}
 	got := refusal.Sentence(refusal.InvalidParameters("", many))
-	if strings.Count(got, " At /") != 5 || !strings.Contains(got, " And 3 more.") {
+	if strings.Count(got, " At /") != 5 || !strings.Contains(got, " There are 3 more violations.") {
 		t.Errorf("of 8 violations: %s", got)
 	}
 	text, err := json.Marshal(rejected.Details) // as it is kept for repeated calls
@@ -89,8 +89,7 @@ func TestRefusalsInWords(t *testing.T) {
 	}
 }
 
-// Whoever reads a sentence sees neither header fields nor details.
-func TestSentencesPointAtNothingUnseen(t *testing.T) {
+func TestSentencesOmitDetailsAndHeaders(t *testing.T) {
 	violations := []schema.Violation{{Pointer: "/a", Message: "is wrong"}}
 	for _, r := range reason.All() {
 		for _, f := range []*reason.Refusal{

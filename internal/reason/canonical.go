@@ -10,8 +10,8 @@ var canonical = map[int]string{
 	http.StatusServiceUnavailable: "UNAVAILABLE",
 }
 
-// Canonical returns the name that google.rpc.Code has for an HTTP status, "UNKNOWN" if it has none. Protocols whose errors have the form
-// of google.rpc.Status send it. https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
+// Canonical returns the name of the google.rpc.Code for an HTTP status, or "UNKNOWN" for a status that this package does not map. Protocols
+// whose errors are google.rpc.Status messages send this name. https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto
 func Canonical(status int) string {
 	if name, ok := canonical[status]; ok {
 		return name

@@ -14,9 +14,9 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-var update = flag.Bool("update", false, "write docs/reference/errors.md anew")
+var update = flag.Bool("update", false, "rewrite docs/reference/errors.md")
 
-func TestEveryReasonOfAgentsIsExplained(t *testing.T) {
+func TestEveryAgentReasonHasHelp(t *testing.T) {
 	operators := map[reason.Reason]bool{
 		reason.HostNotAllowed: true, reason.NoSuchRecord: true, reason.UnknownService: true, reason.ServiceMissing: true,
 		reason.AlreadySettled: true, reason.ReferenceUsed: true, reason.PeriodForgotten: true, reason.EvidenceInvalid: true,
@@ -29,8 +29,8 @@ func TestEveryReasonOfAgentsIsExplained(t *testing.T) {
 	}
 }
 
-// TestDocsErrorsIsTheTable holds docs/reference/errors.md to the table; make generate writes it.
-func TestDocsErrorsIsTheTable(t *testing.T) {
+// TestDocsErrorsMatchTable compares docs/reference/errors.md with the table; make generate writes the file.
+func TestDocsErrorsMatchTable(t *testing.T) {
 	name := filepath.Join(root, "docs", "reference", "errors.md")
 	want := catalogue()
 	if *update {
@@ -43,7 +43,7 @@ func TestDocsErrorsIsTheTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("docs/reference/errors.md is not what the table says (-want +got; make generate):\n%s", diff)
+		t.Errorf("docs/reference/errors.md does not match the table: run make generate (-want +got):\n%s", diff)
 	}
 }
 
@@ -51,7 +51,7 @@ func catalogue() string {
 	var b strings.Builder
 	b.WriteString(`# Errors
 
-Every answer that is an error has one form, whatever went wrong:
+All error responses have the same format:
 
 ` + "```" + `json
 {"error": {"code": "INVALID_PARAMETER", "message": "…", "details": {
@@ -61,9 +61,9 @@ Every answer that is an error has one form, whatever went wrong:
     "limit": 0, "message": "…"}]}}}
 ` + "```" + `
 
-` + "`code`" + ` is the kind of failure, ` + "`details.reason`" + ` its exact cause: the headings of this page. A gateway
-serves the same at ` + "`/errors`" + ` and, for each reason, at the address in ` + "`details.help_url`" + `.
-Pointers (RFC 6901) lead into the whole body that was sent. This page is generated from the table that the gateway answers by.
+` + "`code`" + ` is the category of the error, and ` + "`details.reason`" + ` is its exact cause. The headings of this page are
+the reasons. A gateway serves this page at ` + "`/errors`" + `, and the section for a reason at the address in ` + "`details.help_url`" + `.
+Pointers (RFC 6901) refer to the whole body of the request. This page is generated from the table that the gateway uses.
 `)
 	status := 0
 	write := func(r reason.Reason) {
@@ -89,7 +89,7 @@ Pointers (RFC 6901) lead into the whole body that was sent. This page is generat
 		}
 		write(r)
 	}
-	b.WriteString("\n# Errors of the admin API alone\n")
+	b.WriteString("\n# Errors of the admin API\n")
 	status = 0
 	for _, r := range operators {
 		write(r)

@@ -1,9 +1,9 @@
-// Package reason holds every reason for which an agent or an operator is refused. One table has its code, HTTP status, UIM number,
-// message and suggestion; a Refusal carries one reason, with its details, to the code that renders it.
+// Package reason defines every reason for which the gateway refuses a request of an agent or an operator. A table holds the code, HTTP
+// status, UIM number, message and suggestion of each reason. A Refusal carries one reason, with its details, to the code that renders it.
 //
 //	return reason.ScopeExceeded.Refusal("").With("scope_needed", uid+":execute")
 //
-// Every protocol reads Code, Status, Number and Suggestion from here, so that a refusal is the same in all of them.
+// All protocols take Code, Status, Number and Suggestion from this package, so a refusal is the same in each of them.
 package reason
 
 import (
@@ -15,22 +15,22 @@ import (
 // A Reason is the exact cause of a refusal, sent as details.reason. Only the constants of this package are reasons.
 type Reason string
 
-// A Code is the coarse kind of failure, sent as error.code: the protocol's symbolic name. UIM core 3.3.
+// A Code is the category of a refusal, sent as error.code: the symbolic name that the protocol defines. UIM core 3.3.
 type Code string
 
-// Known reports whether r is in the table.
+// Known reports whether the table contains r.
 func (r Reason) Known() bool {
 	_, ok := table[r]
 	return ok
 }
 
-// Code returns the code of r; that of Internal if r is not in the table.
+// Code returns the code of r, or the code of Internal if the table does not contain r.
 func (r Reason) Code() Code { return r.row().code }
 
 // Status returns the HTTP status of r.
 func (r Reason) Status() int { return r.row().status }
 
-// Number returns the number of the cause in the UIM reference, such as UIM-AUT-001; empty if it has none.
+// Number returns the number of r in the UIM reference, such as UIM-AUT-001, or "" if r has none.
 func (r Reason) Number() string {
 	if n := r.row().number; n != "" {
 		return "UIM-" + n
@@ -38,13 +38,13 @@ func (r Reason) Number() string {
 	return ""
 }
 
-// Message returns what happened, in one sentence for an agent.
+// Message returns a sentence that describes the problem to an agent.
 func (r Reason) Message() string { return r.row().message }
 
-// Suggestion returns what an agent can do about it.
+// Suggestion returns a text that advises an agent how to continue.
 func (r Reason) Suggestion() string { return r.row().suggestion }
 
-// OperatorSuggestion returns what an operator can do about a refusal by the admin API.
+// OperatorSuggestion returns a text that advises an operator how to continue after a refusal by the admin API.
 func (r Reason) OperatorSuggestion() string {
 	if s := r.row().operator; s != "" {
 		return s
@@ -59,7 +59,7 @@ func (r Reason) row() row {
 	return table[Internal]
 }
 
-// All returns every reason of the table, by status and then by name.
+// All returns all reasons, sorted by status and then by name.
 func All() []Reason {
 	return slices.SortedFunc(maps.Keys(table), func(a, b Reason) int {
 		return cmp.Or(cmp.Compare(a.Status(), b.Status()), cmp.Compare(a, b))

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// wire is what agents rely on: the code, the status and the number of each reason. UIM core 3.3.
+// wire is the contract with agents: the code, the status and the number of each reason. UIM core 3.3.
 var wire = map[string]struct {
 	code   string
 	status int
@@ -105,7 +105,7 @@ var wire = map[string]struct {
 	"NOT_OFFERED":      {"NOT_FOUND", 404, ""},
 }
 
-func TestTheTableIsWhatAgentsRelyOn(t *testing.T) {
+func TestTableMatchesWireContract(t *testing.T) {
 	all := reason.All()
 	if len(all) != len(wire) {
 		t.Errorf("the table has %d reasons, want %d", len(all), len(wire))
@@ -113,7 +113,7 @@ func TestTheTableIsWhatAgentsRelyOn(t *testing.T) {
 	for _, r := range all {
 		want, listed := wire[string(r)]
 		if !listed {
-			t.Errorf("%s stands in the table and is not on the wire", r)
+			t.Errorf("%s is in the table, but not in wire", r)
 			continue
 		}
 		if string(r.Code()) != want.code || r.Status() != want.status || r.Number() != want.number {
@@ -125,7 +125,7 @@ func TestTheTableIsWhatAgentsRelyOn(t *testing.T) {
 	}
 }
 
-func TestARefusalIsData(t *testing.T) {
+func TestRefusalFields(t *testing.T) {
 	f := reason.ScopeExceeded.Refusal("").With("scope_needed", "a:b:v1:execute").After(time.Second).Because(io.EOF)
 	if f.Reason != reason.ScopeExceeded || f.Code != reason.CodeForbidden || f.Message != reason.ScopeExceeded.Message() ||
 		f.RetryAfter != time.Second {
@@ -135,14 +135,14 @@ func TestARefusalIsData(t *testing.T) {
 		t.Errorf("details (-want +got):\n%s", diff)
 	}
 	if !errors.Is(f, io.EOF) {
-		t.Error("what led to it cannot be found")
+		t.Error("the Refusal does not wrap its cause")
 	}
 	if got, want := f.Error(), "SCOPE_EXCEEDED: "+reason.ScopeExceeded.Message(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestAnUpstreamRejectsInThreeWays(t *testing.T) {
+func TestUpstreamRejectedStatuses(t *testing.T) {
 	for code, want := range map[reason.Code]int{
 		reason.CodeInvalidParameter: http.StatusBadRequest, reason.CodeNotFound: http.StatusNotFound, reason.CodeConflict: http.StatusConflict,
 		reason.CodeForbidden: http.StatusInternalServerError, // none of the three
@@ -153,7 +153,7 @@ func TestAnUpstreamRejectsInThreeWays(t *testing.T) {
 	}
 }
 
-func TestASuggestionOfTheRefusalReplacesThatOfTheTable(t *testing.T) {
+func TestOwnSuggestionReplacesTheTables(t *testing.T) {
 	f := reason.ResponseInvalid.Refusal("")
 	if f.Suggestion() != reason.ResponseInvalid.Suggestion() {
 		t.Errorf("got %q", f.Suggestion())
@@ -163,13 +163,13 @@ func TestASuggestionOfTheRefusalReplacesThatOfTheTable(t *testing.T) {
 	}
 }
 
-func TestASuggestionHasWhatTheTablePointsTo(t *testing.T) {
+func TestSuggestionFillsInDetails(t *testing.T) {
 	for want, f := range map[string]*reason.Refusal{
 		"Wait 90 seconds.": reason.RateLimitExceeded.Refusal("").After(90 * time.Second),
 		"Wait 1 second.":   reason.RateLimitExceeded.Refusal("").After(time.Millisecond),
 		"Wait a while.":    reason.RateLimitExceeded.Refusal(""),
 		"Use one of these versions: a:b:v1, a:b:v2.": reason.VersionConflict.Refusal("").With("versions", []string{"a:b:v1", "a:b:v2"}),
-		"Whether the call took effect: not_sent.":    reason.UpstreamTimeout.Refusal("").With("outcome", "not_sent"),
+		"The call has this outcome: not_sent.":    reason.UpstreamTimeout.Refusal("").With("outcome", "not_sent"),
 		reason.IntentDeprecated.Suggestion():         reason.IntentDeprecated.Refusal(""),
 	} {
 		if got := f.Suggestion(); got != want {
@@ -178,7 +178,7 @@ func TestASuggestionHasWhatTheTablePointsTo(t *testing.T) {
 	}
 }
 
-func TestASuggestionPointsToViolationsOnlyWhereTheyAre(t *testing.T) {
+func TestSuggestionNamesViolationsOnlyIfPresent(t *testing.T) {
 	for _, r := range reason.All() {
 		if s := r.Refusal("").Suggestion(); strings.Contains(s, "violations") {
 			t.Errorf("%s suggests %q, and there are none", r, s)
@@ -190,7 +190,7 @@ func TestASuggestionPointsToViolationsOnlyWhereTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoReasonIsInternal(t *testing.T) {
+func TestUnknownReasonIsInternal(t *testing.T) {
 	f := reason.Reason("MISPELT").Refusal("")
 	if f.Reason != reason.Internal || f.Status() != http.StatusInternalServerError {
 		t.Errorf("got %+v", f)

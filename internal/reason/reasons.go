@@ -20,7 +20,7 @@ const (
 	AgentBlocked               Reason = "AGENT_BLOCKED"
 	FreshAgreementRequired     Reason = "FRESH_AGREEMENT_REQUIRED"
 
-	// Agreements that are not accepted, 403. UIM core 4.2.
+	// Agreements that the service does not accept, 403. UIM core 4.2.
 	PolicyMismatch       Reason = "POLICY_MISMATCH"
 	AgreementReplayed    Reason = "AGREEMENT_REPLAYED"
 	AgreementStale       Reason = "AGREEMENT_STALE"
@@ -63,7 +63,7 @@ const (
 	VersionConflict  Reason = "VERSION_CONFLICT"
 	IntentDeprecated Reason = "INTENT_DEPRECATED"
 
-	// What the gateway or the upstream cannot do at the moment, 502 to 504.
+	// Failures of the gateway or the upstream, 502 to 504.
 	StoreUnavailable    Reason = "STORE_UNAVAILABLE"
 	BreakerOpen         Reason = "BREAKER_OPEN"
 	Overloaded          Reason = "OVERLOADED"
@@ -74,7 +74,7 @@ const (
 	UpstreamError       Reason = "UPSTREAM_ERROR"
 	ResponseInvalid     Reason = "RESPONSE_INVALID"
 
-	// Requests that are invalid before an intent is found.
+	// Requests that fail before the gateway has determined the intent, and internal errors.
 	MalformedRequest     Reason = "MALFORMED_REQUEST"
 	BodyTooLarge         Reason = "BODY_TOO_LARGE"
 	UnsupportedMediaType Reason = "UNSUPPORTED_MEDIA_TYPE"
@@ -86,7 +86,7 @@ const (
 	RequestTimeout       Reason = "REQUEST_TIMEOUT"
 	Internal             Reason = "INTERNAL"
 
-	// Sent to operators only, by the admin API.
+	// Reasons that only the admin API returns, to operators.
 	HostNotAllowed  Reason = "HOST_NOT_ALLOWED"
 	NoSuchRecord    Reason = "NO_SUCH_RECORD"
 	UnknownService  Reason = "UNKNOWN_SERVICE"
@@ -99,7 +99,7 @@ const (
 	NotOffered      Reason = "NOT_OFFERED"
 )
 
-// The codes: error.code of the envelope, the coarse kind of failure. UIM core 3.3.
+// The codes: the values of error.code in the envelope. UIM core 3.3.
 const (
 	CodeUnauthorized          Code = "UNAUTHORIZED"
 	CodeForbidden             Code = "FORBIDDEN"

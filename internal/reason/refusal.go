@@ -12,18 +12,18 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Refusal is what an agent gets instead of a result: enough to correct its mistake, and nothing about what is behind the gateway. It is
-// plain data, which each protocol renders in its own form. UIM core 3.3.
-type Refusal struct { //nolint:errname // a Refusal is an answer, not only an error
+// A Refusal is what an agent receives instead of a result. It lets the agent correct its mistake, and reveals no internals of the service
+// behind the gateway. A Refusal is plain data; each protocol renders it in its own format. UIM core 3.3.
+type Refusal struct { //nolint:errname // a Refusal is a response, not only an error
 	Reason     Reason
-	Code       Code // that of Reason; UpstreamRejected has several
+	Code       Code // the code of Reason; for UpstreamRejected, one of several
 	Message    string
-	Details    map[string]any // in addition to reason, uim_code and suggestion; a suggestion here replaces that of the table
-	RetryAfter time.Duration  // until the same request may succeed; 0: unknown
+	Details    map[string]any // in addition to reason and uim_code; an entry named suggestion replaces the suggestion of the table
+	RetryAfter time.Duration  // time until the same request may succeed; 0: unknown
 	Charge     *Charge        // the charge or possible charge of the refused call; nil if nothing was charged
 	Standing   []limit.Status
-	Shed       Cause // why a valid request is refused; empty: it is invalid, or the refusal is counted elsewhere
-	Replayed   bool  // a stored response under the same idempotency key; nothing was executed now
+	Shed       Cause // why a valid request was shed; empty: the request is invalid, or other code counts the refusal
+	Replayed   bool  // the response was stored under the same idempotency key; this request executed nothing
 	cause      error
 }
 
@@ -34,8 +34,8 @@ type Charge struct {
 	State       string // captured, released or pending
 }
 
-// Refusal makes a Refusal with its own message, or with that of the table if message is empty. A Reason that is not in the table makes a
-// Refusal of Internal.
+// Refusal returns a Refusal for r with the given message or, if message is empty, with the message of the table. If the table does not
+// contain r, the Refusal is for Internal.
 func (r Reason) Refusal(message string) *Refusal {
 	if !r.Known() {
 		r = Internal
@@ -49,10 +49,10 @@ func (r Reason) Refusal(message string) *Refusal {
 // Error returns the reason and the message.
 func (f *Refusal) Error() string { return string(f.Reason) + ": " + f.Message }
 
-// Unwrap returns the cause of the Refusal. Its text is for the log, not for agents.
+// Unwrap returns the error that caused the Refusal. The text of that error is for the log, not for agents.
 func (f *Refusal) Unwrap() error { return f.cause }
 
-// Status returns the HTTP status of the Code.
+// Status returns the HTTP status of f.Code.
 func (f *Refusal) Status() int {
 	if f.Code == f.Reason.Code() {
 		return f.Reason.Status()
@@ -69,21 +69,22 @@ func (f *Refusal) Status() int {
 	}
 }
 
-// RetrySeconds returns RetryAfter in whole seconds, rounded up and at least 1, so that a request after that time is not too early. RFC
-// 9110 10.2.3.
+// RetrySeconds returns RetryAfter in whole seconds, rounded up to at least 1, so that a request after that time is not too early. RFC 9110
+// 10.2.3.
 func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns what the agent can do about it: the detail with that name, or the suggestion of the table. In the latter, the
-// seconds of RetryAfter and the values of details replace the words that refer to them. It refers to violations only if details has them.
+// Suggestion returns a text that advises the agent how to continue: the entry suggestion of Details, or the suggestion of the table. In
+// the latter, it replaces references to Retry-After and to members of details with their values. If details has no violations, the text
+// does not refer to them.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own
 	}
 	suggestion := f.Reason.Suggestion()
 	if f.Details["violations"] == nil && strings.Contains(suggestion, "details.violations") {
-		return "Correct what the message names."
+		return "Correct the problem that the message describes."
 	}
 	complete := true
 	filled := pointed.ReplaceAllStringFunc(suggestion, func(pointer string) string {
@@ -105,13 +106,13 @@ func (f *Refusal) Suggestion() string {
 		wait = f.Wait()
 		in = "in " + wait
 	}
-	return strings.NewReplacer("for the time in Retry-After", wait, "after Retry-After", in).Replace(suggestion)
+	return strings.NewReplacer("for the time in Retry-After", wait, "after the time in Retry-After", in).Replace(suggestion)
 }
 
-// pointed finds the details that a suggestion of the table refers to.
+// pointed matches the references to details in a suggestion of the table.
 var pointed = regexp.MustCompile(`details\.[a-z_]+`)
 
-// Wait returns RetryAfter in words, such as "12 seconds".
+// Wait returns RetryAfter as a text, such as "12 seconds".
 func (f *Refusal) Wait() string {
 	if n := f.RetrySeconds(); n > 1 {
 		return strconv.FormatInt(n, 10) + " seconds"
@@ -119,7 +120,7 @@ func (f *Refusal) Wait() string {
 	return "1 second"
 }
 
-// With adds one detail.
+// With adds one detail, and returns f.
 func (f *Refusal) With(name string, value any) *Refusal {
 	if f.Details == nil {
 		f.Details = map[string]any{}
@@ -128,31 +129,31 @@ func (f *Refusal) With(name string, value any) *Refusal {
 	return f
 }
 
-// After sets how long to wait before the same request is sent again.
+// After sets RetryAfter, and returns f.
 func (f *Refusal) After(d time.Duration) *Refusal {
 	f.RetryAfter = d
 	return f
 }
 
-// Because sets the cause of the Refusal, for the log.
+// Because sets the error that caused the Refusal, for the log, and returns f.
 func (f *Refusal) Because(err error) *Refusal {
 	f.cause = err
 	return f
 }
 
-// WithCode sets another code than that of the reason; only UpstreamRejected has several.
+// WithCode replaces the code of the reason, and returns f. Only UpstreamRejected has several codes.
 func (f *Refusal) WithCode(c Code) *Refusal {
 	f.Code = c
 	return f
 }
 
-// Charged sets the charge of the refused call; nil: none.
+// Charged sets the charge of the refused call (nil: none), and returns f.
 func (f *Refusal) Charged(c *Charge) *Refusal {
 	f.Charge = c
 	return f
 }
 
-// Standings sets the state of each limit of the call.
+// Standings sets the state of each limit of the call, and returns f.
 func (f *Refusal) Standings(limits []limit.Status) *Refusal {
 	f.Standing = limits
 	return f

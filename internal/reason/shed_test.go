@@ -12,17 +12,17 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// shedding are the reasons that only ever shed.
+// shedding are the reasons that are used only for shed requests.
 var shedding = []string{"Overloaded", "TooManyConnections", "StoreUnavailable", "BreakerOpen"}
 
-// countedElsewhere are the files whose refusals are counted by what refuses.
+// countedElsewhere are the files whose refusals other code counts.
 var countedElsewhere = []string{
-	"gateway/wire/body.go",      // by the budget of memory
-	"internal/daemon/bounds.go", // where connections are accepted
+	"gateway/wire/body.go",      // the memory budget counts them
+	"internal/daemon/bounds.go", // the listener counts them
 }
 
-// TestWhatShedsNamesItsCause reads every source file: what is refused for load without a cause would be counted nowhere.
-func TestWhatShedsNamesItsCause(t *testing.T) {
+// TestSheddingSetsACause reads every source file: a refusal for overload without a cause would not be counted.
+func TestSheddingSetsACause(t *testing.T) {
 	found := 0
 	eachSource(t, func(path string) {
 		name, _ := filepath.Rel(root, path)
@@ -36,11 +36,11 @@ func TestWhatShedsNamesItsCause(t *testing.T) {
 		}
 	})
 	if found < 6 {
-		t.Errorf("only %d places that shed were found", found)
+		t.Errorf("found only %d places that shed requests", found)
 	}
 }
 
-// sheds returns how often one file makes a Refusal that sheds, and the places where it does so without ShedFor.
+// sheds returns how often one file creates a Refusal for shedding, and the places where it does so without ShedFor.
 func sheds(t *testing.T, path string) (all int, unnamed []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -72,11 +72,11 @@ func sheds(t *testing.T, path string) (all int, unnamed []string) {
 	return all, unnamed
 }
 
-func TestCausesAreLabels(t *testing.T) {
+func TestCausesAreDistinctLabels(t *testing.T) {
 	seen := map[reason.Cause]bool{}
 	for _, c := range reason.Causes() {
 		if seen[c] || c == "" || strings.Trim(string(c), "abcdefghijklmnopqrstuvwxyz_") != "" {
-			t.Errorf("%q is not a label of its own", c)
+			t.Errorf("%q is empty, duplicate or not a valid label", c)
 		}
 		seen[c] = true
 	}

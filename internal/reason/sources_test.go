@@ -18,7 +18,7 @@ const root = "../.."
 // only.
 var literalsAllowed = []string{"internal/reason/"}
 
-// otherMeanings are reasons whose text has other meanings too: codes of the envelope, names of HTTP.
+// otherMeanings are reasons whose text also has another meaning: a code of the envelope or a name of HTTP.
 var otherMeanings = map[string]bool{
 	"INVALID_PARAMETER": true, "METHOD_NOT_ALLOWED": true, "UNSUPPORTED_MEDIA_TYPE": true,
 	"REQUEST_TIMEOUT": true, "VERSION_CONFLICT": true, "INTENT_DEPRECATED": true,
@@ -34,7 +34,7 @@ func TestReasonsAreLiteralsInThisPackageOnly(t *testing.T) {
 	})
 }
 
-// eachSource does something with every file of the product outside of this package.
+// eachSource calls do with every source file of the product outside this package.
 func eachSource(t *testing.T, do func(path string)) {
 	t.Helper()
 	files := 0

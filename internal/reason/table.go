@@ -2,8 +2,8 @@ package reason
 
 import "net/http"
 
-// A row is the meaning of a Reason: its code and HTTP status, the number of the cause in the UIM reference (empty: none), the default
-// message, and what the agent can do about it. operator is the suggestion to an operator, if it differs.
+// A row describes a Reason: its code and HTTP status, the number of the cause in the UIM reference (empty: none), the default message, and
+// the suggestion to the agent. operator is the suggestion to an operator; if it is empty, suggestion applies to operators too.
 type row struct {
 	code       Code
 	status     int
@@ -13,102 +13,105 @@ type row struct {
 	operator   string
 }
 
-// table is the only place that defines the reasons.
+// table defines the reasons. No other place does.
 var table = map[Reason]row{
 	MissingToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-003",
 		message:    "No PAT was sent.",
-		suggestion: "Agree to the policy at /api/pat/issue and send the PAT as Authorization: Bearer <PAT>.",
-		operator:   "Send Authorization: Bearer <token>; it is in admin.token in the data directory unless admin.token is configured.",
+		suggestion: "Agree to the policy at /api/pat/issue, and send the PAT as Authorization: Bearer <PAT>.",
+		operator: "Send Authorization: Bearer <token>. The token is in the file admin.token in the data directory, unless the " +
+			"configuration sets admin.token.",
 	},
 	InvalidToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-001",
-		message:    "The PAT is not one this service issued.",
-		suggestion: "Send the PAT exactly as this service issued it, or agree to the policy again for a new one.",
-		operator:   "The token is in admin.token in the data directory unless admin.token is configured.",
+		message:    "This service did not issue the PAT.",
+		suggestion: "Send the PAT exactly as this service issued it, or agree to the policy again to get a new PAT.",
+		operator:   "The token is in the file admin.token in the data directory, unless the configuration sets admin.token.",
 	},
 	ExpiredToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-002",
 		message:    "The PAT has expired.",
-		suggestion: "Renew the PAT at /api/pat/renew before it expires, or agree to the policy again.",
+		suggestion: "Agree to the policy again. A PAT can be renewed at /api/pat/renew only before it expires.",
 	},
 	RevokedToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized,
 		message:    "The PAT was revoked.",
-		suggestion: "This PAT was ended. Agree to the policy again for a new one.",
+		suggestion: "Agree to the policy again to get a new PAT.",
 	},
 
 	InsufficientPermissions: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "AUZ-001",
-		message:    "The service admits only agents its operator knows.",
-		suggestion: "Ask only for intents that the policy permits you; GET /api/policy shows them.",
+		message: "The operator of this service has not admitted this agent.",
+		suggestion: "Request only intents that the policy permits you (GET /api/policy returns the policy), or ask the operator to admit " +
+			"this agent.",
 	},
 	ScopeExceeded: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "AUZ-002",
-		message:    "The PAT's scope does not hold this intent.",
-		suggestion: "Agree to the policy again and ask for this intent in scope.",
+		message:    "The scope of the PAT does not include this intent.",
+		suggestion: "Agree to the policy again, and include this intent in scope.",
 	},
 	PolicyViolation: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-002",
 		message:    "The policy does not permit this call.",
-		suggestion: "The policy prohibits this call; GET /api/policy shows the rule.",
+		suggestion: "A rule of the policy prohibits this call. GET /api/policy returns the policy.",
 	},
 	PolicyExpired: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-004",
 		message:    "The agreed policy no longer applies.",
-		suggestion: "The agreed policy no longer applies. Fetch the current one and agree to it.",
+		suggestion: "Fetch the current policy and agree to it.",
 	},
 	PolicyNotApplicable: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-005",
 		message:    "The policy does not permit this call.",
-		suggestion: "No permission of the policy covers this call; details have the conditions that it does not meet.",
+		suggestion: "No permission of the policy covers this call. GET /api/policy returns the policy.",
 	},
 	PolicyRequiresAgreement: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-007",
-		message:    "The policy agreed to is no longer the one offered.",
-		suggestion: "The policy has changed. Fetch it, and agree to it if it suits you.",
+		message:    "The service no longer offers the policy that you agreed to.",
+		suggestion: "Fetch the current policy, and agree to it if its terms are acceptable to you.",
 	},
 	PolicyRequiresVerification: {
 		code: CodeForbidden, status: http.StatusForbidden, number: "POL-010",
-		message:    "Without a proof of key this is not done.",
-		suggestion: "Sign the call: send a uim-proof+jwt by the agreed key as header UIM-Proof.",
+		message:    "This request requires a proof of key.",
+		suggestion: "Create a uim-proof+jwt for this request, sign it with the agreed key, and send it in the header UIM-Proof.",
 	},
 	ProofReplayed: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message:    "This proof was used before.",
-		suggestion: "Make a new proof, with a new jti, for each call.",
+		message:    "This proof was already used.",
+		suggestion: "Create a new proof, with a new jti, for each call.",
 	},
 	AgentBlocked: {
 		code: CodeForbidden, status: http.StatusForbidden,
 		message:    "The agent is blocked.",
-		suggestion: "The operator has blocked this agent; ask them.",
+		suggestion: "Ask the operator to unblock this agent.",
 	},
 	FreshAgreementRequired: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message:    "Only an agreement that cannot be replayed is accepted for this.",
-		suggestion: "Agree with a uim-agreement+jwt that names the policy, this service, the URL it is sent to, the time and a nonce.",
+		message: "This request requires an agreement that cannot be replayed.",
+		suggestion: "Agree with a uim-agreement+jwt. It states the policy, this service, the URL to which it is sent, the time and a " +
+			"nonce.",
 	},
 
 	PolicyMismatch: {
 		code: CodePolicyRejected, status: http.StatusForbidden, number: "POL-003",
-		message: "The signed policy is not the one offered now.",
-		suggestion: "Fetch the policy again and sign exactly that one. Its digest is sha-256: and the unpadded base64url of SHA-256 over its " +
-			"RFC 8785 form, equal to the ETag of /api/policy.",
+		message: "The signed policy is not the one that the service offers now.",
+		suggestion: "Fetch the policy again and sign exactly that policy. Its digest is sha-256: followed by the unpadded base64url of the " +
+			"SHA-256 of its RFC 8785 form, and equals the ETag of /api/policy.",
 	},
 	AgreementReplayed: {
 		code: CodePolicyRejected, status: http.StatusForbidden,
-		message:    "This agreement was used before.",
-		suggestion: "Make a new agreement, with a new jti.",
+		message:    "This agreement was already used.",
+		suggestion: "Create a new agreement, with a new jti.",
 	},
 	AgreementStale: {
 		code: CodePolicyRejected, status: http.StatusForbidden,
-		message:    "The agreement was not made within five minutes of now.",
-		suggestion: "Make a new agreement now, and check your clock.",
+		message:    "The time in the agreement is not within five minutes of the current time.",
+		suggestion: "Check your clock, and create a new agreement.",
 	},
 	AgreementMisdirected: {
 		code: CodePolicyRejected, status: http.StatusForbidden,
-		message:    "The agreement was made out to another address or service.",
-		suggestion: "Make a new agreement with this service's issuer as aud and the URL it is sent to as htu.",
+		message:    "The agreement was made for another address or service.",
+		suggestion: "Create a new agreement with the issuer of this service as aud and the URL to which you send it as htu.",
 	},
 
 	BadSignature: {
@@ -118,118 +121,119 @@ var table = map[Reason]row{
 	},
 	WeakKey: {
 		code: CodeInvalidSignature, status: http.StatusBadRequest,
-		message:    "The key is too weak to be evidence.",
-		suggestion: "Use Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent 65537.",
+		message:    "The key is too weak to serve as evidence.",
+		suggestion: "Use Ed25519, ECDSA P-256, or RSA with 2048 to 4096 bits and the exponent 65537.",
 	},
 	UnsupportedKey: {
 		code: CodeInvalidSignature, status: http.StatusBadRequest,
-		message:    "The key cannot be read, or is of no kind that is accepted.",
-		suggestion: "Send an Ed25519, ECDSA P-256 or RSA public key as PEM, JWK or base64 of its DER.",
+		message:    "The key cannot be read, or its type is not supported.",
+		suggestion: "Send an Ed25519, ECDSA P-256 or RSA public key as PEM, as a JWK, or as base64 of its DER form.",
 	},
 
 	RateLimitExceeded: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests, number: "AUZ-004",
-		message:    "The limit is used up.",
+		message:    "The limit is exhausted.",
 		suggestion: "Wait for the time in Retry-After.",
 	},
 	QuotaExceeded: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests, number: "AUZ-005",
-		message:    "All calls that were agreed are used up.",
-		suggestion: "This limit does not come back; ask the operator.",
+		message:    "All calls that this limit allows have been made.",
+		suggestion: "This limit never resets. Ask the operator for more calls.",
 	},
 	ServiceCeiling: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
-		message:    "All agents together have used up what the service takes.",
-		suggestion: "All agents together have reached the limit of the service; wait for the time in Retry-After.",
+		message:    "All agents together have reached the limit of the service.",
+		suggestion: "Wait for the time in Retry-After.",
 	},
 
 	PolicyRequiresPayment: {
 		code: CodePaymentRequired, status: http.StatusPaymentRequired, number: "POL-008",
-		message:    "The charge for this call is more than is left to the agent.",
-		suggestion: "The charge is more than your credit or balance covers; settle with the operator.",
+		message:    "The charge for this call exceeds the agent's remaining credit or balance.",
+		suggestion: "Arrange a payment with the operator.",
 	},
 
 	PolicyConflict: {
 		code: CodeConflict, status: http.StatusConflict, number: "POL-006",
 		message:    "The policy does not permit this call.",
-		suggestion: "The policy permits and prohibits this call at once; report it to the operator.",
+		suggestion: "The policy both permits and prohibits this call. Report the conflict to the operator.",
 	},
 	AgentIDTaken: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "The agent_id belongs to another key.",
-		suggestion: "Choose another agent_id, or ask the operator to add your key to it.",
+		suggestion: "Choose another agent_id, or ask the operator to add your key to this one.",
 	},
 	KeyTaken: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "The key belongs to another agent_id.",
-		suggestion: "Use the agent_id this key already has, or another key.",
+		suggestion: "Use the agent_id that this key already has, or use another key.",
 	},
 	IdempotencyKeyReused: {
 		code: CodeConflict, status: http.StatusConflict,
-		message:    "The Idempotency-Key was used for a different request.",
-		suggestion: "Use a new Idempotency-Key for a different request.",
+		message:    "The Idempotency-Key was already used for a different request.",
+		suggestion: "Use a new Idempotency-Key for each new request.",
 	},
 	IdempotencyInProgress: {
 		code: CodeConflict, status: http.StatusConflict,
-		message:    "The call under this Idempotency-Key is still running.",
-		suggestion: "The first call is still running; repeat it shortly.",
+		message:    "The call with this Idempotency-Key is still in progress.",
+		suggestion: "Repeat the same request shortly, with the same Idempotency-Key.",
 	},
 	OutcomeUnknown: {
 		code: CodeConflict, status: http.StatusConflict,
-		message:    "It is not known how the call under this Idempotency-Key ended.",
-		suggestion: "It is unknown whether the first call took effect; the operator will resolve it.",
+		message: "The outcome of the call with this Idempotency-Key is unknown.",
+		suggestion: "The call may have taken effect, so do not send it again with a new key. Repeat the same request later, or ask the " +
+			"operator for the outcome.",
 	},
 	UpstreamRejected: {
 		code: CodeConflict, status: http.StatusConflict,
-		message:    "The service rejected the call.",
-		suggestion: "The service itself refused the call; its message has the reason.",
+		message:    "The service behind the gateway rejected the call.",
+		suggestion: "If the service states a reason, correct the call accordingly.",
 	},
 
 	MissingParameter: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-001",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Send the parameters that details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Add the parameters that details.violations names.",
 	},
 	InvalidParameter: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-002",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Correct what details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Correct the values that details.violations names.",
 	},
 	InvalidFormat: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-003",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Correct what details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Correct the values that details.violations names.",
 	},
 	ParameterTooLong: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-006",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Shorten what details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Shorten the values that details.violations names.",
 	},
 	ParameterTooShort: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-007",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Lengthen what details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Lengthen the values that details.violations names.",
 	},
 	ParameterOutOfRange: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-008",
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Keep to the limits that details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Keep the values within the limits that details.violations names.",
 	},
 	InvalidEnumValue: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest, number: "VAL-009",
-		message:    "The parameters do not fit the intent.",
+		message:    "The parameters are not valid for this intent.",
 		suggestion: "Choose one of the values that details.violations lists.",
 	},
 	UnknownParameter: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest,
-		message:    "The parameters do not fit the intent.",
-		suggestion: "Leave out or rename what details.violations names.",
+		message:    "The parameters are not valid for this intent.",
+		suggestion: "Remove or rename the parameters that details.violations names.",
 	},
 
 	IntentNotFound: {
 		code: CodeNotFound, status: http.StatusNotFound, number: "INT-001",
-		message:    "This service offers no such intent.",
-		suggestion: "GET /api/intents/search lists the intents.",
+		message:    "This service has no such intent.",
+		suggestion: "GET /api/intents/search lists the intents of this service.",
 	},
 	VersionConflict: {
 		code: CodeVersionConflict, status: http.StatusBadRequest,
@@ -239,63 +243,63 @@ var table = map[Reason]row{
 	IntentDeprecated: {
 		code: CodeIntentDeprecated, status: http.StatusGone,
 		message:    "This intent is no longer offered.",
-		suggestion: "Use this intent in its place: details.replaced_by.",
+		suggestion: "Use this intent instead: details.replaced_by.",
 	},
 
 	StoreUnavailable: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable, number: "SRV-007",
-		message:    "The gateway cannot write down what it does at the moment, so it does nothing.",
-		suggestion: "Nothing was done or charged. Try again after Retry-After.",
+		message:    "The gateway cannot record requests at the moment, so it does not execute them.",
+		suggestion: "Nothing was done or charged. Try again after the time in Retry-After.",
 	},
 	BreakerOpen: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable, number: "SRV-002",
-		message:    "The service behind failed too often of late.",
-		suggestion: "The service behind is failing; nothing was done or charged. Try again after Retry-After.",
+		message:    "The service behind the gateway has failed repeatedly, so the gateway has paused calls to it.",
+		suggestion: "Nothing was done or charged. Try again after the time in Retry-After.",
 	},
 	Overloaded: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable,
-		message:    "The gateway has more to do than it can.",
-		suggestion: "Nothing was done or charged. Try again after Retry-After.",
+		message:    "The gateway is overloaded.",
+		suggestion: "Nothing was done or charged. Try again after the time in Retry-After.",
 	},
 	GrantExpired: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable,
-		message:    "The call was held up too long to be sent.",
-		suggestion: "Nothing was done or charged. Try again after Retry-After.",
+		message:    "The call was delayed for too long, so the gateway did not send it.",
+		suggestion: "Nothing was done or charged. Try again after the time in Retry-After.",
 	},
 	UpstreamBusy: {
 		code: CodeServiceUnavailable, status: http.StatusServiceUnavailable,
-		message:    "The service behind takes no more calls at the moment.",
-		suggestion: "The service behind asks for a pause. Try again after Retry-After.",
+		message:    "The service behind the gateway accepts no more calls at the moment.",
+		suggestion: "Nothing was charged. Try again after the time in Retry-After.",
 	},
 	UpstreamTimeout: {
 		code: CodeGatewayTimeout, status: http.StatusGatewayTimeout, number: "INT-003",
-		message:    "The service behind did not answer in time.",
-		suggestion: "Whether the call took effect: details.outcome.",
+		message:    "The service behind the gateway did not respond in time.",
+		suggestion: "The call has this outcome: details.outcome.",
 	},
 	UpstreamUnreachable: {
 		code: CodeBadGateway, status: http.StatusBadGateway, number: "SRV-004",
-		message:    "The service behind cannot be reached.",
-		suggestion: "Whether the call took effect: details.outcome.",
+		message:    "The service behind the gateway cannot be reached.",
+		suggestion: "The call has this outcome: details.outcome.",
 	},
 	UpstreamError: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway, number: "INT-002",
-		message:    "The service behind failed.",
-		suggestion: "Whether the call took effect: details.outcome.",
+		message:    "The service behind the gateway failed.",
+		suggestion: "The call has this outcome: details.outcome.",
 	},
 	ResponseInvalid: {
 		code: CodeIntentExecutionFailed, status: http.StatusBadGateway,
-		message:    "The service's answer cannot be used.",
-		suggestion: "The call took effect, but its answer does not fit the intent; report it to the operator. Nothing was charged.",
+		message:    "The response of the service cannot be used.",
+		suggestion: "The call took effect, so do not repeat it. Report the unusable response to the operator. Nothing was charged.",
 	},
 
 	MalformedRequest: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest,
-		message:    "The request is not well formed.",
-		suggestion: "Correct what the message names and send it again.",
+		message:    "The request is malformed.",
+		suggestion: "Correct the problem that the message describes, and send the request again.",
 	},
 	BodyTooLarge: {
 		code: CodePayloadTooLarge, status: http.StatusRequestEntityTooLarge,
-		message:    "The body is larger than this gateway takes.",
+		message:    "The body is larger than this gateway accepts.",
 		suggestion: "Send a smaller body.",
 	},
 	UnsupportedMediaType: {
@@ -305,85 +309,87 @@ var table = map[Reason]row{
 	},
 	MethodNotAllowed: {
 		code: CodeMethodNotAllowed, status: http.StatusMethodNotAllowed,
-		message:    "This path does not take this method.",
+		message:    "This path does not support this method.",
 		suggestion: "Use one of the methods that the Allow header lists.",
 	},
 	NoSuchPath: {
 		code: CodeNotFound, status: http.StatusNotFound,
-		message:    "There is nothing at this path.",
-		suggestion: "GET /agents.json shows where things are.",
-		operator:   "The admin API is under /admin/v1/; /admin/v1/status is a start.",
+		message:    "This path does not exist.",
+		suggestion: "GET /agents.json lists the endpoints of the service.",
+		operator:   "The paths of the admin API start with /admin/v1/. Begin with GET /admin/v1/status.",
 	},
 	UnknownHost: {
 		code: CodeNotFound, status: http.StatusNotFound,
-		message:    "No service answers to this host name here.",
-		suggestion: "Call the service by the host name it publishes.",
+		message:    "No service of this gateway has this host name.",
+		suggestion: "Call the service by the host name that it publishes.",
 	},
 	OriginNotAllowed: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message:    "Pages of this origin may not use the endpoint.",
-		suggestion: "Call it from a program, or from a page of the service itself; the operator can allow other origins.",
+		message:    "Web pages of this origin may not use this endpoint.",
+		suggestion: "Call the endpoint from a program or from a page of the service itself. The operator can allow other origins.",
 	},
 	TooManyConnections: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
 		message:    "Too many requests from this address.",
-		suggestion: "Too many requests from this address. Wait for the time in Retry-After.",
+		suggestion: "Wait for the time in Retry-After.",
 	},
 	RequestTimeout: {
 		code: CodeRequestTimeout, status: http.StatusRequestTimeout,
 		message:    "The body did not arrive in time.",
-		suggestion: "Send the request faster.",
+		suggestion: "Send the whole body without pauses.",
 	},
 	Internal: {
 		code: CodeInternalServerError, status: http.StatusInternalServerError,
-		message:    "The gateway failed.",
-		suggestion: "This is a fault of the gateway; report the UIM-Request-ID to the operator.",
+		message:    "The gateway failed to handle the request.",
+		suggestion: "This is a fault in the gateway. Report the UIM-Request-ID to the operator.",
 	},
 
 	HostNotAllowed: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message:    "The admin API answers only to an IP address or localhost as Host.",
-		suggestion: "Call it by address or as localhost, through an SSH tunnel from elsewhere; a program may also send Host: localhost.",
+		message: "The admin API accepts only an IP address or localhost as Host.",
+		suggestion: "Call the admin API by its IP address or as localhost; from another machine, use an SSH tunnel. A program can also " +
+			"send Host: localhost.",
 	},
 	NoSuchRecord: {
 		code: CodeNotFound, status: http.StatusNotFound,
 		message:    "There is no such record.",
-		suggestion: "Look for it in the listing; ids are exact, and records belong to one service.",
+		suggestion: "Find the id of the record in the listing. Ids must match exactly, and each record belongs to one service.",
 	},
 	UnknownService: {
 		code: CodeNotFound, status: http.StatusNotFound,
 		message:    "This gateway has no such service.",
-		suggestion: "Name one of details.services as ?service=.",
+		suggestion: "Set the query parameter service to one of details.services.",
 	},
 	ServiceMissing: {
 		code: CodeInvalidParameter, status: http.StatusBadRequest,
-		message:    "This gateway has several services: which one?",
-		suggestion: "Name one of details.services as ?service=.",
+		message:    "This gateway has several services, and the request names none of them.",
+		suggestion: "Set the query parameter service to one of details.services.",
 	},
 	AlreadySettled: {
 		code: CodeConflict, status: http.StatusConflict,
-		message:    "The execution is not unresolved (any more).",
-		suggestion: "Only executions in state unresolved can be resolved, once.",
+		message:    "The execution is not, or is no longer, unresolved.",
+		suggestion: "Only an execution in the state unresolved can be resolved, and only once.",
 	},
 	ReferenceUsed: {
 		code: CodeConflict, status: http.StatusConflict,
 		message:    "This reference belongs to another top-up.",
-		suggestion: "Look for the reference in the ledger; give another top-up another one.",
+		suggestion: "Find the reference in the ledger. Each top-up needs its own reference.",
 	},
 	PeriodForgotten: {
 		code: CodeInvalidParameter, status: http.StatusUnprocessableEntity,
-		message:    "The ledger no longer holds this period.",
-		suggestion: "Begin at details.kept or later; what was before is in the opening balance. billing.retain is how long entries are kept.",
+		message: "The ledger no longer contains this period.",
+		suggestion: "Start the period at details.kept or later. The opening balance includes all earlier entries. billing.retain sets how " +
+			"long entries are kept.",
 	},
 	EvidenceInvalid: {
 		code: CodeInternalServerError, status: http.StatusInternalServerError,
 		message:    "The evidence of this agreement does not verify.",
-		suggestion: "The database was changed from outside, or is damaged: compare with a backup.",
+		suggestion: "The database is damaged, or another program changed it. Compare it with a backup.",
 	},
 	ConfigRefused: {
 		code: CodeConfigurationRefused, status: http.StatusUnprocessableEntity,
-		message:    "The configuration was not taken over.",
-		suggestion: "Mend what details.problems lists; until then the gateway goes on with the configuration it has.",
+		message:    "The gateway rejected the new configuration.",
+		suggestion: "Correct the problems that details.problems lists. Until then, the gateway continues to use its current configuration.",
 	},
 	NotOffered: {
 		code: CodeNotFound, status: http.StatusNotFound,

@@ -30,7 +30,7 @@ func answersOfOldSchema(t *testing.T, place, nul string) {
 		answer   = "INSERT INTO answers (execution_id, status, content_type, reason, body) VALUES ($1, $2, 'application/json', $3, $4)"
 		output   = `{"Größe": 1.50, "n": 12345678901234567890}`
 		details  = `{"outcome":"failed","reason":"UPSTREAM_REJECTED","upstream":{"message":"kein \"Lämpchen\" \u0000","status":404}}`
-		envelope = `{"error":{"code":"NOT_FOUND","details":` + details + `,"message":"The service rejected the call."}}`
+		envelope = `{"error":{"code":"NOT_FOUND","details":` + details + `,"message":"The service behind the gateway rejected the call."}}`
 	)
 	db := sqlstore.AtVersion(t, place, 4)
 	run := func(query string, args ...any) {
@@ -55,7 +55,7 @@ func answersOfOldSchema(t *testing.T, place, nul string) {
 	for id, want := range map[string]*store.Answer{
 		"e-1": {Output: []byte(output)},
 		"e-2": {
-			Reason: reason.UpstreamRejected, Code: reason.CodeNotFound, Message: "The service rejected the call.",
+			Reason: reason.UpstreamRejected, Code: reason.CodeNotFound, Message: "The service behind the gateway rejected the call.",
 			Details: []byte(strings.ReplaceAll(details, `\u0000`, nul)),
 		},
 		"e-3": nil,
