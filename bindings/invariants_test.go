@@ -54,7 +54,7 @@ var rows = map[string]map[invariant]cell{
 			t.Helper()
 			reserves(t, func(*testing.T) string { return "mcp.0123456789abcdef" })
 		}),
-		strangerBit: elsewhere("gateway/execute.TestStrangersLeavePlacesToApprovedAgents", "bindings.TestOneApprovedAgentIsServed"),
+		strangerBit: elsewhere("gateway/execute.TestUnapprovedLeavePlacesToApprovedAgents", "bindings.TestOneApprovedAgentIsServed"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
 		scopedReads: here(func(t *testing.T) { t.Helper(); narrow(t, "HTTP", "HTTP, by path") }),
 		released:    here(func(t *testing.T) { t.Helper(); releases(t, "HTTP", "HTTP, by path") }),
@@ -62,7 +62,7 @@ var rows = map[string]map[invariant]cell{
 	},
 	"*mcp.Door": {
 		reservedID:  notApplicable("No agent agrees at the endpoint: it takes PATs that the other doors issue."),
-		strangerBit: elsewhere("gateway/execute.TestStrangersLeavePlacesToApprovedAgents"),
+		strangerBit: elsewhere("gateway/execute.TestUnapprovedLeavePlacesToApprovedAgents"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
 		scopedReads: here(func(t *testing.T) { t.Helper(); narrow(t, "MCP", "MCP, of clients with a handshake") }),
 		released:    here(func(t *testing.T) { t.Helper(); releases(t, "MCP", "MCP, of clients with a handshake") }),

@@ -440,8 +440,8 @@ func TestRefusalsOfRules(t *testing.T) {
 	}
 }
 
-// TestEveryReasonOfTheDeskHasACase: a reason that nobody has seen is one that nobody has read.
-func TestEveryReasonOfTheDeskHasACase(t *testing.T) {
+// TestEveryReasonHasACase: a reason that nobody has seen is one that nobody has read.
+func TestEveryReasonHasACase(t *testing.T) {
 	t.Parallel()
 	seen := map[reason.Reason]bool{}
 	for _, c := range refusals {

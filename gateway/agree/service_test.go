@@ -17,7 +17,7 @@ var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
 
 func bigEndian(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-func TestTheLifeOfAnAgreement(t *testing.T) {
+func TestAgreementLifecycle(t *testing.T) {
 	d := newDesk(t, "")
 	a := d.Unapproved("agent-1")
 	issued, err := d.issue(d.fresh(a))
@@ -68,7 +68,7 @@ func TestTheLifeOfAnAgreement(t *testing.T) {
 	}
 }
 
-func TestAnAgreementThatAwaitsApproval(t *testing.T) {
+func TestPendingAgreement(t *testing.T) {
 	d := newDesk(t, "pat: {admission: approval}")
 	a := d.Unapproved("agent-1")
 	request := d.fresh(a)
@@ -86,7 +86,7 @@ func TestAnAgreementThatAwaitsApproval(t *testing.T) {
 }
 
 // The same must be possible from wherever an agent comes: callers are bounded apart from one another.
-func TestCallersAreBoundedApart(t *testing.T) {
+func TestLimitsPerCaller(t *testing.T) {
 	d := newDesk(t, "server: {issue_per_address: 1/minute}")
 	d.agreed("agent-1")
 	if _, err := d.issue(d.fresh(d.Unapproved("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {

@@ -10,7 +10,7 @@ import (
 )
 
 // Five calls an hour are five requests in the log of the service behind, however often a call has to be repeated.
-func TestARepeatedAttemptTakesAPlaceOfItsOwn(t *testing.T) {
+func TestRetriesTakeTheirOwnPlaces(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	searching := call{intent: find, parameters: `{"q":"lamp"}`}
 	callTillRefused := func(a *gatetest.Agent) (calls int, last *reason.Refusal) {

@@ -26,7 +26,7 @@ func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issuance) {
 }
 
 // A consent reaches what a static agreement reaches, and nothing more, whatever comes with the call.
-func TestAConsentReachesNoMoreThanAStaticAgreement(t *testing.T) {
+func TestConsentPermitsNoMoreThanStatic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	entry := "shop.example:*:*:execute"
@@ -50,7 +50,7 @@ func TestAConsentReachesNoMoreThanAStaticAgreement(t *testing.T) {
 }
 
 // No key is known under a consent, so no proof can be one: not even of a key that the gateway knows well.
-func TestNothingIsProvedUnderAConsent(t *testing.T) {
+func TestConsentHasNoProof(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	a, _ := w.consented(find + ":execute")
@@ -75,7 +75,7 @@ func TestNothingIsProvedUnderAConsent(t *testing.T) {
 }
 
 // Each consent counts for itself.
-func TestConsentsCountApart(t *testing.T) {
+func TestConsentsAreLimitedSeparately(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	w.answers(200, "application/json", `{"items":[]}`)

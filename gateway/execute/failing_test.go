@@ -10,7 +10,7 @@ import (
 
 // An agent whose calls keep being refused for what is in them is held back, by itself, unread, and for as long as it goes on;
 // what was refused has used up none of its limits.
-func TestWhoeverKeepsFailingIsHeldBack(t *testing.T) {
+func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	failing, other := w.fresh(), w.fresh()
 	wrong := call{intent: find, parameters: `{"q":"x"}`}
@@ -48,7 +48,7 @@ func TestWhoeverKeepsFailingIsHeldBack(t *testing.T) {
 }
 
 // A call that was let in to be read is held back before it is checked, once enough others were refused meanwhile.
-func TestCallsReadMeanwhileAreHeldBack(t *testing.T) {
+func TestConcurrentInvalidCallsAreHeldBack(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	wrong := call{intent: find, parameters: `{"q":"x"}`}

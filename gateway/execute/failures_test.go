@@ -90,7 +90,7 @@ var failures = []failureCase{
 	},
 }
 
-func TestTroubles(t *testing.T) {
+func TestFailures(t *testing.T) {
 	t.Parallel()
 	for _, c := range failures {
 		t.Run(c.name, func(t *testing.T) {
@@ -105,7 +105,7 @@ func TestTroubles(t *testing.T) {
 }
 
 // The call under a key is running while it is repeated.
-func TestACallIsStillRunning(t *testing.T) {
+func TestCallInProgress(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	request := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
@@ -132,7 +132,7 @@ var elsewhere = []reason.Reason{
 	reason.PolicyExpired,
 }
 
-func TestEveryReasonIsTriedOrBelongsElsewhere(t *testing.T) {
+func TestEveryReasonIsCovered(t *testing.T) {
 	tried := []reason.Reason{reason.IdempotencyInProgress, reason.GrantExpired, reason.Overloaded}
 	for _, c := range refusals {
 		tried = append(tried, c.want)

@@ -75,7 +75,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 }
 
 // However many strangers there are, who was approved gets in.
-func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
+func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", narrowUpstream)
 	known := w.fresh()
@@ -139,7 +139,7 @@ func (w *world) describe(a *gatetest.Agent) string {
 }
 
 // The service is told whether an agent is approved, as the operator says and not as the agent does.
-func TestTheServiceIsToldWhoIsApproved(t *testing.T) {
+func TestServiceReceivesStanding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	a, replayed := w.fresh(), w.static()

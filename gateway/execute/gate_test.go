@@ -55,7 +55,7 @@ func (w *world) aged() *gatetest.Agent {
 	return a
 }
 
-func TestWhatIsWithdrawnBeforeTheFirstByteIsNotSent(t *testing.T) {
+func TestRevokedBeforeFirstByteIsNotSent(t *testing.T) {
 	t.Parallel()
 	for name, c := range withdrawals {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestWhatIsWithdrawnBeforeTheFirstByteIsNotSent(t *testing.T) {
 	}
 }
 
-func TestWhatIsWithdrawnIsNotSentAgain(t *testing.T) {
+func TestRevokedCallIsNotRetried(t *testing.T) {
 	t.Parallel()
 	for name, c := range withdrawals {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestWhatIsWithdrawnIsNotSentAgain(t *testing.T) {
 
 // A call whose body comes late is one of the moment at which it has come: it is held against the policy offered then,
 // and goes where the service is then.
-func TestACallIsOfTheMomentItsBodyHasBeenRead(t *testing.T) {
+func TestCallUsesTheTimeOfItsBody(t *testing.T) {
 	slow := func(w *world, meanwhile func()) call {
 		return call{read: func() (execute.Request, error) {
 			meanwhile()
@@ -145,7 +145,7 @@ func TestACallIsOfTheMomentItsBodyHasBeenRead(t *testing.T) {
 }
 
 // Where the gateway cannot tell what was revoked of late, it does not send.
-func TestNothingIsSentOnAnOldView(t *testing.T) {
+func TestNothingIsSentOnStaleView(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	w.holdAfterBegin(func(store.Admission) { w.Pass(2 * time.Second) })

@@ -10,7 +10,7 @@ import (
 )
 
 // Ids of executions are UUIDv7 of the moment; within a process each is greater than those before it, and none is made twice.
-func TestIDsOfExecutionsSortByTime(t *testing.T) {
+func TestExecutionIDsSortByTime(t *testing.T) {
 	before := time.Now().Truncate(time.Millisecond)
 	var made [8][]string
 	var all sync.WaitGroup
@@ -45,7 +45,7 @@ func TestIDsOfExecutionsSortByTime(t *testing.T) {
 	}
 }
 
-func TestRequestIDsThatAreMadeAreUUIDs(t *testing.T) {
+func TestNewRequestIDsAreUUIDs(t *testing.T) {
 	a, b := RequestIDFrom(""), RequestIDFrom("")
 	id, err := uuid.Parse(string(a))
 	if err != nil || id.Version() != 4 || id.Variant() != uuid.RFC4122 || a == b {

@@ -12,7 +12,7 @@ import (
 
 // Execute verifies a PAT only if Identify has not just verified it for the same call. The test takes the keys of the issuer away in
 // between, so a second verification refuses the call.
-func TestACallIdentifiedBeforehandIsVerifiedOnce(t *testing.T) {
+func TestIdentifiedCallIsVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		between func(w *world, call *execute.Call)

@@ -48,7 +48,7 @@ func (w *world) holdAfterBegin(do func(store.Admission)) {
 // hold is how long a call of the tests is held: the timeout of quickUpstream and 30 seconds.
 const hold = time.Minute
 
-func TestACallIsNotSentOnceItsRecordMayEnd(t *testing.T) {
+func TestCallIsNotSentAfterItsDeadline(t *testing.T) {
 	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
 	last := hold - 2*time.Second
 	for after, sent := range map[time.Duration]bool{last - 1: true, last: false, hold + 20*time.Second: false} {
@@ -76,7 +76,7 @@ func TestACallIsNotSentOnceItsRecordMayEnd(t *testing.T) {
 }
 
 // A process that slept finds that the operator has ended its call, and that the agent has made it again.
-func TestACallThatOthersEndedIsNotSent(t *testing.T) {
+func TestCallSettledElsewhereIsNotSent(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	buying := call{intent: buy, parameters: `{"product":"x"}`, key: "k"}
@@ -94,7 +94,7 @@ func TestACallThatOthersEndedIsNotSent(t *testing.T) {
 }
 
 // What another has settled is no failure to settle: the agent is told what the record says.
-func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
+func TestCallSettledElsewhereReturnsItsEnd(t *testing.T) {
 	for to, want := range map[store.State]string{store.Released: "0.00 held, 0.00 captured", store.Captured: "0.00 held, 0.25 captured"} {
 		w := newWorld(t, "", quickUpstream)
 		a := w.fresh()
@@ -115,7 +115,7 @@ func TestTheAgentIsToldHowOthersEndedACall(t *testing.T) {
 }
 
 // An end that cannot be written down is tried again until the deadline of its record, and not after it.
-func TestAnEndIsTriedUntilItsDeadline(t *testing.T) {
+func TestLateEndIsRetriedUntilDeadline(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
@@ -153,7 +153,7 @@ func (s awayStore) Settle(ctx context.Context, a store.Admission, to store.Settl
 	return s.Store.Settle(ctx, a, to)
 }
 
-func TestAnEndThatIsStoredLateIsCounted(t *testing.T) {
+func TestStoredLateEndIsCounted(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	away := &atomic.Bool{}
@@ -172,7 +172,7 @@ func TestAnEndThatIsStoredLateIsCounted(t *testing.T) {
 }
 
 // An answer for which there is no room is not returned again, and is counted.
-func TestAnAnswerThatIsNotKeptIsCounted(t *testing.T) {
+func TestLostResponseIsCounted(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	w.answers(200, "application/json", `{"order":"`+strings.Repeat("o", store.MaxAnswer)+`"}`)

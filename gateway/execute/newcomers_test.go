@@ -33,7 +33,7 @@ func (w *world) orders(a *gatetest.Agent) (n int) {
 }
 
 // A stranger that uses up its credit leaves credit to the next one, and many of them do not end paid calls for good.
-func TestOneStrangerDoesNotUseUpTheCreditOfAll(t *testing.T) {
+func TestUnapprovedAgentDoesNotUseAllCredit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "billing: {credit: 5 EUR}\n", quickUpstream)
 	known := w.fresh()
@@ -58,7 +58,7 @@ func TestOneStrangerDoesNotUseUpTheCreditOfAll(t *testing.T) {
 
 // Keys are free, so limits of each agent bound nothing by themselves: what strangers call together is bounded, which does
 // not touch agents that were approved, nor calls that strangers pay for.
-func TestStrangersShareACeiling(t *testing.T) {
+func TestUnapprovedAgentsShareACeiling(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pat: {newcomers: 6/hour}\n", quickUpstream)
 	known := w.fresh()

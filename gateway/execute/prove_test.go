@@ -3,7 +3,7 @@ package execute_test
 import "testing"
 
 // A PAT alone charges nothing, unless the operator leaves that to the policy.
-func TestAProofReachesWhatAPATAloneDoesNot(t *testing.T) {
+func TestProofPermitsMoreThanPAT(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	for _, tt := range []struct {

@@ -19,7 +19,7 @@ const askedUpstream = `  upstream:
 `
 
 // What nobody knows is settled by the word of the service, where it has one, once the call cannot be sent any more.
-func TestCallsOfUnknownOutcomeSettleThemselves(t *testing.T) {
+func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 	w := newWorld(t, "", askedUpstream)
 	a := w.fresh()
 	buying := func(key execute.IdempotencyKey) call {
@@ -80,7 +80,7 @@ func TestCallsOfUnknownOutcomeSettleThemselves(t *testing.T) {
 }
 
 // A service that does not answer is asked again later, and one without reconcile never.
-func TestAServiceThatIsAwaySettlesNothing(t *testing.T) {
+func TestReconcilerWithoutResponse(t *testing.T) {
 	for _, upstream := range []string{askedUpstream, quickUpstream} {
 		w := newWorld(t, "", upstream)
 		w.breaksOff()

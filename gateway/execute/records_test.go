@@ -184,7 +184,7 @@ func TestRecordsEndAfterADay(t *testing.T) {
 	}
 }
 
-func TestACallThatGoesOnByItself(t *testing.T) {
+func TestStartedCall(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	goOn := make(chan struct{})

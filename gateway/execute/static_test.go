@@ -8,7 +8,7 @@ import (
 )
 
 // Whoever saw an agent's signature over the policy sends it again: the calls it then makes are not the agent's.
-func TestAReplayedStaticAgreementLeavesTheAgentAlone(t *testing.T) {
+func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pat: {suspend_after: 2}\n", quickUpstream)
 	w.answers(200, "application/json", `{"items":[]}`)

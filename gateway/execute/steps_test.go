@@ -75,14 +75,14 @@ var refusals = []refusalCase{
 		name: "no such intent", call: call{intent: "shop.example:fynd:v1"}, want: reason.IntentNotFound,
 		details: `{"nearest":"shop.example:find:v1"}`,
 	},
-	{name: "no uid", call: call{intent: "find"}, want: reason.IntentNotFound, message: "An intent is named namespace:intent-name:version."},
+	{name: "no uid", call: call{intent: "find"}, want: reason.IntentNotFound, message: "The uid of an intent must have the form namespace:intent-name:version."},
 	{
 		name: "a uid without its version", call: call{intent: "shop.example:find"}, want: reason.IntentNotFound,
-		message: "An intent is named namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
+		message: "The uid of an intent must have the form namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
 	},
 	{
 		name: "an intent_name", call: call{intent: "Find"}, want: reason.IntentNotFound,
-		message: "An intent is named namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
+		message: "The uid of an intent must have the form namespace:intent-name:version.", details: `{"nearest":"shop.example:find:v1"}`,
 	},
 	{
 		name: "another version", call: call{intent: "shop.example:find:v2"}, want: reason.VersionConflict,
@@ -91,7 +91,7 @@ var refusals = []refusalCase{
 	{name: "a retired intent", call: call{intent: old}, want: reason.IntentDeprecated, details: `{"replaced_by":"shop.example:find:v1"}`},
 	{
 		name: "a retired intent without a successor", call: call{intent: gone}, want: reason.IntentDeprecated,
-		details: `{"suggestion":"Search for another intent of the service; this one has no successor."}`,
+		details: `{"suggestion":"This intent has no successor. Search for another intent of the service."}`,
 	},
 	{
 		name: "beyond the scope", call: call{intent: secret}, want: reason.ScopeExceeded,

@@ -16,13 +16,15 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// An Audit writes one line of JSON for each decision: the agent, the call, the agreement, and which rule decided on which facts. It is a
-// separate stream, apart from the log. The parameters of a call are written as the SHA-256 of their JSON, with sorted members, unless the
-// operator configures the values.
+// An Audit writes one line of JSON for each decision: the agent, the call, the agreement, the rule that decided, and the facts. The audit
+// stream is separate from the log. It contains the SHA-256 of the parameters' JSON, with sorted members, unless the operator configures
+// that it contains the parameters themselves.
 //
-// Record hands a record that a duty of the policy requires to the operating system before it returns. If the operator requires every
-// record, Record hands over each one and flushes it to the disk, and a call is also recorded before it is made. Other records are
-// buffered for up to a second. Records that cannot be written wait in memory, up to maxWaiting, and are retried each second.
+// If a duty of the policy requires a record, Record hands it to the operating system before it returns. If the operator requires every
+// record, Record hands over each record and syncs it to disk, and Begin records each call before the gateway makes it. All other records
+// are buffered for up to a second. If writing fails, up to maxWaiting bytes of records wait in memory, and Run retries every second.
+//
+// An Audit is safe for concurrent use.
 type Audit struct {
 	open             func() (File, error)
 	log              *zap.Logger
@@ -30,18 +32,18 @@ type Audit struct {
 	values, required atomic.Bool
 
 	mu      sync.Mutex
-	waiting []byte // whole records, added since the last write began
-	added   uint64 // records so far
-	held    int    // bytes of the batch that wait to be written
-	lost    int    // records, since the outage began
-	outage  error  // of the last write; nil: it succeeded
-	moved   bool   // the file must be opened again
+	waiting []byte // complete records, added since the last write began
+	added   uint64 // number of records added so far
+	held    int    // bytes of the batch that are not yet written
+	lost    int    // number of records lost since the outage began
+	outage  error  // error of the last write; nil: it succeeded
+	moved   bool   // the next write must open the file again
 
 	writing sync.Mutex // held while writing, and acquired before mu
 	file    File       // nil: not open
-	batch   []byte     // whole records
-	done    int        // bytes of the batch in the file
-	written uint64     // records in the files
+	batch   []byte     // complete records
+	done    int        // bytes of the batch that are in the file
+	written uint64     // number of records in the files
 }
 
 // A File is the destination of records.
@@ -50,50 +52,50 @@ type File interface {
 	Sync() error
 }
 
-// AuditOptions configure the stream. All except the last two are required.
+// AuditOptions configure an Audit. Open, Log and Metrics are required.
 type AuditOptions struct {
-	Open       func() (File, error) // opens the file with the present name of the stream, for appending
+	Open       func() (File, error) // opens the file of the stream for appending, by its current name
 	Log        *zap.Logger
 	Metrics    *Metrics
-	Parameters bool // write parameters as they were sent
-	Required   bool // no call is made without a record
+	Parameters bool // write the parameters as they were sent, instead of their digest
+	Required   bool // refuse calls that cannot be recorded
 }
 
 const (
-	// enough to be written at once
+	// enoughWaiting is the number of waiting bytes that Record writes at once instead of leaving them to Run.
 	enoughWaiting = 64 << 10
-	// maxWaiting bounds the records that are kept while they cannot be written; further ones are lost.
+	// maxWaiting is the maximum size, in bytes, of the records that wait to be written. Further records are lost.
 	maxWaiting = 4 << 20
 )
 
 var errAuditLost = errors.New("too many records wait to be written")
 
-// NewAudit returns a stream whose file is opened by the first Flush, and again after a failure.
+// NewAudit returns an Audit. The first write opens the file.
 func NewAudit(o AuditOptions) *Audit {
 	a := &Audit{open: o.Open, log: o.Log, metrics: o.Metrics}
 	a.Configure(o.Parameters, o.Required)
 	return a
 }
 
-// Configure sets whether parameters are written as they were sent, and whether every record is required.
+// Configure changes AuditOptions.Parameters and AuditOptions.Required.
 func (a *Audit) Configure(parameters, required bool) {
 	a.values.Store(parameters)
 	a.required.Store(required)
 }
 
-// Reopen makes the next write open the file with the name of the stream, because the old one was moved.
+// Reopen makes the next write open the file again. Call it after the file was moved.
 func (a *Audit) Reopen() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.moved = true
 }
 
-// Begin implements execute.Journal: it records a call that is about to be made.
+// Begin implements execute.Journal: it records a call before the gateway makes it. It does nothing if records are not required.
 func (a *Audit) Begin(v *execute.Event) error {
-	if !a.required.Load() { // any more
+	if !a.required.Load() { // reconfigured since the caller checked
 		return nil
 	}
-	if a.Outage() != nil { // the outage may be over; otherwise records of refused calls are dropped
+	if a.Outage() != nil { // if the outage is not over, refuse the call without adding a record
 		if err := a.Flush(); err != nil {
 			return err
 		}
@@ -106,28 +108,28 @@ func (a *Audit) Begin(v *execute.Event) error {
 	return a.flush(n)
 }
 
-// Record writes one event. It skips a call without an accepted PAT: the log and the metrics have it, and unauthenticated clients must not
-// fill this stream.
+// Record implements execute.Recorder: it records a call. It ignores calls without an accepted PAT, because unauthenticated clients must not
+// fill the stream; the log and the metrics include them.
 func (a *Audit) Record(v *execute.Event) {
 	if v.AgentID == "" {
 		return
 	}
 	n, err := a.add(v)
 	if err != nil {
-		return // counted
+		return // add has counted the lost record
 	}
 	if v.Owed || a.required.Load() || a.enough() {
-		_ = a.flush(n) // logged: the call has been made, and its record is retried
+		_ = a.flush(n) // flush has logged the error; the call has been made, and Run retries its record
 	}
 }
 
-// lines are buffers of records.
+// lines are buffers for encoding records.
 var lines = sync.Pool{New: func() any { return &[]byte{} }}
 
-// maxKept bounds a buffer that is kept, in bytes.
+// maxKept is the maximum size, in bytes, of a buffer that is reused.
 const maxKept = 64 << 10
 
-// add returns the number of the record that it added.
+// add encodes the record of an event and appends it to waiting. It returns the number of the record, or an error if the record is lost.
 func (a *Audit) add(v *execute.Event) (uint64, error) {
 	buffer, _ := lines.Get().(*[]byte)
 	defer lines.Put(buffer)
@@ -152,19 +154,19 @@ func (a *Audit) add(v *execute.Event) (uint64, error) {
 	return a.added, nil
 }
 
-// enough reports whether the waiting records should be written now. While writing fails, they are retried once a second.
+// enough reports whether Record should write the waiting records now. During an outage, only Run retries.
 func (a *Audit) enough() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.waiting) >= enoughWaiting && a.outage == nil
 }
 
-// Flush hands the waiting records to the operating system, and ends an outage that is over. The next Flush retries what cannot be
-// written.
+// Flush hands the waiting records to the operating system. If that fails, it returns the error, and the next Flush retries. A Flush that
+// succeeds ends an outage.
 func (a *Audit) Flush() error { return a.flush(0) }
 
-// flush writes all waiting records, unless another call wrote the n-th meanwhile: of concurrent callers, one writes for all. n = 0: all
-// there are.
+// flush writes all waiting records. If n is not 0 and record n has already been written, flush does nothing: of several concurrent callers,
+// one writes the records of all.
 func (a *Audit) flush(n uint64) error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
@@ -187,7 +189,7 @@ func (a *Audit) flush(n uint64) error {
 	return err
 }
 
-// write writes the batch, and keeps the rest. The caller holds writing.
+// write writes the batch. After an error, done is the number of bytes that were written. The caller holds writing.
 func (a *Audit) write(moved bool) error {
 	if a.file == nil || moved {
 		if err := a.reopen(); err != nil {
@@ -207,13 +209,13 @@ func (a *Audit) write(moved bool) error {
 	if !a.required.Load() {
 		return nil
 	}
-	if err := a.file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: a device or a pipe
+	if err := a.file.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) { // EINVAL: devices and pipes cannot be synced
 		return err
 	}
 	return nil
 }
 
-// reopen opens the file. A record that is partly in the previous file is written whole to this one.
+// reopen opens the file. If a part of a record is in the previous file, write writes the complete record to the new file.
 func (a *Audit) reopen() error {
 	file, err := a.open()
 	if err != nil {
@@ -226,7 +228,7 @@ func (a *Audit) reopen() error {
 	return err
 }
 
-// note counts a failed write, and logs when an outage begins and when it is over.
+// note records the result of a write: it counts a failure, and logs the beginning and the end of an outage.
 func (a *Audit) note(err error) {
 	a.mu.Lock()
 	before, lost := a.outage, a.lost
@@ -246,27 +248,27 @@ func (a *Audit) note(err error) {
 	}
 }
 
-// Outage returns why records cannot be written at the moment; nil: they can.
+// Outage returns the error of the last write, or nil if it succeeded.
 func (a *Audit) Outage() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.outage
 }
 
-// Required reports whether no call is made without a record.
+// Required implements execute.Journal.
 func (a *Audit) Required() bool { return a.required.Load() }
 
-// Run flushes every second until ctx ends, and then once more.
+// Run flushes every second until ctx ends, and then once more. It returns the error of the last flush.
 func (a *Audit) Run(ctx context.Context) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			_ = a.Flush() // logged
+			_ = a.Flush() // note has logged the error
 		case <-ctx.Done():
 			if err := a.Flush(); err != nil {
-				return fmt.Errorf("the last audit records: %w", err)
+				return fmt.Errorf("writing the last audit records: %w", err)
 			}
 			return nil
 		}

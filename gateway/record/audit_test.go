@@ -63,7 +63,7 @@ func event(id string) *execute.Event {
 	return &execute.Event{RequestID: execute.RequestID(id), AgentID: "agent-1"}
 }
 
-func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
+func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	d := &disk{}
 	a, logs := stream(func() (record.File, error) { return d, nil })
 	record := func(id string) { a.Record(event(id)) }
@@ -118,7 +118,7 @@ func TestTheAuditStreamGoesOnAfterAFullDisk(t *testing.T) {
 	}
 }
 
-func TestARecordIsWholeInTheFileThatFollowsAMove(t *testing.T) {
+func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 	files := []*disk{{full: true}, {}}
 	opened := 0
 	a, _ := stream(func() (record.File, error) { opened++; return files[opened-1], nil })
@@ -137,7 +137,7 @@ func TestARecordIsWholeInTheFileThatFollowsAMove(t *testing.T) {
 	}
 }
 
-func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
+func TestOpeningTheFileIsRetried(t *testing.T) {
 	d, away := &disk{}, true
 	a, logs := stream(func() (record.File, error) {
 		if away {
@@ -160,7 +160,7 @@ func TestAFileThatCannotBeOpenedIsTriedAgain(t *testing.T) {
 }
 
 // A record that a duty rests on is written when Record returns, and many at once share their writes.
-func TestWhatADutyRestsOnIsWrittenAtOnce(t *testing.T) {
+func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 	for _, required := range []bool{false, true} {
 		d := &disk{}
 		a, _ := stream(func() (record.File, error) { return d, nil })
@@ -190,7 +190,7 @@ func TestWhatADutyRestsOnIsWrittenAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsRequiredIsRefusedWithoutARecord(t *testing.T) {
+func TestCallsFailWithoutRequiredRecord(t *testing.T) {
 	d := &disk{full: true}
 	a, _ := stream(func() (record.File, error) { return d, nil })
 	begin := func() error { return a.Begin(event("begun")) }

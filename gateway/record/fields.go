@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 )
 
-// Fields are the fields of a call in the request log.
+// Fields returns the fields of the request log for a call.
 func Fields(v *execute.Event) []zap.Field {
 	f := []zap.Field{
 		zap.String("agent", v.AgentID), zap.String("jti", v.TokenID), zap.String("intent_uid", v.Intent),
@@ -26,13 +26,13 @@ func Fields(v *execute.Event) []zap.Field {
 		f = append(f, zap.Strings("missing_outputs", v.Missing))
 	}
 	if v.Unsettled != nil {
-		f = append(f, zap.String("unsettled", "the end of the call could not be stored; what is known of it is tried again until its deadline"))
+		f = append(f, zap.String("unsettled", "the end of the call could not be stored; if its outcome is known, storing it is retried until the deadline of the call"))
 	}
 	return f
 }
 
-// AgreementFields are the fields of the request log for a request about agreements. For a refused one it holds nothing that the agent
-// sent.
+// AgreementFields returns the fields of the request log for a request about an agreement or a PAT. For a refused request, the fields
+// contain no value that the agent sent.
 func AgreementFields(e *agree.Event) []zap.Field {
 	f := []zap.Field{zap.String("operation", string(e.Operation))}
 	add := func(name, value string) {

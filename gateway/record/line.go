@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Line is one record of the audit stream, as JSON.
+// A Line is one record of the audit stream.
 type Line struct {
 	At          time.Time      `json:"at"`
 	RequestID   string         `json:"request_id,omitempty"`
@@ -36,16 +36,16 @@ type Line struct {
 	Replayed    bool           `json:"replayed,omitempty"`
 	Duties      []string       `json:"duties,omitempty"`
 	Facts       map[string]any `json:"facts,omitempty"`
-	// FactsSHA256 names the facts that are given as the SHA-256 of their JSON, because they came from parameters.
+	// FactsSHA256 names the facts that Facts replaces by the SHA-256 of their JSON, because their values came from parameters.
 	FactsSHA256 []string `json:"facts_sha256,omitempty"`
-	// Request holds request, world and dutyMode in the form of uimgate policy decide.
+	// Request holds request, world and dutyMode in the format that uimgate policy decide reads.
 	Request *odrl.Reproduction `json:"asked,omitempty"`
 
 	Parameters       json.RawMessage `json:"parameters,omitempty"`
 	ParametersSHA256 Digest          `json:"parameters_sha256,omitzero"`
 }
 
-// A Digest is a SHA-256, in JSON as hexadecimal digits. The zero value means that there is none.
+// A Digest is a SHA-256 digest. JSON represents it as hexadecimal digits. The zero value means that there is no digest.
 type Digest [sha256.Size]byte
 
 // MarshalText implements encoding.TextMarshaler.
@@ -54,13 +54,13 @@ func (d Digest) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, d[:
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
-		return fmt.Errorf("a SHA-256 has %d hexadecimal digits", hex.EncodedLen(len(d)))
+		return fmt.Errorf("a SHA-256 must have %d hexadecimal digits", hex.EncodedLen(len(d)))
 	}
 	_, err := hex.Decode(d[:], text)
 	return err
 }
 
-// AppendJSON appends the record. The error is that of a value that cannot be JSON.
+// AppendJSON appends the record as JSON. It returns an error if a value cannot be encoded.
 func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Time("at", l.At)
@@ -93,12 +93,12 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 	return w.End()
 }
 
-// Begun is the Decision of a line that was written before its call was made, because audit.required is set: the policy permits the call.
-// Another line with the same request id has the outcome. If there is none, the process ended meanwhile.
+// Begun is the Decision of a line that the gateway wrote before it made the call, because audit.required is set: the policy permits the
+// call. Another line with the same request id has the outcome. If there is no such line, the process ended before the call did.
 const Begun = "begun"
 
-// line returns the record of an event. If values is set, it has the parameters as they were sent. It overwrites scratch, and keeps no
-// reference to it.
+// line returns the record of an event. If values is true, the record contains the parameters as they were sent; otherwise it contains their
+// digest. line overwrites scratch, but the record does not refer to it.
 func line(v *execute.Event, values bool, scratch []byte) Line {
 	r := Line{
 		At: v.At.UTC(), RequestID: string(v.RequestID), Door: v.Door, Service: v.Service, Agent: v.AgentID, Token: v.TokenID,
@@ -126,7 +126,7 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 	return r
 }
 
-// hashed replaces the facts that came from the agent by the SHA-256 of their JSON, and names them.
+// hashed returns a copy of facts in which the SHA-256 of their JSON replaces the values of operands, and the names of the replaced facts.
 func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
 	out, names := maps.Clone(facts), []string{}
 	for _, operand := range operands {

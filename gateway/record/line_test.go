@@ -12,7 +12,7 @@ import (
 )
 
 // AppendJSON names each member by itself: this holds it to the tags of the struct, which reading follows.
-func TestALineIsWrittenAsItIsRead(t *testing.T) {
+func TestLineRoundTrip(t *testing.T) {
 	type tagged Line // without the method
 	full := Line{}
 	v := reflect.ValueOf(&full).Elem()
@@ -47,7 +47,7 @@ func TestALineIsWrittenAsItIsRead(t *testing.T) {
 	}
 }
 
-func TestADigestIsReadAsItIsWritten(t *testing.T) {
+func TestDigestRoundTrip(t *testing.T) {
 	line := Line{ParametersSHA256: Digest{0x01, 31: 0xfe}}
 	text, err := line.AppendJSON(nil)
 	if err != nil {

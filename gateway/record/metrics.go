@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Metrics are the gateway's metrics. No agent id, token or other external value is ever a label.
+// Metrics are the gateway's metrics. Labels never contain an agent id, a token or another external value. Metrics is safe for concurrent
+// use.
 type Metrics struct {
 	registry    *prometheus.Registry
 	requests    *prometheus.CounterVec
@@ -49,10 +50,10 @@ type Metrics struct {
 	done        atomic.Int64
 }
 
-// buckets start at half a millisecond: the gateway's own time is below the first.
+// buckets are the upper bounds of the histograms, in seconds. The gateway's own processing time is below the first bound.
 var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 
-// NewMetrics makes all metrics, at zero.
+// NewMetrics returns Metrics with all counters at zero.
 func NewMetrics() *Metrics {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "uimgate", Name: name, Help: help}, labels)
@@ -71,38 +72,37 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		registry:  prometheus.NewRegistry(),
-		requests:  counter("http_requests_total", "Requests by route and status.", "route", "code"),
-		durations: histogram("http_request_duration_seconds", "Time to answer, by route.", "route"),
-		upstream:  histogram("upstream_request_duration_seconds", "Time of calls to the service, with all attempts.", "service"),
-		store:     histogram("store_duration_seconds", "Time that calls waited for the store, by what was asked of it.", "operation"),
+		requests:  counter("http_requests_total", "HTTP requests by route and status.", "route", "code"),
+		durations: histogram("http_request_duration_seconds", "Time to respond to HTTP requests, by route.", "route"),
+		upstream:  histogram("upstream_request_duration_seconds", "Duration of calls to the service, including all attempts.", "service"),
+		store:     histogram("store_duration_seconds", "Time that calls waited for the store, by operation.", "operation"),
 		decisions: counter("decisions_total", "Execute calls by door, intent, decision and reason.",
 			"door", "service", "intent", "decision", "reason"),
-		engines:   counter("policy_evaluations_total", "Decisions by what evaluated the policy: its plan, or OPA.", "engine"),
-		rejected:  counter("limit_rejections_total", "Calls refused because a limit was used up, by period.", "service", "period"),
-		outcomes:  counter("upstream_outcomes_total", "How upstream calls ended.", "service", "outcome"),
-		charges:   counter("charges_total", "Charges by their state when the call ended.", "service", "state"),
-		issued:    counter("pat_issued_total", "PATs issued, by how: agreement or renewal.", "how"),
-		refused:   counter("pat_refused_total", "Refused requests for, and about, PATs, by operation and reason.", "operation", "reason"),
-		shed:      counter("shed_total", "What was refused because the gateway had more to do than it can, by cause.", "cause"),
-		unsettled: count("unsettled_total", "Calls whose end could not be stored when they ended."),
-		late:      counter("late_ends_total", "Ends of calls that could not be stored at once: stored later, or given_up.", "became"),
+		engines:   counter("policy_evaluations_total", "Decisions by the engine that evaluated the policy: plan or opa.", "engine"),
+		rejected:  counter("limit_rejections_total", "Calls refused because a limit was exhausted, by period.", "service", "period"),
+		outcomes:  counter("upstream_outcomes_total", "Calls to the service by outcome.", "service", "outcome"),
+		charges:   counter("charges_total", "Charges by the state that they had when the call ended.", "service", "state"),
+		issued:    counter("pat_issued_total", "Issued PATs by origin: agreement or renewal.", "how"),
+		refused:   counter("pat_refused_total", "Refused requests that concern PATs, by operation and reason.", "operation", "reason"),
+		shed:      counter("shed_total", "Valid requests that the gateway shed, by cause.", "cause"),
+		unsettled: count("unsettled_total", "Calls whose outcome could not be stored when they ended."),
+		late:      counter("late_ends_total", "Outcomes of calls that could not be stored when the calls ended, by what followed: stored or given_up.", "became"),
 		delivered: counter("answers_delivered_total",
-			"Answers that were sent to agents after their requests, by outcome: delivered, or why not.", "door", "became"),
+			"Replies that were sent to agents after their requests, by outcome: delivered or the cause of the failure.", "door", "became"),
 		answersLost: count("answers_not_kept_total",
-			"Answers that are not returned again under their idempotency key, because of the bounds of what is kept."),
+			"Responses that were not stored under their idempotency key, because they exceeded the limits on stored responses."),
 		undeclared: counter("undeclared_members_total",
-			"Members of the service's answers that were dropped because no output is declared for them, by intent.", "service", "intent"),
+			"Members of the service's responses that were dropped because the intent declares no such output, by intent.", "service", "intent"),
 		missing: counter("missing_outputs_total",
-			"Required outputs that the service's answers did not have, where such answers are passed on, by intent.", "service", "intent"),
-		clockSteps:  counter("clock_steps_total", "Times that the clock of the database was found set.", "direction"),
-		lostCommits: count("lost_commits_total", "Commits that the database had acknowledged and lacks."),
-		auditFailed: count("audit_write_failures_total", "Writes of the audit stream that failed. What was not written is tried again."),
-		auditLost:   count("audit_records_lost_total", "Audit records that were lost, because too many waited to be written."),
-		exportLost: counter("telemetry_lost_total", "Spans and log entries that the collector did not take, by signal: traces or logs.",
-			"signal"),
-		reload:   gauge("config_last_reload_successful", "1 if the last reload was taken over."),
-		waiting:  gauge("config_settings_need_restart", "Settings that were changed and that only a restart takes over."),
-		reloaded: gauge("config_last_reload_success_timestamp_seconds", "When a configuration was last taken over."),
+			"Required outputs that were missing in responses that the gateway passed on nevertheless, by intent.", "service", "intent"),
+		clockSteps:  counter("clock_steps_total", "Changes of the database clock that the gateway detected, by direction.", "direction"),
+		lostCommits: count("lost_commits_total", "Commits that the database acknowledged but no longer contains."),
+		auditFailed: count("audit_write_failures_total", "Failed writes to the audit stream. The gateway retries them."),
+		auditLost:   count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
+		exportLost:  counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
+		reload:      gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
+		waiting:     gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
+		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
 	}
 	m.zero()
 	m.registry.MustRegister(
@@ -113,7 +113,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// zero creates the series whose labels are known, so that their first increase is one.
+// zero creates the series whose labels are known in advance, so that they start at zero and no increase is lost.
 func (m *Metrics) zero() {
 	for _, cause := range reason.Causes() {
 		m.shed.WithLabelValues(string(cause))
@@ -134,7 +134,7 @@ const (
 	clockForward, clockBack = "forward", "back"
 )
 
-// Late counts the end of a call that could not be stored at once.
+// Late counts an outcome of a call that could not be stored when the call ended.
 func (m *Metrics) Late(e execute.LateEnd) {
 	became := lateGivenUp
 	if e.Stored {
@@ -146,13 +146,13 @@ func (m *Metrics) Late(e execute.LateEnd) {
 	}
 }
 
-// Delivered counts a reply that a door sent to an agent after its request, by delivered or the cause of its failure.
+// Delivered counts a reply that a door sent to an agent after the agent's request. became is "delivered" or the cause of the failure.
 func (m *Metrics) Delivered(door, became string) { m.delivered.WithLabelValues(door, became).Inc() }
 
-// CommitsLost counts commits that the database lacks although it had acknowledged them.
+// CommitsLost counts n commits that the database acknowledged but no longer contains.
 func (m *Metrics) CommitsLost(n int64) { m.lostCommits.Add(float64(n)) }
 
-// ClockStepped records that the clock of the database was set, by this much; below zero it was set back.
+// ClockStepped counts a change of the database clock. by is negative if the clock was set back.
 func (m *Metrics) ClockStepped(by time.Duration) {
 	direction := clockForward
 	if by < 0 {
@@ -161,7 +161,7 @@ func (m *Metrics) ClockStepped(by time.Duration) {
 	m.clockSteps.WithLabelValues(direction).Inc()
 }
 
-// Request counts one request over HTTP.
+// Request counts one HTTP request. An empty route is counted as "other".
 func (m *Metrics) Request(route string, status int, took time.Duration, span trace.Span) {
 	if route == "" {
 		route = "other"
@@ -184,14 +184,14 @@ func observe(h prometheus.Observer, took time.Duration, span trace.Span) {
 	h.Observe(took.Seconds())
 }
 
-// Shed counts a refusal due to overload. Without a cause it counts nothing.
+// Shed counts a shed request. It does nothing if cause is empty.
 func (m *Metrics) Shed(cause reason.Cause) {
 	if cause != "" {
 		m.shed.WithLabelValues(string(cause)).Inc()
 	}
 }
 
-// Record counts one call.
+// Record implements execute.Recorder: it counts one call.
 func (m *Metrics) Record(v *execute.Event) {
 	m.calls.Add(1)
 	m.Shed(v.Shed)
@@ -228,10 +228,10 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 }
 
-// Calls returns the number of calls since the start, and of those that the service executed.
+// Calls returns the number of all calls since the process started, and of the calls that the service executed.
 func (m *Metrics) Calls() (all, done int64) { return m.calls.Load(), m.done.Load() }
 
-// StoreTook measures one operation of the store: begin, settle or lease.
+// StoreTook records the duration of one operation of the store: begin, settle or lease.
 func (m *Metrics) StoreTook(operation string, took time.Duration) {
 	m.store.WithLabelValues(operation).Observe(took.Seconds())
 }
@@ -242,13 +242,13 @@ func (m *Metrics) Reloaded(at time.Time) {
 	m.reloaded.Set(float64(at.Unix()))
 }
 
-// NeedRestart records the number of changed settings that need a restart.
+// NeedRestart records the number of changed settings that only a restart applies.
 func (m *Metrics) NeedRestart(settings int) { m.waiting.Set(float64(settings)) }
 
-// ReloadRefused records that a configuration was refused.
+// ReloadRefused records that a new configuration was rejected.
 func (m *Metrics) ReloadRefused() { m.reload.Set(0) }
 
-// RecordAgreement counts one issued PAT, by its origin: agreement or renewal.
+// RecordAgreement implements agree.Recorder: it counts an issued PAT by its origin, or a refused request by its reason.
 func (m *Metrics) RecordAgreement(e *agree.Event) {
 	m.Shed(e.Shed)
 	if e.Reason != "" {
@@ -260,5 +260,5 @@ func (m *Metrics) RecordAgreement(e *agree.Event) {
 	}
 }
 
-// Registry gathers all metrics.
+// Registry returns the registry that gathers all metrics.
 func (m *Metrics) Registry() *prometheus.Registry { return m.registry }

@@ -67,7 +67,7 @@ func scraped(m *record.Metrics) string {
 	return w.Body.String()
 }
 
-func TestMetricsAreThoseOfTheirReference(t *testing.T) {
+func TestMetricsMatchReference(t *testing.T) {
 	families, err := everything().Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestMetricsAreThoseOfTheirReference(t *testing.T) {
 	}
 }
 
-func TestCausesOfSheddingAreThoseOfTheirReference(t *testing.T) {
+func TestShedCausesMatchReference(t *testing.T) {
 	var causes []string
 	for _, c := range reason.Causes() {
 		causes = append(causes, string(c))
@@ -103,7 +103,7 @@ func TestCausesOfSheddingAreThoseOfTheirReference(t *testing.T) {
 	}
 }
 
-func TestWhatIsCounted(t *testing.T) {
+func TestMetricsCountEvents(t *testing.T) {
 	for name, test := range map[string]struct {
 		does func(*record.Metrics)
 		want string

@@ -1,9 +1,9 @@
-// Package record records the outcomes of calls and agreements: as lines of the audit stream, as metrics, and as fields of the log.
+// Package record writes the outcomes of calls and agreements to the audit stream, the metrics and the log.
 package record
 
 import "github.com/uimgate/uimgate/gateway/execute"
 
-// Recorders pass each call to all of them, in order.
+// Recorders is a list of recorders. It passes each Event to all of them, in order.
 type Recorders []execute.Recorder
 
 // Record implements execute.Recorder.

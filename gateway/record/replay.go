@@ -15,10 +15,10 @@ import (
 var (
 	// ErrNoLine means that a text is not a line of the audit stream.
 	ErrNoLine = errors.New("the line is not an audit record")
-	// ErrOtherPolicy means that a call was decided under another policy, or was never decided by a policy.
-	ErrOtherPolicy = errors.New("the call was not decided under this policy")
-	// ErrWithheld means that a line has digests instead of facts: see NewAudit.
-	ErrWithheld = errors.New("the line holds digests for facts")
+	// ErrOtherPolicy means that another policy decided the call, or that no policy did.
+	ErrOtherPolicy = errors.New("this policy did not decide the call")
+	// ErrWithheld means that a line contains digests instead of facts; see AuditOptions.Parameters.
+	ErrWithheld = errors.New("the line contains digests instead of facts, so the decision cannot be repeated")
 )
 
 // A Verdict is a decision of the policy alone.
@@ -28,19 +28,20 @@ type Verdict struct {
 	Rule     string        `json:"rule,omitempty"`
 }
 
-// A Replay is a decision of the gateway, and the policy's decision on the same facts.
+// A Replay compares a decision of the gateway with the decision of the policy alone on the same facts.
 type Replay struct {
 	Gateway Verdict `json:"gateway"`
 	Policy  Verdict `json:"policy"`
 	Same    bool    `json:"same"`
 }
 
-// denials are the reasons with which a policy itself denies. The policy permitted the call of a line with any other reason.
+// denials are the reasons for which a policy itself denies a call. For any other reason, the policy permitted the call.
 var denials = []reason.Reason{
 	reason.PolicyViolation, reason.PolicyNotApplicable, reason.PolicyConflict, reason.PolicyRequiresVerification,
 }
 
-// ParseLine parses one line of the audit stream. The error is ErrNoLine, or that of a request that cannot be evaluated again.
+// ParseLine parses one line of the audit stream. It returns ErrNoLine, or an error that wraps odrl.ErrQuestion or odrl.ErrWorldState if the
+// recorded request cannot be evaluated again.
 func ParseLine(text []byte) (Line, error) {
 	var l Line
 	err := json.Unmarshal(text, &l)
@@ -54,7 +55,7 @@ func ParseLine(text []byte) (Line, error) {
 	}
 }
 
-// Replay repeats a decision of the gateway by the policy with a digest alone. Errors: ErrOtherPolicy, ErrWithheld, and those of
+// Replay evaluates the policy p again for a recorded call. digest is the digest of p. It returns ErrOtherPolicy, ErrWithheld or an error of
 // odrl.Policy.Evaluate.
 func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Replay, error) {
 	switch {
@@ -68,14 +69,14 @@ func (l *Line) Replay(ctx context.Context, p *odrl.Policy, digest string) (Repla
 		return Replay{}, err
 	}
 	out := Replay{Gateway: Verdict{"permit", "", l.Rule}, Policy: Verdict{"permit", "", e.Rule}}
-	late := l.Reason == reason.PolicyRequiresPayment && e.Reason == l.Reason // otherwise the agent's credit did not suffice
+	late := l.Reason == reason.PolicyRequiresPayment && e.Reason == l.Reason // otherwise the agent's credit was insufficient
 	if slices.Contains(denials, l.Reason) || late {
 		out.Gateway.Decision, out.Gateway.Code = "deny", l.Reason
 	}
 	if !e.Permit {
 		out.Policy.Decision, out.Policy.Code = "deny", e.Reason
 	}
-	// Of several permissions the gateway uses the first whose limits and charge were available.
+	// If several permissions apply, the gateway uses the first whose limits and charge are available.
 	out.Same = out.Gateway == out.Policy || e.Permit && out.Gateway.Decision == "permit" && slices.Contains(e.Candidates, l.Rule)
 	return out, nil
 }

@@ -24,7 +24,7 @@ func replayedWorld() odrl.World {
 }
 
 // What the Audit writes of a decision, Replay decides again: from the text of the line, by the policy's document alone.
-func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
+func TestReplayOfRecordedDecisions(t *testing.T) {
 	published, problems := odrl.Publish(t.Context(), []byte(replayedPolicy), replayedWorld())
 	if published == nil {
 		t.Fatal(problems)
@@ -100,7 +100,7 @@ func TestReplayDecidesAgainWhatWasRecorded(t *testing.T) {
 	}
 }
 
-func TestParseLineRefusesWhatIsNoRecord(t *testing.T) {
+func TestParseLineRejectsOtherText(t *testing.T) {
 	for _, text := range []string{"", "nonsense", "[]", `{"at": 5}`, `{"asked": []}`} {
 		if _, err := record.ParseLine([]byte(text)); !errors.Is(err, record.ErrNoLine) {
 			t.Errorf("%q: %v, want %v", text, err, record.ErrNoLine)

@@ -9,27 +9,27 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A State is the state of the process at one time, for gauges.
+// A State is the state of the process at one time. The gauges show it.
 type State struct {
 	Version, Commit, Go string
-	ConfigHash          string    // of the configuration in use
-	CertificateExpires  time.Time // of the listeners; zero: they have none
+	ConfigHash          string    // hash of the configuration in use
+	CertificateExpires  time.Time // expiry of the certificate of the listeners; zero: they have no certificate
 	Services            []ServiceState
 }
 
 // A ServiceState is the present state of one service.
 type ServiceState struct {
 	ID                string
-	UnderWay, Waiting int              // calls, and those that wait for a place
-	Breakers          map[string]int   // intents whose breaker is not closed, by state
-	Concealed         map[string]int64 // responses that held a credential or a fixed value, by intent
+	UnderWay, Waiting int              // calls in progress, and calls that wait for a place
+	Breakers          map[string]int   // number of intents whose breaker is not closed, by state of the breaker
+	Concealed         map[string]int64 // responses that contained a credential or a fixed value, by intent
 	Backlog           store.Backlog
 }
 
-// stateFor is how long a State is cached, because reading it costs and anyone who reaches the listener may request it.
+// stateFor is how long a State is cached. Reading it is expensive, and anyone who reaches the listener may request it.
 const stateFor = time.Second
 
-// Watch makes a State be read when metrics are gathered, at most once a second.
+// Watch registers gauges for the State. Gathering the metrics calls read, at most once a second.
 func (m *Metrics) Watch(now func() time.Time, read func() State) {
 	m.registry.MustRegister(&watchedState{now: now, read: read})
 }
@@ -56,15 +56,15 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	buildInfo   = describe("build_info", "What runs; always 1.", "version", "commit", "go")
-	configInfo  = describe("config_info", "Which configuration is served, by the hash over its files; always 1.", "hash")
-	certificate = describe("certificate_expires_timestamp_seconds", "When the certificate of the listeners expires.")
-	calls       = describe("upstream_calls", "Calls under way to the service, and waiting for a place among them.", "service", "state")
-	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by its state.", "service", "state")
+	buildInfo   = describe("build_info", "Version of the running program; always 1.", "version", "commit", "go")
+	configInfo  = describe("config_info", "Hash over the files of the configuration in use; always 1.", "hash")
+	certificate = describe("certificate_expires_timestamp_seconds", "Time when the certificate of the listeners expires.")
+	calls       = describe("upstream_calls", "Calls to the service, by state: under_way, or waiting for a place.", "service", "state")
+	breakers    = describe("upstream_breakers", "Intents whose breaker is not closed, by the state of the breaker.", "service", "state")
 	concealed   = describe("concealed_answers_total",
-		"Answers of the service that held a credential or a fixed value, which agents did not receive, by intent.", "service", "intent")
-	waiting    = describe("agents_waiting", "Agents that agreed and wait for the operator's approval.", "service")
-	unresolved = describe("unresolved_charges", "Charges of calls of unknown outcome.", "service")
+		"Responses of the service that contained a credential or a fixed value, which was withheld from agents, by intent.", "service", "intent")
+	waiting    = describe("agents_waiting", "Agents that have agreed and wait for the operator's approval.", "service")
+	unresolved = describe("unresolved_charges", "Charges of calls whose outcome is unknown.", "service")
 )
 
 // Describe implements prometheus.Collector.

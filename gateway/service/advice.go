@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	mostAdvised = 1000 // intents
-	mostNamed   = 3    // in one warning
+	mostAdvised = 1000 // intents that advise checks
+	mostNamed   = 3    // intents that one warning lists
 )
 
-// advise warns of valid configurations that are probably mistakes.
+// advise adds warnings for parts of a valid configuration that are probably mistakes.
 func (l *loadState) advise(s *Definition, at int) {
 	warn := func(key, format string, args ...any) {
 		l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, key), format, args...))
@@ -52,13 +52,13 @@ func (l *loadState) advise(s *Definition, at int) {
 		for _, c := range terms.Candidates {
 			for _, limit := range c.Limits {
 				if limit.Max == 0 {
-					once(c.Rule + " permits 0 calls per " + string(limit.Period) + ": no agent can call " + uid + " under it")
+					once(c.Rule + " permits 0 calls per " + string(limit.Period) + ", so no agent can call " + uid + " under this rule")
 				}
 			}
 			most := s.Credit.Newcomers
 			if s.OpenAdmission && !s.Credit.Prepaid && c.Charge.Currency == most.Currency && c.Charge.Nano > most.Nano {
-				once("one call of " + uid + " costs " + c.Charge.String() + ", more than an unapproved agent may owe (billing.newcomers, " +
-					most.String() + "): only approved agents can call it")
+				once("one call of " + uid + " costs " + c.Charge.String() + ", more than unapproved agents may owe (billing.newcomers: " +
+					most.String() + "), so only approved agents can call it")
 			}
 		}
 	}
@@ -67,21 +67,21 @@ func (l *loadState) advise(s *Definition, at int) {
 		if len(credentials[name]) > 1 {
 			verb = "ask"
 		}
-		warn("agents_file", "%s %s agents for %q, which looks like a credential of yours: give its value in services[%d].fixed, and agents "+
-			"neither see nor send it", firstOf(credentials[name]), verb, name, at)
+		warn("agents_file", "%s %s agents for %q, which looks like a credential of the service: set its value in services[%d].fixed, so that "+
+			"agents neither see nor send it", firstOf(credentials[name]), verb, name, at)
 	}
 	if len(uncovered) > 0 {
-		warn("policy_file", "no permission covers %s: agents find what they can never call", firstOf(uncovered))
+		warn("policy_file", "no permission covers %s, so no agent can call it, although agents find it", firstOf(uncovered))
 	}
 }
 
-// adviseCredentials warns of credentials that are too short to be found in the answers of the service.
+// adviseCredentials adds warnings for credentials that are too short for the gateway to find them in responses of the service.
 func (l *loadState) adviseCredentials(at int, warn func(key, format string, args ...any)) {
 	c := &l.config.Services[at]
 	check := func(key, value string) {
 		if value != "" && !upstream.Recognizable(value) {
-			warn(key, "is too short to be found in answers of the API that repeat it: a credential wants %d characters, or %d digits; "+
-				"write what is not secret under services[].fixed", upstream.LeastCredential, upstream.LeastDigits)
+			warn(key, "is too short to be found in responses of the API: use a credential of at least %d characters, or %d digits; "+
+				"if the value is not secret, set it in services[].fixed", upstream.LeastCredential, upstream.LeastDigits)
 		}
 	}
 	auth := &c.Upstream.Auth
@@ -106,7 +106,7 @@ func (l *loadState) adviseCredentials(at int, warn func(key, format string, args
 	}
 }
 
-// lastField returns the value of a header without its scheme.
+// lastField returns the credential in the value of an Authorization header, without the scheme.
 func lastField(value string) string { return value[strings.LastIndex(value, " ")+1:] }
 
 func firstOf(all []string) string {

@@ -12,37 +12,37 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// An Announcement is a door's part of what a service publishes about itself.
+// An Announcement is what a door contributes to the documents that a service publishes about itself.
 type Announcement struct {
-	// Members are members of agents.json. One with an empty value is left out.
+	// Members are members of agents.json. Those with an empty value are omitted.
 	Members []intents.Extra
-	// EntryPoints are the URLs at which programs find the door.
+	// EntryPoints are the URLs of the door for programs.
 	EntryPoints []EntryPoint
-	// Note is a paragraph for the developers of agents. Empty: none.
+	// Note is a paragraph for developers of agents; it may be empty.
 	Note template.HTML
-	// IssueURLs are further URLs that issue PATs and that agreements may name.
+	// IssueURLs are additional URLs that issue PATs and that agreements may name as htu.
 	IssueURLs []string
-	// Consent is set by the door that clients without a key use. nil: another door.
+	// Consent is set only by the door for clients without a key.
 	Consent *Consent
 }
 
-// An EntryPoint is a URL with a name.
+// An EntryPoint is a named URL of a door.
 type EntryPoint struct{ Name, URL string }
 
-// A Consent is how people agree for clients without a key.
+// A Consent describes how people agree for clients without a key.
 type Consent struct {
 	Resource string        // URL of the endpoint that tokens are for
-	Open     bool          // people may agree
-	For      time.Duration // how long the client of a consent can get further tokens
+	Open     bool          // whether people may agree
+	For      time.Duration // how long a client can obtain tokens after the consent
 }
 
-// An Announcer is the settings of a door that announces itself. It is safe for concurrent use.
+// An Announcer is implemented by the settings of a door that contributes an Announcement. It is safe for concurrent use.
 type Announcer interface {
-	// Announce is also called before the door has prepared the service.
+	// Announce returns the announcement for a service. It may be called before the door has prepared the service.
 	Announce(d *Definition) Announcement
 }
 
-// NoteOf executes the template of a note, which cannot fail with its data.
+// NoteOf executes the template of a note. It panics if the execution fails.
 func NoteOf(t *template.Template, data any) template.HTML {
 	var out strings.Builder
 	if err := t.Execute(&out, data); err != nil {
@@ -51,7 +51,7 @@ func NoteOf(t *template.Template, data any) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // the template has escaped the data
 }
 
-// Announced joins the announcements of the service's doors, in the order of their names.
+// Announced combines the announcements of the service's doors, in the order of their names.
 func (d *Definition) Announced() (all Announcement) {
 	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
 		announcer, ok := d.Doors[name].(Announcer)
@@ -68,7 +68,7 @@ func (d *Definition) Announced() (all Announcement) {
 	return all
 }
 
-// EntryPoint returns the URL of an entry point; empty: no door announces it.
+// EntryPoint returns the URL of the entry point with this name, or "" if no door announces it.
 func (a *Announcement) EntryPoint(name string) string {
 	for _, p := range a.EntryPoints {
 		if p.Name == name {
@@ -78,8 +78,8 @@ func (a *Announcement) EntryPoint(name string) string {
 	return ""
 }
 
-// Origins are those of the service's own pages: scheme, host and port of PublicURL; if that is loopback, with each of its names. RFC 6454
-// 6.2.
+// Origins returns the origins of the service's own pages: scheme, host and port of PublicURL. If the host is a loopback name, there is an
+// origin for each loopback name. RFC 6454 6.2.
 func (d *Definition) Origins() []string {
 	scheme, host := strings.ToLower(d.PublicURL.Scheme)+"://", strings.ToLower(d.PublicURL.Host)
 	list := []string{scheme + host}
@@ -102,8 +102,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// KnownAs reports whether a Host, with or without its port, is one that the service is configured for, that of its PublicURL, or this
-// machine's own.
+// KnownAs reports whether a Host header names a configured host of the service, the host of its PublicURL, or a loopback host. It ignores
+// the port.
 func (d *Definition) KnownAs(host string) bool {
 	name := HostName(host)
 	return isLoopback(name) || name == HostName(d.PublicURL.Host) ||

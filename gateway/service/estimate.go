@@ -9,14 +9,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Estimate is the price and the limit of one intent under the policy, as far as they are known before the agent agrees.
+// An Estimate is the charge and the limit for one intent under the policy, as known before the agent agrees.
 type Estimate struct {
 	Charge money.Amount // of one call; zero: free
 	Rate   limit.Rate   // of the PAT
 }
 
-// Estimate returns the charge and the limit that an agreement to one intent alone would have for an agent whose key is unknown, and which
-// cannot prove a call. If the agent has no right to the intent, or every call of it needs a proof, the error is a *reason.Refusal.
+// Estimate returns the charge and the limit that would apply if the agent agreed to this intent only. The key of the agent is unknown, and
+// the agent is assumed to send no proofs of key. If the policy does not permit the intent to the agent, or every call of the intent needs a
+// proof, the error is a *reason.Refusal.
 func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (Estimate, error) {
 	in, err := s.Executable(uid)
 	if err != nil {
@@ -31,11 +32,11 @@ func (s *Service) Estimate(ctx context.Context, agent pat.AgentID, uid string) (
 		return Estimate{}, err
 	}
 	if !request.Permitted || len(scope.Entries) == 0 {
-		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this intent to the agent.")
+		return Estimate{}, reason.InsufficientPermissions.Refusal("The policy does not permit this agent to call this intent.")
 	}
 	within, refused := in.Allowed(pat.Fresh, false, request.Candidates)
 	if request.NeedsProof || refused != "" || len(within) == 0 {
-		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Calls of this intent need a proof with the agent's key.")
+		return Estimate{}, reason.PolicyRequiresVerification.Refusal("Each call of this intent requires a proof of key.")
 	}
 	return Estimate{Charge: within[0].Charge, Rate: scope.Limit}, nil
 }

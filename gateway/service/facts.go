@@ -12,24 +12,24 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// fixed reports whether a left operand has no configurable source, because another source would make it another fact. Operands with their
-// own source are in the table of left operands; all others come from services[].facts, and one without a source there is unknown, and
-// never has a default.
+// fixed reports whether the source of a left operand cannot be configured, because with another source it would be a different fact. The
+// table of left operands in package odrl defines these operands. All others come from services[].facts; an operand without a source there
+// is unknown and has no default.
 func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || operand == "timeRange" }
 
-// maxFacts bounds the values of one fact; a fact with more is ignored.
+// maxFacts is the maximum number of values of one fact. A fact with more values is ignored.
 const maxFacts = 64
 
-// Circumstances are the inputs for the facts about one call.
+// Circumstances are the inputs from which the facts about one call are taken.
 type Circumstances struct {
 	Claims     *pat.Claims
-	Version    any               // of the intent: Intent.Version
+	Version    any               // version of the intent: Intent.Version
 	Parameters strictjson.Object // as sent
 	Caller     Caller
 }
 
-// Facts returns those facts of one call that the policy or its extra rules read, and the operands whose values come from the agent alone.
-// It returns nil if none are read.
+// Facts returns the facts about one call that the policy or the operator's own Rego reads, and the operands whose values only the agent
+// declared. facts is nil if there are none.
 func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameters []string) {
 	for i := range d.facts {
 		f := &d.facts[i]
@@ -50,30 +50,30 @@ func (d *Definition) Facts(c Circumstances) (facts map[string]any, fromParameter
 
 // A Caller is the sender of a call, as far as the transport identifies it.
 type Caller struct {
-	// Address is the client's IP address, without a zone; the zero address: not known.
+	// Address is the client's IP address, without a zone. The zero Addr means that the address is unknown.
 	Address netip.Addr
-	// Header returns a header field that a trusted proxy set. nil: the request did not come through one.
+	// Header returns the values of a header field that a trusted proxy set. It is nil if the request did not come through a trusted proxy.
 	Header func(name string) []string
 }
 
-// A fact is one configured left operand, with the sources of its values: the first one that has values counts.
+// A fact is one left operand and the sources of its values. The first source that has values applies.
 type fact struct {
 	operand string
 	sources []source
 }
 
-// A source returns the values of a fact for one call; nil: none.
+// A source returns the values of a fact for one call, or nil if it has none.
 type source struct {
 	values func(Circumstances) any
-	sent   bool // the agent declared the values, so the audit stream hides them
+	sent   bool // the agent declares the values, so the audit stream contains only their digest
 }
 
-// newFacts orders the configured facts by operand, with those that every call has, as far as the policy reads them; the operator's own
-// Rego may read all.
+// newFacts returns the facts in the order of their operands: the configured facts, and the facts that every call has if the policy reads
+// them. If extra is true, the operator's own Rego may read all of them.
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
-		if extra || !fixed(operand) && slices.Contains(read, operand) { // the policy itself has the values of fixed operands
+		if extra || !fixed(operand) && slices.Contains(read, operand) { // the policy evaluates fixed operands itself
 			operands = append(operands, operand)
 		}
 	}
@@ -93,13 +93,13 @@ func newFacts(configured map[string]config.FactSources, read []string, extra boo
 	return list
 }
 
-// ofCall are the operands that every call has, from their configured source or otherwise from here.
+// ofCall are the sources for operands that every call has. A configured source takes precedence.
 var ofCall = map[string]source{
 	"recipient": ofAgent,
 	"version":   {values: func(c Circumstances) any { return c.Version }},
 }
 
-// ofAgent are the operands about the agent.
+// ofAgent is the source for operands about the agent: its id.
 var ofAgent = source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
 
 func newSource(s config.FactSource) source {
@@ -125,7 +125,7 @@ func newSource(s config.FactSource) source {
 	}
 }
 
-// of returns the values of the first source that has some; nil: the fact is unknown.
+// of returns the values of the first source that has values, or nil if the fact is unknown. sent reports whether the agent declared them.
 func (f *fact) of(c Circumstances) (values any, sent bool) {
 	for i := range f.sources {
 		if v := f.sources[i].values(c); v != nil {
@@ -152,7 +152,7 @@ func (c Caller) address() any {
 	return c.Address.String()
 }
 
-// texts returns nil for an empty list.
+// texts returns a list as the value of a fact: nil if it is empty, a string if it has one element, otherwise the list.
 func texts(list []string) any {
 	switch len(list) {
 	case 0:
@@ -164,7 +164,8 @@ func texts(list []string) any {
 	}
 }
 
-// scalars returns the values of a parameter: a text, a number, a boolean, or a list of those. Other values are not facts.
+// scalars returns the value of a parameter as a fact: a string, a number, a boolean, or a list of these. It returns nil for any other
+// value.
 func scalars(v any) any {
 	switch v := v.(type) {
 	case string, bool, json.Number:

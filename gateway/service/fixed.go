@@ -15,22 +15,22 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// A fixedInputs is the part of a configuration's fixed values that concerns one intent.
+// fixedInputs are the fixed values of a configuration that apply to one intent.
 type fixedInputs struct {
 	values   upstream.FixedValues
-	hidden   []string // names of inputs that have a value
-	applied  []string // paths of the whole service's values that have a place here
+	hidden   []string // names of the inputs that have a fixed value
+	applied  []string // configuration paths of the service-wide values that have a place in this intent
 	problems []fixingProblem
 }
 
-// A fixingProblem concerns one value of the intent's own, or of the whole service's.
+// A fixingProblem is an error in a fixed value of the intent or of the whole service.
 type fixingProblem struct {
-	path    string // below the service, or the intent's settings
+	path    string // configuration path, relative to the intent if own is true, otherwise to the service
 	own     bool
 	message string
 }
 
-// A chosen value is the value for a place.
+// A chosen is the value that takes precedence for a place.
 type chosen struct {
 	path       string
 	own        bool
@@ -38,9 +38,9 @@ type chosen struct {
 	credential bool
 }
 
-// fix finds the places of the fixed values in an intent. Each of the intent's own values must have a place; those of the whole service
-// apply where they have one. For the same place, the intent's own value takes precedence, and either over that of upstream.auth. The
-// inputs of in may already be hidden.
+// fix finds the places of the fixed values in the requests of an intent. Each value that is configured for the intent must have a place;
+// service-wide values apply only if they have one. For the same place, the value for the intent takes precedence over the service-wide
+// value, and both take precedence over a value of upstream.auth. The inputs of in may already be hidden.
 func fix(in *intents.Intent, c *config.Service) *fixedInputs {
 	f := &fixedInputs{}
 	at := map[config.Place]chosen{}
@@ -82,7 +82,7 @@ func (f *fixedInputs) arrange(in *intents.Intent, at map[config.Place]chosen) {
 func (f *fixedInputs) put(in *intents.Intent, place config.Place, value any) (why string) {
 	switch place.Kind {
 	case config.InHeader:
-		f.values.Header[place.Name], _ = strictjson.ScalarText(value) // config has checked it
+		f.values.Header[place.Name], _ = strictjson.ScalarText(value) // package config has checked the value
 	case config.InQuery:
 		f.values.Query[place.Name] = value
 	case config.InBody:
@@ -103,7 +103,7 @@ func (f *fixedInputs) put(in *intents.Intent, place config.Place, value any) (wh
 	return ""
 }
 
-// input is a parameter of an intent, hidden or not.
+// input returns a parameter of an intent, hidden or not.
 func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
 	if p, ok := in.Input(name); ok {
 		return p, true
@@ -111,8 +111,8 @@ func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
 	return in.HiddenInput(name)
 }
 
-// placeIn finds a place in the requests of an intent. If a parameter of the intent is sent there, the place is that parameter, so that it
-// is not sent twice. why explains why there is no such place.
+// placeIn finds a place in the requests of an intent. If the request has a parameter of the intent in this place, found is that parameter,
+// so that the request does not contain the value twice. If there is no such place, why states the reason.
 func placeIn(in *intents.Intent, place config.Place) (found config.Place, why string) {
 	switch place.Kind {
 	case config.InHeader:
@@ -130,7 +130,7 @@ func placeIn(in *intents.Intent, place config.Place) (found config.Place, why st
 			names = append(names, p.Name)
 		}
 		return place, "is not a parameter of this intent" + didYouMean(suggest.Name(place.Name, names)) +
-			"; what is none is written header:NAME, query:NAME or body:/pointer"
+			"; if the value is not for a parameter, write header:NAME, query:NAME or body:/pointer"
 	}
 }
 
@@ -148,7 +148,7 @@ func placeInQuery(in *intents.Intent, place config.Place) (found config.Place, w
 		if _, declared := input(in, parameter); isOne && declared {
 			return config.Place{Kind: config.InParameter, Name: parameter}, ""
 		}
-		return place, "the endpoint's own query has it already"
+		return place, "the query of the endpoint already contains it"
 	}
 	if _, declared := input(in, place.Name); declared && !hasBody(in) && !placed(in, place.Name) {
 		return config.Place{Kind: config.InParameter, Name: place.Name}, ""
@@ -160,9 +160,9 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 	first, rest, deeper := strings.Cut(place.Name[1:], "/")
 	switch {
 	case !hasBody(in):
-		return place, "calls of this intent have no body: it is called by " + in.Endpoint.Method
+		return place, "calls of this intent have no body, because their method is " + in.Endpoint.Method
 	case in.Endpoint == nil && first == "intent_uid", in.Endpoint == nil && first == "parameters" && !deeper:
-		return place, "is written by the gateway"
+		return place, "the gateway sets this member itself"
 	case in.Endpoint == nil && first != "parameters":
 		return place, ""
 	case in.Endpoint == nil:
@@ -174,13 +174,13 @@ func placeInBody(in *intents.Intent, place config.Place) (found config.Place, wh
 	case declared && !placed(in, name) && !deeper, in.Endpoint == nil && !deeper:
 		return config.Place{Kind: config.InParameter, Name: name}, ""
 	case declared && !placed(in, name):
-		return place, fmt.Sprintf("lies inside the parameter %q, which agents give: fix that as a whole, or take this member out of it", name)
+		return place, fmt.Sprintf("is a part of the parameter %q, which agents send: fix the whole parameter, or remove this member from the parameter", name)
 	case in.Endpoint == nil:
-		return place, "lies inside parameters: write the whole parameter"
+		return place, "is a part of a parameter: fix the whole parameter"
 	case in.Endpoint.Media() == "application/octet-stream":
-		return place, "the body is one value: it has no members"
+		return place, "the body is a single value without members"
 	case deeper && isForm(in):
-		return place, "a form has no members inside others"
+		return place, "a form has no nested members"
 	}
 	return place, ""
 }
@@ -194,7 +194,7 @@ func isForm(in *intents.Intent) bool {
 	return media == "application/x-www-form-urlencoded" || media == "multipart/form-data"
 }
 
-// placed reports whether a parameter has a placeholder in the address, so that it is sent only there.
+// placed reports whether the URL of the endpoint has a placeholder for a parameter. Requests contain such a parameter only there.
 func placed(in *intents.Intent, name string) bool {
 	return in.Endpoint != nil && strings.Contains(in.Endpoint.URL, "{"+name+"}")
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// An Intent is one intent with everything that a call of it needs.
+// An Intent is an intent of the catalogue with the settings and the route that calls need.
 type Intent struct {
 	*intents.Intent
-	ID        string          // its uid, as text
-	Version   any             // of its uid, as a fact
-	Newcomers limit.Limit     // of all unapproved agents together
+	ID        string          // the text of its uid
+	Version   any             // the version in its uid, as a fact
+	Newcomers limit.Limit     // limit of all unapproved agents together
 	Route     *upstream.Route // nil if the intent is retired
-	FreshOnly bool            // agreement: fresh
+	FreshOnly bool            // reserved for fresh agreements: agreement: fresh
 	Proof     config.ProofRule
-	Lenient   bool       // a response without a required output is passed on
-	Ceiling   limit.Rate // over all agents; Max 0: none
+	Lenient   bool       // pass on responses that lack a required output
+	Ceiling   limit.Rate // limit of all agents together; Max 0: none
 }
 
-// Executable returns the intent with this uid if it may be executed. The error is a *reason.Refusal.
+// Executable returns the intent with this uid, unless it is retired. The error is a *reason.Refusal.
 func (d *Definition) Executable(uid string) (*Intent, error) {
 	found, err := d.Intent(uid)
 	if err != nil {
@@ -35,21 +35,22 @@ func (d *Definition) Executable(uid string) (*Intent, error) {
 	if found.Retired {
 		f := reason.IntentDeprecated.Refusal("")
 		if (found.ReplacedBy == intents.UID{}) {
-			return nil, f.With("suggestion", "Search for another intent of the service; this one has no successor.")
+			return nil, f.With("suggestion", "This intent has no successor. Search for another intent of the service.")
 		}
 		return nil, f.With("replaced_by", found.ReplacedBy.String())
 	}
 	return found, nil
 }
 
-// Intent returns the intent with this uid; if only other versions of it exist, the refusal lists them. The error is a *reason.Refusal.
+// Intent returns the intent with this uid, which may be retired. The error is a *reason.Refusal; if other versions of the intent exist, the
+// refusal lists them.
 func (d *Definition) Intent(uid string) (*Intent, error) {
 	if found, ok := d.intents[uid]; ok {
 		return found, nil
 	}
 	f := reason.IntentNotFound.Refusal("")
 	if parsed, err := intents.ParseUID(uid); err != nil {
-		f = reason.IntentNotFound.Refusal("An intent is named namespace:intent-name:version.")
+		f = reason.IntentNotFound.Refusal("The uid of an intent must have the form namespace:intent-name:version.")
 	} else if versions := d.Catalog.Versions(parsed); len(versions) > 0 {
 		return nil, reason.VersionConflict.Refusal("").With("versions", versions)
 	}
@@ -59,14 +60,14 @@ func (d *Definition) Intent(uid string) (*Intent, error) {
 	return nil, f
 }
 
-// nearest returns the uid that was probably meant: of the intent with this intent_name, or one with a similar spelling.
+// nearest returns the uid that the agent probably meant: that of an intent with this text as intent_name, or a uid with a similar spelling.
 func (d *Definition) nearest(uid string) string {
 	for _, in := range d.Catalog.ByTitle(uid) {
 		if !in.Retired {
 			return in.UID.String()
 		}
 	}
-	const most = 200 // enough to help, and bounded
+	const most = 200 // bounds the work for one refusal
 	known := make([]string, 0, min(most, len(d.intents)))
 	for _, in := range d.Catalog.Intents()[:min(most, len(d.intents))] {
 		known = append(known, in.UID.String())
@@ -74,7 +75,7 @@ func (d *Definition) nearest(uid string) string {
 	return suggest.Name(uid, known)
 }
 
-// Offered lists the intents that can be executed, in the order of the document.
+// Offered returns the intents that are not retired, in the order of agents.json.
 func (d *Definition) Offered() []*Intent {
 	var list []*Intent
 	for _, in := range d.Catalog.Intents() {
@@ -85,7 +86,7 @@ func (d *Definition) Offered() []*Intent {
 	return list
 }
 
-// routeFor makes the upstream route of one intent.
+// routeFor returns the upstream route for an intent.
 func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refusal upstream.ErrorWhen) (*upstream.Route, error) {
 	e := upstream.Endpoint{
 		IntentUID: in.UID.String(), Fixed: fixed.values, Parameters: slices.Clone(fixed.hidden), ErrorWhen: refusal,
@@ -112,7 +113,7 @@ func routeFor(u *upstream.Upstream, in *intents.Intent, fixed *fixedInputs, refu
 	}
 	for _, name := range route.PathParameters() {
 		if p, ok := in.Input(name); ok && !p.Required && !p.HasDefault {
-			return nil, fmt.Errorf("the path of the endpoint needs the parameter %s, which is neither required nor has a default", name)
+			return nil, fmt.Errorf("the path of the endpoint needs the parameter %s: make it required, or give it a default", name)
 		}
 	}
 	return route, nil

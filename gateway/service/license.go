@@ -6,11 +6,11 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// maxLicenseField bounds the UIM-License field of results, in bytes.
+// maxLicenseField is the maximum length of the UIM-License header field of results, in bytes.
 const maxLicenseField = 512
 
-// licenseField returns the licence for a header field: canonical if it is one of the UIM scheme, otherwise unchanged if a field can hold
-// it (RFC 9110 5.5, ASCII). Otherwise it is empty.
+// licenseField returns a license as the value of a header field: in canonical form if it is a license of the UIM scheme, otherwise
+// unchanged. It returns "" if the text is too long or is not printable ASCII. RFC 9110 5.5.
 func licenseField(text string) string {
 	if l, err := intents.ParseLicense(text); err == nil {
 		return l.String()

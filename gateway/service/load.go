@@ -22,28 +22,29 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A LoadedConfig is a configuration that has been read, checked and compiled as a whole: serving it cannot find further errors. It has no
-// state and no connections yet.
+// A LoadedConfig is a completely checked and compiled configuration: serving it reveals no further configuration errors. It has no state
+// and no connections yet.
 type LoadedConfig struct {
 	definitions []*Definition
 	server      Settings
 	hash        string
 }
 
-// Definitions returns the services that were read, in the order of the configuration.
+// Definitions returns the loaded services, in the order of the configuration.
 func (l *LoadedConfig) Definitions() []*Definition { return l.definitions }
 
-// settleTime is how long after its upstream's timeout a call may still be settled by itself.
+// settleTime is how long after the timeout of its upstream request a call can still be settled by the process that made it.
 const settleTime = 30 * time.Second
 
 const (
-	// placeWait is how long a call waits for a place when too many are in progress.
+	// placeWait is how long a call waits for a place if too many calls are in progress.
 	placeWait = 2 * time.Second
-	// spareConns are connections in addition to those of calls: for reconciliation, and for connections that are being closed.
+	// spareConns is the number of connections in addition to those of calls: for reconciliation, and for connections that are being closed.
 	spareConns = 32
 )
 
-// Load checks and compiles everything that a configuration names. The result is nil if and only if a problem is an error.
+// Load checks and compiles a configuration and all files that it names. The LoadedConfig is nil if and only if one of the problems is an
+// error; the other problems are warnings.
 func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedConfig, config.Problems) {
 	l := &loadState{ctx: ctx, config: c, now: now}
 	settings := Settings{Proxies: c.Server.TrustedProxies, Metrics: c.Telemetry.Metrics, AdminHosts: c.Admin.Hosts}
@@ -61,7 +62,7 @@ func Load(ctx context.Context, c *config.Config, now func() time.Time) (*LoadedC
 	return out, l.problems
 }
 
-// certificate warns of a certificate that clients reject because of its validity period.
+// certificate adds a warning if clients reject the certificate because of its validity period.
 func (l *loadState) certificate() {
 	pair := l.config.Server.TLS.Certificate()
 	if pair == nil {
@@ -79,7 +80,7 @@ type loadState struct {
 	problems config.Problems
 }
 
-// found adds the problems of one document, each with its line.
+// found adds the problems of one document, with their positions, and reports whether one of them is an error.
 func (l *loadState) found(f config.File, problems problem.List) (failed bool) {
 	for _, p := range problems {
 		find := strictjson.Position
@@ -96,7 +97,7 @@ func (l *loadState) found(f config.File, problems problem.List) (failed bool) {
 	return problems.Failed()
 }
 
-// wrong adds a problem of the configuration itself, at one key of one service.
+// wrong adds an error in the configuration itself, at one key of one service.
 func (l *loadState) wrong(service int, key, format string, args ...any) {
 	l.problems = append(l.problems, l.config.Problemf(problem.Error, fmt.Sprintf("services[%d].%s", service, key), format, args...))
 }
@@ -110,7 +111,7 @@ func (l *loadState) service(at int) *Definition {
 		return nil
 	}
 	if len(catalog.Intents()) == 0 {
-		l.wrong(at, "agents_file", "%s offers no intent", c.AgentsFile.Path)
+		l.wrong(at, "agents_file", "%s contains no intents", c.AgentsFile.Path)
 		return nil
 	}
 	s := &Definition{
@@ -125,8 +126,8 @@ func (l *loadState) service(at int) *Definition {
 	}
 	s.rules = issuanceRules(s, c, &l.config.PAT)
 	for iri, party := range c.Parties {
-		if party.Key == "" { // otherwise the first agent to agree could be the party
-			l.wrong(at, fmt.Sprintf("parties[%q]", iri), "the key (RFC 7638 thumbprint) of the agent is missing: uimgate agent keygen prints it")
+		if party.Key == "" { // without a key, the first agent that agrees could become the party
+			l.wrong(at, fmt.Sprintf("parties[%q]", iri), "the agent's key is missing: set key to its RFC 7638 thumbprint, which uimgate agent keygen prints")
 		}
 	}
 	if !l.upstream(s, at) || !l.offerIntents(s, at) || !l.policy(s, at) {
@@ -202,19 +203,19 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 	for uid := range c.Intents {
 		if s.intents[uid] == nil {
 			ok = false
-			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s offers no such intent%s", c.AgentsFile.Path, didYouMean(suggest.Name(uid, uids)))
+			l.wrong(at, fmt.Sprintf("intents[%q]", uid), "%s contains no such intent%s", c.AgentsFile.Path, didYouMean(suggest.Name(uid, uids)))
 		}
 	}
 	for _, path := range wideValues(c) {
 		if !applied[path] {
 			l.problems = append(l.problems, l.config.Problemf(problem.Warning, fmt.Sprintf("services[%d].%s", at, path),
-				"no intent has a place for it"))
+				"no intent has a place for this value"))
 		}
 	}
 	return ok
 }
 
-// answersOf returns how responses to an intent are checked against its outputs.
+// answersOf returns how strictly responses to an intent are checked against its outputs.
 func answersOf(c *config.Service, uid string) config.Answers {
 	if own := c.Intents[uid].Answers; own != "" {
 		return own
@@ -222,7 +223,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition that makes responses to an intent refusals.
+// errorWhenOf returns the condition under which a response to an intent counts as a refusal.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -235,7 +236,7 @@ func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	return out
 }
 
-// fixedProblems reports errors in the fixed values of an intent.
+// fixedProblems adds the errors in the fixed values of an intent. It returns true if there are none.
 func (l *loadState) fixedProblems(at int, uid string, f *fixedInputs) (ok bool) {
 	for _, p := range f.problems {
 		if p.own {
@@ -251,10 +252,10 @@ func didYouMean(near string) string {
 	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf("; perhaps %q is meant", near)
+	return fmt.Sprintf("; did you mean %q?", near)
 }
 
-// issuers refuses two services that would accept each other's PATs.
+// issuers adds an error for each two services with the same issuer, because they would accept each other's PATs.
 func (l *loadState) issuers(services []*Definition) {
 	seen := map[string]string{}
 	for i, s := range services {
@@ -265,7 +266,7 @@ func (l *loadState) issuers(services []*Definition) {
 	}
 }
 
-// issuanceRules are the rules of a service for issuing PATs.
+// issuanceRules returns the rules by which a service issues PATs.
 func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	rules := pat.Rules{
 		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),
@@ -282,7 +283,7 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	return rules
 }
 
-// configHash identifies a configuration: SHA-256 over the digests of all its files.
+// configHash returns an identifier of a configuration: the SHA-256 over the digests of all its files.
 func configHash(c *config.Config) string {
 	h := sha256.New()
 	for _, f := range c.Digests() {

@@ -32,13 +32,13 @@ func (l *loadState) policy(s *Definition, at int) bool {
 			continue
 		}
 		if fixed(operand) {
-			l.wrong(at, "policy_file", "the policy depends on %s, which is not a fact of a call: a duty to pay sets a price",
+			l.wrong(at, "policy_file", "the policy depends on %s, which is not a fact of a call: use a duty to pay to set a price",
 				operand)
 			return false
 		}
 		l.wrong(at, "policy_file",
-			"the policy depends on %s, which the gateway has no source for: name one in services[%d].facts, "+
-				"such as %s: [{parameter: /%s}]; what has no source would never be permitted", operand, at, operand, operand)
+			"the policy depends on %s, for which the gateway has no source, so it would permit no such call: "+
+				"set a source in services[%d].facts, such as %s: [{parameter: /%s}]", operand, at, operand, operand)
 		return false
 	}
 	if !l.facts(s, at, published.Operands()) {
@@ -64,7 +64,7 @@ func (l *loadState) policy(s *Definition, at int) bool {
 	return true
 }
 
-// facts configures the sources of facts, and warns of those that no policy reads.
+// facts configures the sources of facts, and adds warnings for facts that the policy does not use. It returns false if there was an error.
 func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 	c, ok := &l.config.Services[at], true
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
@@ -72,9 +72,9 @@ func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 		switch {
 		case fixed(operand):
 			ok = false
-			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself knows %s: it takes no other source", operand))
+			l.problems = append(l.problems, l.config.Problemf(problem.Error, key, "the gateway itself provides %s: remove this source", operand))
 		case !slices.Contains(requests, operand):
-			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not ask for %s%s", operand,
+			l.problems = append(l.problems, l.config.Problemf(problem.Warning, key, "the policy does not use %s%s", operand,
 				didYouMean(suggest.Name(operand, requests))))
 		}
 	}
@@ -82,14 +82,14 @@ func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 	return ok
 }
 
-// vocabularies reads those of the profiles that the policy uses.
+// vocabularies reads the vocabularies of the profiles that the policy uses.
 func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	ok = true
 	for i, f := range l.config.Services[at].Profiles {
 		v := odrl.ShippedVocabulary(f.Path)
 		if v == nil && f.Data == nil {
 			l.wrong(at, fmt.Sprintf("profiles[%d]", i),
-				"no vocabulary of that name is built in: there are %s; a file has an ending, such as terms.ttl",
+				"no vocabulary with this name is built in: use one of %s, or a file name with an extension, such as terms.ttl",
 				strings.Join(odrl.ShippedVocabularies(), ", "))
 			ok = false
 			continue
@@ -107,7 +107,7 @@ func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	return list, ok
 }
 
-// rego compiles the operator's own Rego, if there is any.
+// rego compiles the operator's own Rego, if the configuration names a file.
 func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	if c.PolicyRego.Path == "" {
 		return true
@@ -123,26 +123,26 @@ func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	return extra != nil
 }
 
-// payable checks that the policy's charges do not exceed what agents can owe.
+// payable checks that agents can owe the charges of the policy: that there is credit, and in the same currency.
 func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
 	if s.Credit.Prepaid {
 		return true
 	}
 	if s.Credit.Credit.IsZero() {
 		l.wrong(at, "policy_file",
-			"the policy charges: set billing.credit (such as \"10 %s\"), the most an agent may owe, or billing.mode: prepaid", currencies[0])
+			"the policy charges for calls: set billing.credit to the most that an agent may owe, such as \"10 %s\", or set billing.mode to prepaid", currencies[0])
 		return false
 	}
 	for _, currency := range currencies {
 		if currency != s.Credit.Credit.Currency {
-			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: no agent could pay", currency, s.Credit.Credit.Currency)
+			l.wrong(at, "policy_file", "the policy charges in %s, but billing.credit is in %s: use the same currency in both", currency, s.Credit.Credit.Currency)
 			return false
 		}
 	}
 	return true
 }
 
-// world is the set of names that the policy can refer to.
+// world returns the names that the policy can refer to.
 func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	w := odrl.World{Parties: map[string]odrl.Party{}, AnyAssignee: c.Assignee == config.AssigneeAnyone}
 	for iri, p := range c.Parties {
@@ -172,7 +172,8 @@ func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	return w
 }
 
-// policyUID reads the uid of the policy, which its targets may begin with. Package odrl reads the policy itself, strictly.
+// policyUID returns the uid of a policy document, or "" if there is none. Targets of the policy may start with the uid. This function does
+// not check the document; package odrl does.
 func policyUID(document []byte) string {
 	tree, err := strictjson.DecodeObject(document)
 	if err != nil {

@@ -12,26 +12,26 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// terms are the terms of one service before any call, which package pat issues tokens by.
+// terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, before any call.
 type terms struct {
 	*Definition
-	past   []pat.Offer                        // previously offered policies, to respond to an agent that signed one of them
+	past   []pat.Offer                        // previously offered policies, to recognize an agent that signed one of them
 	limits *cache.Cache[string, *limit.Limit] // by jti
 }
 
-// newTerms bounds the cached tokens: as many as are in use concurrently.
+// newTerms returns the terms of a service. The size of the cache allows for 100,000 tokens in use.
 func newTerms(d *Definition, past []pat.Offer) *terms {
 	return &terms{d, past, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
 }
 
-// Past are the previously offered policies.
+// Past returns the previously offered policies.
 func (t *terms) Past() []pat.Offer { return t.past }
 
-// An applicant is an agent that asks for terms.
+// An applicant is an agent that requests a token.
 type applicant struct {
 	agentID pat.AgentID
 	keyID   keys.ID
-	key     []byte // DER SubjectPublicKeyInfo; nil only if the policy names no keys, or the agent has none
+	key     []byte // DER SubjectPublicKeyInfo; nil if the policy names no keys, or the agent has no key
 }
 
 // termsFor evaluates the policy for an agent and one intent, before any call.
@@ -39,8 +39,8 @@ func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.T
 	return t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
 }
 
-// Scope returns the part of a requested scope that the policy can ever permit under this kind of agreement, and the limit in its PAT.
-// Each call is decided separately; the scope narrows it.
+// Scope returns the part of a requested scope that the policy can permit under an agreement with the assurance of r, and the limit for the
+// PAT. A scope does not permit a call: the policy also decides on each call.
 func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	who := applicant{r.AgentID, r.KeyID, r.PublicKey}
 	requested, omitted := t.requested(r.Requested)
@@ -72,12 +72,12 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 	return out, nil
 }
 
-// maxOmitted bounds how many of the omitted entries are listed.
+// maxOmitted is the maximum number of omitted entries that Scope lists.
 const maxOmitted = 64
 
 func entry(uid string) string { return uid + ":execute" }
 
-// omission returns why an intent is left out of a scope; empty: it is not.
+// omission returns why a scope omits an intent, or "" if the scope includes it.
 func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reason {
 	if !terms.Permitted {
 		return reason.InsufficientPermissions
@@ -88,7 +88,8 @@ func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reas
 	return ""
 }
 
-// requested lists the intents that the entries of a scope name; no entry means all.
+// requested returns the intents that the entries of a scope name, and the entries that name none. If there are no entries, it returns all
+// intents that are not retired.
 func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.OmittedEntry) {
 	if len(entries) == 0 {
 		for _, in := range t.Catalog.Intents() {
@@ -127,8 +128,8 @@ func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.Omit
 	return found, omitted
 }
 
-// covering returns the one limit, the strictest if there are several, that applies to all of these intents under each permission. Only a
-// rolling limit fits the claim lmt.
+// covering returns the strictest limit that applies to all of these intents under each of their permissions, and whether there is one. It
+// considers only rolling limits, because the claim lmt cannot express any other limit.
 func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) (limit.Limit, bool, error) {
 	var common map[string]limit.Limit
 	for n, in := range granted {
@@ -153,8 +154,8 @@ func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) 
 	return best, best.ID != "", nil
 }
 
-// limitsOf returns the rolling limits that apply to an intent under each permission that permits it. If several permissions share a
-// counter, the largest number applies.
+// limitsOf returns the rolling limits, by id, that apply to an intent under every permission that permits it. If several permissions share
+// a counter, the largest maximum applies.
 func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	var all map[string]limit.Limit
 	for n, c := range t.Candidates {
@@ -172,7 +173,7 @@ func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	return all
 }
 
-// inBoth returns the counters that both have, with the number that pick selects of the two.
+// inBoth returns the limits whose ids are in both maps, with the maximum that which selects.
 func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
 	for id, l := range a {
@@ -186,8 +187,8 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// tokenLimit returns the limit of a PAT itself, unless it is one of the policy, which counts by itself. agreed returns the key of the
-// agreement; it is called if the terms depend on the key.
+// tokenLimit returns the limit of a PAT itself. It returns nil if that limit is a limit of the policy, which the policy counts anyway.
+// agreed returns the key of the agreement; tokenLimit calls it only if the terms depend on the key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	if l, ok := t.limits.Get(string(c.ID)); ok {
 		return l, nil

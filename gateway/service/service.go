@@ -1,6 +1,6 @@
-// Package service holds the web services that a gateway offers to agents: the intents of each, its terms, and its upstream. Load checks
-// and compiles a configuration without any state; a Directory joins the loaded services to the state of the process, serves them, and
-// replaces them as a whole at a reload.
+// Package service holds the web services that a gateway offers to agents, each with its intents, terms and upstream. Load checks and
+// compiles a configuration without any state. A Directory combines the loaded services with the state of the process and serves them; a
+// reload replaces all services of the Directory at once.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Definition is one web service as its configuration describes it: checked and compiled, without state. It is immutable.
+// A Definition is a web service as its configuration describes it, checked and compiled. It has no state and is immutable.
 type Definition struct {
 	ID, Issuer string
 	PublicURL  *url.URL
@@ -31,29 +31,29 @@ type Definition struct {
 	Policy     *odrl.Policy
 	Extra      *odrl.Extra // the operator's own Rego; nil: none
 	Upstream   *upstream.Upstream
-	Doors      map[string]config.Settings // of the doors that it opens, by their keys
-	License    string                     // of outputs, as a header field can hold it; empty: none
-	MaxBody    int64                      // of a request, in bytes
-	Hold       time.Duration              // until an unfinished call counts as unresolved
+	Doors      map[string]config.Settings // settings of the open doors, by the names of the doors
+	License    string                     // license of the outputs, as the value of a header field; empty: none
+	MaxBody    int64                      // maximum size of a request body, in bytes
+	Hold       time.Duration              // time after which an unfinished call counts as unresolved
 	Credit     store.Billing
-	TokenRate  limit.Rate // of a PAT, in addition to the limits of the policy: pat.limit
-	// SuspendAfter is how many refused attempts within one period of a limit block the agent, if the policy forbids exceeding the limit;
-	// 0: none do.
+	TokenRate  limit.Rate // limit of each PAT, in addition to the limits of the policy: pat.limit
+	// SuspendAfter is the number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids
+	// exceeding the limit. 0: agents are never blocked.
 	SuspendAfter int64
-	// OpenAdmission: unapproved agents may agree; they share one bound on credit.
+	// OpenAdmission means that unapproved agents may agree. They share one limit on credit.
 	OpenAdmission bool
-	// Newcomers bounds the free calls of each intent by all of these agents together, if the intent has no ceiling.
+	// Newcomers limits the free calls of each intent by all unapproved agents together, if the intent has no ceiling.
 	Newcomers limit.Rate
 
 	intents map[string]*Intent // by uid
-	offer   pat.Offer          // what agents sign
+	offer   pat.Offer          // the policy that agents sign
 	facts   []fact
 	rules   pat.Rules
 	hosts   []string
 }
 
-// A Service is a Definition that is served: joined to the state of this process. It is complete when it is made, and immutable; a reload
-// makes another. It is safe for concurrent use.
+// A Service is a Definition that the gateway serves, with the state of this process. It is immutable; a reload replaces it. It is safe for
+// concurrent use.
 type Service struct {
 	*Definition
 	Verifier *pat.Verifier
@@ -61,29 +61,29 @@ type Service struct {
 	terms    *terms
 }
 
-// Offer is the policy that agents sign.
+// Offer returns the policy that agents sign.
 func (d *Definition) Offer() pat.Offer { return d.offer }
 
-// PolicyRef names the policy to agree to: uid, digest and url.
+// PolicyRef returns the uid, the digest and the URL of the policy to agree to.
 func (d *Definition) PolicyRef() map[string]string {
 	return map[string]string{"uid": d.offer.UID, "digest": d.offer.Digest, "url": d.At("/api/policy")}
 }
 
-// ConsentAdmission reports whether a person who consents needs an invitation of the operator, or waits for its approval.
+// ConsentAdmission reports whether a person who consents needs an invitation of the operator, or must wait for the operator's approval.
 func (d *Definition) ConsentAdmission() (invited, approved bool) {
 	return d.rules.Admission == pat.AdmitAllowlist, d.rules.Admission == pat.AdmitApproval
 }
 
-// Reserved returns the agent ids that allow and parties reserve, with their keys.
+// Reserved returns the agent ids that pat.allow and parties reserve, with their keys.
 func (d *Definition) Reserved() map[pat.AgentID][]keys.ID { return d.rules.Reserved() }
 
-// At returns a published URL of this service; it never depends on the Host header.
+// At returns the public URL of a path of this service. It does not depend on the Host header.
 func (d *Definition) At(path string) string { return d.PublicURL.JoinPath(path).String() }
 
-// HelpURL returns the URL of the page that explains a reason to agents.
+// HelpURL returns the URL of the page that explains a reason.
 func (d *Definition) HelpURL(r reason.Reason) string { return d.At("/errors/" + string(r)) }
 
-// AgentsFile returns agents.json as published with this public key.
+// AgentsFile returns agents.json as the gateway publishes it, with this public key.
 func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	return d.Catalog.Published(intents.Fill{
 		PublicKey: publicKey, PolicyURL: d.At("/api/policy"), DiscoveryURL: d.At("/api/intents/search"),
@@ -94,8 +94,8 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	})
 }
 
-// TokenLimit returns the limit of a PAT itself, unless it is one of the policy, which counts by itself. agreed returns the key of the
-// agreement; it is called if the terms depend on it.
+// TokenLimit returns the limit of a PAT itself. It returns nil if that limit is a limit of the policy, which the policy counts anyway.
+// agreed returns the key of the agreement; TokenLimit calls it only if the terms depend on the key.
 func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	return s.terms.tokenLimit(ctx, c, agreed)
 }

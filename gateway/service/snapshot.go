@@ -18,27 +18,28 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Settings are the settings of the listeners in a configuration.
+// Settings are the parts of a configuration that the listeners use.
 type Settings struct {
 	Proxies []netip.Prefix // trusted to name clients: server.trusted_proxies
 	Metrics bool           // telemetry.metrics
-	// AdminHosts are names that the operator's listener accepts, in addition to addresses and localhost: admin.hosts
+	// AdminHosts are the host names that the operators' listener accepts, in addition to IP addresses and localhost: admin.hosts
 	AdminHosts []string
 }
 
-// A Snapshot is one generation of the configuration in use. Every request keeps the one it began with; a reload replaces it as a whole.
+// A Snapshot is the state of the configuration after one load. A request uses the Snapshot with which it began; a reload replaces the whole
+// Snapshot.
 type Snapshot struct {
 	Settings
 	TakenAt time.Time
-	Hash    string // over the digests of all files of the configuration
+	Hash    string // SHA-256 over the digests of all files of the configuration
 
 	byHost  map[string]*Service
-	every   *Service // the only service, if it names no hosts: it accepts every one
+	every   *Service // the only service, if it names no hosts: it accepts every host
 	byID    map[string]*Service
 	ordered []*Service
 }
 
-// ForHost returns the service of a Host. It returns nil if no service has the host. The port is ignored.
+// ForHost returns the service for a Host header, or nil if no service has this host. It ignores the port.
 func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
 		return s.every
@@ -46,10 +47,10 @@ func (s *Snapshot) ForHost(host string) *Service {
 	return s.byHost[HostName(host)]
 }
 
-// Service returns the service with this id. It returns nil if there is none.
+// Service returns the service with this id, or nil if there is none.
 func (s *Snapshot) Service(id string) *Service { return s.byID[id] }
 
-// Trusts reports whether an address is that of a trusted proxy.
+// Trusts reports whether a trusted proxy has this address.
 func (s *Snapshot) Trusts(address netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
@@ -57,7 +58,7 @@ func (s *Snapshot) Trusts(address netip.Addr) bool {
 // Services lists all services in the order of the configuration.
 func (s *Snapshot) Services() []*Service { return s.ordered }
 
-// HostName returns a Host without its port, in the form for comparing hosts.
+// HostName returns the name in a Host header, without the port and normalized for comparison.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -65,7 +66,7 @@ func HostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[] ")), ".")
 }
 
-// A State is the state that all services of a process share.
+// A State holds what all services of a process share.
 type State struct {
 	Agreements pat.IssuerStore
 	Policies   Policies
@@ -73,34 +74,34 @@ type State struct {
 	View       *pat.View
 	Log        *zap.Logger
 	Now        func() time.Time
-	// Forms are the forms of agreement of other protocols.
+	// Forms are the formats in which other protocols send agreements.
 	Forms []pat.Form
-	// Prepare makes what the doors of a service need before it is served, such as a key. nil: they need nothing.
+	// Prepare creates what the doors of a service need before the service is served, such as a key. It may be nil.
 	Prepare func(d *Definition) error
 }
 
-// Policies records which policies were offered.
+// Policies stores which policies the services have offered.
 type Policies interface {
-	// OfferPolicy records that a policy is offered from now on.
+	// OfferPolicy records that the service offers a policy from now on.
 	OfferPolicy(ctx context.Context, p pat.PolicyDocument) error
 	// RecentPolicies lists at most limit policies, the newest first.
 	RecentPolicies(ctx context.Context, service string, limit int) ([]pat.PolicyDocument, error)
 }
 
-// A Directory holds the services that are served now. It is safe for concurrent use.
+// A Directory holds the services that the gateway currently serves. It is safe for concurrent use.
 type Directory struct {
 	state   State
 	current atomic.Pointer[Snapshot]
 }
 
-// New makes a Directory that serves nothing until Replace is called.
+// New returns a Directory. It serves nothing until Replace is called.
 func New(state State) *Directory {
 	d := &Directory{state: state}
 	d.current.Store(&Snapshot{})
 	return d
 }
 
-// Open makes a Directory that serves what was loaded.
+// Open returns a Directory that serves a loaded configuration.
 func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error) {
 	d := New(state)
 	if err := d.Replace(ctx, l); err != nil {
@@ -109,22 +110,23 @@ func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error)
 	return d, nil
 }
 
-// Current returns the present Snapshot.
+// Current returns the current Snapshot.
 func (d *Directory) Current() *Snapshot { return d.current.Load() }
 
-// Replace serves another configuration from the next request on; after an error it continues as before.
+// Replace makes the Directory serve another configuration, from the next request on. After an error, the Directory continues to serve the
+// previous configuration.
 func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	next, err := d.snapshot(ctx, l)
 	if err != nil {
 		return err
 	}
-	for _, s := range d.current.Swap(next).ordered { // calls in progress end by themselves
+	for _, s := range d.current.Swap(next).ordered { // calls in progress run to their end
 		s.Upstream.Close()
 	}
 	return nil
 }
 
-// snapshot joins the loaded services to the state of this process. Policies are recorded as offered only when every service can be
+// snapshot combines the loaded services with the state of this process. It records the policies as offered only if every service can be
 // served.
 func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {
 	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
@@ -151,14 +153,14 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 		offer := s.Offer()
 		document := pat.PolicyDocument{Service: s.ID, Digest: offer.Digest, UID: offer.UID, Bytes: offer.Bytes}
 		if err := d.note(ctx, document); err != nil {
-			return nil, fmt.Errorf("noting which policy is offered: %w", err)
+			return nil, fmt.Errorf("recording the offered policy: %w", err)
 		}
 	}
 	return out, nil
 }
 
-// note records a policy as offered. If nothing can be written, for example because the disk is full, it suffices that it was the last
-// recorded one.
+// note records a policy as offered. If the store accepts no writes, for example because the disk is full, the policy may still be served if
+// it is the one that was recorded last.
 func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error {
 	err := d.state.Policies.OfferPolicy(ctx, document)
 	if err == nil || !errors.Is(err, store.ErrUnavailable) {
@@ -168,11 +170,11 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 	if unread != nil || len(last) == 0 || last[0].Digest != document.Digest {
 		return err
 	}
-	d.state.Log.Warn("which policy is offered was noted before, and not now", zap.String("service", document.Service), zap.Error(err))
+	d.state.Log.Warn("the offered policy could not be recorded now, but it was recorded before", zap.String("service", document.Service), zap.Error(err))
 	return nil
 }
 
-// service makes a Service from a Definition: the one place where it gets its terms, its issuer and its verifier.
+// service returns the Service for a Definition, with its terms, issuer and verifier. No other function creates a Service.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
 	if d.state.Prepare != nil {
 		if err := d.state.Prepare(definition); err != nil {
@@ -194,11 +196,12 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
 
-// past reads the previously offered policies of a service, newest first, also of other processes and before a restart.
+// past returns the policies that a service offered previously, newest first, including those offered by other processes or before a
+// restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {
 	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
 	if err != nil {
-		return nil, fmt.Errorf("reading which policies were offered before: %w", err)
+		return nil, fmt.Errorf("reading the previously offered policies: %w", err)
 	}
 	var past []pat.Offer
 	for _, was := range recent {
@@ -206,7 +209,7 @@ func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Off
 			continue
 		}
 		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // it only serves to report that a policy is an old one
+		if err != nil { // past policies only serve to report that an agent signed an old one
 			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
 				zap.Error(err))
 			continue

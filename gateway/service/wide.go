@@ -14,21 +14,21 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A placedValue is a value of the configuration, and its place in requests.
+// A placedValue is a value of the configuration with its place in requests.
 type placedValue struct {
-	path       string // in the configuration
+	path       string // of the value in the configuration
 	place      config.Place
 	value      config.Value
-	credential bool // it authenticates the gateway to the service
+	credential bool // the value authenticates the gateway to the service
 }
 
-// A layer are values that take precedence over those of the layer below: an intent's own, or the whole service's.
+// A layer is a set of values for one intent (own) or for the whole service. A layer takes precedence over the layers below it.
 type layer struct {
 	own    bool
 	values []placedValue
 }
 
-// wideLayers are the values of the whole service: those of upstream.auth, and above them those of fixed.
+// wideLayers returns the layers of the whole service: the values of upstream.auth and, above them, the values of fixed.
 func wideLayers(c *config.Service) []layer {
 	auth := placedValues("upstream.auth.query", c.Upstream.Auth.Query, func(key string) config.Place {
 		return config.Place{Kind: config.InQuery, Name: key}
@@ -57,7 +57,7 @@ func placedValues(path string, values map[string]config.Value, placeOf func(stri
 	return placed
 }
 
-// wideValues are the paths of all values of the whole service.
+// wideValues returns the configuration paths of all values of the whole service.
 func wideValues(c *config.Service) (paths []string) {
 	for _, l := range wideLayers(c) {
 		for _, v := range l.values {
@@ -67,8 +67,8 @@ func wideValues(c *config.Service) (paths []string) {
 	return paths
 }
 
-// fixedOfQuestion returns the fixed values of the request for the outcome of a call: headers, query members that its address does not
-// have already, and values in its path.
+// fixedOfQuestion returns the fixed values for the request that asks the service for the outcome of a call: headers, query parameters that
+// its URL does not already contain, and values for placeholders in its URL.
 func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 	f := upstream.FixedValues{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")
@@ -86,7 +86,7 @@ func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 				if strings.Contains(path+"?"+query, "{"+v.place.Name+"}") {
 					f.Parameters[v.place.Name] = value
 				}
-			case config.InBody: // a GET has none
+			case config.InBody: // a GET request has no body
 			}
 		}
 	}

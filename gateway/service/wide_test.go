@@ -10,7 +10,7 @@ import (
 )
 
 // The question what became of a call carries what the service wants in every request.
-func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
+func TestStatusRequestHasCredentialsAndFixedValues(t *testing.T) {
 	var request string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		request = r.URL.RequestURI() + " " + r.Header.Get("X-Key") + " " + r.Header.Get("X-Tenant") + " " + r.Header.Get("Authorization")
@@ -32,7 +32,7 @@ func TestTheQuestionHasTheCredentialsAndTheServicesFixedValues(t *testing.T) {
 	}
 }
 
-func TestCredentialsInQueryAndBodyHaveTheirPlaces(t *testing.T) {
+func TestPlacesOfCredentialsInQueryAndBody(t *testing.T) {
 	for name, tt := range map[string]struct{ keys, want string }{
 		"by name and pointer": {"auth: {query: {api_key: hush-1}, body: {secret: hush-2, /client/id: hush-3}}}", ""},
 		"a parameter":         {"auth: {query: {account: 7}}}", ""},
@@ -50,8 +50,8 @@ func TestCredentialsInQueryAndBodyHaveTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestCredentialsTooShortToBeRecognizedAreNamed(t *testing.T) {
-	const tooShort = "is too short to be found in answers"
+func TestWarningsForShortCredentials(t *testing.T) {
+	const tooShort = "is too short to be found in responses"
 	for name, tt := range map[string]struct{ auth, fixed, want string }{
 		"a header":             {"auth: {header: 'X-Key: abc'}", "{}", `upstream.auth.headers["X-Key"]: ` + tooShort},
 		"digits alone":         {"auth: {header: 'X-Key: 1234567'}", "{}", `upstream.auth.headers["X-Key"]: ` + tooShort},

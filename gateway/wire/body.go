@@ -1,5 +1,5 @@
-// Package wire is the HTTP form of requests and responses that the listener for agents and the one for operators share: how a JSON object
-// is read strictly, and how a refusal is written. It does not depend on a router.
+// Package wire reads and writes the parts of HTTP messages that the agents' listener and the operators' listener share: it reads JSON
+// objects strictly and writes refusals. It does not depend on a router.
 package wire
 
 import (
@@ -18,14 +18,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MediaType is the draft's own name for its JSON. draft-uim-protocol-core-01.
+// MediaType is the media type that the UIM draft defines for its JSON. draft-uim-protocol-core-01.
 const MediaType = "application/uim+json"
 
-// MaxValues bounds the values of one JSON body, including nested ones.
+// MaxValues is the maximum number of values in one JSON body, including nested values.
 const MaxValues = 100_000
 
-// ReadObject reads one JSON object of at most most bytes and MaxValues values from a request. Its memory comes from the share that the
-// request's context carries.
+// ReadObject reads the body of a request as one JSON object of at most most bytes and MaxValues values. It takes the memory from the
+// membudget share in the context of the request. The error is a *reason.Refusal.
 func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error) {
 	err = Parse(r, most, func(data []byte) error {
 		tree, err = ObjectOf(data)
@@ -34,7 +34,7 @@ func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error)
 	return tree, err
 }
 
-// ObjectOf parses the body of a request as a JSON object of at most MaxValues values.
+// ObjectOf parses the body of a request as a JSON object of at most MaxValues values. The error is a *reason.Refusal.
 func ObjectOf(data []byte) (strictjson.Object, error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
@@ -43,8 +43,8 @@ func ObjectOf(data []byte) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// Parse reads the JSON body of a request, of at most most bytes, like ReadJSON, and calls parse with it. parse must not retain the bytes:
-// they are overwritten after it returns.
+// Parse reads the body of a request like ReadJSON, and calls parse with it. parse must not retain the bytes: Parse overwrites them after
+// parse returns. The error is a *reason.Refusal or the error of parse.
 func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 	space, _ := spaces.Get().(*[shortBody]byte)
 	data, err := readJSON(r, most, space[:])
@@ -56,16 +56,17 @@ func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 	return err
 }
 
-// spaces hold short bodies while they are parsed.
+// spaces are buffers for short bodies that are being parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request, of at most most bytes, whose media type is JSON, for a reader of strictjson. The memory comes
-// from the share that the request's context carries. also lists further media types that are JSON.
+// ReadJSON reads the body of a request, of at most most bytes, and checks that its media type is JSON. It takes the memory for the body and
+// for parsing it with strictjson from the membudget share in the context of the request. also lists further media types to accept. The
+// error is a *reason.Refusal.
 func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
 	return readJSON(r, most, nil, also...)
 }
 
-// readJSON reads a short body into space, if there is any.
+// readJSON implements ReadJSON. It reads a short body into space, unless space is nil.
 func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte, error) {
 	if !acceptable(r.Header.Get("Content-Type"), also...) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
@@ -80,7 +81,8 @@ func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte
 	return data, Affords(r.Context(), data)
 }
 
-// Affords reserves the memory for parsing a text as JSON from the share that the context of a request carries, or refuses.
+// Affords reserves the memory for parsing a text as JSON from the membudget share in ctx. If the memory is not available, it returns an
+// Overloaded refusal.
 func Affords(ctx context.Context, text []byte) error {
 	if membudget.Of(ctx).Take(strictjson.Cost(text)) != nil {
 		return overloaded()
@@ -88,8 +90,9 @@ func Affords(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// Holds reserves memory for a response from the share that the context of its request carries, because its reader may be slow. wait: a
-// response that the agent cannot request again waits for memory until ctx ends; otherwise Holds refuses it at once.
+// Holds reserves memory for a response from the membudget share in ctx, because the client may read the response slowly. If wait is true,
+// Holds waits for memory until ctx ends: use this for responses that an agent cannot request again. Otherwise, or if ctx ends, it returns
+// an Overloaded refusal.
 func Holds(ctx context.Context, answer []byte, wait bool) error {
 	share, size := membudget.Of(ctx), int64(len(answer))
 	take := share.Take
@@ -102,7 +105,7 @@ func Holds(ctx context.Context, answer []byte, wait bool) error {
 	return nil
 }
 
-// acceptable reports whether a media type is JSON in UTF-8.
+// acceptable reports whether a Content-Type is JSON in UTF-8.
 func acceptable(mediaType string, also ...string) bool {
 	const usual = "application/json"
 	if mediaType == usual {
@@ -112,10 +115,12 @@ func acceptable(mediaType string, also ...string) bool {
 	return err == nil && (kind == usual || kind == MediaType || slices.Contains(also, kind)) && utf8Charset(params["charset"])
 }
 
-// shortBody is how many bytes are read at once, without the precautions against clients that announce much and send little.
+// shortBody is the maximum size of a body, in bytes, for which readAll allocates the announced length at once. For longer bodies, a client
+// could announce much and send little.
 const shortBody = 4 << 10
 
-// ReadBody reads the body of a request, of at most most bytes, like ReadObject.
+// ReadBody reads the body of a request, of at most most bytes, and takes the memory from the membudget share in the context of the request.
+// The error is a *reason.Refusal.
 func ReadBody(r *http.Request, most int64) ([]byte, error) { return readBody(r, most, nil) }
 
 func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
@@ -129,7 +134,7 @@ func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
 	case isTimeout(err):
 		return nil, reason.RequestTimeout.Refusal("")
 	case err != nil:
-		return nil, reason.MalformedRequest.Refusal("The body did not arrive whole.").Because(err)
+		return nil, reason.MalformedRequest.Refusal("The body did not arrive completely.").Because(err)
 	}
 	return data, nil
 }
@@ -161,9 +166,10 @@ func isTimeout(err error) bool {
 	return ok && t.Timeout()
 }
 
-// Malformed describes why a body is not JSON.
+// Malformed returns the refusal of a body that is not acceptable JSON. If err is a *strictjson.Error, the refusal states the problem and
+// its position.
 func Malformed(err error) *reason.Refusal {
-	f := reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
+	f := reason.MalformedRequest.Refusal("The body is not the expected JSON.")
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		f.Message = "The body is not acceptable JSON: " + e.Reason + "."
 		f.With("line", e.Line).With("column", e.Column)

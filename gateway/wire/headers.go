@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// The header fields of responses, in the form of net/http.
+// Header fields of responses, as net/http canonicalizes their names.
 const (
 	Charge   = "Uim-Charge"
 	Replayed = "Idempotency-Replayed"
 	Warning  = "Uim-Warning"
 )
 
-// WriteCharge sets the charge of a call; nil: none.
+// WriteCharge sets the header field for the charge of a call, unless c is nil.
 func WriteCharge(h http.Header, c *reason.Charge) {
 	if c != nil {
 		h.Set(Charge, c.String()+"; id="+c.ExecutionID+"; state="+c.State)
@@ -32,18 +32,18 @@ func ChargeMembers(c *reason.Charge) map[string]string {
 	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
 }
 
-// WriteReplayed marks a response that is the one stored under the same idempotency key.
+// WriteReplayed marks a response that was replayed from the one stored under the same idempotency key.
 func WriteReplayed(h http.Header, replayed bool) {
 	if replayed {
 		h.Set(Replayed, "true")
 	}
 }
 
-// maxWarnings bounds the fields of one response.
+// maxWarnings is the maximum number of missing outputs that one response lists.
 const maxWarnings = 16
 
-// WriteWarnings adds a field for each missing required output: missing-output; name="…", with the name as RFC 8187 encodes text in a
-// parameter. After 16 fields, a last field has the number of the remaining outputs.
+// WriteWarnings adds a field for each missing required output: missing-output; name="…", with the name encoded as in RFC 8187. After 16
+// fields, a final field gives the number of the remaining outputs.
 func WriteWarnings(h http.Header, missing []intents.MissingOutput) {
 	for i, m := range missing {
 		if i == maxWarnings {
@@ -61,7 +61,7 @@ func WriteRateLimit(h http.Header, limits []limit.Status) {
 	if len(limits) == 0 {
 		return
 	}
-	var spaceOfPolicies, spaceOfStandings [128]byte // enough for the usual two
+	var spaceOfPolicies, spaceOfStandings [128]byte // enough for two limits, the usual number
 	policies, standings := spaceOfPolicies[:0], spaceOfStandings[:0]
 	names := make([]string, 0, 4)
 	for _, own := range []bool{false, true} {
@@ -94,7 +94,8 @@ func WriteRateLimit(h http.Header, limits []limit.Status) {
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 
-// startItem begins the n-th item of this name in a list of strings. RFC 9651 4.1.1.
+// startItem appends the name of a list item. n counts the items of the same name; from the second on, it becomes part of the name. RFC 9651
+// 4.1.1.
 func startItem(list []byte, name string, n int) []byte {
 	if len(list) > 0 {
 		list = append(list, ", "...)
@@ -110,7 +111,7 @@ func parameter(item []byte, name string, value int64) []byte {
 	return strconv.AppendInt(append(item, name...), value, 10)
 }
 
-// fieldInteger bounds a count to the integers of RFC 9651 3.3.1; r and q remain lower bounds.
+// fieldInteger limits a count to the range of integers in RFC 9651 3.3.1. r and q remain lower bounds of the actual counts.
 func fieldInteger(n int64) int64 {
 	const largest = 999_999_999_999_999
 	return min(max(0, n), largest)
@@ -129,7 +130,7 @@ func limitName(l limit.Limit) string {
 	}
 }
 
-// Tightest returns the limit with the least left; ok is false if there are no limits.
+// Tightest returns the limit with the fewest calls left. ok is false if there are no limits.
 func Tightest(limits []limit.Status) (least limit.Status, ok bool) {
 	for i, l := range limits {
 		if i == 0 || l.Left < least.Left {

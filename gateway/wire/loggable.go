@@ -7,7 +7,8 @@ import (
 	"net/url"
 )
 
-// Method returns the method of a request for the log: any other than those of HTTP is "other", because it may be as long as a header.
+// Method returns the method of a request for the log. It returns "other" for a method that HTTP does not define, because a client can send
+// a text as long as a header.
 func Method(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
@@ -18,8 +19,8 @@ func Method(method string) string {
 	}
 }
 
-// Loggable removes what net/http and net wrap around an error: URLs with their queries, which may hold parameter values, and addresses.
-// The rest may be logged.
+// Loggable returns the error without what net/http and net wrap around it: URLs, whose queries may contain parameter values, and addresses.
+// The result is safe to log.
 func Loggable(err error) error {
 	for {
 		if inURL, ok := errors.AsType[*url.Error](err); ok {

@@ -8,16 +8,16 @@ import (
 	"github.com/uimgate/uimgate/internal/suggest"
 )
 
-// Members takes the known members of an object and rejects all others, so that a misspelt member is never ignored.
+// Members reads the known members of a JSON object and rejects all others, so that a misspelt member is never ignored.
 type Members struct {
-	at     string // JSON pointer to object in the body
+	at     string // JSON pointer to the object in the body
 	object strictjson.Object
 	known  []string
 	first  [4]string // backing array of known, usually
 	err    error
 }
 
-// NewMembers starts with all members unknown.
+// NewMembers returns the Members of an object. A member is unknown until one of the methods takes it.
 func NewMembers(object strictjson.Object) *Members {
 	m := &Members{object: object}
 	m.known = m.first[:0]
@@ -33,7 +33,7 @@ func (m *Members) In(pointer string) *Members {
 // Pointer returns the JSON pointer of a member in the body.
 func (m *Members) Pointer(name string) string { return m.at + "/" + strictjson.Escape(name) }
 
-// Unknown returns the names of the remaining members, sorted.
+// Unknown returns the names of the members that were not taken, sorted.
 func (m *Members) Unknown() []string {
 	var unknown []string
 	for name := range m.object {
@@ -45,14 +45,14 @@ func (m *Members) Unknown() []string {
 	return unknown
 }
 
-// Take takes a member of any type.
+// Take takes a member of any type, and reports whether the object has it.
 func (m *Members) Take(name string) (any, bool) {
 	m.known = append(m.known, name)
 	v, ok := m.object[name]
 	return v, ok
 }
 
-// Text takes a string member; a required one must be present and not empty.
+// Text takes a string member. If required is true, the member must be present and not empty; Done reports the error.
 func (m *Members) Text(name string, required bool) string {
 	v, ok := m.Take(name)
 	s, isText := v.(string)
@@ -66,20 +66,21 @@ func (m *Members) Text(name string, required bool) string {
 	return s
 }
 
-// Wrong returns the refusal of one member.
+// Wrong returns the refusal of one member. what completes a sentence that begins with "The member" and the name.
 func (m *Members) Wrong(name, what string) error {
 	f := reason.MalformedRequest.Refusal("The member "+name+" "+what+".").With("pointer", m.Pointer(name))
 	if _, ok := m.object[name]; !ok {
 		for other := range m.object {
 			if suggest.Name(other, []string{name}) != "" {
-				f.Message = "The member " + name + " " + what + "; the body has one that looks like it."
+				f.Message = "The member " + name + " " + what + "; the body has a member with a similar name."
 			}
 		}
 	}
 	return f
 }
 
-// Done returns the first error: a missing member or one of the wrong type, then an unknown one.
+// Done returns the first error: a missing member or a member of the wrong type, otherwise an unknown member. The error is a
+// *reason.Refusal.
 func (m *Members) Done() error {
 	if m.err != nil {
 		return m.err
@@ -89,17 +90,17 @@ func (m *Members) Done() error {
 		return nil
 	}
 	name := unknown[0]
-	f := reason.MalformedRequest.Refusal("The body has a member that is not known here.").With("known", m.known)
+	f := reason.MalformedRequest.Refusal("The body has an unknown member.").With("known", m.known)
 	if len(name) <= 64 {
 		f.With("pointer", m.Pointer(name))
 	}
 	if near := suggest.Name(name, m.known); near != "" {
-		f.Message = "The body has a member that is not known here; perhaps " + near + " is meant."
+		f.Message = "The body has an unknown member; did you mean " + near + "?"
 	}
 	return f
 }
 
-// Object takes an object member; a missing one is empty.
+// Object takes a member that is an object. It returns an empty object if the member is missing.
 func (m *Members) Object(name string) strictjson.Object {
 	v, ok := m.Take(name)
 	o, isObject := strictjson.AsObject(v)
@@ -112,7 +113,7 @@ func (m *Members) Object(name string) strictjson.Object {
 	return o
 }
 
-// Texts takes a member that is a list of strings; a missing one is nil.
+// Texts takes a member that is a list of strings. It returns nil if the member is missing.
 func (m *Members) Texts(name string) []string {
 	v, ok := m.Take(name)
 	if !ok || v == nil {

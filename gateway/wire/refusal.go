@@ -9,18 +9,18 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// About has what a refusal states about its request. Empty members are left out.
+// About holds the details of a refusal that concern its request. Empty members are omitted.
 type About struct {
 	RequestID string // identifies the request in the log
-	HelpURL   string // of the page that explains the reason
+	HelpURL   string // URL of the page that explains the reason
 }
 
-// Envelope is the body of every refusal. UIM core 3.3.
+// Envelope returns the JSON body for a refusal of an agent. UIM core 3.3.
 func Envelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Suggestion(), about)
 }
 
-// OperatorEnvelope is Envelope with the suggestion for operators.
+// OperatorEnvelope returns the JSON body for a refusal of an operator, with the suggestion for operators.
 func OperatorEnvelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Reason.OperatorSuggestion(), about)
 }
@@ -50,12 +50,12 @@ func envelope(f *reason.Refusal, suggestion string, about About) []byte {
 		"code": f.Code, "message": f.Message, "details": details,
 	}})
 	if err != nil {
-		return Envelope(reason.Internal.Refusal("The answer could not be written."), About{RequestID: about.RequestID})
+		return Envelope(reason.Internal.Refusal("The response could not be encoded."), About{RequestID: about.RequestID})
 	}
 	return body
 }
 
-// WriteHeader sets the header fields of a refusal. realm is that of the challenge: the issuer of tokens.
+// WriteHeader sets the header fields of a refusal. realm is the realm of the challenge: the issuer of the tokens.
 func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
@@ -68,7 +68,7 @@ func WriteHeader(h http.Header, f *reason.Refusal, realm string) {
 	WriteTaken(h, f)
 }
 
-// WriteTaken sets the header fields for the limits and the charge of a refusal, and for a replay.
+// WriteTaken sets the header fields for the limits and the charge of a refused call, and marks a replayed refusal.
 func WriteTaken(h http.Header, f *reason.Refusal) {
 	WriteRateLimit(h, f.Standing)
 	WriteCharge(h, f.Charge)
@@ -78,7 +78,7 @@ func WriteTaken(h http.Header, f *reason.Refusal) {
 // challenge returns the WWW-Authenticate field of RFC 6750 section 3.
 func challenge(r reason.Reason, realm string) string {
 	c := `Bearer realm=` + strconv.QuoteToASCII(realm)
-	if r != reason.MissingToken { // without credentials the challenge names no error: RFC 6750 3.1
+	if r != reason.MissingToken { // a challenge to a request without credentials contains no error code: RFC 6750 3.1
 		c += `, error="invalid_token", error_description="` + string(r) + `"`
 	}
 	return c

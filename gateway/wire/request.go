@@ -7,7 +7,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Bearer returns the token in the Authorization header. It is empty if there is none. RFC 6750 2.1.
+// Bearer returns the token in the Authorization header, or "" if there is no such header. If the header does not contain a Bearer token,
+// the error is a *reason.Refusal. RFC 6750 2.1.
 func Bearer(h http.Header) (string, error) {
 	value := h.Get("Authorization")
 	if value == "" {
@@ -20,7 +21,7 @@ func Bearer(h http.Header) (string, error) {
 	return strings.TrimSpace(token), nil
 }
 
-// RepeatedHeader returns the name of a header that is ambiguous because it is repeated.
+// RepeatedHeader returns the name of a header field that occurs more than once and is therefore ambiguous, or "" if there is none.
 func RepeatedHeader(h http.Header) string {
 	for _, name := range []string{"Authorization", "Idempotency-Key", "Uim-Proof", "Content-Type"} {
 		if len(h[name]) > 1 {

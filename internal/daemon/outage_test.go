@@ -173,7 +173,7 @@ func TestADatabaseThatIsFullAtTheStartStopsOnlyWhatWrites(t *testing.T) {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
-	if !strings.Contains(g.log.String(), "was noted before") {
+	if !strings.Contains(g.log.String(), "it was recorded before") {
 		t.Error("nothing is said of it")
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // What began before the circuit of all agents opened says nothing of it after it has closed again.
-func TestCallsOfBeforeAnOpeningDoNotOpenItAgain(t *testing.T) {
+func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker("", newOwnCircuits(), Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
 		call := func(agent string) admittedCall {

@@ -164,7 +164,7 @@ func calls(t *testing.T, u *upstream.Upstream, p *upstream.PreparedRequest, agen
 
 func same(outcomes []store.Outcome, want ...store.Outcome) bool { return slices.Equal(outcomes, want) }
 
-func TestOneAgentThatFailsHoldsBackItselfAlone(t *testing.T) {
+func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
 	u, p, other, broken := failing(t, 4, time.Minute)
 	if got := calls(t, u, p, "clumsy", 5); !same(got, store.Failed, store.Failed, store.Failed, store.Failed, store.NotSent) {
 		t.Error(got)
@@ -204,7 +204,7 @@ func TestFailuresOfSeveralAgentsStopOneIntentForAll(t *testing.T) {
 }
 
 // One agent alone cannot keep an intent stopped that works for others.
-func TestAProbeThatFailsLeavesTheNextToAnotherAgent(t *testing.T) {
+func TestFailedProbeLeavesNextToAnotherAgent(t *testing.T) {
 	u, p, _, broken := failing(t, 2, time.Millisecond)
 	calls(t, u, p, "a", 1)
 	calls(t, u, p, "b", 1)
@@ -229,7 +229,7 @@ func TestAProbeThatFailsLeavesTheNextToAnotherAgent(t *testing.T) {
 	}
 }
 
-func TestHowManyAgentsAreHeldBackIsBounded(t *testing.T) {
+func TestNumberOfOwnCircuitsIsLimited(t *testing.T) {
 	const most = upstream.MaxOwnCircuits
 	open := upstream.Failures(most + 5000)
 	if open > most || open < most/2 {
@@ -238,7 +238,7 @@ func TestHowManyAgentsAreHeldBackIsBounded(t *testing.T) {
 }
 
 // Two keys cost nothing where admission is open.
-func TestStrangersThatFailStopNoApprovedAgent(t *testing.T) {
+func TestUnapprovedFailuresStopNoApprovedAgent(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
 		answer := fine
 		if r.Header.Get("UIM-Agent-Standing") == "unapproved" {

@@ -2,7 +2,7 @@ package upstream
 
 import "testing"
 
-func TestBuffersAreLittleLargerThanWhatTheyHold(t *testing.T) {
+func TestBufferSizes(t *testing.T) {
 	for n := 1; n < 6<<20; n += 1 + n/64 {
 		got, b := newBuffer(n)
 		switch {

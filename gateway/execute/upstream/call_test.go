@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func TestWhatIsKnownOfACall(t *testing.T) {
+func TestCallOutcomes(t *testing.T) {
 	long := strings.Repeat("x", 2<<20)
 	for _, tt := range []struct {
 		name, answer string
@@ -114,7 +114,7 @@ func TestWhatIsKnownOfACall(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBoundedWhileTheyAreRead(t *testing.T) {
+func TestResponsesAreLimitedWhileRead(t *testing.T) {
 	var sent atomic.Int64
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
 		_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n["))
@@ -138,7 +138,7 @@ func TestAnswersAreBoundedWhileTheyAreRead(t *testing.T) {
 	}
 }
 
-func TestGzipIsBoundedAfterDecompression(t *testing.T) {
+func TestGzipIsLimitedAfterDecompression(t *testing.T) {
 	pack := func(s string) string {
 		var b bytes.Buffer
 		z := gzip.NewWriter(&b)
@@ -201,7 +201,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
+func TestUnreachableService(t *testing.T) {
 	for name, address := range map[string]string{
 		"connection refused": refusing(t), "does not resolve": "http://no-such-host.invalid",
 	} {
@@ -218,7 +218,7 @@ func TestNothingIsSentToWhoDoesNotListen(t *testing.T) {
 }
 
 // A call that waits for a connection until its time is up was not sent.
-func TestACallThatNeverGotAConnection(t *testing.T) {
+func TestCallWithoutConnection(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
 		close(arrived)
@@ -247,7 +247,7 @@ func TestACallThatNeverGotAConnection(t *testing.T) {
 	}
 }
 
-func TestACancelledCall(t *testing.T) {
+func TestCanceledCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release := make(chan struct{})
 	s := serve(t, func(_ int64, _ net.Conn, _ *http.Request) bool { cancel(); <-release; return false })
@@ -267,7 +267,7 @@ func TestACancelledCall(t *testing.T) {
 	}
 }
 
-func TestErrorAnswers(t *testing.T) {
+func TestErrorResponses(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for _, tt := range []struct {
 		status       int
@@ -314,7 +314,7 @@ func TestErrorAnswers(t *testing.T) {
 	}
 }
 
-func TestWhatTheServiceIsTold(t *testing.T) {
+func TestRequestHeaders(t *testing.T) {
 	var got http.Header
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got = r.Header.Clone()
@@ -381,7 +381,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-func TestConcurrentCallsKeepTheirAnswers(t *testing.T) {
+func TestConcurrentCallsGetTheirResponses(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%q", r.Header.Get("UIM-Agent-Id"))
 	}))

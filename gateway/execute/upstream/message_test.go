@@ -12,7 +12,7 @@ import (
 )
 
 // What services say when they refuse a call, in the shapes that frameworks and well-known APIs write.
-func TestTheServicesOwnWords(t *testing.T) {
+func TestServiceMessages(t *testing.T) {
 	for name, tt := range map[string]struct{ body, pointer, want string }{
 		"FastAPI": {
 			`{"detail":[{"loc":["body","items",0,"email"],"msg":"value is not a valid email address","type":"value_error.email"}]}`, "",

@@ -47,7 +47,7 @@ func partsOf(r *http.Request) ([]string, error) {
 }
 
 // What arrives of a body in parts, or of one that is a file, and what is refused before.
-func TestBodiesOfFiles(t *testing.T) {
+func TestFileBodies(t *testing.T) {
 	got := make(chan []string, 1)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		parts, err := partsOf(r)
@@ -159,7 +159,7 @@ func TestBodiesOfFiles(t *testing.T) {
 	}
 }
 
-func TestBodiesOfFilesThatCannotBe(t *testing.T) {
+func TestInvalidFileBodies(t *testing.T) {
 	t.Parallel()
 	u := open(t, config(t, "http://10.0.0.9:9000"))
 	for want, e := range map[string]upstream.Endpoint{
@@ -178,7 +178,7 @@ func TestBodiesOfFilesThatCannotBe(t *testing.T) {
 }
 
 // What becomes of answers that are no JSON.
-func TestAnswersThatAreContent(t *testing.T) {
+func TestContentResponses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		accept  string

@@ -40,7 +40,7 @@ func (p *places) Another(context.Context) (grant.Grant, error) {
 	return grant.New("", p), nil
 }
 
-func TestEachAttemptOfWhichAByteWasWrittenTakesAPlace(t *testing.T) {
+func TestEachWrittenAttemptTakesAPlace(t *testing.T) {
 	for name, c := range map[string]struct {
 		left     int  // places for further attempts
 		breaks   int  // requests that are broken off

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
+func TestAskReturnsTheOutcome(t *testing.T) {
 	const id = "01934f6e-7f6c-7d2a-9b1e-0123456789ab"
 	byStatus := upstream.Reconcile{Path: "/orders/{execution_id}?by=key", Done: "200, 204", NotDone: "404"}
 	byValue := upstream.Reconcile{Path: "/lookup", Done: "/order/state=paid", NotDone: "/unknown"}
@@ -63,7 +63,7 @@ func TestTheServiceIsAskedWhatBecameOfACall(t *testing.T) {
 	}
 }
 
-func TestAServiceThatDoesNotAnswerSaysNothing(t *testing.T) {
+func TestAskWithoutResponse(t *testing.T) {
 	s := serve(t, func(int64, net.Conn, *http.Request) bool { return false })
 	for _, address := range []string{s.URL, refusing(t)} {
 		cfg := config(t, address)
@@ -74,7 +74,7 @@ func TestAServiceThatDoesNotAnswerSaysNothing(t *testing.T) {
 	}
 }
 
-func TestQuestionsThatCannotBeAsked(t *testing.T) {
+func TestInvalidReconcileConfig(t *testing.T) {
 	fine := upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
 	for name, spoil := range map[string]func(*upstream.Reconcile){
 		"no path":             func(r *upstream.Reconcile) { r.Path = "orders/{execution_id}" },

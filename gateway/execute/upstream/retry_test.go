@@ -78,7 +78,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 }
 
 // A GET is repeated when a pooled connection breaks; not where the operator declares that it has effects.
-func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
+func TestUnsafeGetIsNotRetried(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n == 2 {
 			return false // on a connection that has served before
@@ -105,7 +105,7 @@ func TestAnUnsafeGetIsNotRepeated(t *testing.T) {
 }
 
 // A refusal of the second attempt is no evidence of what the first one did, unless calls have no effects.
-func TestARefusalAfterABrokenAttempt(t *testing.T) {
+func TestRefusalAfterBrokenAttempt(t *testing.T) {
 	for method, want := range map[string]store.Outcome{"POST": store.Unknown, "GET": store.Failed} {
 		s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 			if n > 1 {
@@ -124,7 +124,7 @@ func TestARefusalAfterABrokenAttempt(t *testing.T) {
 }
 
 // A GET that makes the service hang up is not sent once on each pooled connection.
-func TestAPooledConnectionIsNoFurtherAttempt(t *testing.T) {
+func TestClosedPooledConnectionIsNotAnAttempt(t *testing.T) {
 	const pooled = 8
 	var together sync.WaitGroup
 	together.Add(pooled)
@@ -156,7 +156,7 @@ func TestAPooledConnectionIsNoFurtherAttempt(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreBounded(t *testing.T) {
+func TestAttemptsAreLimited(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { reset(c); return false })
 	u := open(t, config(t, s.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
@@ -166,7 +166,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 }
 
 // A service that closes idle connections must not cost a POST its outcome.
-func TestAConnectionClosedBetweenCalls(t *testing.T) {
+func TestConnectionClosedBetweenCalls(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		hangUp := make(chan struct{})
 		hungUp := make(chan struct{})
@@ -197,7 +197,7 @@ func TestAConnectionClosedBetweenCalls(t *testing.T) {
 }
 
 // What a service sends beyond its answer is never taken for the answer to somebody else's call.
-func TestAnswersStayWithTheirRequests(t *testing.T) {
+func TestResponsesMatchTheirRequests(t *testing.T) {
 	extra := map[string]string{
 		"a body longer than its length": "x",
 		"two answers":                   "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n\"no\"",
@@ -236,7 +236,7 @@ func TestAnswersStayWithTheirRequests(t *testing.T) {
 	}
 }
 
-func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
+func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n%2 == 1 {
 			return false // broken off
@@ -282,7 +282,7 @@ func TestTheGrantIsAskedBeforeEveryFirstByte(t *testing.T) {
 }
 
 // A grant that ends does not lead on to the other pooled connections.
-func TestAGrantThatEndsOnPooledConnections(t *testing.T) {
+func TestGrantEndsOnPooledConnections(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(fine)); return true })
 	u := open(t, config(t, s.URL))
 	p := prepare(t, u, "POST")

@@ -208,7 +208,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-func TestPathValuesThatAreRefused(t *testing.T) {
+func TestRefusedPathValues(t *testing.T) {
 	u := open(t, config(t, "http://10.0.0.9"))
 	r, err := u.Route(upstream.Endpoint{
 		IntentUID: "shop.example:try:v1", URL: "https://shop.example/p/{a}", Method: "GET",
@@ -241,7 +241,7 @@ func TestPathValuesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestAddressesAreBounded(t *testing.T) {
+func TestTargetLengthIsLimited(t *testing.T) {
 	u := open(t, config(t, "http://10.0.0.9"))
 	for _, method := range []string{"GET", "POST"} {
 		r, err := u.Route(upstream.Endpoint{

@@ -30,7 +30,7 @@ func quoting(t *testing.T, head string, write func(r *http.Request) string) *ser
 const jsonHead = "200 OK\r\nContent-Type: application/json"
 
 // A service that repeats the address it was asked under repeats the operator's key.
-func TestNoAnswerHoldsTheOperatorsValues(t *testing.T) {
+func TestResponsesConcealOperatorValues(t *testing.T) {
 	ownURL := func(r *http.Request) string {
 		return `{"items":[1,2],"next":"https://api.example` + r.URL.RequestURI() + `&page=2"}`
 	}
@@ -115,7 +115,7 @@ func TestNoAnswerHoldsTheOperatorsValues(t *testing.T) {
 }
 
 // Services that refuse a call quote its address: "Cannot GET /find?api_key=…".
-func TestNoMessageHoldsTheOperatorsValuesEscaped(t *testing.T) {
+func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 	for name, status := range map[string]string{"a refusal": "404 Not Found", "a refusal with 200": "200 OK"} {
 		t.Run(name, func(t *testing.T) {
 			s := quoting(t, status+"\r\nContent-Type: application/json", func(r *http.Request) string {
@@ -139,7 +139,7 @@ func TestNoMessageHoldsTheOperatorsValuesEscaped(t *testing.T) {
 	}
 }
 
-func TestShortAndCommonValuesStayInAnswers(t *testing.T) {
+func TestShortValuesStayInResponses(t *testing.T) {
 	const body = `{"unit":"metric","country":"Germany","n":1234567,"ok":true,"pin":"abc"}`
 	s := quoting(t, jsonHead, func(*http.Request) string { return body })
 	cfg := config(t, s.URL)
@@ -160,7 +160,7 @@ func TestShortAndCommonValuesStayInAnswers(t *testing.T) {
 }
 
 // An access token is fetched while the gateway runs.
-func TestNoAnswerHoldsAnAccessToken(t *testing.T) {
+func TestResponsesConcealAccessTokens(t *testing.T) {
 	tokens := quoting(t, jsonHead, func(*http.Request) string {
 		return `{"access_token":"at-` + apiKey + `","token_type":"Bearer","expires_in":3600}`
 	})

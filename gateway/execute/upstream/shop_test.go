@@ -17,7 +17,7 @@ import (
 )
 
 // Every intent of agents.json, called as the gateway calls it, gets from the shop what it promises.
-func TestTheIntentsOfTheExampleShopFitIt(t *testing.T) {
+func TestExampleShopRoutes(t *testing.T) {
 	const key = "s3cret"
 	shop, err := shopapi.New(shopapi.Config{APIKey: key, Now: time.Now})
 	if err != nil {

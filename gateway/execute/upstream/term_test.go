@@ -15,7 +15,7 @@ func newTerm(ctx context.Context, d time.Duration) *term {
 }
 
 // A term ends like any other context with a deadline, whether its timer was asked for before, after or never.
-func TestATermEndsInTime(t *testing.T) {
+func TestTermDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, ask := range map[string]func(*term){
 			"nobody waits":    func(*term) {},
@@ -37,7 +37,7 @@ func TestATermEndsInTime(t *testing.T) {
 	})
 }
 
-func TestATermEndsWithWhatItIsOf(t *testing.T) {
+func TestTermEndsWithItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(t.Context())
 		early, stop := context.WithTimeout(parent, time.Millisecond)
@@ -60,7 +60,7 @@ func TestATermEndsWithWhatItIsOf(t *testing.T) {
 	})
 }
 
-func TestATermThatIsOverIsOver(t *testing.T) {
+func TestExpiredTerm(t *testing.T) {
 	c := newTerm(t.Context(), time.Hour)
 	inner, cancel := context.WithCancel(c)
 	defer cancel()

@@ -123,7 +123,7 @@ func once(tb testing.TB, u *upstream.Upstream, method string) (store.Outcome, er
 	return outcome, err
 }
 
-func TestAnAccessTokenIsFetchedOnceAndRenewedBeforeItEnds(t *testing.T) {
+func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 	var c clock
 	tokens, service := newTokenServer(t), newGuarded(t)
 	u := withTokens(t, service.URL, tokens, &c)
@@ -155,7 +155,7 @@ func TestAnAccessTokenIsFetchedOnceAndRenewedBeforeItEnds(t *testing.T) {
 	}
 }
 
-func TestATokenWithoutEndIsKeptUntilItIsRefused(t *testing.T) {
+func TestTokenWithoutExpiryIsKeptUntilRefused(t *testing.T) {
 	var c clock
 	tokens, service := newTokenServer(t), newGuarded(t)
 	tokens.expires.Store(0)
@@ -171,7 +171,7 @@ func TestATokenWithoutEndIsKeptUntilItIsRefused(t *testing.T) {
 	}
 }
 
-func TestManyCallsWaitForOneRequestForAToken(t *testing.T) {
+func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 	var c clock
 	tokens, service := newTokenServer(t), newGuarded(t)
 	requested, release := make(chan struct{}), make(chan struct{})
@@ -203,7 +203,7 @@ func TestManyCallsWaitForOneRequestForAToken(t *testing.T) {
 	}
 }
 
-func TestARefusedTokenIsRenewed(t *testing.T) {
+func TestRefusedTokenIsRenewed(t *testing.T) {
 	for _, tt := range []struct {
 		method, idempotency string
 		age                 time.Duration
@@ -256,7 +256,7 @@ func TestARefusedTokenIsRenewed(t *testing.T) {
 	})
 }
 
-func TestWithoutATokenNothingIsSent(t *testing.T) {
+func TestNothingIsSentWithoutAToken(t *testing.T) {
 	const canary = "s3cret-canary"
 	write := func(status int, body string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {

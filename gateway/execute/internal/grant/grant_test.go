@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/internal/grant"
 )
 
-func TestAGrantExpires(t *testing.T) {
+func TestGrantExpires(t *testing.T) {
 	start := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		now  time.Time
@@ -26,7 +26,7 @@ func TestAGrantExpires(t *testing.T) {
 
 // The wall clock may be set forward while the monotonic one goes on, and the monotonic one stands still while the machine
 // sleeps.
-func TestAGrantExpiresByEitherClock(t *testing.T) {
+func TestGrantExpiresByEitherClock(t *testing.T) {
 	now := time.Now()
 	if grant.Expired(now.Add(time.Hour), now.Round(0).Add(2*time.Hour)) == nil {
 		t.Error("alive although the wall clock is past its end")

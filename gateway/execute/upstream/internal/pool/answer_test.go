@@ -40,7 +40,7 @@ func answerOf(tb testing.TB, method string, raw []byte) (a *pool.Answer, body []
 	return a, body, c.Reusable(), err
 }
 
-func TestHowAnswersAreRead(t *testing.T) {
+func TestReadingResponses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	long := strings.Repeat("x", 9000)
 	for name, c := range map[string]struct {
@@ -117,7 +117,7 @@ func TestHowAnswersAreRead(t *testing.T) {
 	}
 }
 
-func TestBodiesThatBreakOff(t *testing.T) {
+func TestIncompleteBodies(t *testing.T) {
 	const chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 	for name, raw := range map[string]string{
 		"a length":            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi",
@@ -137,7 +137,7 @@ func TestBodiesThatBreakOff(t *testing.T) {
 }
 
 // Fields that nobody asked for are not kept, and none of an answer is there in the next.
-func TestWhichFieldsAreKept(t *testing.T) {
+func TestKeptFields(t *testing.T) {
 	a, _, _, err := answerOf(t, "GET", []byte("HTTP/1.1 200 OK\r\ncontent-type:\t text/plain \r\nServer: x\r\nRETRY-AFTER:\r\nRetry-After: 2\r\n"+
 		"Content-Length: 0\r\n\r\n"))
 	if err != nil || len(a.Header) != 3 || a.Header.Get("Content-Type") != "text/plain" || a.Header.List("Retry-After") != ",2" {

@@ -10,7 +10,7 @@ import (
 )
 
 // What a service sends late behind an answer that has no body, although it announced one, is not taken for the next answer.
-func TestWhatIsSentLateBehindNoContentIsNoAnswer(t *testing.T) {
+func TestLateBytesAfterNoContentAreNoResponse(t *testing.T) {
 	for name, head := range map[string]string{
 		"204 chunked": "HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n",
 		"204 length":  "HTTP/1.1 204 No Content\r\nContent-Length: 40\r\n\r\n",

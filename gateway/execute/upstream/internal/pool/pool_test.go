@@ -106,7 +106,7 @@ func certified(t *testing.T) (server, client *tls.Config) {
 
 // What a service sends beyond its answer is never taken for the answer to the next request, whether it is in the same record of
 // TLS, or in one of its own.
-func TestWhatIsSentBeyondAnAnswerEndsTheConnection(t *testing.T) {
+func TestExtraBytesAfterResponseEndConnection(t *testing.T) {
 	server, client := certified(t)
 	for name, answers := range map[string]func(own string) []string{
 		"in one write": func(own string) []string { return []string{own + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"} },
@@ -149,7 +149,7 @@ func TestWhatIsSentBeyondAnAnswerEndsTheConnection(t *testing.T) {
 }
 
 // Connections are kept, over TLS as well.
-func TestConnectionsAreUsedAgain(t *testing.T) {
+func TestConnectionsAreReused(t *testing.T) {
 	server, client := certified(t)
 	for _, secure := range []*tls.Config{nil, server} {
 		p := open(t, peers(t, func(n int, c net.Conn, in *bufio.Reader) {
@@ -173,7 +173,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 }
 
 // A service may answer before it has read a long body. The connection is no good after that.
-func TestAnEarlyAnswerToALongBody(t *testing.T) {
+func TestEarlyResponseToLongBody(t *testing.T) {
 	read := make(chan struct{})
 	p := open(t, peers(t, func(n int, c net.Conn, in *bufio.Reader) {
 		if _, err := http.ReadRequest(in); err == nil {
@@ -190,7 +190,7 @@ func TestAnEarlyAnswerToALongBody(t *testing.T) {
 	}
 }
 
-func TestNothingIsWrittenUnlessItIsAllowed(t *testing.T) {
+func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 	got := make(chan error, 1)
 	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) {
 		_, err := in.ReadByte()
@@ -210,7 +210,7 @@ func TestNothingIsWrittenUnlessItIsAllowed(t *testing.T) {
 	}
 }
 
-func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
+func TestFieldsWithLineBreaksAreNotSent(t *testing.T) {
 	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
 	for name, value := range map[string]string{"X": "canary\r\nY: b", "X: a\r\nY": "canary", "X:": "canary", "Z": "canary\nb"} {
 		c, err := p.Take(t.Context(), later())
@@ -226,7 +226,7 @@ func TestFieldsThatWouldBeMoreThanOneAreNotSent(t *testing.T) {
 }
 
 // A service that speaks before it is asked is not asked.
-func TestAServiceThatSpeaksFirst(t *testing.T) {
+func TestServiceThatSendsFirst(t *testing.T) {
 	handler, taken := make(chan struct{}), make(chan struct{})
 	defer close(taken)
 	p := open(t, peers(t, func(_ int, c net.Conn, _ *bufio.Reader) {
@@ -245,7 +245,7 @@ func TestAServiceThatSpeaksFirst(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsAreClosedInTime(t *testing.T) {
+func TestIdleConnectionsAreClosed(t *testing.T) {
 	closed := make(chan struct{}, 8)
 	arrived, all := make(chan struct{}), make(chan struct{})
 	p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
@@ -274,7 +274,7 @@ func TestIdleConnectionsAreClosedInTime(t *testing.T) {
 	}
 }
 
-func TestNoMoreConnectionsThanAllowed(t *testing.T) {
+func TestMaxConnsIsNotExceeded(t *testing.T) {
 	arrived, answer := make(chan struct{}, 8), make(chan struct{})
 	p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
 		for {
@@ -306,7 +306,7 @@ func TestNoMoreConnectionsThanAllowed(t *testing.T) {
 }
 
 // A context that ends stops a request wherever it is.
-func TestAContextThatEnds(t *testing.T) {
+func TestContextThatEnds(t *testing.T) {
 	server, client := certified(t)
 	for name, begin := range map[string]string{
 		"no answer": "", "half a head": "HTTP/1.1 200 OK\r\nX", "half a body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
@@ -332,7 +332,7 @@ func TestAContextThatEnds(t *testing.T) {
 	}
 }
 
-func TestHowTheHostIsNamed(t *testing.T) {
+func TestHostHeader(t *testing.T) {
 	for address, want := range map[string]string{
 		"http://127.0.0.1:%s": "127.0.0.1:%s", "http://localhost:%s": "localhost:%s", "http://LOCALHOST:%s": "LOCALHOST:%s",
 	} {

@@ -95,7 +95,7 @@ var secrets = []string{
 	"-----BEGIN KEY-----\nMIIB/+\n", "k\tv", "eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiIxIn0.c2ln-_x", `C:\new\u0041`, "12345678", "9a+b",
 }
 
-func TestASecretIsFoundInEachForm(t *testing.T) {
+func TestSecretsAreFoundInAllForms(t *testing.T) {
 	for _, secret := range secrets {
 		for name, form := range forms {
 			if strings.HasPrefix(name, "base64") && len(secret) < 6 {
@@ -123,7 +123,7 @@ func TestASecretIsFoundInEachForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestOtherTextIsUnchanged(t *testing.T) {
 	for secret, bodies := range map[string][]string{
 		"12345678": {`{"n":123456789}`, `{"n":912345678}`, `{"n":1234567}`},
 		"nabcdef":  {`{"a":"\nabcdef"}`},
@@ -139,14 +139,14 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-func TestANumberIsMaskedAsANumber(t *testing.T) {
+func TestMaskedNumbersStayNumbers(t *testing.T) {
 	body := []byte(`{"account":12345678,"text":"12345678"}`)
 	if n := redact.New([]string{"12345678"}).Mask(body); n != 2 || string(body) != `{"account":99999999,"text":"99999999"}` {
 		t.Errorf("%d: %s", n, body)
 	}
 }
 
-func TestOfSecretsThatOverlapNothingStays(t *testing.T) {
+func TestOverlappingSecretsAreMasked(t *testing.T) {
 	m := redact.New([]string{"abc123", "abc123-LONGERRUN", "xx-abc123"})
 	body := []byte(`xx-abc123-LONGERRUN abc123`)
 	if m.Mask(body); string(body) != strings.Repeat("*", 19)+" "+strings.Repeat("*", 6) {
@@ -154,7 +154,7 @@ func TestOfSecretsThatOverlapNothingStays(t *testing.T) {
 	}
 }
 
-func TestWithoutSecretsNothingIsFound(t *testing.T) {
+func TestNilMatcherFindsNothing(t *testing.T) {
 	if m := redact.New([]string{""}); m != nil || m.In("a") || m.Mask([]byte("a")) != 0 {
 		t.Error(m)
 	}
