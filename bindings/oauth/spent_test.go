@@ -88,7 +88,7 @@ func TestAFormThatIsSentAgain(t *testing.T) {
 				t.Fatalf("%+v", got)
 			}
 			a := b.do(http.MethodPost, "/oauth/authorize", form)
-			if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || !strings.Contains(string(a.Body), "answered before") {
+			if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || !strings.Contains(string(a.Body), "already submitted") {
 				t.Errorf("after the code was used: %d to %q", a.Status, a.Header.Get("Location"))
 			}
 			if !g.works(got.Access) || g.agreements() != 1 {

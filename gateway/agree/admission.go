@@ -12,19 +12,20 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keptPerSecond bounds agreements, and renewals, of all callers together: keys are free, and each costs a durable write.
+// keptPerSecond limits the agreements of all callers together, and separately their renewals. Each needs a durable write, and anyone can
+// create any number of keys.
 const keptPerSecond = 100
 
-// takenPerHour bounds how often one caller learns that an agent id belongs to another, so that no caller can enumerate ids. An agent with
-// a free id gets that response once.
+// takenPerHour limits how often one caller receives AGENT_ID_TAKEN, so that no caller can enumerate agent ids. An agent usually receives it
+// once at most, because the refusal suggests an available id.
 var takenPerHour = limit.Rate{Max: 5, Period: limit.Hour}
 
-// An admission bounds the cost of one operation: for each caller before anything is read, and for all together after all checks that need
-// no write, so that refused requests take nothing from others.
+// An admission limits the rate of one operation: for each caller before the request is read, and for all callers together after all checks
+// that need no write, so that refused requests do not use up the limit of others.
 type admission struct {
 	perCaller *ratelimit.Set
 	all       *rate.Limiter
-	taken     *ratelimit.Set // by caller, of agent ids of others
+	taken     *ratelimit.Set // by caller: requests for agent ids that belong to others
 	now       func() time.Time
 }
 
@@ -35,30 +36,30 @@ func newAdmission(perCaller limit.Rate, now func() time.Time) *admission {
 	}
 }
 
-// ask counts a request of a caller. The error is a *reason.Refusal.
+// ask counts a request against the limit of its caller. The error is a *reason.Refusal.
 func (a *admission) ask(from string) error {
 	if !a.perCaller.Admit(from, a.now()) {
-		return reason.TooManyConnections.Refusal("Too many agreements from this address.").After(a.perCaller.Wait()).
+		return reason.TooManyConnections.Refusal("This address sent too many agreements.").After(a.perCaller.Wait()).
 			ShedFor(reason.ShedAgreementsAddress)
 	}
 	if a.taken.Empty(from, a.now()) {
-		return reason.TooManyConnections.Refusal("Too many agent ids of others were asked for from this address.").After(a.taken.Wait()).
+		return reason.TooManyConnections.Refusal("This address requested too many agent ids that belong to other keys.").After(a.taken.Wait()).
 			ShedFor(reason.ShedAgentIDs)
 	}
 	return nil
 }
 
-// accessible counts such a response to a caller.
+// accessible counts a response to a caller if err is pat.ErrAgentIDTaken.
 func (a *admission) accessible(from string, err error) {
 	if errors.Is(err, pat.ErrAgentIDTaken) {
 		a.taken.Admit(from, a.now())
 	}
 }
 
-// keep counts a request against the bound of all. The error is a *reason.Refusal.
+// keep counts a request against the limit of all callers. The error is a *reason.Refusal.
 func (a *admission) keep() error {
 	if !a.all.AllowN(a.now(), 1) {
-		return reason.Overloaded.Refusal("Too many agreements at once.").After(time.Second).ShedFor(reason.ShedAgreements)
+		return reason.Overloaded.Refusal("Too many agents are sending agreements at the moment.").After(time.Second).ShedFor(reason.ShedAgreements)
 	}
 	return nil
 }

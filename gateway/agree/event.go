@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Operation is the kind of a Call.
+// An Operation is the kind of request that a Call makes.
 type Operation string
 
 // The operations of a Service.
@@ -18,8 +18,8 @@ const (
 	Introspection Operation = "introspection"
 )
 
-// An Event describes one call with the same facts for the log and the metrics. It never holds a token or a key, and for a refused call
-// nothing that the agent sent.
+// An Event describes one Call for the log and the metrics. It never contains a token or a key. For a refused call, it contains no value
+// that the agent sent.
 type Event struct {
 	At          time.Time
 	Service     string
@@ -27,12 +27,12 @@ type Event struct {
 	AgentID     pat.AgentID
 	TokenID     pat.TokenID
 	AgreementID pat.AgreementID
-	Digest      string        // of the policy
-	Pending     bool          // the operator must first approve the agent
-	Reason      reason.Reason // of a refusal
-	Shed        reason.Cause  // the cause of a refusal due to overload; empty: none, or counted elsewhere
+	Digest      string        // digest of the policy
+	Pending     bool          // the agent waits for the approval of the operator
+	Reason      reason.Reason // reason of the refusal; empty: not refused
+	Shed        reason.Cause  // cause of a shed request; empty: not shed, or counted by other code
 	Took        time.Duration
 }
 
-// A Recorder records Events. It is safe for concurrent use, and fast: the agent waits for it.
+// A Recorder records Events. It must be safe for concurrent use, and fast, because the agent waits for it.
 type Recorder interface{ RecordAgreement(e *Event) }

@@ -280,7 +280,7 @@ var refusals = []refusalCase{
 	// introspect
 	{name: "no bearer", do: func(d *desk) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
 	{
-		name: "another agent's PAT", want: reason.InsufficientPermissions, message: "A PAT can only be introspected by its own bearer here.",
+		name: "another agent's PAT", want: reason.InsufficientPermissions, message: "A PAT can be introspected only with the same PAT as bearer token.",
 		do: func(d *desk) error { _, err := d.introspect(d.agreed("t-1").Token, d.agreed("t-2").Token); return err },
 	},
 	{
@@ -316,7 +316,7 @@ var ruleCases = []ruleCase{
 	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
 	{refusalCase{
 		name: "too many ids of others", want: reason.TooManyConnections, after: 12 * time.Minute,
-		message: "Too many agent ids of others were asked for from this address.", do: func(d *desk) error {
+		message: "This address requested too many agent ids that belong to other keys.", do: func(d *desk) error {
 			d.agreed("s-21")
 			for range 5 {
 				if _, err := d.issue(d.fresh(d.Unapproved("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
@@ -337,7 +337,7 @@ var ruleCases = []ruleCase{
 		do:      func(d *desk) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
 	}, "pat: {freshness: required}"},
 	{refusalCase{
-		name: "more than one caller may ask", want: reason.TooManyConnections, message: "Too many agreements from this address.",
+		name: "more than one caller may ask", want: reason.TooManyConnections, message: "This address sent too many agreements.",
 		after: 30 * time.Second,
 		do: func(d *desk) error {
 			a := d.agreed("s-3")
@@ -351,7 +351,7 @@ var ruleCases = []ruleCase{
 		},
 	}, "server: {issue_per_address: 2/minute}"},
 	{refusalCase{
-		name: "more agreements than may be kept", want: reason.Overloaded, message: "Too many agreements at once.", after: time.Second,
+		name: "more agreements than may be kept", want: reason.Overloaded, message: "Too many agents are sending agreements at the moment.", after: time.Second,
 		do: func(d *desk) error {
 			d.garbage()
 			for n := range 100 {
@@ -364,7 +364,7 @@ var ruleCases = []ruleCase{
 		},
 	}, ""},
 	{refusalCase{
-		name: "more renewals than may be kept", want: reason.Overloaded, message: "Too many agreements at once.", after: time.Second,
+		name: "more renewals than may be kept", want: reason.Overloaded, message: "Too many agents are sending agreements at the moment.", after: time.Second,
 		do: func(d *desk) error {
 			d.garbage()
 			a := d.agreed("s-12")

@@ -5,7 +5,7 @@
 //	issued, err := agreements.Issue(ctx, agree.Call{Service: s, From: address}, read)
 //	var refused *reason.Refusal // every error is one
 //
-// Package pat defines agreements, the evidence that is stored for them, and the records.
+// Package pat defines agreements, the stored evidence for them, and their records.
 package agree
 
 import (
@@ -21,20 +21,21 @@ import (
 
 // A Config configures a Service. All fields are required.
 type Config struct {
-	// PerCaller bounds the agreements of one Call.From, and as many renewals.
+	// PerCaller limits the agreements of one Call.From, and separately its renewals.
 	PerCaller limit.Rate
 	Recorder  Recorder
 	Now       func() time.Time
 }
 
-// A Service makes agreements with all web services, and serves the requests of agents about their PATs. It is safe for concurrent use.
+// A Service processes the agreements of agents with all web services of the gateway, and the requests of agents about their PATs. It is
+// safe for concurrent use.
 type Service struct {
 	agreements, renewals *admission
 	recorder             Recorder
 	now                  func() time.Time
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	return &Service{
 		agreements: newAdmission(c.PerCaller, c.Now), renewals: newAdmission(c.PerCaller, c.Now), recorder: c.Recorder, now: c.Now,
@@ -50,14 +51,14 @@ func (d *Service) SetPerCaller(r limit.Rate) {
 // A Call is one request of an agent to a Service, through any door.
 type Call struct {
 	Service *service.Service
-	// From is the caller that the limits count: the client's address, or the sender of a message as far as the transport authenticates
-	// it.
+	// From is the caller to which the limits apply: the client's address, or the sender of a message if the transport authenticates it.
 	From    string
-	Observe func(*Event) // called with the Event of the call; may be nil
+	Observe func(*Event) // receives the Event of the call; may be nil
 }
 
-// Issue verifies a signed agreement and returns a PAT, or that the operator must first approve the agent. read is called once, after
-// admission, so that the gateway does not read bodies of callers beyond their limits. Every error is a *reason.Refusal. UIM core 4.2.
+// Issue verifies a signed agreement and returns a PAT or, if the operator must first approve the agent, a pending agreement. It calls read
+// once, after admission, so that the gateway does not read the bodies of callers that exceed their limits. Every error is a
+// *reason.Refusal. UIM core 4.2.
 func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Agreement, d.agreements, func() (pat.Issuance, error) {
 		r, err := read()
@@ -69,8 +70,8 @@ func (d *Service) Issue(ctx context.Context, c Call, read func() (pat.IssueReque
 	})
 }
 
-// Renew returns the successor of a PAT under the same agreement. read is called once, after admission. Every error is a
-// *reason.Refusal. UIM core 4.4.
+// Renew returns a new PAT under the agreement of an existing PAT. It calls read once, after admission. Every error is a *reason.Refusal.
+// UIM core 4.4.
 func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewRequest, error)) (pat.Issuance, error) {
 	return d.issued(c, Renewal, d.renewals, func() (pat.Issuance, error) {
 		r, err := read()
@@ -85,8 +86,7 @@ func (d *Service) Renew(ctx context.Context, c Call, read func() (pat.RenewReque
 	})
 }
 
-// issued is the common part of issue and renewal: admission, the offered policy with a refusal that requires agreement to it, and the
-// event.
+// issued is the common part of Issue and Renew: admission, and the Event.
 func (d *Service) issued(c Call, operation Operation, by *admission, do func() (pat.Issuance, error)) (pat.Issuance, error) {
 	began := d.now()
 	issued, err := pat.Issuance{}, by.ask(c.From)
@@ -101,16 +101,16 @@ func (d *Service) issued(c Call, operation Operation, by *admission, do func() (
 	return issued, d.finish(c, began, e, err)
 }
 
-// Revoke ends a PAT. Anyone who has the PAT may revoke it. A token of another service or an already ended one is not an error. Every
-// error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
+// Revoke revokes a PAT. Anyone who has the PAT may revoke it. If the token belongs to another service or is no longer valid, Revoke does
+// nothing and returns no error. Every error is a *reason.Refusal. UIM core 4.5; RFC 7009 2.2.
 func (d *Service) Revoke(ctx context.Context, c Call, token string) error {
 	began := d.now()
 	err := caught(func() error { return c.Service.Issuance.RevokeToken(ctx, token) })
 	return d.finish(c, began, &Event{Operation: Revocation}, err)
 }
 
-// Introspect reports the state of a PAT to its own bearer. read returns the token to introspect; it is called once, if there is a bearer.
-// Every error is a *reason.Refusal. RFC 7662.
+// Introspect returns the state of a PAT. The PAT must also be the bearer token of the request. read returns the token to introspect;
+// Introspect calls it once, unless bearer is empty. Every error is a *reason.Refusal. RFC 7662.
 func (d *Service) Introspect(ctx context.Context, c Call, bearer string, read func() (token string, err error)) (pat.Introspection, error) {
 	began := d.now()
 	var found pat.Introspection
@@ -131,12 +131,12 @@ func (d *Service) introspect(
 		return pat.Introspection{}, err
 	}
 	if token != bearer {
-		return pat.Introspection{}, reason.InsufficientPermissions.Refusal("A PAT can only be introspected by its own bearer here.")
+		return pat.Introspection{}, reason.InsufficientPermissions.Refusal("A PAT can be introspected only with the same PAT as bearer token.")
 	}
 	return s.Verifier.Introspect(ctx, token, s.Offer().Digest, d.now())
 }
 
-// caught calls a function, and converts a panic into a refusal.
+// caught calls do, and converts a panic into a refusal.
 func caught(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,13 +146,14 @@ func caught(do func() error) (err error) {
 	return do()
 }
 
-// finish converts an error into a Refusal, and records the outcome of the call.
+// finish records the outcome of a call, and converts err into a Refusal. If the agent has to agree to the offered policy, the refusal
+// names it.
 func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {
 		refused := refusal.For(err)
 		switch refused.Reason {
-		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // the policy to agree to instead
+		case reason.PolicyMismatch, reason.PolicyRequiresAgreement, reason.FreshAgreementRequired: // add the policy to agree to
 			refused.With("policy", c.Service.PolicyRef()).With("issuer", c.Service.Issuer)
 		default:
 		}

@@ -23,26 +23,26 @@ const (
 	challengeSize = 43   // base64url of SHA-256
 )
 
-// A Query is an authorization request as received. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
+// A Query holds the parameters of an authorization request as received. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
 type Query struct {
 	ResponseType, ClientID, RedirectURI, Challenge, ChallengeMethod, State, Scope, Resource string
 }
 
-// A Request is an authorization request that a person can decide.
+// A Request is a valid authorization request, which a person can accept or deny.
 type Request struct {
 	Client      Client
 	RedirectURI string
 	State       string
 	Challenge   string
 	Resource    string
-	Scope       pat.Scope // the scope that can be granted, and what is left out
+	Scope       pat.Scope // the scope that can be granted, and the omitted entries
 	Policy      pat.Offer
-	// Invited: it requires an invitation of the operator. Approved: the operator approves each agent.
+	// Invited means that the person needs an invitation of the operator. Approved means that the operator must approve the consent.
 	Invited, Approved bool
 }
 
-// Ask reads an authorization request. If the client may receive the error, the error is ToClient and the Request has the redirect URI and
-// the state.
+// Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If it returns a Request together with an *Error that has
+// ToClient set, the client may receive the error, at the redirect URI of the Request and with its state.
 func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
 		return nil, err
@@ -56,10 +56,10 @@ func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (
 		uri = client.Redirects[0]
 	}
 	if !client.redirects(uri) {
-		return nil, failed(InvalidRequest, "The redirect URI is not one that the client has named.")
+		return nil, failed(InvalidRequest, "The redirect URI is not one of the client's redirect URIs.")
 	}
 	if len(q.State) > maxState || !utf8.ValidString(q.State) || strings.ContainsFunc(q.State, unicode.IsControl) { // RFC 6749 A.5
-		return nil, failed(InvalidRequest, "state is too long, or no text.")
+		return nil, failed(InvalidRequest, "state is too long, is not valid UTF-8, or contains control characters.")
 	}
 	r := &Request{
 		Client: client, RedirectURI: uri, State: q.State, Challenge: q.Challenge, Resource: Resource(c.Service.Definition),
@@ -69,7 +69,7 @@ func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (
 	return r, d.check(ctx, c, r, q)
 }
 
-// check checks those parts of the request whose errors the client may receive.
+// check checks the parts of a request whose errors the client may receive, and sets the scope of r.
 func (d *Service) check(ctx context.Context, c agree.Call, r *Request, q Query) error {
 	text := func(code Code, description string) error { return &Error{code, description, true} }
 	switch {
@@ -101,30 +101,32 @@ func challenge(s string) bool {
 
 // A Decision is a person's decision on the page.
 type Decision struct {
-	Scope      []string // the part of Request.Scope that they permit
-	Page       string   // digest of the shown policy
-	Browser    string   // digest of the cookie that identifies their browser
-	Address    string   // network of their browser
+	Scope      []string // entries of Request.Scope that the person permits
+	Page       string   // digest of the shown content
+	Browser    string   // digest of the cookie that identifies the browser
+	Address    string   // network of the browser
 	UserAgent  string
-	Invitation string // as typed; empty: none
-	// Seed is a secret of this one decision. It is the same each time its form is sent, so that Agree stores one consent, with one code.
+	Invitation string // invitation code as typed; empty: none
+	// Seed is a secret of this decision. If the browser sends the form again, Seed is the same, so that Agree stores only one consent with
+	// one code.
 	Seed Seed
 }
 
-// A Step is what follows a decision.
+// A Step is the result of a decision.
 type Step struct {
-	Handle string // of the consent
-	Code   string // for the client: a secret; empty: the operator must approve first
+	Handle string // handle of the consent
+	Code   string // code for the client, a secret; empty: the consent waits for the operator
 	// RedirectURI and State are the destination of the code.
 	RedirectURI, State string
-	AgentID            pat.AgentID // that waits for the operator
+	AgentID            pat.AgentID // agent that waits for the operator
 }
 
-// Agree stores a person's consent. A form that is sent again returns the first step, until its code is used.
+// Agree stores a person's consent. If the form is sent again, Agree returns the same Step until the code is used or expires. Errors are an
+// *Error or a *reason.Refusal.
 func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
 	handle, secret := by.Seed.split()
 	step, err, _ := d.agreeing.Do(c.Service.ID+" "+handle, func() (any, error) {
-		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice aborts its first request
+		ctx := context.WithoutCancel(ctx) // a browser that sends the form twice cancels its first request
 		if step, err := d.repeated(ctx, c, handle, secret, by.Browser); !errors.Is(err, store.ErrNotFound) {
 			return step, errorOf(err)
 		}
@@ -133,7 +135,7 @@ func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step.(Step), err //nolint:forcetypeassert // both functions return a Step
 }
 
-// repeated returns the step of an already stored decision, or store.ErrNotFound.
+// repeated returns the Step of a decision that is already stored, or store.ErrNotFound.
 func (d *Service) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
 	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
@@ -141,7 +143,7 @@ func (d *Service) repeated(ctx context.Context, c agree.Call, handle, secret, br
 	case err != nil:
 		return Step{}, err
 	case !same(kept.Browser, browser) || kept.CodeUsed || kept.Code != "" && !d.now().Before(kept.CodeUntil):
-		return Step{}, failed(InvalidRequest, "This form was answered before. Return to the program that sent you, and start again there.")
+		return Step{}, failed(InvalidRequest, "This form was already submitted. Return to the program that sent you here, and start again.")
 	case same(kept.Code, digestOf(secret)):
 		step.Code = handle + "." + secret
 	}
@@ -166,7 +168,7 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	}
 	for _, entry := range by.Scope {
 		if !slices.Contains(r.Scope.Entries, entry) && !slices.Contains(Wide(r.Scope), entry) {
-			return Step{}, failed(InvalidScope, "What was chosen was not shown.")
+			return Step{}, failed(InvalidScope, "The chosen scope is not part of the scope that was shown.")
 		}
 	}
 	to, _ := SentTo(r.RedirectURI)
@@ -183,7 +185,7 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 		request.Invited, request.Invitation = true, invitation.Name
 		request.Admit = func() error { return d.keep(invited) }
 		defer func() {
-			if err != nil { // the operator must invite people first
+			if err != nil { // restore the invitation, so that the person can try again
 				err = errors.Join(err, d.store.AddInvitation(context.WithoutCancel(ctx), invitation))
 			}
 		}()
@@ -211,20 +213,21 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step, nil
 }
 
-// invitation uses up an invitation.
+// invitation marks an invitation as used, and returns it.
 func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
 	if len(typed) > maxInvitation {
-		return store.Invitation{}, failed(AccessDenied, "The invitation is not, or no longer, good.")
+		return store.Invitation{}, failed(AccessDenied, "The invitation is not valid, or no longer valid.")
 	}
 	i, err := d.store.TakeInvitation(ctx, c.Service.ID, digestOf(strings.ToUpper(strings.TrimSpace(typed))))
 	if errors.Is(err, store.ErrNotFound) {
-		return i, failed(AccessDenied, "The invitation is not, or no longer, good.")
+		return i, failed(AccessDenied, "The invitation is not valid, or no longer valid.")
 	}
 	return i, err
 }
 
-// Wait returns the state of a consent that the operator must approve, to the browser that gave it: a Step without code while it waits.
-// The code is valid for a minute, and replaces the previous one.
+// Wait returns the state of a consent that needs the approval of the operator. browser must identify the browser that gave the consent. As
+// long as the consent waits, the Step has no code; afterwards, each Step has a new code that is valid for a minute and replaces the
+// previous one. Errors are an *Error or a *reason.Refusal.
 func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
 	unknown := failed(InvalidRequest, "No consent from this browser is waiting for approval.")
 	if !random(handle, handleSize) {
@@ -240,7 +243,7 @@ func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string
 		return Step{}, unknown
 	}
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
-	denied := &Error{AccessDenied, "The consent has ended, or the operator has refused it.", true}
+	denied := &Error{AccessDenied, "The consent has ended, or the operator has rejected it.", true}
 	a, err := d.store.Agreement(ctx, c.Service.ID, kept.AgreementID)
 	if errors.Is(err, pat.ErrNotFound) || err == nil && (a.State == pat.AgreementRevoked || a.PolicyDigest != c.Service.Offer().Digest) {
 		return step, denied

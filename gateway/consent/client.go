@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	maxURL       = 2048 // bytes of a URL that a client sends
-	maxClientID  = 64   // bytes of the id of a registration
-	maxName      = 100  // characters of a client's name
+	maxURL       = 2048 // maximum length of a URL that a client sends, in bytes
+	maxClientID  = 64   // maximum length of the id of a registered client, in bytes
+	maxName      = 100  // maximum length of a client's name, in characters
 	maxRedirects = 20
-	mostCached   = 1000 // documents
+	mostCached   = 1000 // client documents
 	mostTrusted  = 10_000
 	leastKept    = 5 * time.Minute
 	longestKept  = 24 * time.Hour
@@ -36,14 +36,15 @@ const (
 
 // A Client is an OAuth client that requests consent.
 type Client struct {
-	ID        string // URL of its document, or the id of a registration
-	Name      string // the client's own name for itself
-	Document  string // digest of its document; empty: a registration
+	ID        string // URL of its document, or id of its registration
+	Name      string // name that the client gives itself
+	Document  string // digest of its document; empty: the client is registered
 	Redirects []string
-	CreatedAt time.Time // of a registration
+	CreatedAt time.Time // time of the registration
 }
 
-// Host is the host of the client's document, which alone proves who the client is. It is empty for a registration, which anyone can make.
+// Host returns the host of the client's document: the only proof of who the client is. It returns "" for a registered client, because
+// anyone can register one.
 func (c Client) Host() string {
 	u, err := url.Parse(c.ID)
 	if c.Document == "" || err != nil {
@@ -52,16 +53,17 @@ func (c Client) Host() string {
 	return u.Host
 }
 
-// A Document is a client-ID metadata document as fetched.
+// A Document is a fetched client-ID metadata document.
 type Document struct {
 	Body   []byte
-	MaxAge time.Duration // from its header fields; 0: none
+	MaxAge time.Duration // from its header fields; 0: not specified
 }
 
-// Fetch gets a document at a foreign URL: without redirects, only from public addresses, bounded in size and time.
+// Fetch fetches a document from a foreign URL. It must not follow redirects, must connect only to public addresses, and must limit size and
+// time.
 type Fetch func(ctx context.Context, address string) (Document, error)
 
-// documents caches recently read documents.
+// documents caches the clients of recently fetched documents.
 type documents struct {
 	mu   sync.Mutex
 	kept map[string]keptDocument
@@ -100,7 +102,7 @@ func (d *documents) put(c Client, until, now time.Time) {
 	d.kept[c.ID] = keptDocument{c, until}
 }
 
-// trustedClients are clients that approved agents consented for, as far as this process has seen.
+// trustedClients are the clients for which an approved agent has consented, as far as this process has seen.
 type trustedClients struct {
 	of *cache.Cache[[2]string, struct{}] // by service and id of the client
 }
@@ -114,7 +116,7 @@ func (t trustedClients) has(service, id string) bool {
 	return ok
 }
 
-// trust records the client of a consent whose agent the operator has approved.
+// trust records the client of a consent as trusted if the client has a document and the operator has approved the agent.
 func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.AgentID) {
 	if kept.Document == "" {
 		return
@@ -124,11 +126,12 @@ func (d *Service) trust(ctx context.Context, kept store.Consent, agent pat.Agent
 	}
 }
 
-// Client finds a client by its id. A URL names its metadata document, which is fetched and cached for as long as it allows, between 5
-// minutes and a day; any other id is that of a registration. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
+// Client returns the client with an id. If the id is a URL, it is the address of the client's metadata document: Client fetches the
+// document and caches it for as long as its header fields allow, but at least 5 minutes and at most a day. Any other id is that of a
+// registered client. Errors are an *Error or a *reason.Refusal. draft-ietf-oauth-client-id-metadata-document; RFC 7591.
 func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fetch) (Client, error) {
 	if !strings.HasPrefix(id, "https://") {
-		unknown := failed(InvalidClient, "No client of this id is registered: register again, or use a client-ID metadata document.")
+		unknown := failed(InvalidClient, "No client with this id is registered: register again, or use a client-ID metadata document.")
 		if !registration(id) {
 			return Client{}, unknown
 		}
@@ -139,7 +142,7 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 		return Client{ID: id, Name: registered.Name, Redirects: registered.Redirects, CreatedAt: registered.CreatedAt}, errorOf(err)
 	}
 	if !documentURL(id) {
-		return Client{}, failed(InvalidClient, "A client_id that is a URL is one of https with a path, without fragment and user name.")
+		return Client{}, failed(InvalidClient, "A client_id that is a URL must be an https URL with a path, without fragment and user name.")
 	}
 	now := d.now()
 	if known, ok := d.documents.get(id, now); ok {
@@ -157,7 +160,7 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	}
 	defer leave()
 	document, err := fetch(ctx, id)
-	if err != nil { // the text may hold addresses of this network
+	if err != nil { // the text of err may contain addresses of this network
 		return Client{}, failed(InvalidClient, "The client-ID metadata document could not be fetched.")
 	}
 	client, err := readDocument(id, document.Body)
@@ -168,40 +171,40 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	return client, nil
 }
 
-// registration reports whether a text can be the id of a registration. Only such a text is looked up, because PostgreSQL, for example,
+// registration reports whether a text can be the id of a registered client. The store is asked for no other text: PostgreSQL, for example,
 // rejects a NUL.
 func registration(id string) bool {
 	return id != "" && len(id) <= maxClientID && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
 
-// documentURL reports whether a URL can be that of a document.
+// documentURL reports whether an id is a valid URL of a client document.
 func documentURL(id string) bool {
 	u, err := url.Parse(id)
 	return err == nil && len(id) <= maxURL && shows(u) && u.User == nil && u.Fragment == "" && !strings.HasSuffix(id, "#") &&
 		len(u.Path) > 1 && path.Clean(u.Path) == strings.TrimSuffix(u.Path, "/") && u.String() == id
 }
 
-// readDocument reads a document that was fetched from the client's URL.
+// readDocument parses the document that was fetched from the URL id.
 func readDocument(id string, body []byte) (Client, error) {
 	tree, err := strictjson.DecodeObject(body)
 	if err != nil {
 		return Client{}, failed(InvalidClient, "The client-ID metadata document is not a JSON object.")
 	}
 	if tree["client_id"] != id {
-		return Client{}, failed(InvalidClient, "The client-ID metadata document does not name its own URL as client_id.")
+		return Client{}, failed(InvalidClient, "client_id in the client-ID metadata document must be the URL of the document.")
 	}
 	c, wrong := readMetadata(tree)
 	if wrong != nil {
-		return Client{}, failed(InvalidClient, "The client-ID metadata document: "+wrong.Description)
+		return Client{}, failed(InvalidClient, "The client-ID metadata document is not valid: "+wrong.Description)
 	}
 	c.ID, c.Document = id, pat.DigestOf(body)
 	return c, nil
 }
 
-// readMetadata reads the metadata of both kinds of clients. RFC 7591 2.
+// readMetadata reads the metadata of a client from its document or registration. RFC 7591 2.
 func readMetadata(tree map[string]any) (Client, *Error) {
 	if method, ok := tree["token_endpoint_auth_method"]; ok && method != "none" {
-		return Client{}, failed(InvalidClientMetadata, "token_endpoint_auth_method must be none: clients are public here.")
+		return Client{}, failed(InvalidClientMetadata, "token_endpoint_auth_method must be none, because this service supports only public clients.")
 	}
 	list, _ := tree["redirect_uris"].([]any)
 	if len(list) == 0 || len(list) > maxRedirects {
@@ -212,7 +215,7 @@ func readMetadata(tree map[string]any) (Client, *Error) {
 		uri, _ := item.(string)
 		if !redirectURI(uri) {
 			return Client{}, failed(InvalidRedirectURI,
-				"A redirect URI is one of https, of http to a loopback address, or of a scheme of the client's own, without fragment.")
+				"A redirect URI must be an https URI, an http URI of a loopback address, or a URI with a private-use scheme, without fragment.")
 		}
 		c.Redirects = append(c.Redirects, uri)
 	}
@@ -221,13 +224,13 @@ func readMetadata(tree map[string]any) (Client, *Error) {
 	return c, nil
 }
 
-// notOfClients are schemes that browsers treat specially.
+// notOfClients are schemes that browsers handle themselves, so that they cannot be private-use schemes of clients.
 var notOfClients = []string{
 	"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "intent", "javascript", "mailto", "search-ms", "sms", "tel",
 	"vbscript", "view-source", "ws", "wss",
 }
 
-// redirectURI reports whether codes may be sent to a URI at all. RFC 8252 7; OAuth 2.1 2.3.1.
+// redirectURI reports whether a text is acceptable as a redirect URI of any client. RFC 8252 7; OAuth 2.1 2.3.1.
 func redirectURI(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || text == "" || len(text) > maxURL || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil ||
@@ -244,8 +247,8 @@ func redirectURI(text string) bool {
 	}
 }
 
-// shows reports whether people can be shown the host of a URL unchanged: an ASCII name, which no letters of another script imitate
-// (%D0%B0 in a host is a Cyrillic a), or an address.
+// shows reports whether the page can show the host of a URL to people unchanged: the host is an IP address or an ASCII name, in which no
+// letter of another script imitates an ASCII letter (%D0%B0 in a host is a Cyrillic a).
 func shows(u *url.URL) bool {
 	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	host := u.Hostname()
@@ -255,13 +258,13 @@ func shows(u *url.URL) bool {
 	return host != "" && strings.Trim(host, names) == ""
 }
 
-// loopback reports whether a URL leads to the machine of the browser: only these three names do.
+// loopback reports whether a URL leads to the machine of the browser. Only three host names are accepted as such.
 func loopback(u *url.URL) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 }
 
-// redirects reports whether codes may be sent to a URI of a client: to one of its own, compared exactly except for the port of http to a
-// loopback address. RFC 8252 7.3.
+// redirects reports whether a URI is one of the client's redirect URIs. The comparison is exact, except that it ignores the port of an http
+// URI with a loopback host. RFC 8252 7.3.
 func (c Client) redirects(uri string) bool {
 	if !redirectURI(uri) {
 		return false
@@ -270,7 +273,7 @@ func (c Client) redirects(uri string) bool {
 	return slices.ContainsFunc(c.Redirects, func(one string) bool { return one == uri || own != "" && withoutPort(one) == own })
 }
 
-// withoutPort returns a URI of http to a loopback address without its port. It is empty for any other URI.
+// withoutPort returns an http URI with a loopback host without its port. It returns "" for any other URI.
 func withoutPort(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "http" || !loopback(u) {
@@ -280,8 +283,8 @@ func withoutPort(uri string) string {
 	return "http://" + u.Hostname() + rest
 }
 
-// SentTo describes the destination of a redirect URI: a host, or the scheme of a program; local reports whether it is a program on the
-// browser's machine. Any program can listen on a port or claim a scheme. RFC 8252 8.6.
+// SentTo describes the destination of a redirect URI: a host or, for a private-use scheme, the scheme. local reports whether the
+// destination is a program on the browser's machine; any program can listen on a port or claim a scheme. RFC 8252 8.6.
 func SentTo(uri string) (to string, local bool) {
 	u, err := url.Parse(uri)
 	if err != nil {
@@ -296,7 +299,7 @@ func SentTo(uri string) (to string, local bool) {
 	return u.Host, loopback(u)
 }
 
-// plain bounds foreign text and removes characters that are invisible or reorder the surrounding text.
+// plain shortens a foreign text to at most most characters, and removes invisible characters and those that reorder the surrounding text.
 func plain(s string, most int) string {
 	var b strings.Builder
 	n := 0
@@ -315,7 +318,8 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Register stores a client that registers itself. The registration is deleted after a day without a consent. RFC 7591.
+// Register registers a client. The registration is deleted after a day without a consent. Errors are an *Error or a *reason.Refusal.
+// RFC 7591.
 func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err

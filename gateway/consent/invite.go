@@ -10,28 +10,28 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Bounds of the validity of an invitation.
+// Minimum and maximum validity of an invitation.
 const (
 	LeastInvited   = time.Minute
 	LongestInvited = 30 * 24 * time.Hour
 )
 
-// ErrInvitation means that the requested duration or name of an invitation is out of bounds.
-var ErrInvitation = errors.New("an invitation is good for 1m to 30 days, and its name has at most 100 printable characters")
+// ErrInvitation means that the requested validity or name of an invitation is not allowed.
+var ErrInvitation = errors.New("an invitation must be valid for 1m to 30 days, and its name must have at most 100 printable characters")
 
-// An Invitation lets one person consent once, regardless of the service's admission. The code is a secret.
+// An Invitation allows one person to consent once, regardless of the service's admission. Its code is a secret.
 type Invitation struct {
 	Code  string
 	Name  string // the operator's name for the person; empty: none
 	Until time.Time
 }
 
-// Invitations stores invitations.
+// Invitations is the store for invitations.
 type Invitations interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 }
 
-// Invite makes an invitation with a lifetime. The error is ErrInvitation or the store's.
+// Invite creates and stores an invitation that is valid for good. The error is ErrInvitation or an error of the store.
 func Invite(ctx context.Context, s Invitations, service, name string, now time.Time, good time.Duration) (Invitation, error) {
 	if good < LeastInvited || good > LongestInvited || plain(name, maxName) != name {
 		return Invitation{}, ErrInvitation
@@ -39,7 +39,7 @@ func Invite(ctx context.Context, s Invitations, service, name string, now time.T
 	i := Invitation{Code: rand.Text(), Name: name, Until: now.Add(good)}
 	err := s.AddInvitation(ctx, store.Invitation{Service: service, Code: digestOf(i.Code), Name: name, CreatedAt: now, Until: i.Until})
 	if err != nil {
-		return Invitation{}, fmt.Errorf("keeping the invitation: %w", err)
+		return Invitation{}, fmt.Errorf("storing the invitation: %w", err)
 	}
 	return i, nil
 }

@@ -1,14 +1,13 @@
-// Package consent lets people agree to the policy of a service for clients without a key, on the gateway's own page: it handles the
-// request of the client, the page, the code and the tokens. It is an OAuth 2.1 authorization server, as MCP requires, without a
-// transport: a door reads the requests and renders the responses.
+// Package consent lets people agree to the policy of a service for clients without a key, on a page of the gateway. It implements the OAuth
+// 2.1 authorization server that MCP requires, but no transport: a door reads the requests and renders the responses.
 //
 //	consents := consent.New(consent.Config{…})
 //	request, err := consents.Ask(ctx, call, query)              // what to show
-//	step, err := consents.Agree(ctx, call, request, decision)   // a code, or that the operator must approve first
+//	step, err := consents.Agree(ctx, call, request, decision)   // a code, or a consent that waits for the approval of the operator
 //	tokens, err := consents.Exchange(ctx, call, code)
 //
 // Every error is an *Error, with an OAuth code, or a *reason.Refusal. Package service decides what a consent permits, and package pat
-// what evidence of it is stored.
+// decides what evidence of a consent is stored.
 package consent
 
 import (
@@ -31,19 +30,21 @@ import (
 
 const (
 	codeLife = time.Minute
-	// mostClients bounds the registered clients of a service, and unusedFor is how long one is kept without a consent. At the bound, the
-	// oldest without a consent that is older than sparedFor is removed for a new one; that is enough time to read a page.
+	// mostClients is the maximum number of registered clients of a service. A client without a consent is deleted after unusedFor. If there
+	// are already mostClients, a new client replaces the oldest one without a consent that is older than sparedFor, which is enough time to
+	// read the page.
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
 	sparedFor   = time.Hour
-	fetchTime   = 5 * time.Second // for a client document, including the wait for a place
+	fetchTime   = 5 * time.Second // time to fetch a client document, including the wait for a place
 )
 
-// fetches are the places for fetching client documents. Addresses share them, and leave a quarter to clients that an approved agent has
-// consented for.
+// fetches are the places for fetching client documents. The addresses of callers share them, and a quarter is reserved for clients for
+// which an approved agent has consented.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
-// A Store holds what outlives a request. Its errors are store.ErrNotFound, store.ErrUsed and store.ErrFull.
+// A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull, which the
+// implementation in package store documents.
 type Store interface {
 	AddConsent(ctx context.Context, c store.Consent) error
 	Consent(ctx context.Context, service, handle string) (store.Consent, error)
@@ -63,33 +64,33 @@ type Store interface {
 // A Config configures a Service. All fields are required.
 type Config struct {
 	Store Store
-	// PerCaller bounds the consents of one Call.From, as many registrations, and as many fetches of client documents; and how often one
-	// consent is refreshed.
+	// PerCaller limits the consents of one Call.From and, separately, its registrations and its fetches of client documents. It also limits
+	// how often one consent is refreshed.
 	PerCaller limit.Rate
-	// All bounds the consents and the registrations of all callers together, because each costs a durable write. Requests that PerCaller
-	// refuses do not count. Consents by invitation have a separate, equal bound.
+	// All limits the consents and registrations of all callers together, because each needs a durable write. Requests that PerCaller
+	// refuses do not count. Consents by invitation have a separate limit of the same size.
 	All      limit.Rate
 	Recorder agree.Recorder
 	Now      func() time.Time
 }
 
-// A Service handles consents for all services. It is safe for concurrent use.
+// A Service handles consents for all web services of the gateway. It is safe for concurrent use.
 type Service struct {
 	store     Store
 	consents  *ratelimit.Set
 	register  *ratelimit.Set
 	fetched   *ratelimit.Set
 	refreshed *ratelimit.Set // by consent
-	all       *ratelimit.Set // of all callers, under one name
+	all       *ratelimit.Set // all callers together, under strangers or invited
 	fetching  *fairqueue.Places
-	agreeing  singleflight.Group // by handle: a form sent twice at the same time is one decision
+	agreeing  singleflight.Group // by handle: a form that is sent twice at the same time is one decision
 	documents *documents
 	trusted   trustedClients
 	recorder  agree.Recorder
 	now       func() time.Time
 }
 
-// New makes a Service.
+// New returns a Service.
 func New(c Config) *Service {
 	return &Service{
 		store: c.Store, consents: ratelimit.NewSet(c.PerCaller), register: ratelimit.NewSet(c.PerCaller), fetched: ratelimit.NewSet(c.PerCaller),
@@ -110,25 +111,25 @@ func (d *Service) SetPerCaller(r limit.Rate) {
 // SetAll changes Config.All.
 func (d *Service) SetAll(r limit.Rate) { d.all.SetRate(r) }
 
-// ask counts a request of a caller. The error is a *reason.Refusal.
+// ask counts a request against a limit of its caller. The error is a *reason.Refusal.
 func (d *Service) ask(of *ratelimit.Set, from string) error {
 	if !of.Admit(from, d.now()) {
-		return reason.TooManyConnections.Refusal("Too many requests for consent from this address.").After(of.Wait()).
+		return reason.TooManyConnections.Refusal("This address sent too many requests for consent.").After(of.Wait()).
 			ShedFor(reason.ShedAgreementsAddress)
 	}
 	return nil
 }
 
-// The names that Service.all counts under.
+// The names of the limits in Service.all.
 const (
 	strangers = "strangers"
 	invited   = "invited"
 )
 
-// keep counts a request against a bound of all callers. The error is a *reason.Refusal.
+// keep counts a request against a limit of all callers. The error is a *reason.Refusal.
 func (d *Service) keep(of string) error {
 	if !d.all.Admit(of, d.now()) {
-		return reason.Overloaded.Refusal("Too many consents at once.").After(d.all.Wait()).ShedFor(reason.ShedAgreements)
+		return reason.Overloaded.Refusal("Too many people are giving consents at the moment.").After(d.all.Wait()).ShedFor(reason.ShedAgreements)
 	}
 	return nil
 }
@@ -151,11 +152,11 @@ const (
 	InvalidClientMetadata   Code = "invalid_client_metadata"
 )
 
-// An Error is a refused request. Its description is for developers of the client, in ASCII that needs no escaping.
+// An Error is an OAuth error. Its description is for developers of the client, in ASCII characters that need no escaping.
 type Error struct {
 	Code        Code
 	Description string
-	// ToClient: the client receives the error, by redirect; otherwise only the person sees it.
+	// ToClient means that the client receives the error, by redirect. Otherwise only the person sees it.
 	ToClient bool
 }
 
@@ -165,7 +166,7 @@ func failed(code Code, description string) *Error {
 	return &Error{Code: code, Description: description}
 }
 
-// errorOf converts an error of a package below into an OAuth error.
+// errorOf converts an error into an *Error or a *reason.Refusal. It returns nil for nil.
 func errorOf(err error) error {
 	if own, ok := errors.AsType[*Error](err); ok {
 		return own
@@ -174,34 +175,34 @@ func errorOf(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, pat.ErrPolicyChanged), errors.Is(err, pat.ErrPolicyMismatch):
-		return failed(InvalidGrant, "The terms of the service have changed since: ask the person again.")
+		return failed(InvalidGrant, "The terms of the service have changed since the consent: ask the person again.")
 	case errors.Is(err, pat.ErrRevoked), errors.Is(err, pat.ErrBlocked):
 		return failed(InvalidGrant, "The consent has ended.")
 	case errors.Is(err, pat.ErrNotAdmitted):
-		return failed(AccessDenied, "The operator decides who is admitted.")
+		return failed(AccessDenied, "The operator of the service has not admitted this person.")
 	case errors.Is(err, pat.ErrFreshRequired), errors.Is(err, pat.ErrNothingGranted), errors.Is(err, pat.ErrBadScope):
-		return failed(InvalidScope, "Nothing in the scope can be had by consent: agree with a key.")
+		return failed(InvalidScope, "A consent cannot grant any entry of this scope: agree with a key.")
 	}
 	return refusal.For(err)
 }
 
-// open returns how people agree to a service, if it permits that.
+// open returns the settings for consents to a service, or an *Error if people cannot agree to the service.
 func open(s *service.Service) (*service.Consent, error) {
 	consent := s.Announced().Consent
 	if consent == nil || !consent.Open {
-		return nil, failed(UnauthorizedClient, "The operator has switched consent off: agree with a key.")
+		return nil, failed(UnauthorizedClient, "The operator has disabled consents: agree with a key.")
 	}
 	return consent, nil
 }
 
-// The paths of the endpoints for clients of OAuth, and of their description. RFC 6749 3; RFC 8414 3.
+// The paths of the OAuth endpoints and of their metadata. RFC 6749 3; RFC 8414 3.
 const (
 	AuthorizePath = "/oauth/authorize"
 	TokenPath     = "/oauth/token" //nolint:gosec // a path
 	MetadataPath  = "/.well-known/oauth-authorization-server"
 )
 
-// Resource is the endpoint that tokens are for; empty: the service has none.
+// Resource returns the URL of the endpoint that tokens are for, or "" if the service has none.
 func Resource(s *service.Definition) string {
 	if consent := s.Announced().Consent; consent != nil {
 		return consent.Resource
@@ -215,7 +216,7 @@ func Open(s *service.Definition) bool {
 	return consent != nil && consent.Open
 }
 
-// record passes the outcome of a request to the Recorder and the caller.
+// record passes the Event of a request to the Recorder and to c.Observe.
 func (d *Service) record(c agree.Call, operation agree.Operation, began time.Time, issued pat.Issuance, err error) {
 	e := &agree.Event{
 		At: began, Service: c.Service.ID, Operation: operation, Took: d.now().Sub(began), AgreementID: issued.AgreementID,
@@ -234,7 +235,7 @@ func (d *Service) record(c agree.Call, operation agree.Operation, began time.Tim
 	}
 }
 
-// RefusalOf converts an error of a Service into a refusal, for the log and the metrics.
+// RefusalOf converts an error of a Service into a Refusal for the log and the metrics.
 func RefusalOf(err error) *reason.Refusal {
 	own, ok := errors.AsType[*Error](err)
 	if !ok {

@@ -20,14 +20,14 @@ const (
 	secretSize = 32
 )
 
-// newSecret makes a handle and a secret. Clients get both, joined by a dot.
+// newSecret returns a random handle and a random secret. Clients receive both, joined by a dot.
 func newSecret() (handle, secret string) {
 	var b Seed
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return b.split()
 }
 
-// A Seed is what a handle and a secret are made from.
+// A Seed holds the random bytes of a handle and a secret.
 type Seed [handleSize + secretSize]byte
 
 func (s *Seed) split() (handle, secret string) {
@@ -35,36 +35,37 @@ func (s *Seed) split() (handle, secret string) {
 	return text(s[:handleSize]), text(s[handleSize:])
 }
 
-// parse splits what newSecret joined.
+// parse splits a token into handle and secret. ok is false if newSecret cannot have produced them.
 func parse(token string) (handle, secret string, ok bool) {
 	handle, secret, ok = strings.Cut(token, ".")
 	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
 }
 
-// random reports whether newSecret can have made a text of size bytes: no other text is looked up.
+// random reports whether newSecret can have produced a text from size bytes. The store is asked for no other text.
 func random(text string, size int) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)
 }
 
-// digestOf returns the stored form of a secret. The secret is random, so the digest need not be slow.
+// digestOf returns the form in which a secret is stored. The secret is random, so a fast digest is sufficient.
 func digestOf(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Tokens are the tokens for a client.
+// Tokens are the PAT and the refresh token for a client.
 type Tokens struct {
 	pat.Issuance
 	Refresh string // a secret
 }
 
-// A CodeRequest exchanges a code for tokens. RFC 6749 4.1.3, RFC 7636 4.5.
+// A CodeRequest is a request to exchange a code for tokens. RFC 6749 4.1.3, RFC 7636 4.5.
 type CodeRequest struct{ Code, RedirectURI, ClientID, Verifier, Resource string }
 
-var errGrant = failed(InvalidGrant, "The code or refresh token is not, or no longer, good.")
+var errGrant = failed(InvalidGrant, "The code or refresh token is not valid, or no longer valid.")
 
-// Exchange issues the first tokens of a consent. The second use of a code ends the consent.
+// Exchange issues the first tokens of a consent in exchange for a code. If the code was used before, Exchange revokes the consent. Errors
+// are an *Error or a *reason.Refusal.
 func (d *Service) Exchange(ctx context.Context, c agree.Call, r CodeRequest, fetch Fetch) (Tokens, error) {
 	began := d.now()
 	tokens, err := d.exchange(ctx, c, r, fetch)
@@ -82,18 +83,19 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 		return Tokens{}, err
 	}
 	code := digestOf(secret)
-	// A code passes through the browser, so a copy of it ends nothing: the client must authenticate itself first.
+	// A code passes through the browser, where others may copy it. So the client must authenticate before the use of a code can revoke the
+	// consent.
 	switch {
 	case !same(kept.Code, code):
 		return Tokens{}, errGrant
 	case kept.ClientID != r.ClientID || kept.RedirectURI != r.RedirectURI:
-		return Tokens{}, failed(InvalidGrant, "The code was made for another client or redirect URI.")
+		return Tokens{}, failed(InvalidGrant, "The code was issued to another client or for another redirect URI.")
 	case !verifies(r.Verifier, kept.Challenge):
-		return Tokens{}, failed(InvalidGrant, "code_verifier does not fit the code_challenge.")
+		return Tokens{}, failed(InvalidGrant, "code_verifier does not match the code_challenge.")
 	case kept.CodeUsed:
 		return Tokens{}, d.replayed(ctx, c, kept)
 	case !d.now().Before(kept.CodeUntil):
-		return Tokens{}, failed(InvalidGrant, "The code is older than a minute.")
+		return Tokens{}, failed(InvalidGrant, "The code has expired: it was valid for one minute.")
 	}
 	if err := target(c, kept, r.Resource); err != nil {
 		return Tokens{}, err
@@ -103,7 +105,7 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 		return Tokens{}, err
 	}
 	if client.Document != kept.Document || !client.redirects(kept.RedirectURI) {
-		return Tokens{}, failed(InvalidGrant, "The client-ID metadata document has changed since: ask the person again.")
+		return Tokens{}, failed(InvalidGrant, "The client-ID metadata document has changed since the consent: ask the person again.")
 	}
 	err = d.store.UseCode(ctx, c.Service.ID, kept.Handle, code)
 	if errors.Is(err, store.ErrUsed) {
@@ -115,7 +117,7 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 	return d.issue(ctx, c, kept, nil)
 }
 
-// verifies reports whether a code verifier matches a challenge, by S256. RFC 7636 4.1 and 4.6.
+// verifies reports whether a code verifier matches a challenge by the method S256. RFC 7636 4.1 and 4.6.
 func verifies(verifier, challenge string) bool {
 	unreserved := func(r rune) bool {
 		return r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || strings.ContainsRune("-._~", r)
@@ -126,7 +128,7 @@ func verifies(verifier, challenge string) bool {
 	return same(digestOf(verifier), challenge)
 }
 
-// target rejects another resource than that of the consent, or one that is no longer served.
+// target returns an error if the request names a resource other than that of the consent, or if the service no longer has that resource.
 func target(c agree.Call, kept store.Consent, request string) error {
 	if request != "" && request != kept.Resource || kept.Resource != Resource(c.Service.Definition) {
 		return failed(InvalidTarget, "The consent is for another resource.")
@@ -134,7 +136,7 @@ func target(c agree.Call, kept store.Consent, request string) error {
 	return nil
 }
 
-// find returns the consent of a code or refresh token, which lookUp reads by the handle in it.
+// find returns the consent and the secret of a code or refresh token. lookUp reads the consent by the handle in the token.
 func find(
 	ctx context.Context, c agree.Call, token string, lookUp func(ctx context.Context, service, handle string) (store.Consent, error),
 ) (kept store.Consent, secret string, err error) {
@@ -149,19 +151,20 @@ func find(
 	return kept, secret, err
 }
 
-// replayed ends a consent whose code or refresh token was used twice: one of the two users was not the client. OAuth 2.1 4.1.3 and 4.3.1.
+// replayed revokes a consent whose code or refresh token was used twice, because one of the two users was not the client. It returns the
+// error for the client. OAuth 2.1 4.1.3 and 4.3.1.
 func (d *Service) replayed(ctx context.Context, c agree.Call, kept store.Consent) error {
 	if err := d.end(ctx, c, kept, "a code or refresh token was used twice"); err != nil {
 		return err
 	}
-	return failed(InvalidGrant, "It was used before: the consent has ended.")
+	return failed(InvalidGrant, "The code or refresh token was already used, so the consent was revoked.")
 }
 
 func (d *Service) end(ctx context.Context, c agree.Call, kept store.Consent, why string) error {
 	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
 }
 
-// issue issues a PAT and the refresh token that replaces the one in kept. It returns either only then.
+// issue issues a PAT and a refresh token. It returns them only after the store has replaced the refresh token of kept by the new one.
 func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
 	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
 	if err != nil {
@@ -182,10 +185,11 @@ func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, s
 	return Tokens{issued, cmp.Or(kept.RefreshHandle, kept.Handle) + "." + secret}, nil
 }
 
-// A RefreshRequest exchanges a refresh token for further tokens. RFC 6749 6.
+// A RefreshRequest is a request to exchange a refresh token for new tokens. RFC 6749 6.
 type RefreshRequest struct{ Token, ClientID, Scope, Resource string }
 
-// Refresh issues further tokens of a consent; the refresh token is used up. One that was used up ends the consent.
+// Refresh issues new tokens of a consent in exchange for a refresh token, which can be used once. If it was used before, Refresh revokes
+// the consent. Errors are an *Error or a *reason.Refusal.
 func (d *Service) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
 	began := d.now()
 	tokens, err := d.refresh(ctx, c, r)
@@ -205,7 +209,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	case kept.Refresh == "": // no refresh token was issued yet
 		return Tokens{}, errGrant
 	case kept.ClientID != r.ClientID:
-		return Tokens{}, failed(InvalidGrant, "The refresh token was made for another client.")
+		return Tokens{}, failed(InvalidGrant, "The refresh token was issued to another client.")
 	case !same(kept.Refresh, digestOf(secret)):
 		return Tokens{}, d.replayed(ctx, c, kept)
 	case !d.now().Before(kept.Until):
@@ -214,7 +218,7 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	if err := target(c, kept, r.Resource); err != nil {
 		return Tokens{}, err
 	}
-	// Each token is a durable write. Each consent is limited separately, because many may come from one address of their client.
+	// Each token needs a durable write. The limit applies to each consent, because a client may serve many people from one address.
 	if err := d.ask(d.refreshed, c.Service.ID+" "+kept.Handle); err != nil {
 		return Tokens{}, err
 	}
@@ -225,7 +229,8 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	return d.issue(ctx, c, kept, scope)
 }
 
-// Revoke ends the consent of a refresh token. It returns false for any other text. An already ended token is not an error. RFC 7009 2.2.
+// Revoke revokes the consent of a refresh token. mine is false if the text cannot be a refresh token. A token that is unknown or no longer
+// valid is not an error. RFC 7009 2.2.
 func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil
@@ -236,14 +241,14 @@ func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine 
 		return true, nil
 	}
 	if err == nil && same(kept.Refresh, digestOf(secret)) {
-		err = d.end(ctx, c, kept, "by its client")
+		err = d.end(ctx, c, kept, "revoked by its client")
 	}
 	err = errorOf(err)
 	d.record(c, agree.Revocation, began, pat.Issuance{}, err)
 	return true, err
 }
 
-// Wide replaces the entries of a scope by whole namespaces if there are too many to choose from. nil: they are few enough.
+// Wide returns the namespaces of a scope, as scope entries, if the scope has more than MostChoices entries. Otherwise it returns nil.
 func Wide(s pat.Scope) []string {
 	if len(s.Entries) <= MostChoices {
 		return nil
@@ -258,5 +263,5 @@ func Wide(s pat.Scope) []string {
 	return out
 }
 
-// MostChoices is the number of intents that a person can choose from; more are granted as a whole, or not at all.
+// MostChoices is the maximum number of intents among which a person can choose. If there are more, a person grants whole namespaces.
 const MostChoices = 64

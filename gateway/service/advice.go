@@ -71,7 +71,7 @@ func (l *loadState) advise(s *Definition, at int) {
 			"agents neither see nor send it", firstOf(credentials[name]), verb, name, at)
 	}
 	if len(uncovered) > 0 {
-		warn("policy_file", "no permission covers %s, so no agent can call it, although agents find it", firstOf(uncovered))
+		warn("policy_file", "agents can find but never call intents that no permission covers: %s", firstOf(uncovered))
 	}
 }
 
