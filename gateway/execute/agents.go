@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// agreedKeys remembers the keys of agreements for proofs of calls. An agreement never changes its key.
+// agreedKeys caches the keys of agreements, which verify proofs of calls. The key of an agreement never changes.
 type agreedKeys struct {
 	agents Agents
 	known  *cache.Cache[string, keys.Key]
@@ -19,10 +19,10 @@ func newAgreedKeys(a Agents) *agreedKeys {
 	return &agreedKeys{a, cache.New(cache.Options[string, keys.Key]{Max: 10_000})}
 }
 
-// agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls have no proof.
+// agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls cannot have proofs.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error) {
 	if e.claims.Assurance == pat.Consent {
-		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT follows from a consent, which has no key: agree with a key"}
+		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT is based on a person's consent, which has no key: agree with a key"}
 	}
 	return x.keys.of(ctx, e.service.ID, e.claims.Agreement)
 }

@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// begin takes what the call needs, all or none of it: in one durable transaction or, if it only counts, from the lease of this process.
+// begin reserves everything that the call needs, or nothing: in one durable transaction or, if the call only counts against limits, from
+// the lease of this process. It returns either a Grant or the replay of an earlier call.
 func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
 	request, err := x.reservation(ctx, e)
 	if err != nil {
@@ -50,19 +51,19 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	return grant.New(request.Execution.ID, &e.room.attempt), nil, nil
 }
 
-// writeDown writes the record of the call before the call is made, if the journal requires that.
+// writeDown writes the record of the call to the journal, if the journal requires records before calls are made.
 func (x *Executor) writeDown(e *execution) error {
 	if x.journal == nil || !x.journal.Required() {
 		return nil
 	}
 	if err := x.journal.Begin(e.event(&Event{}, x.now(), Result{}, nil)); err != nil {
-		return reason.StoreUnavailable.Refusal("The record of this call cannot be written at the moment.").After(time.Second).
+		return reason.StoreUnavailable.Refusal("The gateway cannot write the required record of this call at the moment.").After(time.Second).
 			ShedFor(reason.ShedAudit).Because(err)
 	}
 	return nil
 }
 
-// reservation returns what begin must take for this call.
+// reservation returns what begin must reserve for this call.
 func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRequest, error) {
 	s, c := e.service, e.claims
 	principal := c.Principal()
@@ -88,7 +89,7 @@ func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRe
 	if err != nil {
 		return store.BeginRequest{}, refusal.For(err)
 	}
-	all := e.room.reservations[:0] // each candidate has a part of it
+	all := e.room.reservations[:0] // the limits of each candidate are a part of all
 	if own != nil {
 		all = append(all, store.Reservation{Principal: principal, Limit: *own})
 	}
@@ -121,7 +122,7 @@ const (
 	idempotencyWindow = 24 * time.Hour
 )
 
-// fingerprint identifies a request, so that its idempotency key cannot be used for another one.
+// fingerprint returns a digest of a request, so that its idempotency key cannot be used for another request.
 func fingerprint(r Request) (string, error) {
 	sum, err := pat.ExecuteDigest(r.IntentUID, r.Parameters)
 	if err != nil {

@@ -15,37 +15,39 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Call is one call of an agent, through any door.
+// A Call is a request of an agent to execute an intent, through any door.
 type Call struct {
-	Door string // the protocol of the call, such as mcp; empty: UIM over HTTP
-	// Service returns the called service as served now, or nil if it is no longer served. It is called when the call begins, when it has
-	// been read, and before the first byte of each attempt; it must be fast.
+	Door string // name of the protocol, such as mcp; empty: UIM over HTTP
+	// Service returns the current configuration of the called service, or nil if the gateway no longer serves it. Execute calls it at the
+	// start, after reading the request, and before the first byte of each attempt. It must be fast.
 	Service func() *service.Service
 	Token   string // the PAT, without a scheme; empty if none was sent
-	// Sender is the agent that sent the call, if the protocol identifies it in addition to the PAT: a PAT of another agent is refused.
-	// Empty: it does not.
+	// Sender is the agent that sent the call, if the protocol identifies the sender in addition to the PAT; otherwise it is empty. A PAT of
+	// another agent is refused.
 	Sender pat.AgentID
-	// SenderKey identifies the sender by its key. It takes precedence over Sender. Empty: the protocol does not.
+	// SenderKey is the key of the sender, if the protocol identifies senders by key; otherwise it is empty. It takes precedence over Sender.
 	SenderKey      keys.ID
 	IdempotencyKey IdempotencyKey
 	Proof          string // compact JWS of typ uim-proof+jwt; empty: none
-	// Proved is a proof of key instead of Proof: the message of the call is signed, over intent, parameters, service and a value that is
-	// used once. It proves nothing if its key is not that of the agreement. nil: it is not signed.
+	// Proved is an alternative to Proof, for a message that is itself signed over intent, parameters, service and a nonce. If its key is not
+	// the key of the agreement, it is ignored. nil: the message is not signed.
 	Proved    *pat.Proof
-	RequestID RequestID      // for correlation only
-	Span      trace.Span     // of this call; the zero Span: none
-	Operation *Operation     // of the protocol; the call then has a span of its own below that of the request. nil: it has not
-	ContextID string         // of the conversation that the call belongs to; empty: the protocol has none. See Executor.Record
-	Caller    service.Caller // who calls, as far as the transport identifies it
-	Observe   func(*Event)   // called with the Event of the call; may be nil
-	// HandedOn: the output is sent without change. If a long answer belongs to an intent without outputs, only its beginning must then be
-	// JSON; otherwise all of it must be.
+	RequestID RequestID  // for correlation only
+	Span      trace.Span // of this call; the zero Span: none
+	// Operation is the operation of the protocol that makes the call. The call then has a span of its own below the span of its request.
+	// nil: the span of the call is that of its request.
+	Operation *Operation
+	ContextID string         // id of the conversation; empty: the protocol has no conversations. See Executor.Record
+	Caller    service.Caller // sender of the call, as far as the transport identifies it
+	Observe   func(*Event)   // receives the Event of the call; may be nil
+	// HandedOn means that the door sends the output to the agent unchanged. If the intent declares no outputs, Execute then checks only the
+	// beginning of a long response for valid JSON; otherwise it checks the complete response.
 	HandedOn bool
-	// Read reads the request. It is called once, after the PAT was accepted, so that only known agents make the gateway read a body.
+	// Read reads the request. Execute calls it once, after it has accepted the PAT, so that the gateway reads only the bodies of known agents.
 	Read func() (Request, error)
 
-	began    func(Reference) // called once the record of the call is durable, before the call is sent; may be nil
-	identity *identity       // found by Identify; nil: Execute verifies the PAT
+	began    func(Reference) // called when the record of the call is durable, before the call is sent; may be nil
+	identity *identity       // set by Identify; nil: Execute verifies the PAT
 }
 
 // An Operation is the operation of a protocol that makes a call, for the span of the call.
@@ -63,7 +65,7 @@ type identity struct {
 	at      time.Time
 }
 
-// ofAnother reports whether a PAT is another agent's than the one that sent the call.
+// ofAnother reports whether a PAT belongs to an agent other than the sender of the call.
 func (c *Call) ofAnother(claims *pat.Claims) bool {
 	if c.SenderKey != "" {
 		return claims.KeyID != c.SenderKey
@@ -71,24 +73,25 @@ func (c *Call) ofAnother(claims *pat.Claims) bool {
 	return c.Sender != "" && claims.Subject != c.Sender
 }
 
-// A Request is what an agent asks for.
+// A Request is the content of a Call: an intent and its parameters.
 type Request struct {
 	IntentUID  string
 	Parameters strictjson.Object // as sent
-	At         string            // JSON pointer to Parameters in the body they came in, for refusals; empty: /parameters
-	Proof      string            // proof of key that came in the body; Call.Proof wins
+	At         string            // JSON pointer to Parameters in the received body, for refusals; empty: /parameters
+	Proof      string            // proof of key in the body; Call.Proof takes precedence
 }
 
-// Pointer is At with its default.
+// Pointer returns At, or its default if At is empty.
 func (r Request) Pointer() string { return cmp.Or(r.At, "/parameters") }
 
-// An IdempotencyKey makes repeating a call harmless: 1 to 128 visible ASCII characters, chosen by the agent. Empty: none.
+// An IdempotencyKey identifies a call, so that an agent can repeat the call safely. The agent chooses 1 to 128 visible ASCII characters.
+// Empty means that there is no key.
 type IdempotencyKey string
 
-// maxIdempotencyKey bounds a key, in bytes.
+// maxIdempotencyKey is the maximum length of a key, in bytes.
 const maxIdempotencyKey = 128
 
-// ParseIdempotencyKey reads a key as it was sent. The error is a *reason.Refusal.
+// ParseIdempotencyKey checks a key that an agent sent. The error is a *reason.Refusal.
 func ParseIdempotencyKey(s string) (IdempotencyKey, error) {
 	if s == "" || len(s) > maxIdempotencyKey || strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		return "", reason.MalformedRequest.Refusal("The Idempotency-Key must be 1 to 128 visible ASCII characters.")
@@ -96,13 +99,13 @@ func ParseIdempotencyKey(s string) (IdempotencyKey, error) {
 	return IdempotencyKey(s), nil
 }
 
-// A RequestID finds a call in logs and does nothing else: 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'.
+// A RequestID identifies a call in logs, and has no other effect. It consists of 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'.
 type RequestID string
 
-// maxRequestID bounds an id that was sent, in bytes.
+// maxRequestID is the maximum length of an id that a client sends, in bytes.
 const maxRequestID = 64
 
-// RequestIDFrom returns the id that was sent if it is valid, and a new one otherwise.
+// RequestIDFrom returns the id that the client sent if it is valid, otherwise a new one.
 func RequestIDFrom(sent string) RequestID {
 	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
 		return RequestID(sent)

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 )
 
-// enter reserves a place among the calls in progress before begin takes anything: it refuses calls of an intent whose breaker is open,
-// and may wait. Unapproved agents leave some places to approved ones.
+// enter reserves a place among the calls in progress to the service, before begin reserves anything. It may wait for a place, and refuses
+// calls of an intent whose breaker is open. Some places are reserved for approved agents.
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	x.begins(e, Begin)
 	agent := e.claims.Principal()

@@ -14,45 +14,45 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Event describes one execute call: the same facts for the log, the audit record and the metrics. It never holds a token or a key.
-// Only the audit record may hold Parameters.
+// An Event describes one call for the log, the audit record and the metrics. It never contains a token or a key. Only the audit record may
+// contain Parameters.
 type Event struct {
 	At          time.Time
 	RequestID   RequestID
-	Door        string // the protocol of the call; empty: UIM over HTTP
+	Door        string // name of the protocol; empty: UIM over HTTP
 	Service     string
 	AgentID     string
 	TokenID     string
 	AgreementID string
-	Intent      string // uid of an intent that exists; empty otherwise
-	Digest      string // of the policy
+	Intent      string // uid of the intent; empty if it does not exist
+	Digest      string // digest of the policy
 	Decision    string // permit or deny
 	Rule        string
-	Reason      reason.Reason // of a failure
-	Shed        reason.Cause  // of a failure due to overload or a missing resource; empty: none
+	Reason      reason.Reason // reason of the refusal; empty: not refused
+	Shed        reason.Cause  // cause of a shed call; empty: not shed
 	Outcome     store.Outcome
-	Exceeded    limit.Period // of the exhausted limit, if the call was refused because of it
-	ExecutionID string       // of a call that begin tried to record; empty otherwise
-	// Reference locates the record of the call, or of the earlier call that it repeats. nil: there is no record.
+	Exceeded    limit.Period // period of the exhausted limit, if the call was refused because of it
+	ExecutionID string       // id of the execution; empty if the call did not reach begin
+	// Reference identifies the record of the call, or of the earlier call that it repeats. nil: there is no record.
 	Reference *Reference
 	Charge    *reason.Charge
 	Replayed  bool
 	Took      time.Duration
-	Upstream  time.Duration // of the call to the service, with all attempts; 0: no call
-	// Missing are required outputs that the service's response did not have; Undeclared are further members, which were dropped: names,
-	// at most intents.MaxUndeclared; UndeclaredCount is their total number.
+	Upstream  time.Duration // duration of the call to the service, with all attempts; 0: no call was made
+	// Missing are the names of required outputs that the response of the service lacks. Undeclared are the names of members that were dropped
+	// from the response, at most intents.MaxUndeclared; UndeclaredCount is the number of all dropped members.
 	Missing         []string
 	Undeclared      []string
 	UndeclaredCount int
 	AnswerLost      bool   // the response was not stored under the idempotency key, because there was no space
-	Unsettled       error  // the end of the call could not be stored when it ended
-	Engine          string // what evaluated the policy: plan or opa
+	Unsettled       error  // why the end of the call could not be stored when the call ended
+	Engine          string // engine that evaluated the policy: plan or opa
 	Facts           map[string]any
-	// Reproduction is the request for the decision, which can be repeated with the policy alone. nil: there was no decision.
+	// Reproduction is the request for the decision. With it, the policy alone can repeat the decision. nil: there was no decision.
 	Reproduction   *odrl.Reproduction
 	FromParameters []string          // operands whose facts came from parameters
 	Parameters     strictjson.Object // as sent
-	Duties         []string          // the events that the policy requires to be reported, logged or tracked: action and rule
+	Duties         []string          // duties that apply to the call: action and rule
 	Owed           bool              // a duty of the policy requires this record
 	Span           trace.Span        // of the call
 	Client         trace.Span        // of the call to the service; the zero Span: there was none
@@ -62,10 +62,10 @@ type Event struct {
 	Steps          StepTimes
 }
 
-// metByRecord are the duties that the gateway meets by recording a call.
+// metByRecord are the actions of duties that the gateway fulfils by recording a call.
 var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
-// event fills v from an execution, and returns v.
+// event fills v with the state of an execution, and returns v.
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
@@ -110,7 +110,7 @@ func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.
 	return v
 }
 
-// withOutcome adds the outcome of the call to a failure that is not the agent's.
+// withOutcome adds the outcome of the call to a refusal with a 5xx status, unless the refusal already has an outcome.
 func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	if _, known := f.Details["outcome"]; known || f.Status() < 500 {
 		return f
@@ -126,11 +126,10 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
-// Unsent returns the *reason.Refusal of a call that did not begin. If the failure is not the agent's, the refusal states that nothing was
-// sent.
+// Unsent returns the *reason.Refusal for an error of a call that did not begin. A refusal with a 5xx status states that nothing was sent.
 func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
 
-// finish records the outcome of a call.
+// finish converts err into a *reason.Refusal, records the call, and passes its Event to Call.Observe.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *reason.Refusal
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package execute carries a call of an agent to the service behind the gateway, exactly as far as the agreed policy allows: authenticate,
-// resolve, validate, prove, decide, begin, call, shape, settle. It is the same for every protocol: a door makes a Call of a request, and
-// renders the Result or the Refusal.
+// Package execute executes the calls of agents, if the agreed policy permits them. The steps of a call are: authenticate, resolve,
+// validate, prove, decide, enter, begin, call, shape, settle. They are the same for every protocol: a door converts a request into a Call,
+// and renders the Result or the Refusal.
 //
 //	executor := execute.New(execute.Config{…})
 //	result, err := executor.Execute(ctx, execute.Call{Service: served, Token: token, Read: read})
@@ -26,52 +26,51 @@ type Config struct {
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
-	// Journal may be nil, unlike the fields above: calls are then recorded only when they have ended.
+	// Journal may be nil, unlike the fields above. In that case, calls are recorded only when they have ended.
 	Journal Journal
-	// Records returns the records of calls to agents whose protocol can ask for them. nil: no protocol can.
+	// Records reads the records of calls, for protocols in which agents can request them. It may be nil if there is no such protocol.
 	Records Records
-	// Late is called when an end that could not be stored with its call has been stored, or has been given up. nil: there is no callback.
-	// It must be safe for concurrent use, and fast.
+	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
+	// be nil. It must be safe for concurrent use, and fast.
 	Late func(LateEnd)
 }
 
 // A Store reserves limits and charges for calls, and stores their outcomes.
 type Store interface {
-	// Begin takes the nonce, the idempotency key, the limits and the charge of a call: all of them, or none with an error.
+	// Begin reserves the nonce, the idempotency key, the limits and the charge of a call. If it returns an error, it has reserved nothing.
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
-	// Settle ends an admitted call, once: store.ErrSettled.
+	// Settle stores the end of an admitted call. If the call has already been settled, it returns store.ErrSettled.
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
 }
 
-// Agents are the records of agents and their keys.
+// Agents reads the records of agents and their keys.
 type Agents interface {
 	Agent(ctx context.Context, service string, id pat.AgentID) (pat.Agent, error)
-	// KeyOwner returns the agent that a key belongs to, or pat.ErrNotFound.
+	// KeyOwner returns the agent to which a key belongs, or pat.ErrNotFound.
 	KeyOwner(ctx context.Context, service string, key keys.ID) (pat.AgentID, error)
 	Agreement(ctx context.Context, service string, id pat.AgreementID) (pat.Agreement, error)
 }
 
-// Revocations is this process's view of revocations and of changes of agents.
+// Revocations is this process's view of revocations and of changes to agents.
 type Revocations interface {
-	// Refresh reads the revocations up to now.
+	// Refresh updates the view from the store.
 	Refresh(ctx context.Context) error
-	// AgentChanges grows with every change of an agent that was read.
+	// AgentChanges returns a number that grows with every change to an agent that the view reads.
 	AgentChanges() uint64
 }
 
-// A Recorder records the Events of calls. It is safe for concurrent use, and fast: the agent waits for it.
+// A Recorder records the Events of calls. It must be safe for concurrent use, and fast, because the agent waits for it.
 type Recorder interface{ Record(e *Event) }
 
-// A Journal records calls before they are made. It is safe for concurrent use.
+// A Journal records calls before they are made. It must be safe for concurrent use.
 type Journal interface {
-	// Required reports whether calls are recorded before they are made.
+	// Required reports whether calls must be recorded before they are made.
 	Required() bool
-	// Begin records a call that the policy permits, before anything is taken or sent. An error refuses the call.
+	// Begin records a call that the policy permits, before anything is reserved or sent. If it returns an error, the call is refused.
 	Begin(e *Event) error
 }
 
-// An Executor carries calls of agents to the services behind the gateway, exactly as far as the agreed policies allow.
-// It is safe for concurrent use.
+// An Executor executes the calls of agents that the agreed policies permit. It is safe for concurrent use.
 type Executor struct {
 	store       Store
 	agents      Agents
@@ -80,7 +79,7 @@ type Executor struct {
 	standings   *standings
 	now         func() time.Time
 	suspension  *suspension
-	failing     *ratelimit.Set // of the agents whose calls are refused for what is in them
+	failing     *ratelimit.Set // by agent: calls that were refused as invalid
 	late        *lateEnds
 	recorder    Recorder
 	journal     Journal
@@ -88,7 +87,7 @@ type Executor struct {
 	started     sync.WaitGroup // calls that continue in the background
 }
 
-// New makes an Executor.
+// New returns an Executor.
 func New(c Config) *Executor {
 	return &Executor{
 		store: c.Store, agents: c.Agents, revocations: c.Revocations, keys: newAgreedKeys(c.Agents), now: c.Now,
@@ -97,14 +96,14 @@ func New(c Config) *Executor {
 	}
 }
 
-// Run stores the ends of calls that could not be stored when the calls ended, until ctx ends.
+// Run stores the outcomes of calls that could not be stored when the calls ended. It returns nil when ctx ends.
 func (x *Executor) Run(ctx context.Context) error {
 	x.late.run(ctx)
 	return nil
 }
 
-// Drain waits for calls in the background, and stores the remaining ends, until ctx ends. It returns how many ends were left: their
-// records become unresolved. No call may be started any more.
+// Drain waits for the calls in the background, and stores the remaining outcomes of calls, until ctx ends. It returns the number of
+// outcomes that it could not store; the records of these calls become unresolved. Do not start a call during or after Drain.
 func (x *Executor) Drain(ctx context.Context) int {
 	ended := make(chan struct{})
 	go func() {
@@ -118,8 +117,8 @@ func (x *Executor) Drain(ctx context.Context) int {
 	return x.late.settle(ctx)
 }
 
-// Execute makes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
-// reach the service. From begin on, a client that disconnects cancels nothing. UIM core 3.1.
+// Execute executes one call. Every error is a *reason.Refusal. A call that fails before begin consumes no limit, costs nothing and does not
+// reach the service. From begin on, the call continues even if the client disconnects. UIM core 3.1.
 func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	e := &execution{call: call, started: x.now()}
 	e.at = e.started
@@ -130,9 +129,9 @@ func (x *Executor) Execute(ctx context.Context, call Call) (Result, error) {
 	return x.finish(e, result, err)
 }
 
-// Identify verifies the PAT of a call as the first step of Execute does, and returns its claims. Doors use it before they read a
-// message, and for requests that are not calls. Execute does not verify the PAT of the same call again within pat.PollEvery. Every error
-// is a *reason.Refusal, that of Execute for the same call: nothing was sent.
+// Identify verifies the PAT of a call as the first step of Execute does, and returns its claims. Doors use it before they read a message,
+// and for requests that are not calls. Within pat.PollEvery, Execute does not verify the PAT of the same Call again. Every error is the
+// *reason.Refusal that Execute would return.
 func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error) {
 	call.identity = nil
 	e, err := x.identified(ctx, *call)
@@ -143,7 +142,7 @@ func (x *Executor) Identify(ctx context.Context, call *Call) (*pat.Claims, error
 	return e.claims, nil
 }
 
-// identified begins an execution and identifies its agent.
+// identified creates an execution and authenticates its agent. The error is a *reason.Refusal.
 func (x *Executor) identified(ctx context.Context, call Call) (*execution, error) {
 	now := x.now()
 	e := &execution{call: call, started: now, at: now}
@@ -153,8 +152,8 @@ func (x *Executor) identified(ctx context.Context, call Call) (*execution, error
 	return e, nil
 }
 
-// caught runs the steps, and converts a panic into a refusal. If something was already taken, its record stays held, so that its charge
-// is pending until it is resolved.
+// caught runs the steps, and converts a panic into a refusal. If begin has already recorded the call, the record stays held, and its charge
+// is pending until the record is resolved.
 func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -168,42 +167,42 @@ func (x *Executor) caught(ctx context.Context, e *execution) (result Result, err
 	return x.steps(ctx, e)
 }
 
-// steps are the steps of a call, in order. Each denies by default.
+// steps runs the steps of a call in order. An error of a step ends the call.
 func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
-	if err := x.authenticate(ctx, e); err != nil { // the PAT, its policy, its revocation
+	if err := x.authenticate(ctx, e); err != nil { // verify the PAT, its policy and its revocation
 		return Result{}, err
 	}
-	if err := x.heldBack(e); err != nil { // agents that keep sending invalid calls
+	if err := x.heldBack(e); err != nil { // refuse agents that have sent too many invalid calls
 		return Result{}, err
 	}
-	if err := x.resolve(ctx, e); err != nil { // the intent, and whether the PAT covers it
+	if err := x.resolve(ctx, e); err != nil { // find the intent, and check that the PAT covers it
 		return Result{}, err
 	}
-	if err := x.heldBack(e); err != nil { // again, for calls that were read meanwhile
+	if err := x.heldBack(e); err != nil { // again, because other calls may have failed while this one was read
 		return Result{}, err
 	}
-	if err := x.validate(e); err != nil { // parameters against the intent; defaults filled in
+	if err := x.validate(e); err != nil { // check the parameters, and fill in defaults
 		return Result{}, err
 	}
-	if err := x.prove(ctx, e); err != nil { // a proof of key, if one was sent; it only sets facts
+	if err := x.prove(ctx, e); err != nil { // verify a proof of key, if one was sent; it only sets facts
 		return Result{}, err
 	}
-	if err := x.decide(ctx, e); err != nil { // the policy: permissions, limits and charges
+	if err := x.decide(ctx, e); err != nil { // evaluate the policy: permissions, limits and charges
 		return Result{}, err
 	}
-	if err := x.enter(ctx, e); err != nil { // a place among the calls in progress to the service
+	if err := x.enter(ctx, e); err != nil { // get a place among the calls in progress to the service
 		return Result{}, err
 	}
 	defer e.leave()
-	grant, replay, err := x.begin(ctx, e) // nonce, idempotency, limits and charge: all or none
+	grant, replay, err := x.begin(ctx, e) // reserve nonce, idempotency key, limits and charge: all or none
 	if err != nil {
 		return Result{}, err
 	}
-	if replay != nil { // made before under this idempotency key: the same response, nothing is executed again
+	if replay != nil { // executed before under this idempotency key: return the same response
 		return replay.result()
 	}
-	ctx = e.room.detached.from(ctx)   // a client that disconnects no longer cancels anything
-	answer := x.call(ctx, e, grant)   // only a live Grant reaches the upstream
-	shaped := x.shape(ctx, e, answer) // to the intent's output parameters
-	return x.settle(ctx, e, shaped)   // capture or release
+	ctx = e.room.detached.from(ctx)   // from here on, the call continues if the client disconnects
+	answer := x.call(ctx, e, grant)   // send the request, which needs a live Grant
+	shaped := x.shape(ctx, e, answer) // reduce the response to the intent's output parameters
+	return x.settle(ctx, e, shaped)   // capture or release the charge
 }

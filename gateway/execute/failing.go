@@ -7,23 +7,23 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// failuresPerMinute bounds how many calls of one agent may be refused as invalid: checking a call costs time, and a refused call costs
-// the agent nothing. Beyond it, the agent may make one such call a second.
+// failuresPerMinute limits how many invalid calls of one agent are checked, because checking a call takes time and a refused call costs the
+// agent nothing. Beyond the limit, the agent may make one such call per second.
 var failuresPerMinute = limit.Rate{Max: 60, Period: limit.Minute}
 
-// inTheCall are the codes of refusals of invalid calls.
+// inTheCall are the codes of refusals for invalid calls.
 var inTheCall = []reason.Code{reason.CodeInvalidParameter, reason.CodeInvalidSignature, reason.CodePayloadTooLarge}
 
-// heldBack refuses a call of an agent with too many recent invalid calls, before it is read or checked.
+// heldBack refuses a call if its agent has recently made too many invalid calls. It does so before the call is read or checked.
 func (x *Executor) heldBack(e *execution) error {
 	if !x.failing.Empty(e.caller, x.now()) {
 		return nil
 	}
-	return reason.RateLimitExceeded.Refusal("Too many calls of this agent were refused for what is in them: correct them first.").
+	return reason.RateLimitExceeded.Refusal("Too many recent calls of this agent were invalid. Correct the calls before you continue.").
 		After(x.failing.Wait()).ShedFor(reason.ShedFailing)
 }
 
-// countFailure counts a refused call of its agent, if it was refused as invalid.
+// countFailure counts a call that was refused as invalid against the limit of its agent.
 func (x *Executor) countFailure(e *execution, fault *reason.Refusal) {
 	if fault == nil || e.claims == nil || e.admission != nil || !slices.Contains(inTheCall, fault.Code) {
 		return

@@ -77,7 +77,7 @@ var failures = []failureCase{
 					_, _, _ = w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
 				}
 			}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.AgentBlocked,
-			message: "Too many calls over a limit that the policy forbids to exceed.", ended: true,
+			message: "The agent was blocked, because it made too many calls beyond a limit that the policy forbids exceeding.", ended: true,
 		},
 		settings: "pat: {suspend_after: 2}\n",
 	},

@@ -11,19 +11,19 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// sentBefore is how long before the deadline of its record a call must have been sent: after the deadline other processes may end it, by
-// their own clock.
+// sentBefore is how long before the deadline of its record a call must be sent. After the deadline, other processes may end the call,
+// according to their clocks.
 const sentBefore = 2 * time.Second
 
-// An attempt is the basis of the Grant of one attempt of a call.
+// An attempt implements grant.Terms for one attempt of a call.
 type attempt struct {
 	executor *Executor
 	call     *execution
 	expires  time.Time
-	own      *store.Admission // what a further attempt took; nil: what the call took
+	own      *store.Admission // reservation of a further attempt; nil: this attempt uses the reservation of the call
 }
 
-// attemptOf makes the attempt for which begin took an admission, some time after since.
+// attemptOf returns the attempt for an admission that was requested at since.
 func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) attempt {
 	expires := e.sendBy
 	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
@@ -46,16 +46,17 @@ func (a *attempt) Another(ctx context.Context) (grant.Grant, error) {
 	return a.executor.another(ctx, a.call)
 }
 
-// Unused implements grant.Terms. What the call took is released at its end; what cannot be released counts as used.
+// Unused implements grant.Terms. It releases the reservation of a further attempt; if that fails, the reservation counts as used. settle
+// releases the reservation of the call.
 func (a *attempt) Unused(ctx context.Context) {
 	if a.own != nil {
 		_, _ = a.executor.store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
 	}
 }
 
-// stillAgreed is the last gate: it returns nil while token, agreement, agent and policy are unchanged since the decision, by a view of
-// revocations that is at most a second old. It is called right before the first byte of each attempt, because begin, connecting and
-// earlier attempts may take long.
+// stillAgreed is the last check before a call is sent. It returns nil if token, agreement, agent and policy have not been revoked or
+// replaced since the decision, according to a view of revocations that is at most a second old. It is called right before the first byte
+// of each attempt, because begin, connecting and earlier attempts may take long.
 func (e *execution) stillAgreed(now time.Time) error {
 	s := e.call.Service()
 	if s == nil {
@@ -67,15 +68,15 @@ func (e *execution) stillAgreed(now time.Time) error {
 	return agreed(e.claims, s)
 }
 
-// refresh updates the view of revocations before an attempt if it has become old.
+// refresh updates the view of revocations before an attempt if the view is too old.
 func (x *Executor) refresh(ctx context.Context, e *execution) {
 	if errors.Is(e.stillAgreed(x.now()), pat.ErrUnavailable) {
 		x.catchUp(ctx)
 	}
 }
 
-// another admits one more attempt of a call: it takes a place in every limit of the call, and does not charge. If one of the limits is
-// exhausted, the attempt is not made.
+// another admits one more attempt of a call: the attempt counts against every limit of the call, but is not charged. If one of the limits
+// is exhausted, another returns an error.
 func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, error) {
 	since := x.now()
 	a, err := x.store.Begin(ctx, e.furtherAttempt())
@@ -89,7 +90,7 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	return grant.New(a.Execution.ID, &further), nil
 }
 
-// furtherAttempt is the reservation of one more attempt: without charge and idempotency key, which the call has taken.
+// furtherAttempt returns the reservation for one more attempt. It has no charge and no idempotency key, because the call has reserved them.
 func (e *execution) furtherAttempt() store.BeginRequest {
 	call := e.admission.Execution
 	only := store.Candidate{Rule: call.Rule}

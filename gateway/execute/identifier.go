@@ -9,22 +9,22 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ids are made here instead of by the library, which would allocate the bytes separately. The library formats them.
+// This file generates ids itself, because package uuid would allocate their bytes separately. The package only formats them.
 
-// newRequestID makes a UUIDv4. RFC 9562 5.4.
+// newRequestID returns a new UUIDv4. RFC 9562 5.4.
 func newRequestID() RequestID {
 	var id uuid.UUID
-	_, _ = rand.Read(id[:]) // never fails: crypto/rand
+	_, _ = rand.Read(id[:]) // crypto/rand never fails
 	return RequestID(text(id, 4))
 }
 
-// lastID is the time of the newest execution id, in 1/4096 ms since 1970.
+// lastID is the time in the newest execution id, in units of 1/4096 ms since 1970.
 var lastID atomic.Int64
 
-// newID makes an execution id: UUIDv7, so that ids sort by creation time, in one process also within a millisecond. RFC 9562 5.7 and 6.2,
-// method 3.
+// newID returns a new execution id. It is a UUIDv7, so that ids sort by creation time; the ids of one process do so even within a
+// millisecond. RFC 9562 5.7 and 6.2, method 3.
 func newID() string {
-	now := time.Now() //nolint:forbidigo // ids are by the clock of the machine
+	now := time.Now() //nolint:forbidigo // ids use the clock of the machine
 	moment := now.UnixMilli()<<12 | int64(now.Nanosecond()%int(time.Millisecond))<<12/int64(time.Millisecond)
 	for {
 		last := lastID.Load()

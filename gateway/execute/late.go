@@ -9,21 +9,21 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An end is the outcome of a call that could not be stored when the call ended.
+// An end is the end of a call that could not be stored when the call ended.
 type end struct {
 	admission  store.Admission
 	settlement store.Settlement
-	deadline   time.Time // of the record; from then on it is unresolved
-	answered   bool      // there is a response to store
+	deadline   time.Time // deadline of the record, which is unresolved from then on
+	answered   bool      // there was a response to store
 }
 
-// A LateEnd is the outcome of an end that could not be stored when its call ended.
+// A LateEnd reports the result of storing an end later than its call ended.
 type LateEnd struct {
-	Stored     bool // stored later; otherwise the record becomes unresolved
-	AnswerLost bool // and is not returned again under its idempotency key
+	Stored     bool // the end was stored; otherwise the record becomes unresolved
+	AnswerLost bool // the response was not stored, so a repeated call under the idempotency key does not return it
 }
 
-// size returns the bytes of an end that count towards maxLateAnswers.
+// size returns the number of bytes of an end that count towards maxLateAnswers.
 func (n *end) size() int {
 	if n.settlement.Answer == nil {
 		return 0
@@ -32,26 +32,26 @@ func (n *end) size() int {
 }
 
 const (
-	maxLate        = 16 << 10 // ends that wait; further ones are swept to unresolved
-	maxLateAnswers = 64 << 20 // bytes of waiting responses; beyond it an end is kept without its response
-	lateAtOnce     = 64
-	// The pause between two attempts starts with leastLatePause and doubles up to mostLatePause.
+	maxLate        = 16 << 10 // maximum number of waiting ends; the records of further calls become unresolved
+	maxLateAnswers = 64 << 20 // maximum size of the waiting responses, in bytes; beyond that, ends are kept without responses
+	lateAtOnce     = 64       // ends that are stored concurrently
+	// The pause between two failed attempts starts at leastLatePause and doubles up to mostLatePause.
 	leastLatePause = 100 * time.Millisecond
 	mostLatePause  = time.Second
 )
 
-// lateEnds holds the ends of calls that are not yet stored, and stores them as soon as the store accepts writes again. So a record
-// becomes unresolved only if no process knows its outcome.
+// lateEnds holds the ends of calls that could not be stored, and stores them as soon as the store accepts writes again. A record therefore
+// becomes unresolved only if no process knows the outcome of its call.
 type lateEnds struct {
 	store  Store
 	now    func() time.Time
-	turn   chan struct{} // held by the goroutine that stores them
-	added  chan struct{} // receives when some were added since the last turn
-	became func(LateEnd) // counts them
+	turn   chan struct{} // held by the goroutine that stores ends
+	added  chan struct{} // has a value if ends were added since the last turn
+	became func(LateEnd) // reports the result for each end
 
 	mu      sync.Mutex
 	waiting []end
-	bytes   int // of responses
+	bytes   int // size of the waiting responses
 }
 
 func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds {
@@ -61,7 +61,8 @@ func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds 
 	return &lateEnds{store: s, now: now, became: became, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
 }
 
-// add keeps an end whose settlement failed with err. It drops unknown outcomes, calls without a record, and ends that the store refuses.
+// add keeps an end whose settlement failed with err. It drops the end if the outcome is unknown, the call has no record, or the error is
+// not store.ErrUnavailable.
 func (l *lateEnds) add(n end, err error) {
 	if !errors.Is(err, store.ErrUnavailable) || !n.admission.Recorded || n.settlement.State == store.Unresolved {
 		return
@@ -80,7 +81,7 @@ func (l *lateEnds) add(n end, err error) {
 	}
 }
 
-// keep adds one more, without its response if there are too many.
+// keep adds an end, without its response if the waiting responses are already too large.
 func (l *lateEnds) keep(n end) {
 	if l.bytes+n.size() > maxLateAnswers {
 		n.settlement.Answer = nil
@@ -89,7 +90,7 @@ func (l *lateEnds) keep(n end) {
 	l.waiting = append(l.waiting, n)
 }
 
-// take removes some, the oldest first.
+// take removes and returns up to lateAtOnce ends, the oldest first.
 func (l *lateEnds) take() []end {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +102,7 @@ func (l *lateEnds) take() []end {
 	return some
 }
 
-// left returns how many are waiting.
+// left returns the number of waiting ends.
 func (l *lateEnds) left() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +121,7 @@ func (l *lateEnds) run(ctx context.Context) {
 	}
 }
 
-// settle retries until none is left or ctx ends, and returns how many are left.
+// settle stores the waiting ends until none is left or ctx ends, and returns the number of those that are left.
 func (l *lateEnds) settle(ctx context.Context) int {
 	select {
 	case l.turn <- struct{}{}:
@@ -143,8 +144,8 @@ func (l *lateEnds) settle(ctx context.Context) int {
 	return l.left()
 }
 
-// try stores some ends, and reports whether the store accepted any. The others move to the back of the queue and wait there until their
-// deadline.
+// try stores some ends, and reports whether the store accepted any of them. The others move to the back of the queue, unless their deadline
+// has passed.
 func (l *lateEnds) try(ctx context.Context) bool {
 	some := l.take()
 	failed := make([]bool, len(some))

@@ -13,16 +13,17 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// UnresolvedCalls lists the records of calls of unknown outcome.
+// UnresolvedCalls lists and settles the records of calls whose outcome is unknown.
 type UnresolvedCalls interface {
-	// Executions returns records, the newest first.
+	// Executions returns the selected records, newest first.
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
-	// Reconcile settles an unresolved record as the service reports it: store.ErrSettled if another process has.
+	// Reconcile settles an unresolved record with the state that the service reports. If another process has already settled it, the error is
+	// store.ErrSettled.
 	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 }
 
-// A Reconciler settles calls of unknown outcome by requesting the outcome from the service behind the gateway. It waits until the
-// deadline of a call, when no process can send the call any more.
+// A Reconciler settles calls whose outcome is unknown: it requests the outcome from the service behind the gateway. It does so only after
+// the deadline of a call, because until then a process may still send the call.
 type Reconciler struct {
 	records UnresolvedCalls
 	now     func() time.Time
@@ -31,28 +32,29 @@ type Reconciler struct {
 	rounds map[string]round // by service
 }
 
-// A round is the position of the reconciliation of one service, and its next time.
+// A round is the state of the reconciliation for one service.
 type round struct {
-	after string    // the last requested record; empty: from the newest
-	due   time.Time // not before
+	after string    // id of the last record that was handled; empty: start with the newest
+	due   time.Time // earliest time of the next round
 	pause time.Duration
 }
 
 const (
-	questionsAtOnce   = 8   // calls of one service
-	questionsPerRound = 100 // calls of one service in one round
-	// A round that settled nothing is followed by a pause, which doubles up to mostAskingPause.
+	questionsAtOnce   = 8   // concurrent requests to one service
+	questionsPerRound = 100 // maximum number of calls of one service in one round
+	// After a round that settled no calls, there is a pause of leastAskingPause. It doubles with each such round, up to mostAskingPause.
 	leastAskingPause = 5 * time.Second
 	mostAskingPause  = 5 * time.Minute
 )
 
-// NewReconciler makes a Reconciler on records, with the clock of their store.
+// NewReconciler returns a Reconciler for records. now must be the clock of their store.
 func NewReconciler(records UnresolvedCalls, now func() time.Time) *Reconciler {
 	return &Reconciler{records: records, now: now, rounds: map[string]round{}}
 }
 
-// Round requests the outcome of some calls of a service, if the service supports that and it is time, and returns how many were settled.
-// An error means that the service or the store did not respond; the calls are requested again later.
+// Round requests the outcomes of some calls of a service, and returns the number of calls that it settled. It does nothing if the service
+// does not support such requests, or if the next round is not due yet. If the service or the store does not respond, Round returns an
+// error; later rounds request the outcomes again.
 func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +81,7 @@ func (r *Reconciler) Round(ctx context.Context, s *service.Service) (settled int
 	return settled, err
 }
 
-// ask requests the outcome of calls until a request fails.
+// ask requests the outcomes of calls until a request fails, and returns the number of settled calls.
 func (r *Reconciler) ask(ctx context.Context, s *service.Service, list []store.Execution) (int, error) {
 	var settled atomic.Int64
 	asking, ctx := errgroup.WithContext(ctx)

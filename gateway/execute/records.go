@@ -12,22 +12,22 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Records are the records of calls that are part of a conversation, or have an idempotency key. Every read takes the scope of the
-// requesting PAT: a call outside it is store.ErrNotFound, and is neither listed nor counted.
+// Records reads the records of calls that are part of a conversation or have an idempotency key. Each method takes the scope of the PAT
+// that requests the records. For a call outside that scope, it returns store.ErrNotFound; such calls are neither listed nor counted.
 type Records interface {
 	Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error)
 	KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error)
 	Calls(ctx context.Context, f store.CallFilter) (list []store.Execution, total int, err error)
 }
 
-// A Reference locates the record of a call, and has the time of its present state.
+// A Reference identifies the record of a call, with the time when the call reached its current state.
 type Reference struct {
 	ID        string // UUIDv7
-	ContextID string // of the conversation
+	ContextID string // id of the conversation
 	Since     time.Time
 }
 
-// A CallStatus is the state of a call for its agent.
+// A CallStatus is the state of a call as its agent sees it.
 type CallStatus = store.CallStatus
 
 // The states of a call.
@@ -37,38 +37,38 @@ const (
 	CallFailed  = store.CallFailed
 )
 
-// A Record is the state of a call in a conversation, as an agent reads it later, from any process on the store.
+// A Record is the state of a call in a conversation. An agent can read it later, through any process that uses the same store.
 type Record struct {
 	Reference
-	Intent   string // its uid
+	Intent   string // uid of the intent
 	Status   CallStatus
 	Charge   *reason.Charge
-	Output   []byte // JSON, of a call that is done
+	Output   []byte // JSON; only of a call that is done
 	Warnings []intents.MissingOutput
-	// Refusal is the error that the agent received or would have received, of a failed call or of one that is done and whose output was
-	// not stored. Nil in a listing without outputs if the call is done.
+	// Refusal is the error that the agent received, or would have received, if the call failed, or if it is done and its output was not
+	// stored. In a listing without outputs, it is nil if the call is done.
 	Refusal *reason.Refusal
 }
 
-// recordsKept is how long agents can read their calls: as long as an idempotency key is kept.
+// recordsKept is how long agents can read the records of their calls: as long as idempotency keys are kept.
 const recordsKept = idempotencyWindow
 
-// ErrNoRecord means that the agent has no such call of an intent in the scope of its PAT. Another agent may have one.
+// ErrNoRecord means that the agent has no such call, or that the scope of its PAT does not include the intent of the call.
 var ErrNoRecord = errors.New("no such call of this agent")
 
-// callScope is the set of calls that the bearer of a PAT may read.
+// callScope returns the set of calls that the bearer of a PAT may read.
 func callScope(service string, claims *pat.Claims) store.CallScope {
 	c := store.CallScope{Service: service, AgentID: claims.Principal().Record()}
 	c.Intents, c.Namespaces = claims.Named()
 	return c
 }
 
-// Record returns one call of the agent whose PAT call carries. The error is ErrNoRecord or a *reason.Refusal.
+// Record returns the record with an id, for the agent whose PAT is in call. The error is ErrNoRecord or a *reason.Refusal.
 func (x *Executor) Record(ctx context.Context, call Call, id string) (Record, error) {
 	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.Call(ctx, c, id) })
 }
 
-// RecordOf is Record by the idempotency key of the call.
+// RecordOf is like Record, but finds the record by the idempotency key of its call.
 func (x *Executor) RecordOf(ctx context.Context, call Call, key IdempotencyKey) (Record, error) {
 	return x.record(ctx, call, func(c store.CallScope) (store.Execution, error) { return x.records.KeyedCall(ctx, c, string(key)) })
 }
@@ -90,31 +90,31 @@ func (x *Executor) record(ctx context.Context, call Call, read func(store.CallSc
 	return recordOf(&e), nil
 }
 
-// A RecordCursor is a position in a listing of calls; the zero RecordCursor is the beginning.
+// A RecordCursor is a position in a listing of calls. The zero RecordCursor is the beginning.
 type RecordCursor = store.CallCursor
 
-// A RecordQuery selects calls of an agent. Zero fields restrict nothing.
+// A RecordQuery selects calls of an agent. Fields that are zero do not restrict the selection.
 type RecordQuery struct {
 	ContextID string
 	Status    CallStatus
-	Since     time.Time // when the status was first reached
+	Since     time.Time // earliest time at which the status was reached
 	After     RecordCursor
 	Limit     int  // 1 to 100
-	Outputs   bool // of calls that are done; otherwise neither Output nor Warnings is read
+	Outputs   bool // whether to read Output and Warnings of calls that are done
 }
 
-// A RecordPage is one page of the calls of an agent, those that reached their status last first.
+// A RecordPage is one page of the calls of an agent. The calls that reached their status most recently come first.
 type RecordPage struct {
 	Records []Record
-	Total   int          // of all pages, store.MostCounted at most
-	Next    RecordCursor // zero: there is no further page
+	Total   int          // number of calls on all pages, at most store.MostCounted
+	Next    RecordCursor // start of the next page; zero: this is the last page
 }
 
-// maxListedOutputs bounds the outputs of a page, in bytes. The first output is always included.
+// maxListedOutputs is the maximum size of the outputs on a page, in bytes. A page ends after the output that exceeds it.
 const maxListedOutputs = 4 << 20
 
-// Records lists calls of the agent whose PAT call carries. The error is ErrNoRecord if the query begins after a call that the PAT must
-// not read. All other errors are a *reason.Refusal.
+// Records lists calls of the agent whose PAT is in call. If q.After refers to a call that the agent may not read, the error is ErrNoRecord.
+// All other errors are a *reason.Refusal.
 func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (RecordPage, error) {
 	asks, err := x.identified(ctx, call)
 	if err != nil {
@@ -151,7 +151,7 @@ func (x *Executor) Records(ctx context.Context, call Call, q RecordQuery) (Recor
 	return page, nil
 }
 
-// listed returns the record of a listing, with the output if requested.
+// listed returns the Record of a listed call. If output is true and the call is done, it reads the output.
 func (x *Executor) listed(ctx context.Context, scope store.CallScope, e *store.Execution, output bool) (Record, error) {
 	status, since := e.Status()
 	if status != CallDone || !output {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// answer returns the response to store under the idempotency key of the call. It is nil without a key.
+// answer returns the response to store under the idempotency key of the call, or nil if the call has no key.
 func (e *execution) answer(s shapedCall) *store.Answer {
 	if e.call.IdempotencyKey == "" {
 		return nil
@@ -27,7 +27,7 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 	a := &store.Answer{Reason: f.Reason, Code: f.Code, Message: f.Message}
 	details := map[string]any{}
 	maps.Copy(details, f.Details)
-	if f.RetryAfter > 0 { // the call ended before, so there is nothing to wait for
+	if f.RetryAfter > 0 { // stored as a detail, because a replay has nothing to wait for
 		details["retry_after"] = f.RetrySeconds()
 	}
 	if text, err := json.Marshal(details); err == nil {
@@ -39,10 +39,10 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 // A replay is an earlier call under the same idempotency key.
 type replay struct {
 	execution store.Execution
-	standing  []limit.Status // of its limits, now
+	standing  []limit.Status // current state of its limits
 }
 
-// result returns the response of the earlier call: the same output or Refusal, with the present state of its limits.
+// result returns the response of the earlier call: the same output or Refusal, but with the current state of the limits.
 func (r *replay) result() (Result, error) {
 	result, f := r.answer()
 	if f != nil {
@@ -56,12 +56,12 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	a, charge := r.execution.Answer, chargeOf(r.execution)
 	switch {
 	case a == nil && r.execution.State == store.Captured:
-		f := reason.ResponseInvalid.Refusal("The call under this Idempotency-Key took effect, but its answer was not kept.").
-			With("outcome", store.Done).With("suggestion", "Do not make the call again; ask the service what came of it.").Charged(charge)
+		f := reason.ResponseInvalid.Refusal("The call with this Idempotency-Key took effect, but its response was not stored.").
+			With("outcome", store.Done).With("suggestion", "Do not repeat the call. Ask the operator of the service for the result.").Charged(charge)
 		f.Replayed = true
 		return Result{}, f
 	case a == nil:
-		return Result{}, reason.OutcomeUnknown.Refusal("The call under this Idempotency-Key has ended, but its answer was not kept.").
+		return Result{}, reason.OutcomeUnknown.Refusal("The call with this Idempotency-Key has ended, but its response was not stored.").
 			With("state", r.execution.State).Charged(charge)
 	case a.Reason == "":
 		return Result{Output: a.Output, Charge: charge, Warnings: warningsIn(a.Details), Replayed: true}, nil
@@ -74,7 +74,7 @@ func (r *replay) answer() (Result, *reason.Refusal) {
 	return Result{}, f
 }
 
-// warnings are the details of a stored response without some of its outputs.
+// warnings are the stored details of a response that lacks required outputs.
 type warnings struct {
 	Missing []intents.MissingOutput `json:"warnings"`
 }

@@ -13,19 +13,19 @@ type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *reason.Charge
 	Standing []limit.Status // states of the limits of the call
-	// Attribution has the notices that the policy obliges every user of the output to show.
+	// Attribution contains the notices that everyone who uses the output must show, according to the policy.
 	Attribution []string
-	// Warnings are required outputs that are missing in the service's response, where such responses are passed on.
+	// Warnings are required outputs that the response of the service lacks, if the intent is configured to pass on such responses.
 	Warnings []intents.MissingOutput
-	License  string // of the output, as a header field can hold it; empty: none
-	Replayed bool   // a stored response under the same idempotency key; nothing was executed now
+	License  string // license of the output, as the value of a header field; empty: none
+	Replayed bool   // the response was stored under the same idempotency key; this call executed nothing
 	buffer   *upstream.Buffer
 }
 
-// Sent releases Output after it was completely sent: other calls reuse its memory.
+// Sent releases the memory of Output for other calls. Call it after Output was completely sent.
 func (r *Result) Sent() { r.buffer.Release() }
 
-// chargeOf reads the charge from a record; nil if the call is free.
+// chargeOf returns the charge of a record, or nil if the call is free.
 func chargeOf(e store.Execution) *reason.Charge {
 	if e.Charge.IsZero() {
 		return nil

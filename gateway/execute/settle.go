@@ -15,13 +15,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A shapedCall is a call that has returned from the upstream: its outcome and its result.
+// A shapedCall is the outcome and the result of a call that has returned from the upstream.
 type shapedCall struct {
 	outcome store.Outcome
-	output  []byte          // JSON; nil if it failed
-	refusal *reason.Refusal // nil if it did not fail
+	output  []byte          // JSON; nil if the call failed
+	refusal *reason.Refusal // nil if the call did not fail
 	missing []intents.MissingOutput
-	buffer  *upstream.Buffer // output may be a part of it
+	buffer  *upstream.Buffer // memory of which output may be a part
 }
 
 // call makes the upstream call, which requires a live Grant.
@@ -57,7 +57,7 @@ func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) sh
 		if len(e.intent.Outputs) == 0 && e.call.HandedOn && strictjson.Plausible(a.JSON) {
 			return shapedCall{outcome: a.outcome, output: a.JSON, buffer: a.Buffer}
 		}
-		output, undeclared, ok := e.intent.Rewrite(nil, a.JSON) // mostly one pass over the bytes is enough
+		output, undeclared, ok := e.intent.Rewrite(nil, a.JSON) // usually one pass over the bytes is enough
 		if ok {
 			e.fitted.Undeclared = undeclared
 			return shapedCall{outcome: a.outcome, output: output, buffer: a.Buffer}
@@ -79,20 +79,21 @@ func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) sh
 	return shapedCall{outcome: a.outcome, output: body, missing: e.fitted.Missing}
 }
 
-// memoryWait is how long a response waits for the memory of its tree.
+// memoryWait is how long shape waits for memory to parse a response.
 const memoryWait = 30 * time.Second
 
 func responseInvalid(err error) *reason.Refusal {
-	f := reason.ResponseInvalid.Refusal("The service's answer does not fit the intent's output parameters.").With("outcome",
+	f := reason.ResponseInvalid.Refusal("The response of the service does not match the intent's output parameters.").With("outcome",
 		store.Done).Because(err)
 	if misfit, ok := errors.AsType[*intents.ResponseError](err); ok {
-		f.With("answer_pointer", misfit.Pointer) // into the service's response
+		f.With("answer_pointer", misfit.Pointer) // JSON pointer into the response of the service
 	}
 	return f
 }
 
-// settle stores the end of the call before the response leaves. If the store does not accept it, the charge stays held, the agent
-// receives it as pending, and a lateEnds stores it later. If another process has ended the call, the agent receives that end.
+// settle stores the end of the call before the agent receives the response. If storing fails, the charge stays held, the agent receives it
+// as pending, and lateEnds stores the end later. If another process has already settled the call, the agent receives the charge in the
+// state that the other process stored.
 func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Result, error) {
 	x.begins(e, Settle)
 	e.outcome = s.outcome
@@ -112,13 +113,13 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 		return Result{}, s.refusal.Charged(charge).Standings(e.admission.Standing)
 	}
 	result := Result{Output: s.output, Charge: charge, Standing: e.admission.Standing, Attribution: e.notices(), Warnings: s.missing}
-	if ended.Answer == nil { // else it is kept
+	if ended.Answer == nil { // otherwise the store may still refer to the output
 		result.buffer = s.buffer
 	}
 	return result, nil
 }
 
-// notices returns the texts that every user of the output must show. ODRL vocabulary: attribute.
+// notices returns the texts that everyone who uses the output must show. ODRL vocabulary: attribute.
 func (e *execution) notices() []string {
 	var notices []string
 	for _, d := range e.decision.Duties {
@@ -129,7 +130,7 @@ func (e *execution) notices() []string {
 	return notices
 }
 
-// settledState derives the end from the outcome of the upstream call: the agent pays if the call was executed and the agent gets its
+// settledState returns the state in which a call ends. The agent pays only if the service executed the call and the agent receives the
 // response.
 func settledState(s shapedCall) store.State {
 	switch {

@@ -11,13 +11,13 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The values of UIM-Agent-Standing. They show the service whether the operator, or its configuration, approved an agent.
+// The values of UIM-Agent-Standing. They show the service whether the operator or the configuration has approved an agent.
 const (
 	standingApproved   = "approved"
 	standingUnapproved = "unapproved"
 )
 
-// standings caches which principals are approved, until an agent changes.
+// standings caches whether principals are approved. A change to any agent invalidates the cache.
 type standings struct {
 	agents  Agents
 	changes func() uint64
@@ -26,19 +26,19 @@ type standings struct {
 
 type approval struct {
 	approved bool
-	asOf     uint64 // how many changes of agents had been read before
+	asOf     uint64 // value of changes when the record was read
 }
 
 const (
 	maxStandings  = 100_000
-	standingsKept = time.Minute // a record is read again after this time, even without a change
+	standingsKept = time.Minute // time after which a record is read again, even without a change
 )
 
 func newStandings(a Agents, changes func() uint64) *standings {
 	return &standings{a, changes, cache.New(cache.Options[[2]string, approval]{Max: maxStandings, SinceWrite: standingsKept})}
 }
 
-// approved reports whether a principal is approved; one without a record is not.
+// approved reports whether a principal is approved. A principal without a record is not approved.
 func (s *standings) approved(ctx context.Context, service string, p pat.Principal) (bool, error) {
 	record, asOf := p.Record(), s.changes()
 	key := [2]string{service, string(record)}
@@ -55,28 +55,28 @@ func (s *standings) approved(ctx context.Context, service string, p pat.Principa
 	return agent.Approved, nil
 }
 
-// Unapproved reports whether the operator has not approved a principal. Such agents leave some of the shared places to approved ones. If
-// the store cannot be read, it returns true.
+// Unapproved reports whether the operator has not approved a principal. Unapproved agents can use only a part of shared resources. If the
+// store cannot be read, Unapproved returns true.
 func (x *Executor) Unapproved(ctx context.Context, service string, p pat.Principal) bool {
 	approved, err := x.standings.approved(ctx, service, p)
 	return err != nil || !approved
 }
 
-// UnapprovedKey is Unapproved for the agent that a key belongs to.
+// UnapprovedKey is Unapproved for the agent to which a key belongs.
 func (x *Executor) UnapprovedKey(ctx context.Context, service string, key keys.ID) bool {
 	owner, err := x.standings.agents.KeyOwner(ctx, service, key)
 	return err != nil || x.Unapproved(ctx, service, pat.Principal(owner))
 }
 
-// billing returns how a call of this agent is paid. Under open admission, unapproved agents share one further bound: keys are free,
-// credit is not.
+// billing returns how this agent pays for a call. Under open admission, all unapproved agents share one additional limit on credit, because
+// anyone can create any number of keys.
 func (e *execution) billing() store.Billing {
 	b := e.service.Credit
 	b.Unapproved = e.service.OpenAdmission && !e.approved
 	return b
 }
 
-// standing returns the value that the service receives.
+// standing returns the value of UIM-Agent-Standing for the service.
 func (e *execution) standing() string {
 	if e.approved {
 		return standingApproved

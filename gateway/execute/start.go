@@ -15,8 +15,8 @@ type StartedCall struct {
 	event         *Event
 }
 
-// Start starts a call that continues in the background: it returns once the call has begun, durably, or has ended. After that it uses
-// only the values of ctx. It does not call Call.Observe; Ended returns the Event.
+// Start starts a call that continues in the background. It returns when the record of the call is durable or the call has ended. From then
+// on, the call uses only the values of ctx, not its deadline. Start ignores Call.Observe; Ended returns the Event.
 func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 	s := &StartedCall{started: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {
@@ -24,7 +24,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 		close(s.started)
 	}
 	call.Observe = func(e *Event) { s.event = e }
-	share := membudget.Of(ctx).Beside() // the request's memory may be released before the call ends
+	share := membudget.Of(ctx).Beside() // the memory of the request may be released before the call ends
 	ctx = membudget.With(ctx, share)
 	x.started.Go(func() {
 		defer close(s.done)
@@ -38,7 +38,7 @@ func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 	return s
 }
 
-// Begun returns the location of the record of the call; false if the call ended before it began.
+// Begun returns the reference to the record of the call. It returns false if the call ended without a record.
 func (s *StartedCall) Begun() (Reference, bool) {
 	select {
 	case <-s.started:
@@ -48,10 +48,10 @@ func (s *StartedCall) Begun() (Reference, bool) {
 	}
 }
 
-// Done is closed when the call has ended.
+// Done returns a channel that is closed when the call has ended.
 func (s *StartedCall) Done() <-chan struct{} { return s.done }
 
-// Ended waits for Done and returns the result of Execute and the Event.
+// Ended waits until the call has ended, and returns the result of Execute and the Event.
 func (s *StartedCall) Ended() (Result, *Event, error) {
 	<-s.done
 	return s.result, s.event, s.err

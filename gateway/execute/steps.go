@@ -19,58 +19,58 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An execution is the state of one call, which the steps fill in their order.
+// An execution is the state of one call. The steps fill it in order.
 type execution struct {
 	call           Call
 	started        time.Time
-	at             time.Time        // the time that the call is judged at: its beginning, later the end of its reading
-	service        *service.Service // the service as it was when the call had been read; nil: not yet known
+	at             time.Time        // time for which the call is decided: its start, later the time when it was read
+	service        *service.Service // the service as configured when the call was read; nil: not yet known
 	claims         *pat.Claims
-	caller         string // the agent, among those of all services
+	caller         string // identifies the agent among the agents of all services
 	request        Request
 	intent         *service.Intent
 	prepared       *upstream.PreparedRequest
 	proof          *pat.Proof
 	decided        bool
-	question       odrl.Request // the result of decision
+	question       odrl.Request // the request that led to decision
 	decision       odrl.Decision
-	reproduction   odrl.Reproduction // the request of the decision, which can be evaluated again with the policy alone
-	fromParameters []string          // operands whose facts the agent declared
-	id             string            // of the record; empty: begin was not reached
-	approved       bool              // of the agent, by the operator
+	reproduction   odrl.Reproduction // the request for the decision, which can be evaluated again with the policy alone
+	fromParameters []string          // operands whose facts came from parameters
+	id             string            // id of the record; empty: the call did not reach begin
+	approved       bool              // the operator has approved the agent
 	place          func()            // releases the place among the calls in progress; nil: the call has none
 	admission      *store.Admission
-	reference      *Reference        // of the record of the call, or of the earlier call that it repeats; nil: there is no record
-	sendBy         time.Time         // from then on nothing is sent: the record may end
+	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: there is no record
+	sendBy         time.Time         // nothing is sent from then on, because other processes may end the record
 	fitted         intents.FitResult // the response, reduced to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
 	status         int           // of the service's response; 0: there was none
 	client         trace.Span    // of the call to the service
 	steps          StepTimes
-	exceeded       limit.Period // of an exhausted limit
-	// settleErr: the end of the call could not yet be stored, so its record stays held.
+	exceeded       limit.Period // period of the exhausted limit, if any
+	// settleErr is why the end of the call could not be stored. The record of the call stays held.
 	settleErr  error
-	answerLost bool // it was not stored under the idempotency key, because there was no space
+	answerLost bool // the response was not stored under the idempotency key, because there was no space
 	room       room
 }
 
-// A room holds the values that pointers and slices of an execution refer to, so that a call makes one allocation instead of many.
+// A room holds values to which pointers and slices of an execution refer, so that a call needs one allocation instead of many.
 type room struct {
 	detached     detachedContext
-	reservations [3]store.Reservation // initial array of begin's
-	candidates   [1]store.Candidate   // likewise
+	reservations [3]store.Reservation // backing array for begin
+	candidates   [1]store.Candidate   // backing array for begin
 	admission    store.Admission
-	attempt      attempt // the first
-	event        Event   // when the call has ended
+	attempt      attempt // the first attempt
+	event        Event   // the Event at the end of the call
 }
 
-// A detachedContext has the values of another and does not end with it, like that of context.WithoutCancel.
+// A detachedContext has the values of another context but does not end with it, like the result of context.WithoutCancel.
 type detachedContext struct {
-	context.Context //nolint:containedctx // a context is made of another
+	context.Context //nolint:containedctx // a context that wraps another
 }
 
-// from detaches a context.
+// from sets the context whose values d has, and returns d.
 func (d *detachedContext) from(ctx context.Context) context.Context {
 	d.Context = ctx
 	return d
@@ -85,7 +85,7 @@ func (*detachedContext) Done() <-chan struct{} { return nil }
 // Err implements context.Context.
 func (*detachedContext) Err() error { return nil }
 
-// assurance returns that of the agreement, or fresh if this call itself is proved.
+// assurance returns the assurance of the agreement, or pat.Fresh if the call has a proof of key.
 func (e *execution) assurance() pat.Assurance {
 	if e.proof != nil {
 		return pat.Fresh
@@ -93,8 +93,8 @@ func (e *execution) assurance() pat.Assurance {
 	return e.claims.Assurance
 }
 
-// authenticate verifies the PAT, that it was not revoked up to a second ago, and that the policy it was issued under is still offered.
-// UIM core 4.3, 4.5.
+// authenticate verifies the PAT, its revocation as of at most a second ago, and that the service still offers the policy under which the
+// PAT was issued. UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
 	if e.service = e.call.Service(); e.service == nil {
@@ -102,7 +102,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	}
 	claims, err := x.verify(ctx, e)
 	if err == nil && e.call.ofAnother(claims) {
-		err = reason.InvalidToken.Refusal("The PAT is another agent's than the sender's.")
+		err = reason.InvalidToken.Refusal("The PAT belongs to an agent other than the sender.")
 	}
 	if err != nil {
 		return refusal.For(err)
@@ -110,25 +110,25 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	e.claims = claims
 	e.caller = e.service.ID + " " + string(claims.Principal()) // the id of a service contains no space
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
-		share.Approved() // before the body is read: unauthenticated clients leave memory to approved agents
+		share.Approved() // before the body is read: some of the memory is reserved for approved agents
 	}
 	return agreed(claims, e.service)
 }
 
-// verify returns the claims of the call's PAT. It verifies the PAT unless Identify has just done so for the same service.
+// verify returns the claims of the call's PAT. It verifies the PAT, unless Identify has just verified it for the same service.
 func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error) {
 	if i := e.call.identity; i != nil && i.service == e.service && i.token == e.call.Token && e.at.Sub(i.at).Abs() <= pat.PollEvery {
 		return i.claims, nil
 	}
 	claims, err := e.service.Verifier.Verify(ctx, e.call.Token, e.at)
-	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // an overloaded machine polls late: poll now, once for all waiting calls
+	if errors.Is(err, pat.ErrUnavailable) && x.catchUp(ctx) { // polling is late on an overloaded machine: poll now, for all waiting calls
 		e.at = x.now()
 		return e.service.Verifier.Verify(ctx, e.call.Token, e.at)
 	}
 	return claims, err
 }
 
-// agreed refuses a PAT that was issued under another policy than the one offered.
+// agreed refuses a PAT that was issued under a policy other than the one that the service offers.
 func agreed(c *pat.Claims, s *service.Service) error {
 	if err := c.Agreed(s.Offer().Digest); err != nil {
 		return refusal.For(err).With("policy", s.PolicyRef())
@@ -136,15 +136,15 @@ func agreed(c *pat.Claims, s *service.Service) error {
 	return nil
 }
 
-// catchUp updates the view of revocations, if the store responds soon.
+// catchUp updates the view of revocations. It reports whether the store responded within pat.MaxAge.
 func (x *Executor) catchUp(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pat.MaxAge)
 	defer cancel()
 	return x.revocations.Refresh(ctx) == nil
 }
 
-// resolve reads the request and finds its intent. The client may take its time to send it, within bounds. From then on the call belongs
-// to the service as it is served now, and the PAT must still be valid. UIM core 1.2, 4.3.
+// resolve reads the request and finds its intent. Reading may take long. Afterwards, the call uses the current configuration of the
+// service; if that has changed, or reading took longer than pat.PollEvery, resolve authenticates the call again. UIM core 1.2, 4.3.
 func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	x.begins(e, Resolve)
 	request, err := e.call.Read()
@@ -170,20 +170,20 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// outOfScope refuses an intent that is not in the scope of the PAT, and names a sufficient scope, if one exists.
+// outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one.
 func outOfScope(ctx context.Context, e *execution) error {
 	switch {
 	case e.intent.Reserved(e.claims.Assurance):
 		return freshRequired(e)
 	case e.claims.Assurance == pat.Consent && e.service.NeedsKey(ctx, e.intent):
-		return reason.ScopeExceeded.Refusal("This intent charges, or asks for a key: a person's consent does not cover it.").
-			With("suggestion", "Use an agent that signs with a key of its own, such as the bridge uimgate mcp.")
+		return reason.ScopeExceeded.Refusal("This intent charges or requires a key, so a person's consent does not cover it.").
+			With("suggestion", "Use an agent that signs with its own key, such as the bridge uimgate mcp.")
 	}
 	return reason.ScopeExceeded.Refusal("").With("scope_needed", e.intent.ID+":execute")
 }
 
-// validate validates the parameters against the intent and makes the upstream request from them, so that every later step can rely on its
-// being sendable. UIM core 3.1.1.
+// validate checks the parameters against the intent, and builds the upstream request from them, so that later steps can rely on a request
+// that can be sent. UIM core 3.1.1.
 func (x *Executor) validate(e *execution) error {
 	x.begins(e, Validate)
 	filled, violations := e.intent.Validate(e.request.Parameters)
@@ -203,7 +203,7 @@ func (x *Executor) validate(e *execution) error {
 	return nil
 }
 
-// prove verifies a proof of key, if one was sent. It only sets a fact; begin uses up its nonce.
+// prove verifies a proof of key, if one was sent. It only sets a fact; begin consumes the nonce of the proof.
 func (x *Executor) prove(ctx context.Context, e *execution) error {
 	if e.request.Proof == "" {
 		if proved := e.call.Proved; proved != nil && e.claims.KeyID != "" && proved.Key.Thumbprint() == e.claims.KeyID {
@@ -214,7 +214,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	x.begins(e, Prove)
 	digest, err := pat.ExecuteDigest(e.request.IntentUID, e.request.Parameters)
 	if err != nil {
-		return refusal.InexactParameter("", err) // its pointer points into {"intent_uid", "parameters"}
+		return refusal.InexactParameter("", err) // the pointer in err is relative to {"intent_uid", "parameters"}
 	}
 	key, err := x.agreedKey(ctx, e)
 	if err != nil {
@@ -230,7 +230,7 @@ func (x *Executor) prove(ctx context.Context, e *execution) error {
 	return nil
 }
 
-// decide evaluates the policy, then the operator's own Rego, and refuses calls that can charge under static agreements.
+// decide evaluates the policy, then the operator's own Rego, and then checks whether the assurance of the agreement is sufficient.
 func (x *Executor) decide(ctx context.Context, e *execution) error {
 	x.begins(e, Decide)
 	request, err := x.question(ctx, e)
@@ -256,7 +256,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	case reason.FreshAgreementRequired:
 		return freshRequired(e)
 	default:
-		message := "A call that charges needs a proof of key."
+		message := "A call that is charged needs a proof of key."
 		if e.intent.ProvedAlways() {
 			message = "Each call of this intent needs a proof of key."
 		}
@@ -265,10 +265,10 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	}
 }
 
-// ProofRule is the name of the operator's rule about proofs in decisions.
+// ProofRule is the name under which decisions refer to the operator's rule about proofs.
 const ProofRule = "services[].intents.proof"
 
-// extra evaluates the operator's own Rego for a call that the policy permits. It can only refuse.
+// extra evaluates the operator's own Rego for a call that the policy permits. The Rego can only refuse the call.
 func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request) error {
 	if e.service.Extra == nil {
 		return nil
@@ -279,7 +279,7 @@ func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request
 	}
 	if denied {
 		e.decision.Permit, e.decision.Rule = false, odrl.ExtraRule
-		return reason.PolicyViolation.Refusal("The service's own rules, beside its policy, refuse this call.").With("rule", odrl.ExtraRule)
+		return reason.PolicyViolation.Refusal("A rule of the service that is not part of its policy prohibits this call.").With("rule", odrl.ExtraRule)
 	}
 	return nil
 }
@@ -292,11 +292,11 @@ func denial(d odrl.Decision) string {
 }
 
 func freshRequired(e *execution) error {
-	return reason.FreshAgreementRequired.Refusal("This intent needs an agreement that cannot be replayed, or a proof of key with the call.").
+	return reason.FreshAgreementRequired.Refusal("This intent requires an agreement that cannot be replayed, or a proof of key with the call.").
 		With("issuer", e.service.Issuer).With("policy", e.service.PolicyRef())
 }
 
-// question collects the facts that the policy may use.
+// question returns the request for the decision, with the facts that the policy may use.
 func (x *Executor) question(ctx context.Context, e *execution) (odrl.Request, error) {
 	request := odrl.Request{
 		AgentID: string(e.claims.Subject), KeyID: string(e.claims.KeyID), Intent: e.intent.ID, Now: e.at,

@@ -199,7 +199,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "the operator's own rules refuse", call: call{intent: study, parameters: `{"purpose":"research","industry":"gambling"}`},
-		want: reason.PolicyViolation, message: "The service's own rules, beside its policy, refuse this call.",
+		want: reason.PolicyViolation, message: "A rule of the service that is not part of its policy prohibits this call.",
 		details: `{"rule":"data.uimgate.extra.deny"}`,
 	},
 	{
@@ -208,7 +208,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "no proof where a charge is due", call: call{intent: either, parameters: `{"paid":"yes"}`}, want: reason.PolicyRequiresVerification,
-		message: "A call that charges needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
+		message: "A call that is charged needs a proof of key.", details: `{"rule":"services[].intents.proof"}`,
 	},
 	{
 		name: "no proof where the operator asks for one", call: call{intent: proved}, want: reason.PolicyRequiresVerification,
@@ -243,7 +243,7 @@ var refusals = []refusalCase{
 			for range 5 {
 				w.must(a, call{intent: find, parameters: `{"q":"lamp"}`})
 			}
-		}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.RateLimitExceeded, message: "The limit of 5/hour is used up.",
+		}, call: call{intent: find, parameters: `{"q":"lamp"}`}, want: reason.RateLimitExceeded, message: "The limit of 5/hour is exhausted.",
 		details: `{"limit":"5/hour"}`, after: time.Hour + 2*time.Minute, standing: "0 of 5/hour", ended: true,
 	},
 	{
@@ -316,7 +316,7 @@ var refusals = []refusalCase{
 	{
 		name: "the answer does not fit", before: func(w *world, _ *gatetest.Agent) { w.answers(200, "application/json", `{"ordr":"o-1"}`) },
 		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.ResponseInvalid,
-		message: "The service's answer does not fit the intent's output parameters.", details: `{"answer_pointer":"/order","outcome":"done"}`,
+		message: "The response of the service does not match the intent's output parameters.", details: `{"answer_pointer":"/order","outcome":"done"}`,
 		charge: "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{
@@ -327,7 +327,7 @@ var refusals = []refusalCase{
 }
 
 const (
-	freshMessage   = "This intent needs an agreement that cannot be replayed, or a proof of key with the call."
+	freshMessage   = "This intent requires an agreement that cannot be replayed, or a proof of key with the call."
 	inexactMessage = "the number has more digits than a proof or an idempotency key can represent exactly: send it as a string"
 )
 

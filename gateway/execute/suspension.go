@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A suspension counts refused attempts at limits that the policy also forbids to exceed. After too many within one period of the limit,
-// the agent is blocked until the operator unblocks it. UIM core 4.5.
+// A suspension counts calls that were refused because of a limit that the policy also forbids exceeding. After too many within one period
+// of the limit, the agent is blocked until the operator unblocks it. UIM core 4.5.
 type suspension struct {
-	attempts *cache.Cache[[2]string, attempts] // by service and agent, and limit
+	attempts *cache.Cache[[2]string, attempts] // by service with agent, and by limit
 }
 
 type attempts struct {
@@ -23,14 +23,14 @@ type attempts struct {
 	count int64
 }
 
-// maxAttempts bounds how many agents and limits are counted; the least recently used are evicted first.
+// maxAttempts is the maximum number of pairs of agents and limits that are counted. The least recently used are evicted first.
 const maxAttempts = 100_000
 
 func newSuspension() *suspension {
 	return &suspension{cache.New(cache.Options[[2]string, attempts]{Max: maxAttempts})}
 }
 
-// refused counts one attempt and reports whether the agent was blocked for it.
+// refused counts one attempt, and reports whether it blocked the agent.
 func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
 	most := e.service.SuspendAfter
 	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {
@@ -48,15 +48,15 @@ func (s *suspension) refused(ctx context.Context, e *execution, full *store.Limi
 		return false, nil
 	}
 	err := e.service.Issuance.Revoke(ctx, pat.Revocation{
-		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "went on calling over a limit that the policy forbids to exceed",
+		Kind: pat.RevokedAgent, Subject: string(e.claims.Principal()), Reason: "continued to call beyond a limit that the policy forbids exceeding",
 	})
-	if err == nil { // after the operator unblocks the agent, its count starts anew
+	if err == nil { // if the operator unblocks the agent, its count starts at zero
 		s.attempts.Remove(key)
 	}
 	return err == nil, err
 }
 
-// periodNumber numbers whole periods: attempts are counted within one.
+// periodNumber returns the number of the period in which now lies. Attempts are counted within one period.
 func periodNumber(p limit.Period, now time.Time) int64 {
 	if s := p.Seconds(); s > 0 {
 		return now.Unix() / s
@@ -64,14 +64,14 @@ func periodNumber(p limit.Period, now time.Time) int64 {
 	return p.Slot(now)
 }
 
-// overLimit refuses a call because a limit is exhausted.
+// overLimit returns the refusal of a call because of an exhausted limit.
 func (x *Executor) overLimit(ctx context.Context, e *execution, full *store.LimitError) error {
 	e.exceeded = full.Period
 	blocked, err := x.suspension.refused(ctx, e, full, x.now())
 	if blocked {
-		return reason.AgentBlocked.Refusal("Too many calls over a limit that the policy forbids to exceed.")
+		return reason.AgentBlocked.Refusal("The agent was blocked, because it made too many calls beyond a limit that the policy forbids exceeding.")
 	}
-	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is used up.").After(full.RetryAfter)
+	f := reason.RateLimitExceeded.Refusal("The limit of " + full.Rate.String() + " is exhausted.").After(full.RetryAfter)
 	switch {
 	case full.Kind == limit.Ceiling:
 		f = reason.ServiceCeiling.Refusal("").After(full.RetryAfter)

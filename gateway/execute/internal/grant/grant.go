@@ -1,5 +1,5 @@
-// Package grant holds the permission to make one attempt at an upstream call. Only packages below gateway/execute can import it, so that
-// no other package reaches an upstream; begin makes a Grant after it has taken everything that the call needs.
+// Package grant defines the permission to make one attempt of an upstream call. Only packages below gateway/execute can import it, so no
+// other package can call an upstream. Executor.begin creates a Grant after it has reserved everything that the call needs.
 package grant
 
 import (
@@ -7,30 +7,30 @@ import (
 	"errors"
 )
 
-// A Grant is permission to write the bytes of one attempt, until it ends. The zero Grant permits nothing.
+// A Grant is the permission to send one attempt, until the Grant ends. The zero Grant permits nothing.
 type Grant struct {
 	executionID string
 	terms       Terms
 }
 
-// Terms are the basis of a Grant.
+// Terms decide whether a Grant is alive, and provide further Grants.
 type Terms interface {
-	// Alive returns nil while the attempt may be sent. It is called before the attempt and again right before its first byte; it must be
+	// Alive returns nil while the attempt may be sent. It is called before the attempt, and again right before its first byte. It must be
 	// fast.
 	Alive() error
-	// Another makes the Grant of a further attempt, after one that wrote a byte. An upstream counts attempts, so each takes a separate
-	// place in every limit of the call. It returns an error if there is no place, or the attempt is not permitted.
+	// Another returns the Grant for a further attempt, after an attempt that wrote a byte. Each attempt counts against every limit of the
+	// call, because the upstream also counts attempts. Another returns an error if a limit is exhausted or the attempt is not permitted.
 	Another(ctx context.Context) (Grant, error)
-	// Unused releases the place of an attempt that wrote no byte, if the end of the call does not.
+	// Unused releases the reservation of an attempt that wrote no byte, unless the end of the call releases it.
 	Unused(ctx context.Context)
 }
 
-// New makes the Grant of an execution.
+// New returns a Grant for an execution.
 func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
 var errNone = errors.New("there is no grant")
 
-// ExecutionID returns the id of the execution that the call belongs to.
+// ExecutionID returns the id of the execution to which the Grant belongs.
 func (g Grant) ExecutionID() string { return g.executionID }
 
 // Alive returns nil if the attempt may be sent now.
@@ -41,7 +41,7 @@ func (g Grant) Alive() error {
 	return g.terms.Alive()
 }
 
-// Another returns the Grant of one more attempt. It may take as long as ctx allows.
+// Another returns the Grant for one more attempt. It may take until ctx ends.
 func (g Grant) Another(ctx context.Context) (Grant, error) {
 	if g.terms == nil {
 		return Grant{}, errNone
@@ -49,7 +49,7 @@ func (g Grant) Another(ctx context.Context) (Grant, error) {
 	return g.terms.Another(ctx)
 }
 
-// Unused reports that no byte was written under the Grant, and none will be.
+// Unused declares that no byte was written under the Grant, and none will be.
 func (g Grant) Unused(ctx context.Context) {
 	if g.terms != nil {
 		g.terms.Unused(ctx)
