@@ -153,8 +153,8 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "not to be sent in a path", call: call{intent: item, parameters: `{"id":".."}`}, want: reason.InvalidParameter,
-		message: "The parameter at /parameters/id is not valid for this intent: is part of the address and must not be . or ...",
-		details: `{"violations":[{"pointer":"/parameters/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the address and must not be . or .."}]}`,
+		message: "The parameter at /parameters/id is not valid for this intent: is part of the URL and must not be . or ...",
+		details: `{"violations":[{"pointer":"/parameters/id","keyword":"path","reason":"INVALID_PARAMETER","message":"is part of the URL and must not be . or .."}]}`,
 	},
 	{
 		name: "a number that a fingerprint cannot hold", call: call{

@@ -18,23 +18,23 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An Answer is the service's response.
+// An Answer is a response of the service.
 type Answer struct {
 	Status int
-	// Header holds Content-Language, Deprecation, Sunset and Retry-After, as far as they were sent; nil: none.
+	// Header contains Content-Language, Deprecation, Sunset and Retry-After, if the service sent them. nil: it sent none of them.
 	Header http.Header
-	// JSON are the bytes of a 2xx response, decompressed but not parsed: they may be invalid. An empty response (204, or HEAD) is an
-	// empty object. nil if the response is content. Read-only.
+	// JSON is the body of a 2xx response, decompressed but not parsed, so it may be invalid. For an empty response (204, or HEAD), it is an
+	// empty object. It is nil if the response is content. Do not modify it.
 	JSON []byte
-	// Buffer holds JSON, unless it is nil.
+	// Buffer is the memory of JSON; it may be nil.
 	Buffer      *Buffer
 	ContentType string // media type in lowercase without parameters
-	content     any    // the tree made from a file or a text
+	content     any    // the object that represents a file or a text
 }
 
 var emptyObject = []byte("{}")
 
-// Tree parses a 2xx response. The memory comes from the share that ctx carries; Tree waits for it until ctx ends. The error is a
+// Tree parses a 2xx response. It takes the memory from the membudget share in ctx, and waits for memory until ctx ends. The error is a
 // *ResponseError.
 func (a *Answer) Tree(ctx context.Context) (any, error) {
 	if a.JSON == nil {
@@ -51,25 +51,25 @@ func (a *Answer) Tree(ctx context.Context) (any, error) {
 }
 
 const (
-	maxErrorBody  = 64 << 10 // bytes of an error response read for its message
+	maxErrorBody  = 64 << 10 // maximum size of an error response that is read for its message, in bytes
 	maxRetryAfter = 30 * 24 * time.Hour
 )
 
 // A brokenError means that the response ended before it was complete.
 type brokenError struct{ err error }
 
-func (e *brokenError) Error() string { return "incomplete answer" }
+func (e *brokenError) Error() string { return "incomplete response" }
 
 var errTooLong = errors.New("it is longer than max_response")
 
-var errNoMemory = errors.New("the gateway had no memory left for it")
+var errNoMemory = errors.New("the gateway had not enough memory for it")
 
-// read takes the answer in and judges it. What it takes comes out of the share of memory that ctx carries; it waits for that
-// as long as the call lasts. The error is a *brokenError or one of Call's for complete answers.
+// read reads the body of a response and classifies the response. It takes the memory from the membudget share in ctx, and waits for memory
+// until ctx ends. The error is a *brokenError, or an error of Call for a complete response.
 func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
 	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
-	if resp.Status < 200 { // 101: the gateway did not request a switch, so no response will follow
+	if resp.Status < 200 { // 101: the gateway did not request it, so no valid response follows
 		return answer, &brokenError{errors.New("switched protocols")}
 	}
 	route.concealHeader(&answer)
@@ -87,7 +87,7 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 		return answer, broken
 	}
 	if !success {
-		// A body that is too long or badly compressed costs only the message: the status suffices.
+		// If the body is too long or incorrectly compressed, only the message is lost: the status is sufficient.
 		return answer, u.classify(ctx, route, answer, raw)
 	}
 	if err != nil {
@@ -105,19 +105,19 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 	switch {
 	case strings.Contains(answer.ContentType, "html") || strings.HasSuffix(answer.ContentType, "xml"):
 		reason = "it is " + answer.ContentType + ", not JSON"
-	case share.Wait(ctx, int64(len(raw))) != nil: // including what is written around it
+	case share.Wait(ctx, int64(len(raw))) != nil: // for the copy of the body in the response to the agent
 		reason = errNoMemory.Error()
 	}
 	if reason != "" {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
 			&ResponseError{Status: answer.Status, Reason: reason}
 	}
-	// RFC 8259 8.1 lets readers ignore a byte order mark, and some services write one.
+	// RFC 8259 8.1 permits parsers to ignore a byte order mark, and some services send one.
 	answer.JSON = bytes.TrimSpace(bytes.TrimPrefix(answer.JSON, []byte("\xef\xbb\xbf")))
 	return answer, nil
 }
 
-// jsonReason leaves out the pointer: member names of a response are the service's own.
+// jsonReason returns why a response is not acceptable JSON. It omits the pointer, because agents must not see member names of the response.
 func jsonReason(err error) string {
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		return fmt.Sprintf("line %d column %d: %s", e.Line, e.Column, e.Reason)
@@ -125,8 +125,8 @@ func jsonReason(err error) string {
 	return "it does not parse"
 }
 
-// readBody reads at most bound bytes, compressed and uncompressed. The error is a *brokenError, or describes why a complete body cannot
-// be used.
+// readBody reads a body of at most bound bytes, both before and after decompression. The error is a *brokenError, or describes why a
+// complete body cannot be used.
 func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bound int64) ([]byte, *Buffer, error) {
 	if resp.Length > bound {
 		return nil, nil, errTooLong
@@ -141,14 +141,14 @@ func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bo
 	switch coding := strings.ToLower(strings.TrimSpace(resp.Header.List(contentEncoding))); coding {
 	case "", "identity":
 		return raw, buffer, nil
-	case "gzip", "x-gzip": // not requested, but some services always compress
+	case "gzip", "x-gzip": // not requested, but some services always compress their responses
 		z, err := gzip.NewReader(bytes.NewReader(raw))
 		if err != nil {
-			return nil, nil, errors.New("it is not the gzip it claims to be")
+			return nil, nil, errors.New("it is not valid gzip, although its content encoding is gzip")
 		}
 		plain, _, err := readBounded(ctx, share, z, bound, -1)
 		if err != nil && !errors.Is(err, errTooLong) && !errors.Is(err, errNoMemory) {
-			return nil, nil, errors.New("it is not the gzip it claims to be")
+			return nil, nil, errors.New("it is not valid gzip, although its content encoding is gzip")
 		}
 		return plain, nil, err
 	default:
@@ -156,9 +156,9 @@ func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bo
 	}
 }
 
-// readBounded reads at most bound bytes. expect is the announced length; -1: unknown.
+// readBounded reads at most bound bytes. expect is the announced length, or -1 if it is unknown.
 func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
-	if expect >= 0 { // all at once
+	if expect >= 0 { // allocate all memory at once
 		if share.Wait(ctx, expect) != nil {
 			return nil, nil, errNoMemory
 		}
@@ -180,7 +180,7 @@ func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound
 	return buf.Bytes(), nil, nil
 }
 
-// classify converts a complete response that is not 2xx into an error.
+// classify returns the error for a complete response that is not 2xx.
 func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, raw []byte) error {
 	status := answer.Status
 	message := ""
@@ -197,14 +197,14 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	case http.StatusTooManyRequests:
 		return &BusyError{RetryAfter: retryAfter(answer.Header.Get("Retry-After"), u.cfg.Now()), Message: message}
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
-		// These concern the gateway's credential, which agents do not see.
+		// These statuses concern the gateway's credential. Agents must not see the message.
 		return &StatusError{Status: status}
 	default:
 		return &StatusError{Status: status, Message: message}
 	}
 }
 
-// retryAfter reads Retry-After, RFC 9110 10.2.3. It returns 0 if the field is missing or invalid.
+// retryAfter parses a Retry-After field. It returns 0 if the field is missing or invalid. RFC 9110 10.2.3.
 func retryAfter(s string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return min(time.Duration(n)*time.Second, maxRetryAfter)
@@ -217,7 +217,7 @@ func retryAfter(s string, now time.Time) time.Duration {
 
 const contentEncoding = "Content-Encoding"
 
-// keptHeaders are the response fields for the agent, readHeaders those that the gateway reads.
+// keptHeaders are the response fields that the agent receives. readHeaders are the response fields that the pool keeps.
 var (
 	keptHeaders = []string{"Content-Language", "Deprecation", "Retry-After", "Sunset"}
 	readHeaders = append([]string{contentType, contentEncoding}, keptHeaders...)

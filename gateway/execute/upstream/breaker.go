@@ -12,25 +12,26 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-// A breaker stops the calls of one intent for a while when they fail too often: after Breaker.Failures consecutive failures of at least
-// two agents, where one agent counts for at most half of them. If only one agent fails, only its own calls are stopped.
+// A breaker stops the calls of one intent for a while if they fail too often: after Breaker.Failures consecutive failures of at least two
+// agents. At most half of these failures count for one agent. If only the calls of one agent fail, only its calls are stopped.
 type breaker struct {
 	settings Breaker
 	now      func() time.Time
 
 	mu     sync.Mutex
 	all    *circuit
-	failed map[string]int // failures of each agent in all's present state, since the last success of any agent
+	failed map[string]int // failures of each agent in the current state of all, since the last success of any agent
 	own    *ownCircuits
 	intent string
 
-	changes int // of all's state
+	changes int // number of state changes of all
 }
 
-// ownCircuits are the circuits of single agents, by intent and agent.
+// ownCircuits are the circuits of individual agents, by intent and agent.
 type ownCircuits = cache.Cache[[2]string, *circuit]
 
-// maxOwnCircuits bounds the agents and intents of one service whose failures are counted; the least recently used are evicted first.
+// maxOwnCircuits is the maximum number of pairs of agent and intent whose failures are counted for one service. The least recently used are
+// evicted first.
 const maxOwnCircuits = 10_000
 
 func newOwnCircuits() *ownCircuits {
@@ -46,7 +47,7 @@ func newBreaker(intent string, own *ownCircuits, settings Breaker, now func() ti
 	return b
 }
 
-// severalFail reports whether the failures concern more than one agent.
+// severalFail reports whether there are enough failures, and of more than one agent, to open the circuit of all agents.
 func (b *breaker) severalFail(gobreaker.Counts) bool {
 	total, most := 0, (b.settings.Failures+1)/2
 	for _, n := range b.failed {
@@ -55,7 +56,7 @@ func (b *breaker) severalFail(gobreaker.Counts) bool {
 	return len(b.failed) > 1 && total >= b.settings.Failures
 }
 
-// ready reports, as a *BreakerOpenError, that the calls of an agent are refused for now.
+// ready returns a *BreakerOpenError if the breaker currently refuses the calls of an agent.
 func (b *breaker) ready(agent string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -68,7 +69,7 @@ func (b *breaker) ready(agent string) error {
 	return nil
 }
 
-// allow admits a call of an agent, or refuses it as ready does. The caller must report the end of an admitted call.
+// allow admits a call of an agent, or returns a *BreakerOpenError. The caller must report the end of an admitted call with ended.
 func (b *breaker) allow(agent string) (admittedCall, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,13 +97,14 @@ func (b *breaker) allow(agent string) (admittedCall, error) {
 type admittedCall struct {
 	breaker *breaker
 	agent   string
-	tellOwn func(error) // the agent's circuit, if it had one when the call began; nil otherwise
-	// tellAll is nil if the circuit of all was closed when the call began, at this number of changes: only a failure then affects it.
+	tellOwn func(error) // reports to the agent's own circuit; nil if there was none when the call began
+	// tellAll reports to the circuit of all agents. It is nil if that circuit was closed when the call began; then only a failure affects the
+	// circuit, and only if breaker.changes still equals changes.
 	tellAll func(error)
 	changes int
 }
 
-// ended reports the end of the call to the breaker, once.
+// ended reports the end of the call to the breaker. It must be called once.
 func (a admittedCall) ended(err error) {
 	a.breaker.mu.Lock()
 	defer a.breaker.mu.Unlock()
@@ -112,7 +114,7 @@ func (a admittedCall) ended(err error) {
 	a.breaker.record(&a, err)
 }
 
-// record records the end of a call. The agent's own circuit has recorded it already, if it existed when the call began.
+// record records the end of a call. If the agent's own circuit existed when the call began, that circuit has already recorded the end.
 func (b *breaker) record(a *admittedCall, err error) {
 	key, fails := [2]string{b.intent, a.agent}, isFailure(err)
 	switch {
@@ -133,33 +135,33 @@ func (b *breaker) record(a *admittedCall, err error) {
 			tellOwn(err)
 		}
 	}
-	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be by another agent
+	if fails && len(b.failed) < 2 && b.all.State() == gobreaker.StateHalfOpen { // the next probe may be a call of another agent
 		err = errNotCalled
 	}
 	switch {
 	case a.tellAll != nil:
 		a.tellAll(err)
-	case fails && a.changes == b.changes: // it is still closed
+	case fails && a.changes == b.changes: // the circuit is still closed
 		if tellAll, refused := b.all.Allow(); refused == nil {
 			tellAll(err)
 		}
 	}
 }
 
-// state is that of the circuit of all agents.
+// state returns the state of the circuit of all agents.
 func (b *breaker) state() gobreaker.State {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.all.State()
 }
 
-// A circuit is open for a while after failures, and closes after one successful probe. Its callbacks run within its methods.
+// A circuit opens after failures, and closes after a successful probe. Its callbacks run within its methods.
 type circuit struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	openFor time.Duration
 	now     func() time.Time
-	opened  time.Time // last
+	opened  time.Time // time when it last opened
 }
 
 func inARow(failures int) func(gobreaker.Counts) bool {
@@ -197,14 +199,14 @@ func (c *circuit) refuses() bool {
 
 func (c *circuit) refused() error {
 	left := c.opened.Add(c.openFor).Sub(c.now())
-	// Between opening and the end of the probe there is always something to wait for.
+	// Until the probe ends, the time to wait is never zero.
 	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), c.openFor+time.Second)}
 }
 
-// errNotCalled is not evidence about the service.
-var errNotCalled = errors.New("the service was not called, or its failure is that of one agent")
+// errNotCalled is the result of calls that are no evidence about the health of the service.
+var errNotCalled = errors.New("the service was not called, or it failed for one agent only")
 
-// isFailure reports whether an error counts against the service's health.
+// isFailure reports whether an error counts as a failure of the service.
 func isFailure(err error) bool {
 	if status, ok := errors.AsType[*StatusError](err); ok {
 		return status.Status >= http.StatusInternalServerError
@@ -212,13 +214,13 @@ func isFailure(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) || errors.Is(err, ErrBroken)
 }
 
-// isExcluded reports whether an error is not evidence about the service, because the service was not called.
+// isExcluded reports whether an error is no evidence about the health of the service, because the service was not called.
 func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }
 
-// Breakers returns the state (open or half-open) of each breaker of approved agents that is not closed, by intent, and the number of
-// single agents whose calls to an intent are held back.
+// Breakers returns the states, open or half-open, of the breakers of approved agents that are not closed, by intent. heldBack is the
+// number of agents whose own circuit for an intent is not closed.
 func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -236,7 +238,7 @@ func (u *Upstream) Breakers() (states map[string]string, heldBack int) {
 	return states, heldBack
 }
 
-// UnapprovedBreakers returns the state of each breaker of unapproved agents, like Breakers.
+// UnapprovedBreakers returns the states of the breakers of unapproved agents that are not closed, by intent.
 func (u *Upstream) UnapprovedBreakers() map[string]string {
 	u.routing.Lock()
 	defer u.routing.Unlock()

@@ -11,17 +11,17 @@ type Buffer struct {
 	class int
 }
 
-// Buffers of 16 KiB to 4 MiB are reused for further responses. They come in classes, each at most a quarter larger than the previous one.
-// Smaller buffers are cheap, larger ones rare.
+// Buffers of 16 KiB to 4 MiB are reused for further responses. There are classes of buffers; each class is at most a quarter larger than
+// the previous one. Smaller buffers are cheap, and larger buffers are rare.
 const (
 	leastClass = 4 * 14
 	mostClass  = 4 * 22
 )
 
-// buffers holds the released buffers. The garbage collector frees those that are not reused for a while.
+// buffers holds the released buffers, by class. The garbage collector frees those that are not reused for a while.
 var buffers [mostClass - leastClass + 1]sync.Pool
 
-// classOf returns the class of the smallest buffer for n bytes, and its size.
+// classOf returns the class of the smallest buffer for n bytes, and the size of that buffer.
 func classOf(n int) (class, size int) {
 	power := bits.Len(uint(max(n, 1)-1)) - 1 // 1<<power < n <= 2<<power
 	quarter := (1 << power) / 4
@@ -29,7 +29,8 @@ func classOf(n int) (class, size int) {
 	return 4*power + quarters - 4, quarters * quarter
 }
 
-// newBuffer returns n bytes of undefined content, and the Buffer that they belong to. The Buffer is nil if it is not worth reusing.
+// newBuffer returns n bytes with undefined content, and the Buffer to which they belong. The Buffer is nil if the memory is not worth
+// reusing.
 func newBuffer(n int) ([]byte, *Buffer) {
 	if n <= 1<<(leastClass/4) {
 		return make([]byte, n), nil
@@ -45,8 +46,8 @@ func newBuffer(n int) ([]byte, *Buffer) {
 	return b.space[:n:n], b
 }
 
-// Release gives the memory of a response to other responses: nothing of it may be in use. It does nothing for the nil Buffer. Memory that
-// is not released is garbage collected.
+// Release makes the memory of a response available to other responses. The caller must not use the memory afterwards. Release does nothing
+// if b is nil. The garbage collector frees memory that is not released.
 func (b *Buffer) Release() {
 	if b != nil {
 		buffers[b.class-leastClass].Put(b)

@@ -13,29 +13,31 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Call sends p and returns the service's answer and the outcome of the call:
+// Call sends p and returns the response of the service and the outcome of the call:
 //
 //   - NotSent: no connection was made, or no byte of the request was written.
-//   - Done: a complete 2xx answer, which Answer.Tree may find not to be JSON. With a *ResponseError if it cannot be used
-//     (HTML, longer than Config.MaxResponse): the service executed the call.
-//   - Failed: a complete answer that is not 2xx, with a *RejectedError, *BusyError or *StatusError; or one that is a refusal
-//     by Endpoint.ErrorWhen, with a *RejectedError.
-//   - Unknown: anything between, with ErrTimeout or ErrBroken.
+//   - Done: the service executed the call and sent a complete 2xx response. If the response cannot be used (HTML, or longer than
+//     Config.MaxResponse), the error is a *ResponseError. Answer.Tree may still find that the response is not JSON.
+//   - Failed: the service sent a complete response that is not 2xx, and the error is a *RejectedError, *BusyError or *StatusError. Or it
+//     sent a 2xx response that is a refusal according to Endpoint.ErrorWhen, and the error is a *RejectedError.
+//   - Unknown: a part of the request may have been sent, but there is no complete response. The error wraps ErrTimeout or ErrBroken.
 //
-// Other errors: ErrUnreachable, *BreakerOpenError, ErrGrantEnded, ErrIdentity (all NotSent, unless an earlier attempt was sent), and one
-// wrapping context.Canceled if ctx was canceled. When ctx ends, the call stops; pass a context that outlives the agent's connection.
+// Other errors are ErrUnreachable, *BreakerOpenError, ErrGrantEnded and ErrIdentity, with the outcome NotSent unless an earlier attempt was
+// sent, and an error that wraps context.Canceled if ctx was canceled. The call stops when ctx ends, so pass a context that outlives the
+// connection of the agent.
 //
-// Call checks the Grant before each attempt and again right before it writes the first byte of each. After the Grant has ended it sends
-// nothing more. The zero Grant sends nothing.
+// Call checks the Grant before each attempt, and again right before it writes the first byte of the attempt. It sends nothing after the
+// Grant has ended. With the zero Grant, it sends nothing.
 //
-// Call makes further attempts, within Config.Timeout and Config.Retry, after a broken connection or 502, 503, 504 without Retry-After, if
-// the route is safe or the service takes an idempotency key; once after a 401, with a new access token; and for every method if no byte
-// was written. After an attempt that wrote a byte, the next one needs another Grant; without it, Call does not make the attempt.
+// Call makes further attempts, within Config.Timeout and Config.Retry, in these cases: for every method, if no byte was written; after a
+// broken connection or a status 502, 503 or 504 without Retry-After, if the route is safe or the service accepts an idempotency key; and
+// once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if there is none,
+// Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
 	defer c.end()
-	header, err := u.header(&c.term, c.fields[:0], p, id, g.ExecutionID()) //nolint:contextcheck // the term is of ctx
+	header, err := u.header(&c.term, c.fields[:0], p, id, g.ExecutionID()) //nolint:contextcheck // the term is derived from ctx
 	if err != nil {
 		return Answer{}, store.NotSent, err
 	}
@@ -45,24 +47,24 @@ func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g 
 	}
 	reported := false
 	defer func() {
-		if !reported { // a panic must not leave the breaker waiting for its probe
+		if !reported { // after a panic, the breaker must not wait for its probe forever
 			admitted.ended(ErrBroken)
 		}
 	}()
 	result := u.attempts(&c.term, p, header, g) //nolint:contextcheck // as above
 	if errors.Is(ctx.Err(), context.Canceled) && (errors.Is(result.err, ErrBroken) || errors.Is(result.err, ErrUnreachable)) {
-		result.err = fmt.Errorf("the call was given up: %w", context.Canceled)
+		result.err = fmt.Errorf("the call was canceled: %w", context.Canceled)
 	}
 	reported = true
 	admitted.ended(result.err)
 	return result.answer, result.outcome, result.err
 }
 
-// A callState is the state of a Call or a status request in progress, in one allocation.
+// A callState is the state of a Call or an Ask in progress. It combines several values in one allocation.
 type callState struct {
 	term
 
-	fields [ownFields + 7]pool.Field // where the header begins
+	fields [ownFields + 7]pool.Field // backing array of the header
 }
 
 // A result is the state after one attempt, or after all attempts so far.
@@ -72,7 +74,7 @@ type result struct {
 	err     error
 	written bool // a byte of the last attempt may have reached the service
 	again   bool // another attempt may succeed
-	refused bool // for its access token
+	refused bool // the service refused the access token
 }
 
 func (u *Upstream) attempts(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
@@ -103,8 +105,8 @@ func (u *Upstream) attempts(ctx *term, p *PreparedRequest, header pool.Fields, g
 	return known
 }
 
-// merge combines the result so far with that of a further attempt. An attempt without a response changes nothing. If calls have effects,
-// only success clears the doubt that an earlier attempt left.
+// merge combines the result so far with the result of a further attempt. An attempt that was not sent does not change an earlier result. If
+// the outcome of an earlier attempt is unknown and calls have effects, only a success makes the outcome known.
 func merge(before, now result, safe bool) result {
 	switch {
 	case now.outcome == store.NotSent && (before.outcome != store.NotSent || errors.Is(now.err, ErrGrantEnded)):
@@ -116,10 +118,10 @@ func merge(before, now result, safe bool) result {
 	}
 }
 
-// wait pauses before attempt n+1. It returns false if there is no time left for it.
+// wait pauses before attempt n+1. It returns false if there is no time left for that attempt.
 func (u *Upstream) wait(ctx context.Context, n int) bool {
 	pause := min(u.cfg.Retry.Wait<<(n-1), u.cfg.Retry.MaxWait)
-	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter, nothing secret
+	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secure randomness
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -130,7 +132,7 @@ func (u *Upstream) wait(ctx context.Context, n int) bool {
 	}
 }
 
-// attempt makes one request and reads its answer.
+// attempt sends one request and reads the response.
 func (u *Upstream) attempt(ctx *term, p *PreparedRequest, header pool.Fields, g grant.Grant) result {
 	if err := g.Alive(); err != nil {
 		return withoutGrant(err)
@@ -184,7 +186,7 @@ func withoutGrant(ended error) result {
 	return result{outcome: store.NotSent, err: fmt.Errorf("%w: %w", ErrGrantEnded, ended)}
 }
 
-// failed classifies an attempt on a connection without a complete response.
+// failed returns the result of an attempt that had a connection, but no complete response.
 func failed(ctx context.Context, route *Route, written bool, err error) result {
 	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded)
 	switch {
@@ -199,7 +201,7 @@ func failed(ctx context.Context, route *Route, written bool, err error) result {
 	}
 }
 
-// isTransient: another attempt may well succeed, and the service did not request a pause.
+// isTransient reports whether another attempt is likely to succeed, and the service did not send Retry-After.
 func isTransient(answer Answer, err error) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	if !ok || answer.Header["Retry-After"] != nil {

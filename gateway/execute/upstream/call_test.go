@@ -203,7 +203,7 @@ func TestTimeouts(t *testing.T) {
 
 func TestUnreachableService(t *testing.T) {
 	for name, address := range map[string]string{
-		"connection refused": refusing(t), "does not resolve": "http://no-such-host.invalid",
+		"connection refused": refusing(t), "cannot be resolved": "http://no-such-host.invalid",
 	} {
 		u := open(t, config(t, address))
 		requests := 0

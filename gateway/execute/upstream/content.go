@@ -11,11 +11,11 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// The members of the tree that is made from a response that is a file or a text.
+// The members of the object that represents a response that is a file or a text.
 const (
 	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
 	typeMember     = "content_type"     // media type in lowercase without parameters
-	encodingMember = "content_encoding" // base64 if content is; absent otherwise
+	encodingMember = "content_encoding" // "base64" if content is base64; otherwise absent
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 	bytesMedia = "application/octet-stream"
 )
 
-// acceptHeader returns the value of Accept.
+// acceptHeader returns the value of the Accept header.
 func acceptHeader(accept []string) string {
 	if len(accept) == 0 {
 		return applicationJSON
@@ -31,19 +31,19 @@ func acceptHeader(accept []string) string {
 	return strings.Join(accept, ", ")
 }
 
-// isContent reports whether a 2xx response is passed on as content: if the endpoint accepts more than JSON, and the response is not a
-// JSON type that the endpoint accepts.
+// isContent reports whether a 2xx response is passed on as content: the endpoint accepts media types other than JSON, and the response is
+// not JSON that the endpoint accepts.
 func (r *Route) isContent(a Answer) bool {
 	if len(r.accept) == 0 || r.method == http.MethodHead || a.Status == http.StatusNoContent || a.Status == http.StatusResetContent {
 		return false
 	}
-	// A service that refuses with 200 sends JSON.
+	// A service that refuses calls with status 200 sends JSON.
 	mayBeJSON := slices.ContainsFunc(r.accept, isJSON) || r.errorWhen.Pointer != ""
 	return !mayBeJSON || !isJSON(a.ContentType)
 }
 
-// contentOf makes a tree from a response that is a file or a text. Bytes of an unknown type may be of any requested type; HTML must have
-// been requested by name, because it is usually the page of a login or an error.
+// contentOf converts a response that is a file or a text into an object. Bytes of an unknown type are accepted as any requested type. HTML
+// is accepted only if it was requested by name, because it is usually a login page or an error page.
 func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
 	unusable := func(reason string) (Answer, error) {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
@@ -75,8 +75,8 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	return answer, nil
 }
 
-// isNear reports whether both are images, audio, video, or texts other than HTML: image/jpg usually means image/jpeg, and text/csv may
-// come as text/plain.
+// isNear reports whether a media type and a requested type are both images, audio, video, or texts other than HTML: image/jpg usually means
+// image/jpeg, and services may send text/csv as text/plain.
 func isNear(media, limits string) bool {
 	major, _, _ := strings.Cut(media, "/")
 	near := major == "image" || major == "audio" || major == "video" || major == "text" && !isHTML(media)
@@ -89,7 +89,7 @@ func isJSON(media string) bool {
 	return media == jsonMedia || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// isText reports whether content of this type is text, if it is UTF-8. Types that end in +json or +xml are.
+// isText reports whether content of this media type is text if it is valid UTF-8. This includes types that end in +json or +xml.
 func isText(media string) bool {
 	switch media {
 	case "application/xml", "application/x-ndjson", "application/yaml", "application/x-yaml", "application/sql", "application/graphql":

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// An AuthHeader is a header that proves to the service who the gateway is. It prints without its value.
+// An AuthHeader is a header that authenticates the gateway to the service. String and GoString do not reveal its value.
 type AuthHeader struct{ Name, Value string }
 
 func (a AuthHeader) String() string { return hidden(a.Name) }
 
-// GoString keeps %#v from printing the value.
+// GoString prevents %#v from printing the value.
 func (a AuthHeader) GoString() string { return hidden(a.Name) }
 
-// Basic is a user and password for HTTP Basic authentication (RFC 7617). It prints without them.
+// Basic is a user and password for HTTP Basic authentication (RFC 7617). String and GoString do not reveal them.
 type Basic struct{ User, Password string }
 
 func (b Basic) String() string { return hidden(b.User) }
 
-// GoString keeps %#v from printing the password.
+// GoString prevents %#v from printing the password.
 func (b Basic) GoString() string { return hidden(b.User) }
 
 func hidden(set string) string {
@@ -32,35 +32,35 @@ func hidden(set string) string {
 	return "(hidden)"
 }
 
-// OAuth2 is the source of access tokens, by client credentials (RFC 6749 4.4). It prints without the secret.
+// OAuth2 configures access tokens that are obtained with client credentials (RFC 6749 4.4). String and GoString do not reveal the secret.
 type OAuth2 struct {
-	TokenURL               *url.URL // nil: none
+	TokenURL               *url.URL // nil: no access tokens
 	ClientID, ClientSecret string
 	Scopes                 []string
 }
 
 func (o OAuth2) String() string { return hidden(o.ClientID) }
 
-// GoString keeps %#v from printing the secret.
+// GoString prevents %#v from printing the secret.
 func (o OAuth2) GoString() string { return hidden(o.ClientID) }
 
-// owned are headers that this package writes or that control the connection; a credential or idempotency key must not replace them.
+// owned are the headers that this package sets or that control the connection. The configuration must not replace them.
 var owned = map[string]bool{
 	"host": true, "content-length": true, "content-type": true, "content-encoding": true, "transfer-encoding": true,
 	"connection": true, "keep-alive": true, "te": true, "trailer": true, "upgrade": true, "expect": true,
 	"accept": true, "accept-encoding": true, "user-agent": true, "traceparent": true,
 }
 
-// usable reports whether the operator may set a header of this name.
+// usable reports whether the configuration may set a header with this name.
 func usable(name string) bool {
 	lower := strings.ToLower(name)
 	return isToken(name) && !owned[lower] && !strings.HasPrefix(lower, "uim-") && !strings.HasPrefix(lower, "proxy-")
 }
 
-// authorization is the header of Basic and OAuth2.
+// authorization is the name of the header for Basic and OAuth2.
 const authorization = "Authorization"
 
-// setCredentials checks the credentials and makes their headers. The error names no value.
+// setCredentials checks the credentials and prepares their headers. The error does not contain values.
 func (u *Upstream) setCredentials() error {
 	key := textproto.CanonicalMIMEHeaderKey(u.cfg.IdempotencyHeader)
 	if key != "" && !usable(key) {
@@ -72,9 +72,9 @@ func (u *Upstream) setCredentials() error {
 		case !usable(a.Name) || name == key:
 			return fmt.Errorf("upstream auth.header: the name %q cannot be used", a.Name)
 		case a.Value == "" || !isHeaderValue(a.Value):
-			return errors.New("upstream auth.header: the value is empty or holds control characters")
+			return errors.New("upstream auth.header: the value is empty or contains control characters")
 		case u.auth.Get(name) != "":
-			return fmt.Errorf("upstream auth: two values for the header %q", name)
+			return fmt.Errorf("upstream auth: the header %q has two values", name)
 		}
 		u.auth.Set(name, a.Value)
 		u.credentials = append(u.credentials, headerSecrets(a.Value)...)
@@ -89,16 +89,16 @@ func (u *Upstream) setAuthorization(key string) error {
 	}
 	switch {
 	case key == authorization:
-		return errors.New("upstream idempotency_header: Authorization carries the credential")
+		return errors.New("upstream idempotency_header: Authorization cannot be used, because it contains the credential")
 	case u.auth.Get(authorization) != "", b != Basic{} && o.TokenURL != nil:
-		return errors.New("upstream auth: two values for the header Authorization")
+		return errors.New("upstream auth: the header Authorization has two values")
 	case o.TokenURL != nil && (o.ClientID == "" || o.ClientSecret == "" || o.TokenURL.Hostname() == ""):
-		return errors.New("upstream auth.oauth2: the host of its token_url, its client_id or its client_secret is missing")
+		return errors.New("upstream auth.oauth2: the host of token_url, client_id or client_secret is missing")
 	case o.TokenURL != nil:
 		u.tokens, u.credentials = newTokens(u.cfg), append(u.credentials, o.ClientSecret)
 		return nil
 	case b.User == "" || strings.Contains(b.User, ":") || !isHeaderValue(b.User+b.Password):
-		return errors.New("upstream auth.basic: the user is empty or holds a colon, or there are control characters")
+		return errors.New("upstream auth.basic: the user is empty or contains a colon, or there are control characters")
 	}
 	encoded := base64.StdEncoding.EncodeToString([]byte(b.User + ":" + b.Password))
 	u.auth.Set(authorization, "Basic "+encoded)
@@ -106,7 +106,7 @@ func (u *Upstream) setAuthorization(key string) error {
 	return nil
 }
 
-// isCredential reports whether a header carries a credential.
+// isCredential reports whether a header contains a credential of the configuration.
 func (u *Upstream) isCredential(name string) bool {
 	return u.auth.Get(name) != "" || u.tokens != nil && strings.EqualFold(name, authorization)
 }

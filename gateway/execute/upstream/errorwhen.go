@@ -6,17 +6,18 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An ErrorWhen describes which responses with a 2xx status are refusals, for services that refuse with 200. The zero value describes
-// none.
+// An ErrorWhen describes which 2xx responses are refusals, for services that refuse calls with status 200. The zero value describes no
+// response.
 type ErrorWhen struct {
 	Pointer string // RFC 6901, into the response; empty: no response is a refusal
-	// Equals is the value there of a refusal, if HasEquals; otherwise any value except null, false, 0, an empty text, list or object.
+	// Equals is the value that a refusal has there, if HasEquals is set. Otherwise a refusal has any value there except null, false, 0, and an
+	// empty string, list or object.
 	Equals    any
 	HasEquals bool
-	Message   string // pointer to the message; empty: where services usually have it
+	Message   string // JSON pointer to the message; empty: Call searches the usual members
 }
 
-// in reports whether a response is a refusal. An unacceptable response is not.
+// in reports whether a response is a refusal. A response that is not acceptable JSON is not a refusal.
 func (w ErrorWhen) in(answer []byte) bool {
 	if w.Pointer == "" || answer == nil {
 		return false
@@ -32,11 +33,11 @@ func (w ErrorWhen) in(answer []byte) bool {
 	}
 }
 
-// maxSign bounds the values in responses, in bytes, that are compared with one of the operator's.
+// maxSign is the maximum length, in bytes, of a value in a response that is compared with a configured value.
 const maxSign = 64 << 10
 
-// valueAt returns the value at a JSON pointer in a response, if that is acceptable JSON. A value longer than maxSign is returned as a
-// text of its bytes.
+// valueAt returns the value at a JSON pointer in a response, if the value is acceptable JSON. If the value is longer than maxSign, valueAt
+// returns its first bytes as a string.
 func valueAt(answer []byte, pointer string) (v any, ok bool) {
 	raw, ok := strictjson.Find(answer, pointer)
 	if !ok {
@@ -49,14 +50,14 @@ func valueAt(answer []byte, pointer string) (v any, ok bool) {
 	return v, err == nil
 }
 
-// same reports whether two values are equal. It compares numbers by value, as far as that is exact.
+// same reports whether two values are equal. It compares numbers by value if RFC 8785 can represent them exactly, otherwise by text.
 func same(a, b any) bool {
 	if strictjson.Kind(a) != strictjson.Kind(b) {
 		return false
 	}
 	x, errX := strictjson.Canonical(a)
 	y, errY := strictjson.Canonical(b)
-	if errX != nil || errY != nil { // numbers that RFC 8785 cannot write
+	if errX != nil || errY != nil { // numbers that RFC 8785 cannot represent
 		textA, _ := strictjson.ScalarText(a)
 		textB, _ := strictjson.ScalarText(b)
 		return textA != "" && textA == textB
@@ -64,6 +65,7 @@ func same(a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
+// says reports whether a value is none of null, false, 0, and an empty string, list or object.
 func says(v any) bool {
 	switch v := v.(type) {
 	case nil:

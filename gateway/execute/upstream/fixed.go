@@ -12,14 +12,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// FixedValues are the operator's own values in every request of one route, which callers neither see nor set. It prints without them.
-// Values are those of package strictjson.
+// FixedValues are values of the configuration that every request of a route contains. Agents can neither see nor set them. String and
+// GoString do not reveal them. Values have the types of package strictjson.
 type FixedValues struct {
-	Parameters strictjson.Object // of Endpoint.Parameters, which callers then cannot set
+	Parameters strictjson.Object // values for some of Endpoint.Parameters, which agents then cannot set
 	Header     map[string]string
-	Query      map[string]any    // scalars, or lists of them
-	Body       strictjson.Object // members of the body in addition to parameters; of a form, as in Query
-	// Credentials are the values among these that authenticate the gateway to the service.
+	Query      map[string]any    // scalars or lists of scalars
+	Body       strictjson.Object // members of the body, in addition to parameters; for a form, values are as in Query
+	// Credentials are those of the values above that authenticate the gateway to the service.
 	Credentials []any
 }
 
@@ -27,10 +27,10 @@ func (f FixedValues) String() string {
 	return hidden(strings.Repeat("x", len(f.Parameters)+len(f.Header)+len(f.Query)+len(f.Body)))
 }
 
-// GoString keeps %#v from printing values.
+// GoString prevents %#v from printing values.
 func (f FixedValues) GoString() string { return f.String() }
 
-// setFixed prepares the operator's values. The error names their places, never a value.
+// setFixed prepares fixed values. An error names the place of a value, but never the value.
 func (r *Route) setFixed(f FixedValues) error {
 	r.fixed = f
 	b := builder{route: r, parameters: f.Parameters}
@@ -65,9 +65,9 @@ func (r *Route) setFixed(f FixedValues) error {
 	b.fixedFiles()
 	switch {
 	case len(f.Body) > 0 && r.body == bytesBody:
-		return fmt.Errorf("%w: its body is one value, with no place for fixed ones beside it", ErrEndpoint)
+		return fmt.Errorf("%w: its body is a single value and cannot contain fixed values", ErrEndpoint)
 	case len(f.Body) > 0 && !r.hasBody:
-		return fmt.Errorf("%w: a %s has no body for fixed values", ErrEndpoint, r.method)
+		return fmt.Errorf("%w: a %s request has no body for fixed values", ErrEndpoint, r.method)
 	case len(b.violations) > 0:
 		return fmt.Errorf("%w: the fixed value of %s %s", ErrEndpoint, b.violations[0].Parameter, b.violations[0].Message)
 	case len(r.fixedQuery) > maxTarget/4:
@@ -87,7 +87,7 @@ func (r *Route) setFixed(f FixedValues) error {
 	return nil
 }
 
-// members encodes values as members of a query or a form, in the order of their names.
+// members returns values encoded as members of a query or form, in the order of their names.
 func (b *builder) members(values map[string]any) string {
 	var s []string
 	for _, m := range b.textParts(values) {
@@ -112,7 +112,7 @@ func (b *builder) textParts(values map[string]any) []textPart {
 	return out
 }
 
-// fixedFiles checks that fixed files can be sent.
+// fixedFiles adds violations for fixed files that cannot be sent.
 func (b *builder) fixedFiles() {
 	for _, name := range slices.Sorted(maps.Keys(b.parameters)) {
 		if b.route.parts[name].Base64 && (b.route.body == multipartBody || b.route.body == bytesBody) {
@@ -123,28 +123,28 @@ func (b *builder) fixedFiles() {
 	}
 }
 
-// fixable are headers of this package that a configuration may set.
+// fixable are the headers of this package that the configuration may replace.
 var fixable = map[string]bool{"accept": true, "user-agent": true}
 
 func (r *Route) setFixedHeader(header map[string]string) error {
 	for name, value := range header {
 		switch {
 		case !usable(name) && !fixable[strings.ToLower(name)], strings.EqualFold(name, r.upstream.cfg.IdempotencyHeader):
-			return fmt.Errorf("%w: the header %q cannot be fixed: it is the gateway's own", ErrEndpoint, name)
+			return fmt.Errorf("%w: the header %q cannot be fixed, because the gateway sets it itself", ErrEndpoint, name)
 		case r.upstream.isCredential(name):
-			return fmt.Errorf("%w: the header %q is that of upstream.auth already", ErrEndpoint, name)
+			return fmt.Errorf("%w: the header %q is already set by upstream.auth", ErrEndpoint, name)
 		case value == "" || !isHeaderValue(value):
-			return fmt.Errorf("%w: the fixed value of the header %q is empty or holds control characters", ErrEndpoint, name)
+			return fmt.Errorf("%w: the fixed value of the header %q is empty or contains control characters", ErrEndpoint, name)
 		}
 		r.fixedHeader.Set(textproto.CanonicalMIMEHeaderKey(name), value)
 	}
 	return nil
 }
 
-// errPointer means that two values have the same place in a body, or that one is inside another that is not an object.
-var errPointer = errors.New("another value has that place already")
+// errPointer means that two values have the same place in a body, or that one value would be inside another that is not an object.
+var errPointer = errors.New("another fixed value already has this place")
 
-// Put sets the member at a JSON pointer in tree, making the objects on the way. The error is errPointer.
+// Put sets the member at a JSON pointer in tree, and creates the objects on the path to it. It returns an error if the place is taken.
 func Put(tree strictjson.Object, pointer string, value any) error {
 	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, token := range tokens {

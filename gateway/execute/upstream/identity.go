@@ -8,19 +8,21 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Identity is the agent for whom a call is made. It is sent to the service, except Principal, Unapproved and empty members.
+// An Identity describes the agent for which a call is made. Call sends its members to the service, except Principal, Unapproved and empty
+// members.
 type Identity struct {
-	Principal   string // failures and successes of the call count under it
+	Principal   string // name under which the breakers count the call
 	Unapproved  bool   // the operator has not approved the agent
 	AgentID     string // UIM-Agent-Id
 	AgentKey    string // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key
 	Assurance   string // UIM-Agreement-Assurance: fresh, static or consent
-	Standing    string // UIM-Agent-Standing: approved or unapproved, by the operator
+	Standing    string // UIM-Agent-Standing: approved or unapproved
 	TokenID     string // UIM-Token-Id: jti of the PAT
 	Traceparent string // of the call; empty: none
 }
 
-// header appends all headers of a request to h; none of them is the agent's own. Errors: ErrIdentity, that of an access token.
+// header appends all headers of a request to h. None of them comes from the agent's request. The error wraps ErrIdentity, or is an error of
+// tokens.get.
 func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
 	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},
 		pool.Field{Name: "User-Agent", Value: "uimgate"})
@@ -39,7 +41,7 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 		{"UIM-Agreement-Assurance", id.Assurance},
 		{"UIM-Agent-Standing", id.Standing},
 		{"UIM-Token-Id", id.TokenID},
-		{"UIM-Execution-Id", executionID}, // of the Grant
+		{"UIM-Execution-Id", executionID}, // id of the Grant
 		{u.cfg.IdempotencyHeader, executionID},
 	}
 	for _, t := range fields {
@@ -72,11 +74,11 @@ func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest
 const (
 	contentType     = "Content-Type"
 	applicationJSON = "application/json"
-	// ownFields bounds the number of fields in addition to those of the operator.
+	// ownFields is the maximum number of fields in addition to those of the configuration.
 	ownFields = 13
 )
 
-// isHeaderValue: RFC 9110 5.5.
+// isHeaderValue reports whether s is a valid field value. RFC 9110 5.5.
 func isHeaderValue(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < ' ' && c != '\t') || c == 0x7f {
@@ -86,7 +88,7 @@ func isHeaderValue(s string) bool {
 	return true
 }
 
-// isToken: RFC 9110 5.6.2.
+// isToken reports whether s is a token. RFC 9110 5.6.2.
 func isToken(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !isUnreserved(c) && strings.IndexByte("!#$%&'*+^`|", c) < 0 {

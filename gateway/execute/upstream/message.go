@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	maxMessage = 300 // characters of a message that is sent to the agent
-	// maxRawMessage bounds the text before it is shortened, in bytes.
+	maxMessage = 300 // maximum length of a message for the agent, in characters
+	// maxRawMessage is the maximum length, in bytes, of the text that is cleaned. Longer texts are cut first.
 	maxRawMessage = 8 << 10
 )
 
 var (
-	// messageNames are the members of an error that may hold its message; the first with a text counts.
+	// messageNames are the members of an error that may contain its message. The first member with a text applies.
 	messageNames = []string{"message", "detail", "title", "error", "error_message", "error_description"}
-	// listNames are those that hold several errors.
+	// listNames are the members that may contain several errors.
 	listNames = []string{"errors", "detail", "details"}
-	// itemNames are the members of one of several errors that hold its message, and placeNames those with its subject.
+	// itemNames are the members of one error in a list that may contain its message. placeNames are those that may contain its subject.
 	itemNames  = []string{"message", "detail", "msg", "title"}
 	placeNames = []string{"loc", "field", "source", "path"}
 )
 
-// message returns the service's own message in a refusal, cleaned. It is empty if there is no message that agents may read.
+// message returns the cleaned message of the service in an error response, or "" if there is no message that agents may read.
 func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointer string) string {
 	if membudget.Of(ctx).Wait(ctx, strictjson.Cost(raw)) != nil {
 		return ""
@@ -53,7 +53,8 @@ func (u *Upstream) message(ctx context.Context, route *Route, raw []byte, pointe
 	return cleaned
 }
 
-// withoutNUL replaces U+0000, which strictjson refuses, by another control character, which clean removes.
+// withoutNUL removes NUL bytes and replaces the escape of U+0000 by that of U+0001, because strictjson rejects U+0000. clean removes
+// control characters.
 func withoutNUL(raw []byte) []byte {
 	const escaped = `\u0000`
 	if bytes.IndexByte(raw, 0) < 0 && !bytes.Contains(raw, []byte(escaped)) {
@@ -66,13 +67,14 @@ func withoutNUL(raw []byte) []byte {
 			return raw
 		}
 		at += next
-		if before := raw[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 { // otherwise the backslash is a literal character
+		if before := raw[:at]; (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 0 { // otherwise the backslash is itself escaped
 			raw[at+len(escaped)-1] = '1'
 		}
 	}
 }
 
-// usualText finds the message of a problem document (RFC 9457), of JSON:API, GraphQL, FastAPI, Rails and similar formats.
+// usualText returns the message in an error document: a problem document (RFC 9457), or the formats of JSON:API, GraphQL, FastAPI, Rails
+// and others.
 func usualText(body any) string {
 	if list, ok := body.([]any); ok {
 		return saidBy(list)
@@ -97,8 +99,8 @@ func usualText(body any) string {
 	return ""
 }
 
-// saidBy returns the text of an error: the text itself, the first of a list, the message of an object preceded by its subject, or the
-// first member of an object of fields.
+// saidBy returns the message in a value: a string itself, the message of the first element of a list, the message of an error object
+// preceded by its subject, or the message of the first member of an object that maps fields to errors.
 func saidBy(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -121,7 +123,7 @@ func saidBy(v any) string {
 	return ""
 }
 
-// firstOf returns a text, or the first in a list of texts or of errors.
+// firstOf returns a string, the first string of a list, or the message of an error or of the first error in a list.
 func firstOf(v any) string {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
@@ -146,13 +148,14 @@ func firstText(m strictjson.Object, names []string) string {
 }
 
 func about(place, text string) string {
-	if place == "" || place == "base" { // Rails: the whole object
+	if place == "" || place == "base" { // in Rails, base is the whole object
 		return text
 	}
 	return place + ": " + text
 }
 
-// place returns the subject of an error: a list of names as a path, JSON:API's source as its pointer or parameter.
+// place returns the subject of an error. It joins a list of names with dots. For the source of JSON:API, it returns the pointer, parameter
+// or header.
 func place(item strictjson.Object) string {
 	for _, name := range placeNames {
 		switch v := item[name].(type) {
@@ -177,7 +180,7 @@ func place(item strictjson.Object) string {
 
 var markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z!?][^<>]*>`)
 
-// clean makes a text of the service safe to show: no markup, no control or invisible characters, at most maxMessage characters.
+// clean returns a text of the service without markup, control characters and invisible characters, cut to maxMessage characters.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -191,7 +194,7 @@ func clean(s string) string {
 			return r
 		}
 	}, s)
-	for range 4 { // the text around removed markup may form markup
+	for range 4 { // the text around removed markup may form new markup
 		s = markup.ReplaceAllString(s, " ")
 	}
 	if markup.MatchString(s) {

@@ -15,27 +15,27 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Part describes how the value of a parameter is encoded in a body of multipart/form-data, or as a whole body of
+// A Part describes how the value of a parameter is encoded as a part of a multipart/form-data body, or as a complete body of
 // application/octet-stream.
 type Part struct {
-	// Base64: the value is base64 (RFC 4648 section 4, with padding, without line breaks) of the bytes to send, which are a file.
+	// Base64 means that the value is a file in base64 (RFC 4648 section 4, with padding, without line breaks). The decoded bytes are sent.
 	Base64 bool
-	// MediaType is sent with the value. If there are several, separated by commas, or ranges such as image/*, the type that the bytes
-	// seem to have is sent, or the first one. Empty: application/octet-stream for bytes, application/json for lists and objects, no type
-	// for texts.
+	// MediaType is the media type of the value. If it lists several types, separated by commas, or ranges such as image/*, the type that the
+	// bytes seem to have is sent or, if the list does not include that type, the first type. Empty: application/octet-stream for bytes,
+	// application/json for lists and objects, and no type for texts.
 	MediaType string
 }
 
 const (
-	// maxParts bounds the parts of one request: each costs about 200 bytes in addition to its value.
+	// maxParts is the maximum number of parts of one request. Each part needs about 200 bytes in addition to its value.
 	maxParts = 1000
-	// maxFileName bounds how much of a parameter's name is in a file name, in bytes.
+	// maxFileName is the maximum length of the part of a parameter's name that a file name contains, in bytes.
 	maxFileName = 64
 )
 
 const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks"
 
-// checkParts checks the media types of parts, and that a whole-body value is the only parameter.
+// checkParts checks the media types of parts. If one parameter is the whole body, it checks that there is only this one.
 func (r *Route) checkParts() error {
 	if !r.hasBody || r.body != multipartBody && r.body != bytesBody {
 		return nil
@@ -58,13 +58,13 @@ func (r *Route) checkParts() error {
 		}
 	}
 	if count != 1 {
-		return fmt.Errorf("%w: the content type %s wants one parameter that is the whole body, and there are %d without a place in the URL",
+		return fmt.Errorf("%w: with the content type %s, one parameter is the whole body, but %d parameters have no place in the URL",
 			ErrEndpoint, bytesMedia, count)
 	}
 	return nil
 }
 
-// bytes is a body that is the value of one parameter.
+// bytes returns the body that is the value of one parameter.
 func (b *builder) bytes() []byte {
 	name := b.route.content
 	b.contentType = bytesMedia
@@ -79,7 +79,7 @@ func (b *builder) bytes() []byte {
 	return data
 }
 
-// multipart encodes a body of RFC 7578. Files come last, because some services need the other parts first.
+// multipart returns a multipart/form-data body. Files come last, because some services need the other parts first. RFC 7578.
 func (b *builder) multipart() []byte {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -97,7 +97,7 @@ func (b *builder) multipart() []byte {
 		if media != "" {
 			h["Content-Type"] = []string{media}
 		}
-		if part, err := w.CreatePart(h); err == nil { // a Buffer accepts everything
+		if part, err := w.CreatePart(h); err == nil { // writing to a bytes.Buffer cannot fail
 			_, _ = part.Write(data)
 		}
 	}
@@ -111,7 +111,7 @@ func (b *builder) multipart() []byte {
 			}
 			for _, v := range items(b.parameters[name]) {
 				if count >= maxParts {
-					b.violate(name, fmt.Sprintf("makes the request of more than %d parts", maxParts))
+					b.violate(name, fmt.Sprintf("makes a request with more than %d parts", maxParts))
 					break
 				}
 				data, media := b.part(name, v)
@@ -124,7 +124,7 @@ func (b *builder) multipart() []byte {
 	return buf.Bytes()
 }
 
-// items are the values of a list, or the value: none for null.
+// items returns the elements of a list, or a single value. It omits null.
 func items(v any) []any {
 	list, ok := v.([]any)
 	if !ok {
@@ -139,7 +139,7 @@ func items(v any) []any {
 	return out
 }
 
-// part returns the content and type of one value.
+// part returns the content and the media type of one value.
 func (b *builder) part(name string, v any) (data []byte, media string) {
 	p := b.route.parts[name]
 	if p.Base64 {
@@ -171,7 +171,7 @@ func mediaTypes(declared string) []string {
 	return out
 }
 
-// typeOf selects one of the declared media types.
+// typeOf returns the declared media type that applies to data.
 func typeOf(declared string, data []byte) string {
 	all := mediaTypes(declared)
 	if len(all) == 1 && !strings.Contains(all[0], "*") {
@@ -190,7 +190,7 @@ func typeOf(declared string, data []byte) string {
 	return first
 }
 
-// inRange reports whether a media type is that of a range such as image/*, or within it. Both are in lowercase.
+// inRange reports whether a media type equals limits or is within a range such as image/*. Both are in lowercase.
 func inRange(media, limits string) bool {
 	if limits, _, err := mime.ParseMediaType(limits); err == nil {
 		whole, isAll := strings.CutSuffix(limits, "*")
@@ -201,7 +201,7 @@ func inRange(media, limits string) bool {
 
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// inQuotes writes a name within quotation marks: RFC 9110 section 5.6.4.
+// inQuotes returns a name with the escapes that it needs between quotation marks. RFC 9110 section 5.6.4.
 func inQuotes(name string) string {
 	return quotes.Replace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -211,14 +211,15 @@ func inQuotes(name string) string {
 	}, name))
 }
 
-// extensions are those of files whose services check them.
+// extensions are the file name extensions of media types. Some services check the extension.
 var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/zip": ".zip", "application/gzip": ".gz", "application/json": ".json",
 	"application/xml": ".xml", "text/xml": ".xml", "text/csv": ".csv", "text/plain": ".txt", "image/png": ".png", "image/jpeg": ".jpg",
 	"image/gif": ".gif", "image/webp": ".webp", "image/svg+xml": ".svg", "audio/mpeg": ".mp3", "audio/wav": ".wav", "video/mp4": ".mp4",
 }
 
-// fileName makes a file name: letters, digits, - and _ of the parameter's name, and the extension of its type.
+// fileName returns a file name: the name of the parameter, with _ for all characters except letters, digits, - and _, and the extension of
+// the media type.
 func fileName(parameter, media string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_') {

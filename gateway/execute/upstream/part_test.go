@@ -163,8 +163,8 @@ func TestInvalidFileBodies(t *testing.T) {
 	t.Parallel()
 	u := open(t, config(t, "http://10.0.0.9:9000"))
 	for want, e := range map[string]upstream.Endpoint{
-		"there are 2":               {ContentType: "application/octet-stream"},
-		"no place for fixed":        {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.FixedValues{Body: map[string]any{"x": "y"}}},
+		"but 2 parameters":          {ContentType: "application/octet-stream"},
+		"cannot contain fixed":      {ContentType: "application/octet-stream", URL: "?b={b}", Fixed: upstream.FixedValues{Body: map[string]any{"x": "y"}}},
 		`contentMediaType of "a"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {MediaType: "image"}}},
 		`contentMediaType of "b"`:   {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"b": {MediaType: "a/b; c=\"\r\nX: y\""}}},
 		"fixed value of a must be":  {ContentType: "multipart/form-data", Parts: map[string]upstream.Part{"a": {Base64: true}}, Fixed: upstream.FixedValues{Parameters: map[string]any{"a": "canary"}}},

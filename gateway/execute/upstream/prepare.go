@@ -12,33 +12,34 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A PreparedRequest is one request, complete except for the identity. It may be called more than once. It holds parameter values, so it
-// prints as its route's template.
+// A PreparedRequest is a request that is complete except for the Identity. It can be passed to Call several times. It contains parameter
+// values; String and GoString return only the template of the route.
 type PreparedRequest struct {
 	route  *Route
 	target []byte // path and query
 	body   []byte
-	// contentType is the type of the body if it differs from request to request; empty otherwise.
+	// contentType is the media type of the body if it depends on the request; otherwise it is empty.
 	contentType string
-	// space holds target and body, as far as they fit.
+	// space is a buffer for target and body.
 	space [512]byte
 }
 
 func (p *PreparedRequest) String() string { return p.route.Template() }
 
-// GoString keeps %#v from printing values.
+// GoString prevents %#v from printing values.
 func (p *PreparedRequest) GoString() string { return p.route.Template() }
 
-// Ready reports, as a *BreakerOpenError, that calls of this intent are refused for now, or those of this agent, whose name is
-// Identity.Principal; unapproved is Identity.Unapproved. Call it before reserving anything for a call; Call itself refuses too.
+// Ready returns a *BreakerOpenError if a breaker currently refuses calls of this intent, or the calls of this agent. agent is
+// Identity.Principal, and unapproved is Identity.Unapproved. Use Ready before reserving anything for a call; Call checks the breakers
+// again.
 func (p *PreparedRequest) Ready(agent string, unapproved bool) error {
 	return p.route.breakerOf(unapproved).ready(agent)
 }
 
-// maxTarget bounds the path and query of one request in bytes; common servers take 8 to 16 KiB.
+// maxTarget is the maximum length of path and query, in bytes. Common servers accept 8 to 16 KiB.
 const maxTarget = 16 << 10
 
-// room is where a body is written, behind the address.
+// room returns an empty buffer for the body.
 func (p *PreparedRequest) room() []byte {
 	if used := len(p.target); used <= len(p.space)/2 {
 		return p.space[used:used]
@@ -46,14 +47,15 @@ func (p *PreparedRequest) room() []byte {
 	return make([]byte, 0, len(p.space)/2)
 }
 
-// A Violation names a parameter whose value cannot be sent, for an INVALID_PARAMETER response. Message never quotes the value.
+// A Violation describes a parameter whose value cannot be sent, for an INVALID_PARAMETER response. Message completes a sentence about the
+// parameter, and never quotes its value.
 type Violation struct{ Parameter, Message string }
 
-// Prepare puts parameters (values of package strictjson, defaults filled in) into the request. Numbers are written as they were sent. In
-// paths a value must be one plain segment: a string, number or boolean that is not empty, not . or .., and holds no /, \ or control
-// character. In queries and forms arrays become repeated members, objects (and arrays in arrays) JSON text, and null is left out; the
-// same holds for parts, at most 1000. Path and query together are bounded by 16 KiB. Prepare does no I/O and keeps no reference to
-// parameters.
+// Prepare builds the request from parameters, which are values of package strictjson with defaults filled in. Numbers are encoded exactly
+// as they were sent. In a path, a value must be one plain segment: a string, number or boolean that is not empty, not . or .., and
+// contains no /, \ or control characters. In a query, a form or a multipart body, an array becomes repeated members, an object or an array
+// in an array becomes JSON text, and null is omitted. A multipart body has at most 1000 parts; path and query together have at most 16
+// KiB. Prepare does no I/O and keeps no reference to parameters.
 func (r *Route) Prepare(parameters strictjson.Object) (*PreparedRequest, []Violation) {
 	p := &PreparedRequest{route: r}
 	b := builder{route: r, parameters: parameters, target: p.space[:0]}
@@ -75,7 +77,7 @@ func (r *Route) Prepare(parameters strictjson.Object) (*PreparedRequest, []Viola
 		p.body = b.body(p.room())
 	}
 	if len(p.target) > maxTarget {
-		b.violate(b.longest, fmt.Sprintf("makes the address longer than the %d bytes a service can be expected to take", maxTarget))
+		b.violate(b.longest, fmt.Sprintf("makes the URL longer than %d bytes, which is more than most servers accept", maxTarget))
 	}
 	if len(b.violations) > 0 {
 		return nil, b.violations
@@ -89,17 +91,17 @@ type builder struct {
 	parameters strictjson.Object
 	violations []Violation
 
-	target      []byte // as far as it is written
-	inQuery     bool   // it has reached the query
-	contentType string // of the body, if it depends on the request
-	longest     string // the parameter with the longest text in path or query
-	most        int
+	target      []byte // the part that is already written
+	inQuery     bool   // the query has begun
+	contentType string // media type of the body, if it depends on the request
+	longest     string // name of the parameter with the longest text in path or query
+	most        int    // length of that text
 }
 
-// write writes fixed text into the address.
+// write appends fixed text to the target.
 func (b *builder) write(text string) { b.target = append(b.target, text...) }
 
-// escape writes the value of a parameter into the address.
+// escape appends the value of a parameter to the target.
 func (b *builder) escape(name, value string) {
 	if _, fixed := b.route.fixed.Parameters[name]; !fixed && len(value) > b.most {
 		b.longest, b.most = name, len(value)
@@ -125,25 +127,25 @@ func (b *builder) path() {
 	}
 }
 
-// segment returns the value of a parameter for the path.
+// segment returns the value of a parameter for the path, and adds a violation if the value is not a plain segment.
 func (b *builder) segment(name string) string {
 	value, ok := strictjson.ScalarText(b.parameters[name])
 	switch {
 	case !ok && b.parameters[name] == nil:
-		b.violate(name, "is part of the address and must be given")
+		b.violate(name, "is part of the URL and must not be missing")
 	case !ok:
-		b.violate(name, "is part of the address: want a string, number or boolean")
+		b.violate(name, "is part of the URL and must be a string, number or boolean")
 	case value == "":
-		b.violate(name, "is part of the address and must not be empty")
+		b.violate(name, "is part of the URL and must not be empty")
 	case value == "." || value == "..":
-		b.violate(name, "is part of the address and must not be . or ..")
+		b.violate(name, "is part of the URL and must not be . or ..")
 	case strings.ContainsAny(value, `/\`) || strings.ContainsFunc(value, unicode.IsControl) || !utf8.ValidString(value):
-		b.violate(name, `is part of the address and must not hold /, \ or control characters`)
+		b.violate(name, `is part of the URL and must not contain /, \ or control characters`)
 	}
 	return value
 }
 
-// and begins another member of the query.
+// and starts the next member of the query.
 func (b *builder) and() {
 	if b.inQuery {
 		b.write("&")
@@ -195,7 +197,8 @@ func (b *builder) query() {
 	}
 }
 
-// fillable reports whether a query value of text and scalars can be built: if one of its parameters is missing, the member is left out.
+// fillable reports whether a query value that consists of fixed text and parameters can be built. If one of the parameters is missing, the
+// query omits the member.
 func (b *builder) fillable(value []piece) bool {
 	for _, p := range value {
 		if p.param != "" && !b.scalar(p.param) {
@@ -205,7 +208,8 @@ func (b *builder) fillable(value []piece) bool {
 	return true
 }
 
-// scalar reports whether a parameter has a value for its place in a text of the query. null counts as missing.
+// scalar reports whether a parameter has a scalar value for its place in a query value. null counts as missing. A value that is not scalar
+// is a violation.
 func (b *builder) scalar(name string) bool {
 	v := b.parameters[name]
 	if v == nil {
@@ -213,12 +217,12 @@ func (b *builder) scalar(name string) bool {
 	}
 	_, ok := strictjson.ScalarText(v)
 	if !ok {
-		b.violate(name, "is part of a text in the address: want a string, number or boolean")
+		b.violate(name, "is part of a text in the URL and must be a string, number or boolean")
 	}
 	return ok
 }
 
-// fill builds a query value that is fillable.
+// fill appends a query value. The value must be fillable.
 func (b *builder) fill(value []piece) {
 	for _, p := range value {
 		if p.param == "" {
@@ -230,7 +234,7 @@ func (b *builder) fill(value []piece) {
 	}
 }
 
-// body encodes the body; a JSON body goes into space, as far as it fits.
+// body returns the encoded body. It uses space for a JSON body if the body fits.
 func (b *builder) body(space []byte) []byte {
 	if b.route.execute {
 		parameters := b.parameters
@@ -279,7 +283,7 @@ func (b *builder) body(space []byte) []byte {
 	return b.json(space, "", rest)
 }
 
-// texts returns the values of a parameter in a query or form: no value for null.
+// texts returns the values of a parameter for a query or form. It omits null.
 func (b *builder) texts(name string) []string {
 	v := b.parameters[name]
 	if v == nil {
@@ -305,11 +309,11 @@ func (b *builder) text(name string, v any) string {
 	return string(b.json(make([]byte, 0, 256), name, v))
 }
 
-// json appends the encoding of a value to dst.
+// json appends the JSON encoding of a value to dst.
 func (b *builder) json(dst []byte, name string, v any) []byte {
 	out, err := strictjson.Append(dst, v)
 	if err != nil {
-		b.violate(name, "cannot be written as JSON")
+		b.violate(name, "cannot be encoded as JSON")
 		return nil
 	}
 	return out

@@ -14,16 +14,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Reconcile describes how to request the outcome of a call from the service. The zero value: the service does not support it.
+// A Reconcile describes how to request the outcome of a call from the service. The zero value means that the service does not support this.
 type Reconcile struct {
-	// Path is below Config.URL, with {execution_id} in a segment or a value of its query; without it the id is only in
-	// Config.IdempotencyHeader.
+	// Path is relative to Config.URL. It has the placeholder {execution_id} in a path segment or a query value. Without the placeholder, only
+	// Config.IdempotencyHeader contains the id.
 	Path string
-	// Done and NotDone are the responses that mean that the call took effect, and that it did not and never will: statuses such as "200,
-	// 201", or a JSON pointer (RFC 6901) into a 2xx response whose target is true, or has the value that follows it, as in "/state=paid".
-	// Any other response means neither.
+	// Done describes the responses that mean that the call took effect; NotDone describes those that mean that it did not and never will. Each
+	// is a list of statuses such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx response. The value there must be true or, with a
+	// pointer such as "/state=paid", the text after the equals sign. Any other response means neither.
 	Done, NotDone string
-	// Fixed are sent with it: headers, members of the query and parameters in Path.
+	// Fixed are fixed values for the request: headers, members of the query, and parameters in Path.
 	Fixed FixedValues
 }
 
@@ -33,10 +33,10 @@ type question struct {
 	done, notDone sign
 }
 
-// executionIDName is the parameter of the path.
+// executionIDName is the name of the placeholder for the execution id.
 const executionIDName = "execution_id"
 
-// ownHost is a placeholder for the service in a question's address, which has no host.
+// ownHost stands for the host of the service in the URL of the request, because Reconcile.Path has no host.
 const ownHost = "service.invalid"
 
 func (u *Upstream) setQuestion(c Reconcile) (err error) {
@@ -51,7 +51,7 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 	case strings.Contains(c.Path, "{"+executionIDName+"}"):
 		e.Parameters = append(e.Parameters, executionIDName)
 	case u.cfg.IdempotencyHeader == "":
-		return errors.New("reconcile.url: want {execution_id} in it, or idempotency_header to carry the id")
+		return errors.New("reconcile.url: want {execution_id} in the path, or idempotency_header for the id")
 	}
 	q := &question{}
 	if q.route, err = u.Route(e); err != nil {
@@ -70,9 +70,9 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 // HasStatusQuestion reports whether the service can report the outcome of a call.
 func (u *Upstream) HasStatusQuestion() bool { return u.question != nil }
 
-// Ask requests the outcome of the call of an execution from the service: store.Captured if it took effect, store.Released if it did not,
-// and store.Unresolved if the response means neither. It changes nothing at the service. Errors are those of Call; the outcome is then
-// unknown.
+// Ask requests the outcome of the call of an execution from the service. It returns store.Captured if the call took effect, store.Released
+// if it did not, and store.Unresolved if the response means neither. The request has no side effects at the service. Errors are those of
+// Call; they mean that the outcome is still unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
 	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
@@ -103,10 +103,11 @@ func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, er
 	}
 }
 
-// questionGrant permits the request: it changes nothing at the service, and is sent once.
+// questionGrant implements grant.Terms for a request for an outcome: it permits one attempt, without further checks, because the request
+// has no side effects.
 type questionGrant struct{}
 
-var errSecondQuestion = errors.New("a question is asked once")
+var errSecondQuestion = errors.New("the request for an outcome is not retried")
 
 func (questionGrant) Alive() error { return nil }
 func (questionGrant) Another(context.Context) (grant.Grant, error) {
@@ -114,7 +115,7 @@ func (questionGrant) Another(context.Context) (grant.Grant, error) {
 }
 func (questionGrant) Unused(context.Context) {}
 
-// A sign is a meaningful response: one of these statuses, or a value in its body.
+// A sign describes responses with a meaning: those with one of the statuses, or with a value in the body.
 type sign struct {
 	statuses []int
 	pointer  string
@@ -141,7 +142,7 @@ func readSign(text string) (s sign, err error) {
 	return s, nil
 }
 
-// in reports whether a response has the sign.
+// in reports whether a response matches the sign.
 func (s sign) in(a Answer) bool {
 	if s.pointer == "" {
 		return slices.Contains(s.statuses, a.Status)

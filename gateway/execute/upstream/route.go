@@ -14,50 +14,50 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// An Endpoint is how an intent is called, from agents.json.
+// An Endpoint describes the requests for an intent, as agents.json defines them.
 type Endpoint struct {
 	IntentUID string
-	// URL is the published address, with {name} placeholders in path segments and query values. Empty: the
-	// intent has no endpoint of its own and is posted to Config.Execute.
+	// URL is the published URL, with {name} placeholders in path segments and query values. Empty: the intent has no endpoint, and its calls
+	// are posted to Config.Execute.
 	URL    string
 	Method string // GET, HEAD, POST, PUT, PATCH or DELETE; empty: POST
 	// ContentType is application/json or a type that ends in +json, application/x-www-form-urlencoded, multipart/form-data, or
-	// application/octet-stream, where one parameter is the whole body; empty: the first.
+	// application/octet-stream. With the last, one parameter is the whole body. Empty: application/json.
 	ContentType string
-	// Accept are the media types, or ranges such as image/*, that the service's response may have, in lowercase. Responses that are not
-	// JSON become an object with content, content_type and content_encoding. None: JSON.
+	// Accept lists the media types, or ranges such as image/*, that the response may have, in lowercase. A response that is not JSON becomes
+	// an object with the members content, content_type and content_encoding. Empty: JSON only.
 	Accept     []string
 	Parameters []string        // names of the intent's input parameters
-	Parts      map[string]Part // how the last two content types write them; absent: as text
+	Parts      map[string]Part // encodings for multipart/form-data and application/octet-stream; a parameter without a Part is encoded as text
 	Fixed      FixedValues
 	ErrorWhen  ErrorWhen
-	// Unsafe: calling it changes state although the method is GET or HEAD, so it is not repeated.
+	// Unsafe means that a call changes state although the method is GET or HEAD, so it must not be repeated.
 	Unsafe bool
 }
 
-// A Route is a prepared Endpoint. Only its breakers and counter change; it is safe for concurrent use.
+// A Route is an Endpoint that was checked and prepared for calls. It is safe for concurrent use.
 type Route struct {
 	upstream   *Upstream
 	intent     string
 	method     string
-	template   string // path only, for logs
+	template   string // the path with placeholders, for logs
 	path       [][]piece
 	query      []pair
-	names      []string        // all parameters, in declared order
-	declared   map[string]bool // all parameters
-	placed     map[string]bool // parameters with a placeholder
-	execute    bool            // the core body {"intent_uid","parameters"}
+	names      []string        // all parameters, in the order of the declaration
+	declared   map[string]bool // the names of all parameters
+	placed     map[string]bool // the parameters with a placeholder in the URL
+	execute    bool            // the body has the UIM core format {"intent_uid","parameters"}
 	body       bodyKind
 	jsonType   string // content type of jsonBody
 	parts      map[string]Part
-	content    string   // of bytesBody: the parameter that is the body
-	accept     []string // of Endpoint
-	acceptSent string   // Accept
+	content    string   // name of the parameter that is the body, for bytesBody
+	accept     []string // Endpoint.Accept
+	acceptSent string   // value of the Accept header
 	hasBody    bool
 	safe       bool
 	repeatable bool
-	breaker    *breaker // of approved agents
-	unapproved *breaker // of all others: their failures do not affect approved agents
+	breaker    *breaker // for approved agents
+	unapproved *breaker // for all other agents, so that their failures do not affect approved agents
 
 	fixed       FixedValues
 	fixedHeader pool.Fields
@@ -65,25 +65,24 @@ type Route struct {
 	fixedForm   string
 	fixedParts  []textPart
 	errorWhen   ErrorWhen
-	fixedTexts  []string // the texts among the fixed values, without credentials
-	credentials []string // those among the fixed values
+	fixedTexts  []string // the texts in the fixed values
+	credentials []string // the texts in the fixed values that are credentials
 
-	guard     guard        // matches texts that agents must not see
-	concealed atomic.Int64 // responses that had one
+	guard     guard        // finds texts that agents must not see
+	concealed atomic.Int64 // number of responses that contained such a text
 }
 
-// Errors of Route, which check distinguishes; the surrounding text has the details.
+// Errors of Route. The errors that wrap them have the details.
 var (
-	// ErrNoEndpoint means the intent has no endpoint and the service no execute path.
+	// ErrNoEndpoint means that the intent has no endpoint, and Config.Execute is not set.
 	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")
-	// ErrForeignHost means the endpoint's host is neither in AllowedHosts nor in the intent's namespace.
-	ErrForeignHost = errors.New("the endpoint's host is not service_url, one of hosts, nor in the intent's namespace")
-	// ErrEndpoint means the endpoint cannot be called as written.
+	// ErrForeignHost means that the endpoint's host is neither in Config.AllowedHosts nor in the namespace of the intent.
+	ErrForeignHost = errors.New("the endpoint's host is not the host of service_url, one of hosts, or in the intent's namespace")
+	// ErrEndpoint means that the endpoint is invalid.
 	ErrEndpoint = errors.New("the endpoint cannot be called")
 )
 
-// Route checks an endpoint and prepares it for calls. The error wraps ErrNoEndpoint, ErrForeignHost or
-// ErrEndpoint.
+// Route checks an endpoint and prepares it for calls. The error wraps ErrNoEndpoint, ErrForeignHost or ErrEndpoint.
 func (u *Upstream) Route(e Endpoint) (*Route, error) {
 	r := &Route{
 		upstream: u, intent: e.IntentUID, names: slices.Clone(e.Parameters),
@@ -124,7 +123,7 @@ func (r *Route) setWay(e Endpoint) error {
 	return r.checkParts()
 }
 
-// Template is the method and the path as the intent has them, without values: fit for logs.
+// Template returns the method and the path with its placeholders. It contains no parameter values, so it can be logged.
 func (r *Route) Template() string { return r.method + " " + r.template }
 
 // A Target is what a Route calls, without parameters.
@@ -139,7 +138,7 @@ func (r *Route) Target() Target {
 	return Target{r.method, r.template, host, port}
 }
 
-// breakerOf returns the breaker for the calls of a kind of agents.
+// breakerOf returns the breaker for approved or unapproved agents.
 func (r *Route) breakerOf(stranger bool) *breaker {
 	if stranger {
 		return r.unapproved
@@ -147,14 +146,14 @@ func (r *Route) breakerOf(stranger bool) *breaker {
 	return r.breaker
 }
 
-// Safe reports whether a call changes nothing: GET and HEAD (RFC 9110 9.2.1), unless Endpoint.Unsafe.
+// Safe reports whether a call has no side effects: its method is GET or HEAD (RFC 9110 9.2.1), and Endpoint.Unsafe is not set.
 func (r *Route) Safe() bool { return r.safe }
 
-// Method is the HTTP method.
+// Method returns the HTTP method.
 func (r *Route) Method() string { return r.method }
 
-// PathParameters are the parameters without which no address can be built, in order of appearance. One that is neither required nor has a
-// default is a mistake in the intent.
+// PathParameters returns the names of the parameters in the path, in order of appearance. Every call must have values for them, so the
+// intent must declare each as required or with a default.
 func (r *Route) PathParameters() []string {
 	var names []string
 	for _, segment := range r.path {
@@ -183,7 +182,7 @@ func (r *Route) setExecute() error {
 
 func executePath(path string) ([][]piece, error) {
 	if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "?#{}") {
-		return nil, errors.New("want a path such as /execute, without ?, # and placeholders")
+		return nil, errors.New("want a path such as /execute, without query, fragment and placeholders")
 	}
 	return parsePath(path)
 }
@@ -209,12 +208,12 @@ func (r *Route) setMethod(e Endpoint) error {
 	return err
 }
 
-// isVendorJSON: RFC 6839 section 3.1.
+// isVendorJSON reports whether a media type has the suffix +json. RFC 6839 section 3.1.
 func isVendorJSON(media string) bool {
 	return strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json") && isHeaderValue(media)
 }
 
-// A bodyKind is how parameters are encoded in a body.
+// A bodyKind is an encoding of parameters in a body.
 type bodyKind int
 
 const (
@@ -262,14 +261,14 @@ func (r *Route) setURL(e Endpoint) error {
 	case parsed.Scheme != "http" && parsed.Scheme != "https", parsed.Hostname() == "":
 		return fmt.Errorf("%w: want an absolute http:// or https:// URL", ErrEndpoint)
 	case parsed.User != nil:
-		return fmt.Errorf("%w: its URL holds a user or password; credentials belong under upstream.auth", ErrEndpoint)
+		return fmt.Errorf("%w: its URL contains a user or password: set credentials in upstream.auth", ErrEndpoint)
 	case strings.Contains(e.URL, "#"):
-		return fmt.Errorf("%w: its URL has a # part, which is never sent", ErrEndpoint)
+		return fmt.Errorf("%w: its URL has a fragment (#), which is never sent", ErrEndpoint)
 	}
 	if !r.upstream.allows(parsed.Hostname(), e.IntentUID) {
 		return fmt.Errorf("%w: %s", ErrForeignHost, parsed.Hostname())
 	}
-	rawPath := parsed.RawPath // as written, if it differs from Go's own escaping
+	rawPath := parsed.RawPath // set only if the escaping differs from Go's
 	if rawPath == "" {
 		rawPath = parsed.EscapedPath()
 	}
@@ -277,7 +276,7 @@ func (r *Route) setURL(e Endpoint) error {
 		rawPath = "/"
 	}
 	r.template = rawPath
-	if len(r.upstream.prefix)+3*(len(rawPath)+len(parsed.RawQuery)) > maxTarget { // each byte may become three
+	if len(r.upstream.prefix)+3*(len(rawPath)+len(parsed.RawQuery)) > maxTarget { // escaping may turn each byte into three
 		return fmt.Errorf("%w: its URL is too long", ErrEndpoint)
 	}
 	if r.path, err = parsePath(rawPath); err != nil {
@@ -289,7 +288,8 @@ func (r *Route) setURL(e Endpoint) error {
 	return r.checkPlaceholders()
 }
 
-// allows: the hosts configured, the intent's namespace, and names below it.
+// allows reports whether an endpoint of an intent may name a host: one of the configured hosts, the namespace of the intent, or a
+// subdomain of the namespace.
 func (u *Upstream) allows(host, intentUID string) bool {
 	host = hostname(host)
 	namespace, _, _ := strings.Cut(intentUID, ":")
@@ -304,7 +304,7 @@ func (r *Route) checkPlaceholders() error {
 				continue
 			}
 			if !r.declared[p.param] {
-				return fmt.Errorf("%w: {%s} names no input parameter", ErrEndpoint, p.param)
+				return fmt.Errorf("%w: {%s} is not the name of an input parameter", ErrEndpoint, p.param)
 			}
 			r.placed[p.param] = true
 		}
@@ -323,9 +323,9 @@ func (r *Route) checkPlaceholders() error {
 	if r.hasBody {
 		return nil
 	}
-	for _, q := range r.query { // otherwise an agent could set what the operator fixed
+	for _, q := range r.query { // otherwise an agent could override a value of the endpoint
 		if r.declared[q.name] && !r.placed[q.name] {
-			return fmt.Errorf("%w: the query has %q already, so the parameter of that name would be sent beside it; "+
+			return fmt.Errorf("%w: the query already contains %q, and the parameter with that name would be sent in addition; "+
 				"write %s={%s}", ErrEndpoint, q.name, q.name, q.name)
 		}
 	}

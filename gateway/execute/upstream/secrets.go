@@ -9,12 +9,12 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Shorter values, in bytes, are not searched for, because responses have them by chance.
+// Minimum lengths, in bytes, of the values that are searched for in responses. Shorter values occur in responses by chance.
 const (
-	leastInMessage  = 4 // a message that holds one is dropped
-	LeastCredential = 6 // in a 2xx response
-	LeastDigits     = 8 // in a 2xx response, of a credential of digits only
-	leastFixed      = 8 // in a 2xx response: shorter ones are usually plain words, such as a unit or a country
+	leastInMessage  = 4 // any value in an error message; the message is then dropped
+	LeastCredential = 6 // a credential in a 2xx response
+	LeastDigits     = 8 // a credential that consists only of digits, in a 2xx response
+	leastFixed      = 8 // a fixed value in a 2xx response; shorter values are usually plain words, such as a unit or a country
 )
 
 // Recognizable reports whether a credential is long enough to be removed from 2xx responses.
@@ -22,7 +22,7 @@ func Recognizable(credential string) bool {
 	return len(credential) >= LeastCredential && (len(credential) >= LeastDigits || strings.Trim(credential, "0123456789") != "")
 }
 
-// A guard finds the operator's values in the service's output.
+// A guard finds credentials and fixed values of the configuration in the service's output.
 type guard struct{ messages, answers *redact.Matcher }
 
 func newGuard(credentials, fixed []string) guard {
@@ -46,7 +46,7 @@ func newGuard(credentials, fixed []string) guard {
 	return guard{redact.New(messages), redact.New(answers)}
 }
 
-// guardOf returns the guard of a route. Routes with the same values share it.
+// guardOf returns the guard for a route. Routes with the same values share a guard.
 func (u *Upstream) guardOf(r *Route) guard {
 	credentials := sorted(slices.Concat(u.credentials, r.credentials))
 	fixed := sorted(r.fixedTexts)
@@ -67,19 +67,19 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// holdsSecret reports whether a text of the service holds a value that agents must not see.
+// holdsSecret reports whether a text of the service contains a value that agents must not see.
 func (r *Route) holdsSecret(text string) bool {
 	return r.guard.messages.In(text) || r.upstream.tokens.guard().messages.In(text)
 }
 
-// conceal overwrites the operator's values in the body of a 2xx response.
+// conceal overwrites credentials and fixed values in the body of a 2xx response.
 func (r *Route) conceal(body []byte) {
 	if r.guard.answers.Mask(body)+r.upstream.tokens.guard().answers.Mask(body) > 0 {
 		r.concealed.Add(1)
 	}
 }
 
-// concealHeader drops the response fields that hold one of the operator's values.
+// concealHeader drops the header fields of a response that contain a credential or a fixed value.
 func (r *Route) concealHeader(a *Answer) {
 	concealed := false
 	for name, values := range a.Header {
@@ -96,7 +96,7 @@ func (r *Route) concealHeader(a *Answer) {
 	}
 }
 
-// Concealed returns how many responses of the service held a credential or a fixed value, which agents did not receive, by intent.
+// Concealed returns, by intent, the number of responses from which a credential or a fixed value was removed.
 func (u *Upstream) Concealed() map[string]int64 {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -109,7 +109,7 @@ func (u *Upstream) Concealed() map[string]int64 {
 	return counts
 }
 
-// secretTexts returns the texts in a value.
+// secretTexts appends all scalar texts in a value to texts.
 func secretTexts(texts []string, v any) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,8 +128,8 @@ func secretTexts(texts []string, v any) []string {
 	return texts
 }
 
-// headerSecrets returns the value of a header and the parts of it that are secrets by themselves: the text after the scheme, the password
-// of HTTP Basic, and the values of parameters and cookies.
+// headerSecrets returns the value of a header and those parts of it that are secrets, too: the text after the scheme, the password of HTTP
+// Basic, and the values of parameters and cookies.
 func headerSecrets(value string) []string {
 	texts := []string{value}
 	scheme, token, _ := strings.Cut(value, " ")

@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// A piece is fixed, escaped text, or the place of a parameter.
+// A piece is either fixed, escaped text or the placeholder of a parameter.
 type piece struct{ text, param string }
 
-// A pair is one name=value of a query.
+// A pair is one member of a query, name=value.
 type pair struct {
 	key   string // escaped, as written
 	name  string // unescaped
@@ -19,13 +19,13 @@ type pair struct {
 	bare  bool // written without =
 }
 
-// parsePath reads an absolute path whose segments may hold {name} placeholders.
+// parsePath parses an absolute path whose segments may contain {name} placeholders.
 func parsePath(raw string) ([][]piece, error) {
 	if !strings.HasPrefix(raw, "/") {
-		return nil, errors.New("want a path that begins with /")
+		return nil, errors.New("want a path that starts with /")
 	}
 	if strings.Contains(raw, `\`) {
-		return nil, errors.New(`the path holds a \`)
+		return nil, errors.New(`the path contains a \`)
 	}
 	var path [][]piece
 	for segment := range strings.SplitSeq(raw[1:], "/") {
@@ -34,7 +34,7 @@ func parsePath(raw string) ([][]piece, error) {
 			return nil, err
 		}
 		if len(pieces) == 1 && pieces[0].param == "" && isDots(pieces[0].text) {
-			return nil, errors.New("the path holds a . or .. segment")
+			return nil, errors.New("the path contains a . or .. segment")
 		}
 		path = append(path, pieces)
 	}
@@ -52,7 +52,7 @@ func checkStaticPath(raw string) error {
 	for _, segment := range path {
 		for _, p := range segment {
 			if p.param != "" {
-				return errors.New("placeholders are for endpoints")
+				return errors.New("the path must not contain placeholders: only endpoints can have them")
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func isDots(escaped string) bool {
 	return err != nil || s == "." || s == ".."
 }
 
-// parseQuery reads a query whose values may hold {name} placeholders.
+// parseQuery parses a query whose values may contain {name} placeholders.
 func parseQuery(raw string) ([]pair, error) {
 	if raw == "" {
 		return nil, nil
@@ -76,11 +76,11 @@ func parseQuery(raw string) ([]pair, error) {
 		}
 		key, value, found := strings.Cut(part, "=")
 		if strings.ContainsAny(key, "{}") {
-			return nil, fmt.Errorf("the name of a query member has a placeholder (%s): only its value may have one", key)
+			return nil, fmt.Errorf("the name of a query parameter contains a placeholder (%s): only its value may contain one", key)
 		}
 		name, err := url.QueryUnescape(key)
 		if err != nil || name == "" || strings.ContainsAny(part, ";") {
-			return nil, errors.New("the query is not written as name=value&name=value")
+			return nil, errors.New("the query does not have the form name=value&name=value")
 		}
 		fixed, err := fix(key)
 		if err != nil {
@@ -100,7 +100,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 	for raw != "" {
 		text, rest, open := strings.Cut(raw, "{")
 		if strings.Contains(text, "}") {
-			return nil, fmt.Errorf("a %s has a } without {", where)
+			return nil, fmt.Errorf("a %s has a } without a {", where)
 		}
 		if text != "" {
 			fixed, err := fix(text)
@@ -114,7 +114,7 @@ func parsePieces(raw, where string) ([]piece, error) {
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		if !closed || name == "" || strings.Contains(name, "{") {
-			return nil, fmt.Errorf("a placeholder is not closed or has no name: it must be within one %s, as {name}", where)
+			return nil, fmt.Errorf("a placeholder is not closed or has no name: write {name} within one %s", where)
 		}
 		pieces = append(pieces, piece{param: name})
 		raw = after
@@ -122,14 +122,14 @@ func parsePieces(raw, where string) ([]piece, error) {
 	return pieces, nil
 }
 
-// fix checks fixed text and escapes characters that a URL cannot hold. RFC 3986 section 3.3.
+// fix checks fixed text, and escapes the characters that a URL must not contain. RFC 3986 section 3.3.
 func fix(text string) (string, error) {
 	plain, err := url.PathUnescape(text)
 	if err != nil {
 		return "", errors.New("a % is not followed by two hexadecimal digits")
 	}
 	if strings.ContainsFunc(plain, unicode.IsControl) {
-		return "", errors.New("the URL holds control characters")
+		return "", errors.New("the URL contains control characters")
 	}
 	var fixed []byte
 	for i := range len(text) {
@@ -142,7 +142,8 @@ func fix(text string) (string, error) {
 	return string(fixed), nil
 }
 
-// appendEscaped escapes a value so that no character of it has a meaning in a URL: all but the unreserved ones of RFC 3986 section 2.3.
+// appendEscaped appends a value in which all characters are escaped, except the unreserved characters of RFC 3986 section 2.3, so that no
+// character has a special meaning in a URL.
 func appendEscaped(dst []byte, value string) []byte {
 	for i := range len(value) {
 		if c := value[i]; isUnreserved(c) {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// A term is a context that ends at a time. It makes its timer only when something waits for it, which is rare, because operations on a
-// connection have separate deadlines. It ends by time.Now, like every other context.
+// A term is a context with a deadline. It creates a timer only if Done is called, which is rare, because operations on a connection have
+// separate deadlines. Like every other context, it uses time.Now.
 type term struct {
-	context.Context //nolint:containedctx // a term is a context: this ends it before, if it ends
+	context.Context //nolint:containedctx // the parent of this context
 
 	until  time.Time
 	mu     sync.Mutex
-	timed  context.Context //nolint:containedctx // that with the timer; nil: nobody has asked
+	timed  context.Context //nolint:containedctx // the context with the timer; nil: Done was not called
 	cancel context.CancelFunc
 }
 
-// begin derives the term from a context. The caller must call end.
+// begin makes t a child of ctx that ends after d. The caller must call end.
 func (t *term) begin(ctx context.Context, d time.Duration) {
-	t.Context, t.until = ctx, time.Now().Add(d) //nolint:forbidigo // contexts end by the clock of the machine
+	t.Context, t.until = ctx, time.Now().Add(d) //nolint:forbidigo // contexts use the clock of the machine
 	if before, ok := ctx.Deadline(); ok && before.Before(t.until) {
 		t.until = before
 	}
@@ -55,7 +55,7 @@ func (t *term) Err() error {
 	return nil
 }
 
-// Value implements context.Context. With it, package context finds the timer, if there is one.
+// Value implements context.Context. It lets package context find the context with the timer, if there is one.
 func (t *term) Value(key any) any {
 	t.mu.Lock()
 	timed := t.timed

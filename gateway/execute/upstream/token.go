@@ -20,18 +20,18 @@ import (
 
 const (
 	bearer = "Bearer "
-	// renewBefore is how long before its expiry a token is renewed; at most half its lifetime.
+	// renewBefore is how long before its expiry a token is renewed, but at most half of its lifetime.
 	renewBefore = 30 * time.Second
-	// tokenPause is the minimum interval of token requests, so that neither a failing token server nor a service that refuses its tokens
-	// causes a request for each call.
+	// tokenPause is the minimum interval between token requests. Without it, a failing token server, or a service that refuses its tokens,
+	// would cause a token request for each call.
 	tokenPause = time.Second
-	// tokenTime bounds one request for a token, and never exceeds Config.Timeout.
+	// tokenTime is the maximum duration of a token request. Config.Timeout applies if it is shorter.
 	tokenTime = 10 * time.Second
 	maxToken  = 16 << 10 // bytes
 )
 
-// tokens caches an access token for all calls (RFC 6749 4.4). Only one request for it is in progress at a time, for all that wait. A
-// token is used until it expires or is refused; before it expires it is renewed in the background.
+// tokens caches an access token for all calls (RFC 6749 4.4). At most one token request is in progress at a time, and all callers wait for
+// it. A token is used until it expires or the service refuses it. It is renewed in the background before it expires.
 type tokens struct {
 	source   clientcredentials.Config
 	client   *http.Client
@@ -42,12 +42,12 @@ type tokens struct {
 	mu          sync.Mutex
 	held        accessToken
 	previous    string
-	found       guard     // finds both
-	requestedAt time.Time // when the last request began
-	failed      error     // the error of the last request
+	found       guard     // finds held and previous
+	requestedAt time.Time // start of the last request
+	failed      error     // error of the last request
 }
 
-// An accessToken expires at a time; the zero one has expired.
+// An accessToken is a token and its validity. The zero accessToken is not usable.
 type accessToken struct {
 	text       string
 	renew, end time.Time // zero: unknown
@@ -60,7 +60,7 @@ func (a accessToken) due(now time.Time) bool { return !a.renew.IsZero() && !now.
 
 func newTokens(cfg Config) *tokens {
 	o := cfg.OAuth2
-	transport := &http.Transport{ // Proxy is never the environment's
+	transport := &http.Transport{ // no Proxy: the proxy settings of the environment do not apply
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs},
 		MaxIdleConns:    1, IdleConnTimeout: cfg.Pool.IdleTimeout, MaxResponseHeaderBytes: maxHeader,
 	}
@@ -68,14 +68,14 @@ func newTokens(cfg Config) *tokens {
 		source: clientcredentials.Config{ClientID: o.ClientID, ClientSecret: o.ClientSecret, TokenURL: o.TokenURL.String(), Scopes: o.Scopes},
 		client: &http.Client{
 			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret is not sent anywhere else
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the secret stays here
 		},
 		timeout: min(tokenTime, cfg.Timeout), now: cfg.Now,
 	}
 }
 
-// get returns a token, possibly after waiting. The error is that of ctx, or ErrUnreachable with the token server's problem: without its
-// address, secret or text.
+// get returns an access token, and waits for one if necessary. The error is the error of ctx, or wraps ErrUnreachable and describes the
+// problem, without the address and the text of the token server, and without the secret.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	text, err, known := t.known()
 	if known {
@@ -97,8 +97,8 @@ func (t *tokens) get(ctx context.Context) (string, error) {
 	}
 }
 
-// known returns the token, or the reason why there is none for now. If there is neither, or a new token is due, a token must be fetched;
-// text is then the token to use meanwhile, if there is one.
+// known returns the cached token, or the error of the last request if the next request must wait. If known is false, a token must be
+// fetched; text is then a token that can be used in the meantime, or empty.
 func (t *tokens) known() (text string, err error, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -114,7 +114,7 @@ func (t *tokens) known() (text string, err error, known bool) {
 	}
 }
 
-// fetch sends a request to the token server, unless another goroutine has just done so.
+// fetch requests a token from the token server, unless another goroutine has just fetched one.
 func (t *tokens) fetch(ctx context.Context) (string, error) {
 	if text, err, known := t.known(); known {
 		return text, err
@@ -144,8 +144,8 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	return fresh.text, nil
 }
 
-// refused records that the service does not accept the token of these headers. It drops the token unless it is new, when another one
-// would be refused, too.
+// refused records that the service refused the token in these headers. It drops the token, unless the token is new: the service would then
+// probably refuse another one, too.
 func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -154,7 +154,7 @@ func (t *tokens) refused(header pool.Fields) {
 	}
 }
 
-// hold replaces the token.
+// hold replaces the cached token. The caller holds mu.
 func (t *tokens) hold(other accessToken) {
 	if t.held.text != "" {
 		t.previous = t.held.text
@@ -163,7 +163,7 @@ func (t *tokens) hold(other accessToken) {
 	t.found = newGuard([]string{t.held.text, t.previous}, nil)
 }
 
-// guard finds the tokens in the service's output.
+// guard returns the guard that finds the current and the previous token in the service's output.
 func (t *tokens) guard() guard {
 	if t == nil {
 		return guard{}
@@ -173,7 +173,7 @@ func (t *tokens) guard() guard {
 	return t.found
 }
 
-// renewed returns the headers with another token. It returns false if there is none.
+// renewed returns the headers with a different token. It returns false if there is none.
 func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields, bool) {
 	text, err := u.tokens.get(ctx)
 	if err != nil || header.Get(authorization) == bearer+text {
@@ -184,19 +184,19 @@ func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields
 	return other, true
 }
 
-// acceptable: RFC 6750.
+// acceptable returns an error if a token cannot be used as a Bearer token. RFC 6750.
 func acceptable(got *oauth2.Token) error {
 	switch {
 	case !strings.EqualFold(got.Type(), "bearer"):
-		return noToken("it gives tokens of another type than Bearer")
+		return noToken("its token type is not Bearer")
 	case len(got.AccessToken) > maxToken || strings.ContainsFunc(got.AccessToken, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return noToken("its token is too long, or has characters that a header cannot have")
+		return noToken("its token is too long, or contains characters that are not allowed in a header")
 	default:
 		return nil
 	}
 }
 
-// tokenErrors are those of RFC 6749 5.2. Any other text of the token server is dropped.
+// tokenErrors are the error codes of RFC 6749 5.2. Any other text of the token server is dropped.
 var tokenErrors = map[string]bool{
 	"invalid_request": true, "invalid_client": true, "invalid_grant": true, "unauthorized_client": true, "unsupported_grant_type": true,
 	"invalid_scope": true,
@@ -204,7 +204,7 @@ var tokenErrors = map[string]bool{
 
 func tokenFailure(err error) error {
 	if refused, ok := errors.AsType[*oauth2.RetrieveError](err); ok {
-		why := fmt.Sprintf("it answers with status %d", refused.Response.StatusCode)
+		why := fmt.Sprintf("it responded with status %d", refused.Response.StatusCode)
 		if tokenErrors[refused.ErrorCode] {
 			why += ", " + refused.ErrorCode
 		}
@@ -213,9 +213,9 @@ func tokenFailure(err error) error {
 	if why := cause(err); why != "" {
 		return noToken(why)
 	}
-	return noToken("its answer holds none")
+	return noToken("its response contains no token")
 }
 
 func noToken(why string) error {
-	return fmt.Errorf("%w: the token server gives no access token: %s", ErrUnreachable, why)
+	return fmt.Errorf("%w: no access token from the token server: %s", ErrUnreachable, why)
 }

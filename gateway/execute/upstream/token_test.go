@@ -267,17 +267,17 @@ func TestNothingIsSentWithoutAToken(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]http.HandlerFunc{
-		"status 401, invalid_client":   write(401, `{"error":"invalid_client","error_description":"`+canary+`"}`),
-		"status 400":                   write(400, `{"error":"`+canary+`"}`),
-		"status 500":                   write(500, canary),
-		"status 302":                   write(302, ""),
-		"its answer holds none":        write(200, `{"token":"`+canary+`"}`),
-		"holds none":                   write(200, canary),
-		"another type than Bearer":     write(200, `{"access_token":"`+canary+`","token_type":"mac"}`),
-		"has characters that a header": write(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"bearer"}`),
-		"too long, or has characters":  write(200, `{"access_token":"`+strings.Repeat("x", 20<<10)+`","token_type":"bearer"}`),
-		"gives no access token: its a": write(200, `{"access_token":"`+strings.Repeat("x", 2<<20)+`","token_type":"bearer"}`),
-		"connection closed early":      func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"status 401, invalid_client":      write(401, `{"error":"invalid_client","error_description":"`+canary+`"}`),
+		"status 400":                      write(400, `{"error":"`+canary+`"}`),
+		"status 500":                      write(500, canary),
+		"status 302":                      write(302, ""),
+		"its response contains no token":  write(200, `{"token":"`+canary+`"}`),
+		"contains no token":               write(200, canary),
+		"token type is not Bearer":        write(200, `{"access_token":"`+canary+`","token_type":"mac"}`),
+		"characters that are not allowed": write(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"bearer"}`),
+		"too long, or contains":           write(200, `{"access_token":"`+strings.Repeat("x", 20<<10)+`","token_type":"bearer"}`),
+		"from the token server: its r":    write(200, `{"access_token":"`+strings.Repeat("x", 2<<20)+`","token_type":"bearer"}`),
+		"connection closed early":         func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c clock

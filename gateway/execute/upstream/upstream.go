@@ -1,18 +1,18 @@
 // Package upstream calls the web service behind the gateway.
 //
-// It owns how an intent becomes an HTTP request (Route, Prepare), what may be sent and when (Call asks
-// the caller's grant right before the first byte), the outcome afterwards (store.Outcome), and how the
-// service's answers become domain errors. It has no agent-visible codes beyond RejectedError's.
+// It converts the parameters of an intent into an HTTP request (Route, Prepare), sends it (Call checks the caller's grant right before the
+// first byte), determines the outcome (store.Outcome), and converts responses of the service into errors. Apart from the codes of
+// RejectedError, it defines no codes that agents see.
 //
 //	u, err := upstream.New(cfg)                        // once per service
-//	route, err := u.Route(endpoint)                    // once per intent, at load
-//	p, violations := route.Prepare(parameters)         // pure
-//	err = p.Ready(agent, unapproved)                     // before anything is reserved
-//	leave, err := u.Enter(ctx, agent, unapproved)        // a place among the calls under way
-//	answer, outcome, err := u.Call(ctx, p, id, grant)  // only a live Grant sends
+//	route, err := u.Route(endpoint)                    // once per intent, when the configuration is loaded
+//	p, violations := route.Prepare(parameters)         // no I/O
+//	err = p.Ready(agent, unapproved)                   // before anything is reserved
+//	leave, err := u.Enter(ctx, agent, unapproved)      // a place among the calls in progress
+//	answer, outcome, err := u.Call(ctx, p, id, grant)  // sends only with a live Grant
 //
-// Requests go out over HTTP/1.1 only, by choice: there one connection carries one request at a time, so
-// it is certain whether a byte of it was written. Redirects are never followed: a 3xx is an error of the service.
+// This package deliberately uses only HTTP/1.1: a connection then carries one request at a time, so it is certain whether a byte of the
+// request was written. It never follows redirects: a 3xx response is an error of the service.
 package upstream
 
 import (
@@ -31,89 +31,90 @@ import (
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
-// A Config is the address of the service and how to call it. Fields without a stated default are required.
+// A Config is the address of the service and the settings for calling it. Fields are required unless their comments state a default.
 type Config struct {
-	// URL is the service's address: http or https, a host, and optionally a path that precedes every endpoint's. It replaces scheme and
-	// host of every endpoint.
+	// URL is the address of the service: http or https, a host, and optionally a path. It replaces the scheme and host of every endpoint,
+	// and its path precedes the path of every endpoint.
 	URL *url.URL
-	// Execute is the path (below URL) that intents without an endpoint are posted to. Empty: every intent needs an endpoint.
+	// Execute is the path, relative to URL, to which intents without an endpoint are posted. Empty: every intent needs an endpoint.
 	Execute string
-	// AllowedHosts are the hosts that an endpoint may name in addition to the namespace of its intent and the names below it: the host of
-	// service_url and the service's own. Ports are ignored.
+	// AllowedHosts are the hosts that endpoints may name, in addition to the namespace of the intent and its subdomains: the host of
+	// service_url and the configured hosts of the service. Ports are ignored.
 	AllowedHosts []string
-	// Timeout bounds one Call: connecting, retries and reading the answer.
+	// Timeout is the maximum duration of one Call, including connecting, retries and reading the response.
 	Timeout time.Duration
-	// MaxResponse bounds the body of a response in bytes, before and after decompression.
+	// MaxResponse is the maximum size of a response body, in bytes, both before and after decompression.
 	MaxResponse int64
-	// IdempotencyHeader is the header that carries a key, so that the service recognizes repeated requests. Its value is the execution
-	// id, and methods other than GET and HEAD are then retried too.
+	// IdempotencyHeader is the name of a header by which the service recognizes repeated requests. Its value is the execution id. If it is
+	// set, requests with methods other than GET and HEAD are retried too. Empty: no such header.
 	IdempotencyHeader string
-	// ErrorMessage is the JSON pointer (RFC 6901) to the message in the service's refusals. Empty: the usual places are searched.
+	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. Empty: Call searches the usual members.
 	ErrorMessage string
 	Reconcile    Reconcile
-	// AuthHeaders, Basic and OAuth2 are the operator's credentials in headers. Each header has one value.
+	// AuthHeaders, Basic and OAuth2 are the credentials that are sent in headers. Each header can have only one value.
 	AuthHeaders []AuthHeader
 	Basic       Basic
 	OAuth2      OAuth2
 	Breaker     Breaker
 	Retry       Retry
-	// Places bounds the calls in progress, which Enter shares between agents.
+	// Places limits the calls in progress. Enter shares the places between agents.
 	Places fairqueue.Bounds
 	Pool   Pool
-	// RootCAs are trusted instead of the system's for an https URL; nil: the system's.
+	// RootCAs are the root certificates for https URLs. nil: those of the system.
 	RootCAs *x509.CertPool
-	// Now is the clock for the breaker's Retry-After and for dates in responses.
+	// Now is the clock for breakers, access tokens, idle connections and dates in responses.
 	Now func() time.Time
 }
 
-// A Breaker configures when the calls of an intent stop for a while: after Failures consecutive calls, of at least two agents, that could
-// not connect, timed out, broke off or returned 5xx, for OpenFor; then one call is admitted as a probe. If only one agent's calls fail,
-// only its calls stop. The calls of unapproved agents are counted separately: they never stop those of approved agents.
+// A Breaker configures the circuit breakers of intents. A breaker opens after Failures consecutive calls, of at least two agents, that
+// could not connect, timed out, lost the connection or returned 5xx. It stays open for OpenFor and then admits one call as a probe. If
+// only the calls of one agent fail, the breaker stops only that agent. Unapproved agents have separate breakers, so their failures never
+// stop approved agents.
 type Breaker struct {
 	Failures int
 	OpenFor  time.Duration
 }
 
-// Retry bounds the attempts of one Call.
+// Retry limits the attempts of one Call.
 type Retry struct {
-	Attempts int           // in total, 1 to 10
-	Wait     time.Duration // before the second attempt, doubled for each further one, half of it random
-	MaxWait  time.Duration
+	Attempts int           // maximum number of attempts, 1 to 10
+	Wait     time.Duration // pause before the second attempt; it doubles for each further attempt, and half of it is random
+	MaxWait  time.Duration // maximum pause
 }
 
-// Pool bounds connections.
+// Pool limits the connections to the service.
 type Pool struct {
-	MaxConns    int           // open connections; more calls wait, within their timeout
-	MaxIdle     int           // kept open
-	IdleTimeout time.Duration // how long an idle one is kept
-	DialTimeout time.Duration // for connecting, TLS included; never exceeds Timeout
+	MaxConns    int           // maximum number of open connections; further calls wait, within their timeout
+	MaxIdle     int           // maximum number of idle connections
+	IdleTimeout time.Duration // how long an idle connection is kept open
+	DialTimeout time.Duration // maximum time for connecting, including TLS; New limits it to Config.Timeout
 }
 
-// maxHeader bounds the headers of one response in bytes, including preceding informational responses.
+// maxHeader is the maximum size of the headers of one response, in bytes, including preceding informational responses.
 const maxHeader = 64 << 10
 
-// An Upstream is one service's address with its connections and breakers. It is safe for concurrent use.
+// An Upstream calls one web service. It holds the connections to the service and the breakers. It is safe for concurrent use.
 type Upstream struct {
 	cfg      Config
 	scheme   string
 	host     string
-	prefix   string // escaped path of URL without a final slash
+	prefix   string // escaped path of URL, without trailing slash
 	hosts    map[string]bool
-	auth     pool.Fields // the credentials that never change
+	auth     pool.Fields // the header fields of credentials that never change
 	tokens   *tokens     // nil: no OAuth2
 	question *question   // nil: the service cannot report the outcome of a call
 	conns    *pool.Pool
 	places   *fairqueue.Places
 	failing  *ownCircuits
 
-	credentials []string // the secrets among Config's, as texts
+	credentials []string // the secrets in Config
 
 	routing sync.Mutex
 	routes  []*Route
 	guards  map[string]guard // by the values that they find
 }
 
-// New checks cfg. Errors name the invalid member and never a credential.
+// New checks cfg and returns an Upstream. An error names the invalid setting, but never contains a credential.
 func New(cfg Config) (*Upstream, error) {
 	if err := check(cfg); err != nil {
 		return nil, err
@@ -148,9 +149,10 @@ func New(cfg Config) (*Upstream, error) {
 	return u, nil
 }
 
-// Enter reserves a place for one Call of an agent, fairly between agents, and waits for it within Config.Places; unapproved: the operator
-// has not approved the agent. It also ensures that there is an access token, if calls need one. leave releases the place, once. Enter
-// returns ErrFull if no place became free in time, ErrUnreachable if it got no token, and the error of ctx if ctx ended.
+// Enter reserves a place for one Call of an agent. It shares the places fairly between agents, and waits for a place as Config.Places
+// allows. unapproved means that the operator has not approved the agent. If calls need an access token, Enter also ensures that there is
+// one. The caller must call leave once to release the place. Enter returns ErrFull if no place became free in time, ErrUnreachable if it
+// could not obtain a token, and the error of ctx if ctx ended.
 func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (leave func(), err error) {
 	leave, err = u.places.Take(ctx, fairqueue.Party{Name: agent, Unapproved: unapproved})
 	if errors.Is(err, fairqueue.ErrFull) {
@@ -166,13 +168,13 @@ func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (le
 	return leave, nil
 }
 
-// UnderWay returns how many calls have a place, and how many wait for one.
+// UnderWay returns the number of calls that have a place, and the number of calls that wait for a place.
 func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
-// Address is the address of the service: http://host:port. It is for the operator, never for agents.
+// Address returns the address of the service: http://host:port. It is for the operator, never for agents.
 func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
 
-// Close closes idle connections. Calls in progress end by themselves.
+// Close closes the idle connections. Calls in progress continue to their end.
 func (u *Upstream) Close() {
 	u.conns.Close()
 	if u.tokens != nil {
@@ -180,7 +182,7 @@ func (u *Upstream) Close() {
 	}
 }
 
-// secure returns the TLS configuration for the service; nil: no TLS.
+// secure returns the TLS configuration for the service, or nil if its URL is not https.
 func secure(cfg Config) *tls.Config {
 	if cfg.URL.Scheme != "https" {
 		return nil
@@ -215,7 +217,7 @@ func check(cfg Config) error {
 	case cfg.Places.Places <= 0 || cfg.Places.Waiting <= 0 || cfg.Places.Wait <= 0:
 		return errors.New("upstream concurrency: want bounds above 0")
 	case cfg.Now == nil:
-		return errors.New("upstream: a clock is missing")
+		return errors.New("upstream: Now is missing")
 	}
 	return nil
 }
@@ -227,13 +229,13 @@ func checkURL(u *url.URL) error {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("want http:// or https://")
 	case u.Hostname() == "":
-		return errors.New("names no host")
+		return errors.New("the host is missing")
 	case u.User != nil:
-		return errors.New("holds a user or password: write them under auth.basic")
+		return errors.New("must not contain a user or password: set them in auth.basic")
 	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return errors.New("want no ? or # part")
+		return errors.New("must not have a query or fragment")
 	case len(u.EscapedPath()) > maxTarget/4:
-		return errors.New("its path is too long")
+		return errors.New("the path is too long")
 	}
 	return checkStaticPath(u.EscapedPath())
 }

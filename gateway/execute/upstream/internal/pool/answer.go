@@ -8,19 +8,17 @@ import (
 	"net/http/httputil"
 )
 
-// An Answer is a service's response to one request. It is valid until the connection is released.
+// An Answer is the response to one request. It is valid until the connection is released.
 type Answer struct {
 	Status int
-	// Length is the length of the body in bytes, as announced; -1: unknown before its end. After HEAD it is the length that GET would
-	// give.
+	// Length is the announced length of the body, in bytes; -1: not announced. For HEAD, it is the length that the response to GET would have.
 	Length int64
-	Header Fields // those of Config.Keep, in their order
-	// Body ends with io.EOF if it is complete. It is read from the connection.
+	Header Fields // the fields in Config.Keep, in the order of the response
+	// Body reads the body from the connection. It returns io.EOF only if the body is complete.
 	Body io.Reader
 }
 
-// Answer reads the head of the response. It skips informational responses except 101, which has no body and makes the connection
-// unusable.
+// Answer reads the head of the response. It skips informational responses, except 101, after which the connection cannot be used again.
 func (c *Conn) Answer() (*Answer, error) {
 	for {
 		h, err := c.readHead()
@@ -31,16 +29,16 @@ func (c *Conn) Answer() (*Answer, error) {
 		case h.status >= 200 || h.status == http.StatusSwitchingProtocols:
 			c.begin(&h)
 			return &c.answer, nil
-		case h.chunked || h.length > 0: // otherwise the following bytes would be taken for the response
+		case h.chunked || h.length > 0: // otherwise the bytes of the body would be read as the response
 			return nil, errInterim
 		}
 	}
 }
 
-// errInterim: informational responses have no body. RFC 9110 15.2.
-var errInterim = errors.New("an informational answer announces a body")
+// errInterim means that an informational response announces a body, which it must not have. RFC 9110 15.2.
+var errInterim = errors.New("an informational response announces a body")
 
-// begin prepares for the body that follows a head. RFC 9112 6.3.
+// begin prepares the connection for reading the body after a head. RFC 9112 6.3.
 func (c *Conn) begin(h *head) {
 	c.answer = Answer{Status: h.status, Length: h.length, Header: h.fields, Body: (*body)(c)}
 	c.keeps = h.status >= 200 && !h.closes && (!h.old || h.keepsAlive) && (!h.chunked || h.length < 0)
@@ -50,19 +48,19 @@ func (c *Conn) begin(h *head) {
 		c.ended = io.EOF
 	case h.status < 200 || h.status == http.StatusNoContent || h.status == http.StatusNotModified:
 		c.answer.Length, c.ended = 0, io.EOF
-		// A service that announces a body with a 204 may send it later: RFC 9112 6.1 and 6.2.
+		// A service that announces a body with status 204 may send it later: RFC 9112 6.1 and 6.2.
 		c.keeps = c.keeps && (h.status != http.StatusNoContent || !h.chunked && h.length <= 0)
 	case h.chunked:
 		c.answer.Length, c.chunks = -1, httputil.NewChunkedReader(c.in)
 	case h.length == 0:
 		c.ended = io.EOF
-	case h.length < 0: // until the connection is closed
+	case h.length < 0: // the body ends when the connection is closed
 		c.keeps = false
 	}
 	c.rest = c.answer.Length
 }
 
-// A body is the body of a Conn's response.
+// A body reads the body of a response from its Conn.
 type body Conn
 
 func (b *body) Read(p []byte) (n int, err error) {
@@ -89,12 +87,12 @@ func (c *Conn) readBody(p []byte) (n int, err error) {
 	return n, fromEOF(err)
 }
 
-// maxTrailer bounds the trailer after the last chunk, in bytes.
+// maxTrailer is the maximum size of the trailer after the last chunk, in bytes.
 const maxTrailer = 4 << 10
 
-var errTrailer = errors.New("what follows the last chunk of the answer is malformed, too long, or not permitted there")
+var errTrailer = errors.New("the trailer of the response is malformed, too long, or contains fields that are not permitted there")
 
-// readTrailer reads the fields after the last chunk, which are ignored, and returns io.EOF if they are complete. RFC 9112 7.1.2.
+// readTrailer reads and discards the fields after the last chunk. It returns io.EOF if the trailer is complete. RFC 9112 7.1.2.
 func (c *Conn) readTrailer() error {
 	c.left = maxTrailer
 	for size := 0; ; {
@@ -114,7 +112,7 @@ func (c *Conn) readTrailer() error {
 	}
 }
 
-// line reads one line, and returns it and the error that ended it. It is valid until the next read.
+// line reads one line, and returns it without its line ending, and the line ending. The line is valid until the next read.
 func (c *Conn) line() (line []byte, end string, err error) {
 	line, err = c.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -135,7 +133,7 @@ func (c *Conn) line() (line []byte, end string, err error) {
 	return line[:len(line)-1], "\n", nil
 }
 
-// fromEOF converts an unexpected end into an error.
+// fromEOF converts io.EOF into io.ErrUnexpectedEOF.
 func fromEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

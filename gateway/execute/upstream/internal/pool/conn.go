@@ -14,29 +14,29 @@ import (
 	"time"
 )
 
-// A Conn carries one request at a time. It is not safe for concurrent use.
+// A Conn is a connection that carries one request at a time. It is not safe for concurrent use.
 type Conn struct {
 	pool  *Pool
 	conn  net.Conn
-	raw   net.Conn // below TLS; conn itself without TLS
-	peek  *peeker  // of raw; nil: not supported
+	raw   net.Conn // the connection below TLS; without TLS, equal to conn
+	peek  *peeker  // peeker of raw; nil: not supported
 	in    *bufio.Reader
-	left  int64        // bytes of the head that may still be read
+	left  int64        // number of bytes that may still be read for the head
 	out   bytes.Buffer // the head of the request, and a short body
-	since time.Time    // idle
+	since time.Time    // start of the idle time
 
-	stop    func() bool   // watching ctx
-	method  string        // of the request under way
+	stop    func() bool   // stops watching ctx
+	method  string        // method of the request in progress
 	writing chan struct{} // closed when the body has been written; nil: no body is being written
-	used    bool          // by an earlier request
+	used    bool          // whether an earlier request used the connection
 
-	answer Answer    // in progress
-	fields [8]Field  // where its Header begins
-	long   []byte    // a line of it that exceeds the buffer
-	chunks io.Reader // its body, where that is chunked
-	rest   int64     // remaining bytes of its body; -1: until the connection is closed
-	ended  error     // how its body ended: io.EOF if it is complete; nil: it has not ended
-	keeps  bool      // the service keeps the connection open after it
+	answer Answer    // current response
+	fields [8]Field  // backing array of its Header
+	long   []byte    // buffer for a line of it that is longer than the buffer of in
+	chunks io.Reader // its body, if it is chunked
+	rest   int64     // number of remaining bytes of its body; -1: the body ends when the connection is closed
+	ended  error     // error that ended its body: io.EOF if it is complete; nil: it has not ended
+	keeps  bool      // whether the service keeps the connection open after it
 }
 
 func newConn(p *Pool, conn, raw net.Conn) *Conn {
@@ -53,22 +53,22 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 // past is a deadline in the past.
 var past = time.Unix(1, 0)
 
-// watch makes every operation on the connection fail at a time, or when ctx ends earlier.
+// watch makes every operation on the connection fail from the time until on, or when ctx ends.
 func (c *Conn) watch(ctx context.Context, until time.Time) {
-	_ = c.raw.SetDeadline(until) // it fails only on closed connections, on which everything fails
+	_ = c.raw.SetDeadline(until) // fails only on a closed connection, on which all operations fail
 	c.stop = func() bool { return true }
 	if ctx.Done() != nil {
 		c.stop = context.AfterFunc(ctx, func() { _ = c.raw.SetDeadline(past) })
 	}
 }
 
-// plain reports whether the connection does without TLS.
+// plain reports whether the connection does not use TLS.
 func (c *Conn) plain() bool { return c.raw == c.conn }
 
-// clean reports, without waiting, whether the peer has neither closed the connection nor sent anything after its last response.
+// clean reports whether the peer has neither closed the connection nor sent anything after its last response. It does not wait.
 func (c *Conn) clean() bool {
 	if !c.plain() && c.used {
-		// With this deadline TLS returns what it has already buffered and reads no more.
+		// With this deadline, TLS returns the data that it has already buffered, but does not read from the network.
 		if c.conn.SetReadDeadline(past) != nil {
 			return false
 		}
@@ -78,11 +78,12 @@ func (c *Conn) clean() bool {
 			return false
 		}
 	}
-	// After a handshake there may be TLS records without content.
+	// After a handshake, there may be TLS records without content.
 	return c.peek == nil || c.peek.pristine(c.plain() || c.used)
 }
 
-// A Request is a request to send. Header holds no Host, Content-Length or Connection, and only valid field values (RFC 9110 5.5).
+// A Request is a request to send. Header must not contain Host, Content-Length or Connection, and its field values must be valid (RFC 9110
+// 5.5).
 type Request struct {
 	Method  string
 	Target  []byte
@@ -91,14 +92,14 @@ type Request struct {
 	HasBody bool
 }
 
-// shortBody bounds a body that is written completely before the response is read.
+// shortBody is the maximum size, in bytes, of a body that is written completely before the response is read.
 const shortBody = 64 << 10
 
-// ErrNotNow is returned by Send if the service has closed the connection, or has sent something unrequested.
-var ErrNotNow = errors.New("the service closed the idle connection, or spoke on it unasked")
+// ErrNotNow means that the service has closed the connection, or has sent data without a request. Nothing was sent.
+var ErrNotNow = errors.New("the service closed the idle connection, or sent data on it without a request")
 
-// Send sends a request. It calls admit right before it writes the first byte, and returns the error of admit unchanged. written reports
-// whether a byte may have reached the service: never before admit has permitted it.
+// Send sends a request. It calls admit right before it writes the first byte. If admit returns an error, Send writes nothing and returns
+// that error. written reports whether a byte may have reached the service.
 func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	c.method, c.left = r.Method, c.pool.cfg.MaxHeader
 	if err := c.head(r); err != nil {
@@ -116,14 +117,14 @@ func (c *Conn) Send(r Request, admit func() error) (written bool, err error) {
 	}
 	n, err := c.conn.Write(c.out.Bytes())
 	if err != nil {
-		// Below TLS, part of a record may have gone out although nothing is reported as written.
+		// With TLS, a part of a record may have been sent although Write reports 0 bytes.
 		return n > 0 || !c.plain(), err
 	}
 	if beside {
 		c.writing = make(chan struct{})
 		go func(done chan struct{}) {
 			defer close(done)
-			_, _ = c.conn.Write(r.Body) // if it fails, no response arrives
+			_, _ = c.conn.Write(r.Body) // if this fails, reading the response fails, too
 		}(c.writing)
 	}
 	return true, nil
@@ -154,10 +155,11 @@ func (c *Conn) head(r Request) error {
 	return nil
 }
 
-// errRequest: Header violates the rules of Request. It quotes nothing.
+// errRequest means that Header violates the rules of Request. It does not quote the field.
 var errRequest = errors.New("a header field cannot be sent")
 
-// Release returns the connection to the pool. It is closed unless request and response are complete, and both sides keep it open.
+// Release returns the connection to the pool. It closes the connection if request and response are not complete, or if the service does not
+// keep the connection open.
 func (c *Conn) Release() {
 	reusable := c.reusable()
 	if !c.stop() { // ctx has ended
@@ -173,12 +175,12 @@ func (c *Conn) Release() {
 	<-c.pool.using
 }
 
-// reusable reports whether request and response are complete, and nothing arrived beyond.
+// reusable reports whether the connection can carry another request: request and response are complete, and no further bytes have arrived.
 func (c *Conn) reusable() bool {
 	return errors.Is(c.ended, io.EOF) && c.keeps && c.written() && c.in.Buffered() == 0
 }
 
-// written reports whether nothing is being written.
+// written reports whether no body is being written.
 func (c *Conn) written() bool {
 	if c.writing == nil {
 		return true
@@ -192,7 +194,7 @@ func (c *Conn) written() bool {
 	}
 }
 
-// abandon closes the connection immediately, and waits until nothing uses the body any more.
+// abandon closes the connection immediately, and waits until the body is no longer in use.
 func (c *Conn) abandon() {
 	_ = c.raw.Close()
 	if c.writing != nil {
@@ -200,15 +202,15 @@ func (c *Conn) abandon() {
 	}
 }
 
-// close ends an idle connection, with TLS's notice.
+// close closes an idle connection. With TLS, it sends close_notify.
 func (c *Conn) close() { _ = c.conn.Close() }
 
 const unbounded = -1
 
-// A headBound is the reader of the buffer: the connection, up to the maximum length of the head.
+// A headBound reads from the connection. It returns errLongHead if a head is longer than the maximum.
 type headBound struct{ c *Conn }
 
-var errLongHead = errors.New("the head of the answer is too long")
+var errLongHead = errors.New("the head of the response is too long")
 
 func (h headBound) Read(p []byte) (int, error) {
 	c := h.c
@@ -224,7 +226,7 @@ func (h headBound) Read(p []byte) (int, error) {
 }
 
 func hostHeader(host, port string) string {
-	host, _, _ = strings.Cut(host, "%") // RFC 6874: a zone is meaningless to the peer
+	host, _, _ = strings.Cut(host, "%") // RFC 6874: the zone has a meaning only on this machine
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}

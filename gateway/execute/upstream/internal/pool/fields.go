@@ -2,13 +2,13 @@ package pool
 
 import "strings"
 
-// Fields are header fields, in the order in which they are written. Names are written unchanged, and compared without case.
+// Fields are header fields in the order in which they are written. Names are written unchanged, and compared case-insensitively.
 type Fields []Field
 
 // A Field is one header field.
 type Field struct{ Name, Value string }
 
-// Set sets a field, and replaces one with the same name.
+// Set sets a field. It replaces an existing field with the same name.
 func (f *Fields) Set(name, value string) {
 	if i := f.index(name); i >= 0 {
 		(*f)[i].Value = value
@@ -17,13 +17,13 @@ func (f *Fields) Set(name, value string) {
 	*f = append(*f, Field{name, value})
 }
 
-// Get returns the value of the first field with a name. It is empty if there is none.
+// Get returns the value of the first field with this name, or "" if there is none.
 func (f Fields) Get(name string) string {
 	value, _ := f.Lookup(name)
 	return value
 }
 
-// Lookup is Get, and reports whether there is such a field.
+// Lookup is like Get, and also reports whether there is such a field.
 func (f Fields) Lookup(name string) (value string, ok bool) {
 	if i := f.index(name); i >= 0 {
 		return f[i].Value, true
@@ -31,7 +31,7 @@ func (f Fields) Lookup(name string) (value string, ok bool) {
 	return "", false
 }
 
-// List returns the values of all fields with a name as one list. It is empty if there is none. RFC 9110 5.3.
+// List returns the values of all fields with this name, separated by commas, or "" if there are none. RFC 9110 5.3.
 func (f Fields) List(name string) string {
 	var values []string
 	for rest := f; ; {

@@ -9,30 +9,30 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// The errors of a head that is not acceptable. None of them quotes it.
+// Errors of an invalid head. They do not quote the head.
 var (
-	errStatusLine = errors.New("the answer does not begin with a status line of HTTP/1")
-	errField      = errors.New("the head of the answer has a malformed field")
-	errLength     = errors.New("the Content-Length of the answer is not a length, or there are several")
-	errCoding     = errors.New("the Transfer-Encoding of the answer is not chunked, or not for its version of HTTP")
+	errStatusLine = errors.New("the response does not start with a status line of HTTP/1")
+	errField      = errors.New("the head of the response has a malformed field")
+	errLength     = errors.New("the Content-Length of the response is invalid, or there are several")
+	errCoding     = errors.New("the Transfer-Encoding of the response is not chunked, or its HTTP version does not permit it")
 )
 
-// A head is the parsed head of one answer.
+// A head is the parsed head of a response.
 type head struct {
 	status  int
 	old     bool   // HTTP/1.0
-	fields  Fields // that are kept
+	fields  Fields // the kept fields
 	length  int64  // Content-Length; -1: none
-	digits  int    // digits of the chunk size so far
-	codings int    // fields Transfer-Encoding
+	digits  int    // number of digits of Content-Length
+	codings int    // number of Transfer-Encoding fields
 	chunked bool
-	trailer bool // a trailer is announced with fields that frame a message
-	// Connection: close, and keep-alive, which HTTP/1.0 requires.
+	trailer bool // the Trailer field announces fields that frame a message
+	// The Connection field contains close, or keep-alive, which HTTP/1.0 requires for persistent connections.
 	closes, keepsAlive bool
 }
 
-// readHead reads a status line, fields and the empty line after them. RFC 9112 4 and 5; lines may end with LF alone (2.2), and no field
-// continues in the next line.
+// readHead reads a status line, header fields and the empty line after them. RFC 9112 4 and 5. It accepts lines that end with LF alone
+// (2.2), but no fields that continue on the next line.
 func (c *Conn) readHead() (head, error) {
 	h := head{length: -1, fields: c.fields[:0]}
 	line, _, err := c.line()
@@ -60,7 +60,7 @@ func (c *Conn) readHead() (head, error) {
 	}
 }
 
-// statusLine reads "HTTP/1.1 200 OK". The reason may be missing, with the space before it.
+// statusLine parses a line such as "HTTP/1.1 200 OK". The reason phrase and the space before it may be missing.
 func (h *head) statusLine(line []byte) error {
 	const version, code, end = len("HTTP/1."), len("HTTP/1.1 "), len("HTTP/1.1 200")
 	if len(line) < end || string(line[:version]) != "HTTP/1." || line[version] < '0' || line[version] > '9' || line[code-1] != ' ' ||
@@ -75,7 +75,7 @@ func (h *head) statusLine(line []byte) error {
 	return nil
 }
 
-// add takes over one field.
+// add adds one header field.
 func (h *head) add(name, value []byte, keep []string) error {
 	switch {
 	case is(name, "Content-Length"):
@@ -102,8 +102,8 @@ func (h *head) add(name, value []byte, keep []string) error {
 	return nil
 }
 
-// check checks the fields for consistency. A response with both a length and chunks has the length of its chunks, and is the last on its
-// connection; one of HTTP/1.0 has no chunks. RFC 9112 6.1.
+// check checks the fields for consistency. It accepts a response with both Content-Length and chunks: the chunks determine the length, and
+// begin closes the connection afterwards. It rejects chunks in HTTP/1.0. RFC 9112 6.1.
 func (h *head) check() error {
 	switch {
 	case h.codings > 1, h.codings == 1 && (!h.chunked || h.old):
@@ -115,7 +115,7 @@ func (h *head) check() error {
 	}
 }
 
-// fieldOf reads a field line: a name that is a token, followed by a colon, and a value without control characters.
+// fieldOf parses a field line: a token, a colon, and a value without control characters.
 func fieldOf(line []byte) (name, value []byte, err error) {
 	name, value, ok := bytes.Cut(line, []byte(":"))
 	if !ok || len(name) == 0 || !isText(value) {
@@ -129,7 +129,7 @@ func fieldOf(line []byte) (name, value []byte, err error) {
 	return name, bytes.Trim(value, " \t"), nil
 }
 
-// isText reports whether a value has no control characters but tabs. RFC 9110 5.5.
+// isText reports whether a value contains no control characters except tabs. RFC 9110 5.5.
 func isText(s []byte) bool {
 	for _, b := range s {
 		if b < ' ' && b != '\t' || b == 0x7f {
@@ -139,12 +139,12 @@ func isText(s []byte) bool {
 	return true
 }
 
-// is compares without ASCII case: no other letter has the same length.
+// is reports whether s equals an ASCII text, ignoring case. Because the lengths must be equal, no letter outside ASCII can match.
 func is(s []byte, ascii string) bool {
 	return len(s) == len(ascii) && strings.EqualFold(string(s), ascii)
 }
 
-// lists reports whether a list holds a token.
+// lists reports whether a comma-separated list contains a token.
 func lists(list []byte, token string) bool {
 	for one := range bytes.SplitSeq(list, []byte(",")) {
 		if is(bytes.Trim(one, " \t"), token) {
@@ -154,7 +154,7 @@ func lists(list []byte, token string) bool {
 	return false
 }
 
-// text converts a value into a string, without an allocation for the most common media type.
+// text converts a value into a string. It does not allocate for the most common media type.
 func text(value []byte) string {
 	const usual = "application/json"
 	if string(value) == usual {

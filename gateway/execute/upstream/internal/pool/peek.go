@@ -10,9 +10,9 @@ import (
 // A peeker inspects a connection without reading from it.
 type peeker struct {
 	conn  syscall.RawConn
-	look  func(fd uintptr) // made once
-	quiet bool             // no data is expected
-	fine  bool             // the result of look
+	look  func(fd uintptr) // created once, to avoid allocations
+	quiet bool             // whether received data is an error
+	fine  bool             // result of look
 }
 
 func newPeeker(conn syscall.RawConn) *peeker {
@@ -30,7 +30,7 @@ func newPeeker(conn syscall.RawConn) *peeker {
 	return p
 }
 
-// pristine reports, without waiting, whether the peer has neither closed the connection nor, if quiet is set, sent anything.
+// pristine reports whether the peer has not closed the connection and, if quiet is true, has not sent anything. It does not wait.
 func (p *peeker) pristine(quiet bool) bool {
 	p.quiet, p.fine = quiet, false
 	return p.conn.Control(p.look) == nil && p.fine

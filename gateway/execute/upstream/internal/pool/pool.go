@@ -1,13 +1,14 @@
-// Package pool keeps connections to one web service and carries one HTTP/1.1 request at a time on each, on the goroutine of the caller.
+// Package pool is an HTTP/1.1 client with a pool of connections to one web service. Each connection carries one request at a time. Requests
+// run on the goroutine of the caller.
 //
-// It exists because net/http's client cannot promise four things: to call back right before it writes the first byte, to report
-// afterwards whether it wrote one, to repeat nothing, and never to take bytes that a service sends after its response for the response to
-// the next request. It keeps only the requested fields of the head of a response; other fields take no memory.
+// This package exists because net/http's client cannot guarantee four things: it does not call back right before it writes the first byte,
+// does not report whether it wrote a byte, may repeat a request, and may interpret bytes that a service sends after a response as the
+// response to the next request. This package keeps only the requested header fields of a response; other fields take no memory.
 //
 //	c, err := p.Take(ctx, until)
 //	defer c.Release()
 //	written, err := c.Send(pool.Request{…}, mayBeSent)
-//	resp, err := c.Answer() // whose body is read to its end
+//	resp, err := c.Answer() // read its body to the end
 package pool
 
 import (
@@ -25,20 +26,20 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// A Config has the address of the service, and the bounds of the connections to it. All fields except TLS and Keep are required.
+// A Config is the address of the service and the limits for connections. All fields except TLS and Keep are required.
 type Config struct {
-	URL         *url.URL      // http or https, and a host
+	URL         *url.URL      // URL with scheme http or https, and a host
 	TLS         *tls.Config   // for https
-	MaxConns    int           // open connections; Take waits for one
-	MaxIdle     int           // kept open
-	IdleTimeout time.Duration // how long an idle one is kept
-	DialTimeout time.Duration // for connecting, TLS included
-	MaxHeader   int64         // bytes of the head of a response, including preceding informational responses
-	Keep        []string      // names of the response fields to keep
+	MaxConns    int           // maximum number of open connections; Take waits for one
+	MaxIdle     int           // maximum number of idle connections
+	IdleTimeout time.Duration // how long an idle connection is kept open
+	DialTimeout time.Duration // maximum time for connecting, including TLS
+	MaxHeader   int64         // maximum size of the head of a response, in bytes, including preceding informational responses
+	Keep        []string      // names of the response header fields to keep
 	Now         func() time.Time
 }
 
-// A Pool is safe for concurrent use.
+// A Pool holds the connections to one web service. It is safe for concurrent use.
 type Pool struct {
 	cfg     Config
 	dialer  net.Dialer
@@ -47,18 +48,18 @@ type Pool struct {
 	using   chan struct{}
 
 	mu     sync.Mutex
-	idle   []*Conn // the one used last is the last
-	closed bool    // since the last Take
+	idle   []*Conn // in the order of their last use
+	closed bool    // Close was called since the last Take
 	sweeps bool    // a sweep is scheduled
 }
 
-// New makes a Pool without connecting. It returns an error if the host is invalid.
+// New returns a Pool, without connecting. It returns an error if the host is not a valid name.
 func New(cfg Config) (*Pool, error) {
 	host := cfg.URL.Hostname()
 	if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		ascii, err := idna.Lookup.ToASCII(host)
 		if err != nil {
-			return nil, fmt.Errorf("the host is not a name: %w", err)
+			return nil, fmt.Errorf("the host is not a valid name: %w", err)
 		}
 		host = ascii
 	}
@@ -74,8 +75,9 @@ func New(cfg Config) (*Pool, error) {
 	return p, nil
 }
 
-// Take returns an idle connection, and waits for one as long as ctx allows. It skips connections that the service has closed or sent
-// unrequested bytes on. After the time until, or when ctx ends before, whatever the connection does fails.
+// Take returns an idle or a new connection. If MaxConns connections are in use, it waits until one is released, ctx ends, or the time
+// until is reached. It discards idle connections that the service has closed, or on which the service has sent bytes without a request.
+// When ctx ends or the time until is reached, all operations on the connection fail.
 func (p *Pool) Take(ctx context.Context, until time.Time) (*Conn, error) {
 	if err := p.enter(ctx, until); err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (p *Pool) Take(ctx context.Context, until time.Time) (*Conn, error) {
 	return c, nil
 }
 
-// enter waits for a place among the connections.
+// enter waits until fewer than MaxConns connections are in use.
 func (p *Pool) enter(ctx context.Context, until time.Time) error {
 	select {
 	case p.using <- struct{}{}:
@@ -119,7 +121,7 @@ func (p *Pool) clean(ctx context.Context, until time.Time) (*Conn, error) {
 	}
 }
 
-// last takes the idle connection that was used last. nil: there is none.
+// last removes and returns the idle connection that was used most recently, or nil if there is none.
 func (p *Pool) last() *Conn {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +156,7 @@ func (p *Pool) dial(ctx context.Context, until time.Time) (*Conn, error) {
 	return newConn(p, secure, raw), nil
 }
 
-// keep returns a connection to the pool. It returns false if the pool is full or closed.
+// keep adds an idle connection to the pool. It returns false if the pool is full or was closed.
 func (p *Pool) keep(c *Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +191,8 @@ func (p *Pool) sweep() {
 	}
 }
 
-// Close closes the idle connections, and those in use as soon as they are released. The Pool can be used again.
+// Close closes the idle connections. Connections in use are closed when they are released. The Pool remains usable: the next Take opens a
+// new connection.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	old := p.idle

@@ -8,14 +8,14 @@ import (
 	"unicode/utf8"
 )
 
-// layers bounds how many escapes may be nested, like those of a URL in HTML in JSON.
+// layers is the maximum depth of nested escapes, such as those of a URL in HTML in JSON.
 const layers = 2
 
-// leads are the characters with which escapes begin.
+// leads are the characters that start an escape.
 const leads = `%\&`
 
-// forms appends the lengths of all forms of a character at the beginning of b, with at most this many layers of escapes. There may be
-// several: a backslash in JSON is also one backslash.
+// forms appends the lengths of all forms of the character r at the beginning of b, with at most layers nested escapes. There may be several
+// forms: an escaped backslash in JSON also begins with an unescaped backslash.
 func forms(out []int, b []byte, r rune, layers int) []int {
 	if len(b) == 0 {
 		return out
@@ -40,7 +40,8 @@ func forms(out []int, b []byte, r rune, layers int) []int {
 	return out
 }
 
-// afterLead appends the lengths of the escaped forms of r whose first character ends at a position in b.
+// afterLead appends the lengths of the escaped forms of r at the beginning of b. The first character of the escape, lead, ends at a
+// position in b.
 func afterLead(out []int, at int, lead rune, b []byte, r rune, layers int) []int {
 	switch lead {
 	case '%':
@@ -55,7 +56,7 @@ func afterLead(out []int, at int, lead rune, b []byte, r rune, layers int) []int
 	}
 }
 
-// percent is the escape of a URL, of each byte. RFC 3986 section 2.1.
+// percent appends the lengths of the percent-encoded forms of the bytes utf. RFC 3986 section 2.1.
 func percent(out []int, at int, b, utf []byte, layers int) []int {
 	if !hexOf(b[at:], 2, rune(utf[0])) {
 		return out
@@ -70,10 +71,10 @@ func percent(out []int, at int, b, utf []byte, layers int) []int {
 	return out
 }
 
-// short are the characters that JSON escapes with one other character.
+// short maps a character to the single character that represents it after a backslash in JSON or JavaScript.
 var short = map[rune]rune{'"': '"', '\\': '\\', '/': '/', '\'': '\'', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// backslash is the escape of JSON and JavaScript. RFC 8259 section 7.
+// backslash appends the lengths of the escaped forms of r in JSON and JavaScript. RFC 8259 section 7.
 func backslash(out []int, at int, b []byte, r rune, layers int) []int {
 	rest := b[at:]
 	switch {
@@ -106,10 +107,10 @@ func backslash(out []int, at int, b []byte, r rune, layers int) []int {
 	return out
 }
 
-// named are the entities of characters that HTML and XML escape.
+// named are the named entities of HTML and XML.
 var named = map[string]rune{"amp": '&', "lt": '<', "gt": '>', "quot": '"', "apos": '\''}
 
-// entity is the escape of HTML and XML.
+// entity returns the length of the rest of an HTML or XML entity for r, after the ampersand. It returns 0 if there is none.
 func entity(b []byte, r rune) int {
 	name, _, closed := strings.Cut(string(b[:min(len(b), len("#x10ffff;"))]), ";")
 	if !closed {
@@ -132,7 +133,7 @@ func entity(b []byte, r rune) int {
 	return len(name) + 1
 }
 
-// hexOf reports whether b begins with n hexadecimal digits whose value is r.
+// hexOf reports whether b begins with this number of hexadecimal digits, and their value is r.
 func hexOf(b []byte, digits int, r rune) bool {
 	if len(b) < digits || !isHex(b[:digits]) {
 		return false

@@ -11,8 +11,8 @@ import (
 type needle struct {
 	raw    []byte
 	runes  []rune
-	anchor []byte // ASCII letters and digits; may be empty
-	before int    // runes before anchor
+	anchor []byte // the longest run of ASCII letters and digits; may be empty
+	before int    // number of runes before anchor
 	kind   kind
 }
 
@@ -20,21 +20,21 @@ type kind int
 
 const (
 	text   kind = iota
-	number      // whether it could be a number in JSON
+	number      // could be a number in JSON
 	coded       // base64
 )
 
 const (
-	// leastCoded is the length of the shortest secret that is searched for in base64, in bytes.
+	// leastCoded is the minimum length, in bytes, of a secret that is searched for in base64.
 	leastCoded = 6
-	// farthest bounds the runes before an anchor.
+	// farthest is the maximum number of runes before an anchor.
 	farthest = 64
-	// longest bounds the escaped form of one rune in bytes.
+	// longest is the maximum length of the escaped form of one rune, in bytes.
 	longest = 20
 )
 
-// needlesOf returns the needles of a secret: the secret itself, and its base64 at each of the three offsets that it can have in the
-// encoded bytes.
+// needlesOf returns the needles of a secret: the secret itself, and its base64 form for each of the three offsets that the secret can have
+// in the encoded bytes.
 func needlesOf(secret string) []*needle {
 	kind := text
 	if strings.Trim(secret, "0123456789+-.eE") == "" {
@@ -46,7 +46,7 @@ func needlesOf(secret string) []*needle {
 	}
 	for ahead := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, ahead), secret...))
-		whole := encoded[(8*ahead+5)/6 : 8*(ahead+len(secret))/6] // the characters that depend only on the secret
+		whole := encoded[(8*ahead+5)/6 : 8*(ahead+len(secret))/6] // only the characters that do not depend on other bytes
 		needles = append(needles, newNeedle(whole, coded))
 	}
 	return needles
@@ -72,7 +72,7 @@ func isAlphanumeric(r rune) bool {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// from returns the end of the needle in b if it begins at start; 0: it does not.
+// from returns the end of the needle in b if the needle begins at start. Otherwise it returns 0.
 func (n *needle) from(b []byte, start int) (end int) {
 	var space [mostEnds]int
 	for _, length := range n.match(space[:0], b[start:], n.runes) {
@@ -84,7 +84,7 @@ func (n *needle) from(b []byte, start int) (end int) {
 	return end
 }
 
-// around returns the bounds of the needle in b if its anchor begins at a position; 0, 0: it does not.
+// around returns the start and end of the needle in b if its anchor begins at a position. Otherwise it returns 0, 0.
 func (n *needle) around(b []byte, at int) (start, end int) {
 	for start = at - n.before; start >= max(0, at-longest*n.before); start-- {
 		var space [mostEnds]int
@@ -98,10 +98,10 @@ func (n *needle) around(b []byte, at int) (start, end int) {
 	return 0, 0
 }
 
-// mostEnds bounds the positions at which the beginning of a needle may end.
+// mostEnds is the maximum number of positions at which the beginning of a needle may end.
 const mostEnds = 8
 
-// match appends how many bytes at the start of b are these runes, for every way of escaping them.
+// match appends the lengths of all forms of these runes at the beginning of b.
 func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	var here, next [mostEnds]int
 	at := append(here[:0], 0)
@@ -118,7 +118,7 @@ func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	return append(out, at...)
 }
 
-// step appends the positions after a rune at a position.
+// step appends the positions at which the forms of a rune end if the rune starts at place. b starts there.
 func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	var space [mostEnds]int
 	lengths := forms(space[:0], b, r, layers)
@@ -133,8 +133,7 @@ func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	return out
 }
 
-// other returns the character that may replace a rune: in the alphabet of base64 for URLs (RFC 4648 section 5), and for the space in a
-// query.
+// other returns the character that may stand for a rune: in the base64 alphabet for URLs (RFC 4648 section 5), and for a space in a query.
 func (n *needle) other(r rune) rune {
 	switch {
 	case n.kind == coded && r == '+':
@@ -148,7 +147,7 @@ func (n *needle) other(r rune) rune {
 	}
 }
 
-// stands reports whether digits are a whole number, and not part of a longer one.
+// stands reports whether a match is valid: the digits of a number must not be part of a longer number.
 func (n *needle) stands(b []byte, start, end int) bool {
 	if n.kind != number {
 		return true
@@ -156,7 +155,7 @@ func (n *needle) stands(b []byte, start, end int) bool {
 	return (start == 0 || !isDigit(rune(b[start-1]))) && (end == len(b) || !isDigit(rune(b[end])))
 }
 
-// A match is the position of a needle.
+// A match is a needle and its position.
 type match struct {
 	needle     *needle
 	start, end int
@@ -174,13 +173,13 @@ func (f match) mask(b []byte) {
 			b[i] = 'A'
 		case f.needle.kind == text:
 			b[i] = '*'
-		case isDigit(rune(b[i])): // a number that begins with 0 would not be JSON
+		case isDigit(rune(b[i])): // not 0, because a JSON number must not start with 0
 			b[i] = '9'
 		}
 	}
 }
 
-// pastEscape returns the end of the JSON escape that a match begins in, or the start of the match: "\nabc" does not hold "nabc".
+// pastEscape returns start, or the end of a JSON escape if start lies within that escape: "\nabc" does not contain "nabc".
 func pastEscape(b []byte, start int) int {
 	for lead := max(0, start-len(`\u000`)); lead < start; lead++ {
 		if !endsWithLead(b[:lead+1]) {
@@ -197,7 +196,7 @@ func pastEscape(b []byte, start int) int {
 	return start
 }
 
-// endsWithLead reports whether the last byte begins a JSON escape.
+// endsWithLead reports whether the last byte of b starts a JSON escape.
 func endsWithLead(b []byte) bool {
 	return (len(b)-len(bytes.TrimRight(b, `\`)))%2 == 1
 }

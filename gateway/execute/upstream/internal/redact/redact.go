@@ -1,4 +1,4 @@
-// Package redact finds secrets in a service's output: unchanged, and as URLs, JSON, HTML or base64 escape them.
+// Package redact finds secrets in the output of a service, unchanged or as URLs, JSON, HTML and base64 encode them.
 package redact
 
 import (
@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// A Matcher finds a set of secrets in one pass, independent of their number. It is immutable. The nil Matcher finds nothing.
+// A Matcher finds all secrets of a set in one pass. It is immutable. The nil Matcher finds nothing.
 //
-// Letters and digits are never escaped. So the Matcher finds each secret by its anchor, its longest run of them, with the algorithm of Wu
-// and Manber, which skips most bytes. It then compares the text around an anchor character by character, each in any of its escaped
-// forms.
+// The Matcher assumes that ASCII letters and digits are not escaped. It searches for the anchor of each secret, its longest run of letters
+// and digits, with the algorithm of Wu and Manber, which skips most bytes. It then compares the text around an anchor character by
+// character, and accepts each character in any of its escaped forms.
 type Matcher struct {
-	width      int // of the part of each anchor that shift covers
+	width      int // length of the part of each anchor that shift covers
 	shift      [tableSize]uint8
-	anchored   map[uint16][]*needle // by the last two bytes of that part
-	unanchored []*needle            // those without an anchor; they are compared at every position
+	anchored   map[uint16][]*needle // by the hash of the last two bytes of that part
+	unanchored []*needle            // needles without an anchor, which are compared at every position
 }
 
 const (
 	tableSize = 1 << 12
-	// leastAnchor and mostAnchor bound an anchor in bytes.
+	// leastAnchor and mostAnchor are the minimum and maximum length of an anchor, in bytes.
 	leastAnchor, mostAnchor = 2, 16
 )
 
-// New returns the matcher of secrets. It returns nil if there are no secrets.
+// New returns a Matcher for secrets. It returns nil if there are no secrets.
 func New(secrets []string) *Matcher {
 	var needles []*needle
 	for _, text := range slices.Compact(slices.Sorted(slices.Values(secrets))) {
@@ -63,7 +63,7 @@ func New(secrets []string) *Matcher {
 
 func hash(a, b byte) uint16 { return (uint16(a)<<4 ^ uint16(b)) % tableSize }
 
-// In reports whether a text holds a secret.
+// In reports whether a text contains a secret.
 func (m *Matcher) In(text string) bool {
 	found := false
 	m.find([]byte(text), func(match) bool {
@@ -73,11 +73,11 @@ func (m *Matcher) In(text string) bool {
 	return found
 }
 
-// mostPending bounds the matches that are found before they are masked, so that overlapping matches do not hide each other.
+// mostPending is the number of matches that are found before they are masked. Masking later lets overlapping matches be found.
 const mostPending = 1024
 
-// Mask overwrites the secrets in b and returns their number. It preserves the length and the form of b: JSON stays JSON, base64 stays
-// base64.
+// Mask overwrites the secrets in b and returns the number of matches. It preserves the length and the format of b: valid JSON remains valid
+// JSON, and base64 remains base64.
 func (m *Matcher) Mask(b []byte) (count int) {
 	var pending []match
 	flush := func() {
@@ -97,7 +97,7 @@ func (m *Matcher) Mask(b []byte) (count int) {
 	return count
 }
 
-// find calls each with every match until it returns false.
+// find calls each for every match until each returns false.
 func (m *Matcher) find(b []byte, each func(match) bool) {
 	if m == nil {
 		return
