@@ -21,7 +21,7 @@ type shapedCall struct {
 	output  []byte          // JSON; nil if the call failed
 	refusal *reason.Refusal // nil if the call did not fail
 	missing []intents.MissingOutput
-	buffer  *upstream.Buffer // memory of which output may be a part
+	buffer  *upstream.Buffer // memory that may contain output
 }
 
 // call makes the upstream call, which requires a live Grant.

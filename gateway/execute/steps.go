@@ -93,8 +93,8 @@ func (e *execution) assurance() pat.Assurance {
 	return e.claims.Assurance
 }
 
-// authenticate verifies the PAT, its revocation as of at most a second ago, and that the service still offers the policy under which the
-// PAT was issued. UIM core 4.3, 4.5.
+// authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers its policy. UIM
+// core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
 	if e.service = e.call.Service(); e.service == nil {
@@ -265,7 +265,7 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 	}
 }
 
-// ProofRule is the name under which decisions refer to the operator's rule about proofs.
+// ProofRule identifies the operator's rule about proofs in decisions.
 const ProofRule = "services[].intents.proof"
 
 // extra evaluates the operator's own Rego for a call that the policy permits. The Rego can only refuse the call.

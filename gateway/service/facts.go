@@ -20,7 +20,7 @@ func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || opera
 // maxFacts is the maximum number of values of one fact. A fact with more values is ignored.
 const maxFacts = 64
 
-// Circumstances are the inputs from which the facts about one call are taken.
+// Circumstances are the inputs for the facts about one call.
 type Circumstances struct {
 	Claims     *pat.Claims
 	Version    any               // version of the intent: Intent.Version

@@ -78,7 +78,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"an unset variable":                {own("read", `account: "${HUSHHUSH}"`), "the environment variable HUSHHUSH is not set"},
 		"a path that leaves its segment":   {own("path", `id: hush/hush`), "the fixed value of id is part of the URL and must not contain /"},
 		"a text behind an agent's":         {own("text", `rest: hushhush`), ""},
-		"an object behind an agent's text": {own("text", `rest: {a: hushhush}`), "the fixed value of rest is part of a text in the address"},
+		"an object behind an agent's text": {own("text", `rest: {a: hushhush}`), "the fixed value of rest is part of a text in the URL"},
 		"a query the endpoint has":         {own("read", `"query:v": hushhush`), "the query of the endpoint already contains it"},
 		"a query that is a parameter":      {own("read", `"query:n": hushhush`), ""},
 		"a query member that is an object": {own("read", `"query:x": {a: hushhush}`), "cannot be in a query"},
@@ -97,7 +97,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a header over two lines":          {own("read", `"header:X-A": "hush\nhush"`), "cannot be in a header"},
 		"a header without a name":          {own("read", `"header:": hushhush`), "does not name a place"},
 		"the credential's header": {own("read", `"header:x-key": hushhush`) +
-			"  upstream: {url: http://127.0.0.1:9, execute: /e, auth: {header: \"X-Key: a\"}}\n", "is that of upstream.auth already"},
+			"  upstream: {url: http://127.0.0.1:9, execute: /e, auth: {header: \"X-Key: a\"}}\n", "is already set by upstream.auth"},
 		"of the service, with no place":      {wide(`account: 7, acount: 8`), `services[0].fixed["acount"]: no intent has a place for this value`},
 		"of the service, where it has one":   {wide(`account: 7, "body:/x": hushhush, "query:v": hushhush, "header:Accept": application/vnd.x+json`), ""},
 		"of the service, inside a parameter": {wide(`"body:/options/x": hushhush`), ""},

@@ -223,7 +223,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition under which a response to an intent counts as a refusal.
+// errorWhenOf returns the condition that makes a response to an intent a refusal.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -266,7 +266,7 @@ func (l *loadState) issuers(services []*Definition) {
 	}
 }
 
-// issuanceRules returns the rules by which a service issues PATs.
+// issuanceRules returns the rules of a service for issuing PATs.
 func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	rules := pat.Rules{
 		Service: s.ID, Issuer: s.Issuer, PolicyURL: s.At("/api/policy"),

@@ -31,7 +31,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 		"policy became invalid when the policy changed. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
 		"its terms are acceptable to the people responsible for the agent. details.policy identifies the new policy.",
 	PolicyRequiresVerification: "The call requires a proof that it comes from the holder of the agreed key. Either no proof was " +
-		"sent, or the proof was made for something else. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid is the " +
+		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid is the " +
 		"RFC 7638 thumbprint of the key. Its payload has iat (within five minutes of the current time), jti (16 to 128 characters, new " +
 		"each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of the SHA-256 of the " +
 		"RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
@@ -72,7 +72,7 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 	PolicyConflict: "A permission and a prohibition apply to the same call, and the policy does not define which of them prevails. " +
 		"The gateway denies such calls.",
 	AgentIDTaken: "An agent_id belongs to the first key that agreed under it. details.suggested_agent_id is available for your key.",
-	KeyTaken:     "A key has one agent_id at each service: the one under which it first agreed.",
+	KeyTaken:     "A key has one agent_id at each service: the one that it first agreed with.",
 	IdempotencyKeyReused: "For 24 hours, an Idempotency-Key identifies one request with exactly the same intent and parameters. " +
 		"Repeat that request unchanged, or use a new key for a new request.",
 	IdempotencyInProgress: "The first call with this key has not finished yet. Send the same request with the same key after the " +

@@ -203,7 +203,7 @@ func (c *circuit) refused() error {
 	return &BreakerOpenError{RetryAfter: min(max(left, time.Second), c.openFor+time.Second)}
 }
 
-// errNotCalled is the result of calls that are no evidence about the health of the service.
+// errNotCalled is the result of a call that shows nothing about the health of the service.
 var errNotCalled = errors.New("the service was not called, or it failed for one agent only")
 
 // isFailure reports whether an error counts as a failure of the service.
@@ -214,7 +214,7 @@ func isFailure(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) || errors.Is(err, ErrBroken)
 }
 
-// isExcluded reports whether an error is no evidence about the health of the service, because the service was not called.
+// isExcluded reports whether an error shows nothing about the health of the service, because the service was not called.
 func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }

@@ -65,7 +65,6 @@ func same(a, b any) bool {
 	return bytes.Equal(x, y)
 }
 
-// says reports whether a value is none of null, false, 0, and an empty string, list or object.
 func says(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -11,7 +11,7 @@ import (
 // An Identity describes the agent for which a call is made. Call sends its members to the service, except Principal, Unapproved and empty
 // members.
 type Identity struct {
-	Principal   string // name under which the breakers count the call
+	Principal   string // name that the breakers use for the agent
 	Unapproved  bool   // the operator has not approved the agent
 	AgentID     string // UIM-Agent-Id
 	AgentKey    string // UIM-Agent-Key: RFC 7638 thumbprint of the agreed key

@@ -36,7 +36,7 @@ type question struct {
 // executionIDName is the name of the placeholder for the execution id.
 const executionIDName = "execution_id"
 
-// ownHost stands for the host of the service in the URL of the request, because Reconcile.Path has no host.
+// ownHost is a placeholder for the host of the service in the URL of the request, because Reconcile.Path has no host.
 const ownHost = "service.invalid"
 
 func (u *Upstream) setQuestion(c Reconcile) (err error) {

@@ -96,7 +96,7 @@ func (r *Route) concealHeader(a *Answer) {
 	}
 }
 
-// Concealed returns, by intent, the number of responses from which a credential or a fixed value was removed.
+// Concealed returns, by intent, the number of responses whose credentials or fixed values were removed.
 func (u *Upstream) Concealed() map[string]int64 {
 	u.routing.Lock()
 	defer u.routing.Unlock()

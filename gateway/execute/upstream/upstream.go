@@ -45,7 +45,7 @@ type Config struct {
 	Timeout time.Duration
 	// MaxResponse is the maximum size of a response body, in bytes, both before and after decompression.
 	MaxResponse int64
-	// IdempotencyHeader is the name of a header by which the service recognizes repeated requests. Its value is the execution id. If it is
+	// IdempotencyHeader is the name of a header that lets the service recognize repeated requests. Its value is the execution id. If it is
 	// set, requests with methods other than GET and HEAD are retried too. Empty: no such header.
 	IdempotencyHeader string
 	// ErrorMessage is the JSON pointer (RFC 6901) to the message in error responses of the service. Empty: Call searches the usual members.

@@ -133,7 +133,7 @@ func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	return out
 }
 
-// other returns the character that may stand for a rune: in the base64 alphabet for URLs (RFC 4648 section 5), and for a space in a query.
+// other returns the character that may replace a rune: in the base64 alphabet for URLs (RFC 4648 section 5), and for a space in a query.
 func (n *needle) other(r rune) rune {
 	switch {
 	case n.kind == coded && r == '+':
