@@ -19,15 +19,16 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Bundle writes the policy as an OPA bundle (tar.gz): the semantics modules, the policy's data and, for reading, the residual of the
-// modules once they have the data. With the DecideInput of a request plain OPA finds the same rules active as Decide:
+// Bundle writes the policy as an OPA bundle (tar.gz). The bundle contains the semantics modules, the policy's data and, for people to read,
+// the residual: what partial evaluation leaves of the modules with this data. With the DecideInput of a request, plain OPA finds the same
+// rules active as Decide:
 //
 //	opa eval -b bundle.tar.gz -i input.json data.uimgate.odrl.outcome
 //
-// A bundle of a policy from Load has the data for evaluation: query data.uimgate.odrl.evaluation with Input.
+// The bundle of a policy from Load contains the data of EvaluationData instead: query data.uimgate.odrl.evaluation with Input.
 //
-// The revision of the bundle is the policy's digest: SHA-256 of its RFC 8785 form, as agents sign it. Equal policies in equal worlds make
-// equal bytes.
+// The revision of the bundle is the policy's digest, which agents sign: the SHA-256 of its RFC 8785 form. Equal policies that were
+// published with equal Worlds give equal bytes.
 func (p *Policy) Bundle(w io.Writer) error {
 	revision, err := p.revision()
 	if err != nil {
@@ -83,7 +84,7 @@ func (p *Policy) revision() (string, error) {
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// residualText is the residual for reading. OPA does not load it: it describes the modules and is not one of them.
+// residualText returns the residual for people to read. OPA does not load it as a module.
 func (p *Policy) residualText() []byte {
 	var out bytes.Buffer
 	switch {
@@ -94,14 +95,14 @@ func (p *Policy) residualText() []byte {
 		fmt.Fprintf(&out, "# There is no residual: %v\n", p.unplanned)
 		return out.Bytes()
 	}
-	fmt.Fprintf(&out, "# What is left of the modules for this policy when only the input is unknown.\n\n%s\n", p.residual.Result)
+	fmt.Fprintf(&out, "# The modules, partially evaluated for this policy: only the input is unknown.\n\n%s\n", p.residual.Result)
 	for _, m := range p.residual.Modules {
 		fmt.Fprintf(&out, "\n%s\n", m)
 	}
 	return out.Bytes()
 }
 
-// DecideInput returns the input document of a request for OPA, as Decide makes it. It is null if no rule of the policy concerns the
+// DecideInput returns the input document with which Decide queries OPA about a request. It is null if no rule of the policy concerns the
 // intent.
 func (p *Policy) DecideInput(r Request) ([]byte, error) {
 	if !p.names(r.Intent) {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// An option is one permission that permits the question.
+// An option is one permission that permits what the question asks.
 type option struct {
 	x       *rules.Entry
 	limits  []limit.Limit
@@ -17,7 +17,7 @@ type option struct {
 	cost    cost
 }
 
-// options returns the permissions, best first.
+// options returns an option for each of the permissions, best first; see rank.
 func (v *verdict) options(permitting []*rules.Entry) []option {
 	list := make([]option, 0, len(permitting))
 	for _, x := range permitting {
@@ -47,7 +47,7 @@ func (v *verdict) options(permitting []*rules.Entry) []option {
 	return list
 }
 
-// binds reports whether an obligation is the party's, and, if the gateway counts it, concerns this call.
+// binds reports whether an obligation binds the party and, in a policy from Publish, concerns the target of the question.
 func (v *verdict) binds(x *rules.Entry) bool {
 	for _, part := range []string{"party", "target"} {
 		if part == "target" && v.e.Literal {
@@ -60,7 +60,7 @@ func (v *verdict) binds(x *rules.Entry) bool {
 	return true
 }
 
-// limits are those of a permission, and of the prohibitions that only bound it.
+// limits returns the limits of a permission, and those of the prohibitions that only limit how often it may be used.
 func (v *verdict) limits(x *rules.Entry) []limit.Limit {
 	var list []limit.Limit
 	for _, y := range append([]*rules.Entry{x}, v.in("bounding")...) {
@@ -71,8 +71,8 @@ func (v *verdict) limits(x *rules.Entry) []limit.Limit {
 	return list
 }
 
-// matchedLimits are the limits of a rule under the names that the question matched, without those for which the question itself gave a
-// count.
+// matchedLimits returns the limits of a rule for the action and the target that the question matched. It omits the limits for which the
+// question itself gives a count.
 func (v *verdict) matchedLimits(x *rules.Entry) []limit.Limit {
 	counted := func(c *model.Constraint) bool { return v.s.counted(v.e, c) }
 	name := ""
@@ -91,7 +91,7 @@ func (v *verdict) matchedLimits(x *rules.Entry) []limit.Limit {
 	return v.e.LimitsOf(x, nil, name, counted)
 }
 
-// duties are the report entries of the duties that a permission waits for.
+// duties returns the entries of the duties of a permission.
 func (v *verdict) duties(x *rules.Entry) []*rules.Entry {
 	var list []*rules.Entry
 	for _, node := range x.Node.Duties {
@@ -117,7 +117,8 @@ func (v *verdict) charges(list []*rules.Entry) []Charge {
 	return out
 }
 
-// owed lists the open duties: of the used permission, the binding obligations, and what became due.
+// owed lists the open duties: those of the best permission, the obligations that bind the party or are unmet, and the remedies and
+// consequences that became due.
 func (v *verdict) owed(best []option, unmet []*rules.Entry) []Due {
 	var list []Due
 	add := func(x *rules.Entry) {

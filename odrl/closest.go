@@ -9,7 +9,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// closest returns why nothing is permitted: the permission that concerns the question and lacks the least.
+// closest explains in ev why nothing is permitted. It describes a permission that waits only for its duties or, if there is none, the
+// permission that concerns the question with the fewest unsatisfied constraints.
 func (v *verdict) closest(ev *Evaluation) {
 	ev.deny(reason.PolicyNotApplicable, nil, "no permission of the policy covers this")
 	best, lacks := -1, []string(nil)
@@ -35,14 +36,14 @@ func (v *verdict) closest(ev *Evaluation) {
 	ev.Rule = v.e.Entries[best].Node.Name()
 	if waits == nil {
 		slices.Sort(lacks)
-		ev.Detail = "the closest permission asks for " + strings.Join(lacks[:min(len(lacks), 5)], "; ")
+		ev.Detail = "the closest permission requires " + strings.Join(lacks[:min(len(lacks), 5)], "; ")
 		return
 	}
 	ev.Rule = waits.Node.Name()
 	v.waiting(ev, waits)
 }
 
-// waiting returns the duty that a permission waits for.
+// waiting describes in ev the duties that a permission waits for, or the limit that the question's own count exceeds.
 func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 	late := false
 	for _, d := range v.duties(x) {
@@ -55,7 +56,7 @@ func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 		case signs(d):
 			ev.Reason, ev.Detail = reason.PolicyRequiresVerification, proofDetail
 		case pays(d) && ev.Reason == reason.PolicyNotApplicable:
-			ev.Reason, ev.Detail = reason.PolicyRequiresPayment, "the policy asks for a payment first"
+			ev.Reason, ev.Detail = reason.PolicyRequiresPayment, "the policy requires a payment first"
 		}
 		late = late || v.sets["late"][d.N]
 		ev.Charges = append(ev.Charges, owes(d)...)
@@ -65,7 +66,7 @@ func (v *verdict) waiting(ev *Evaluation, x *rules.Entry) {
 		return
 	}
 	if c := v.over(x); c != nil && ev.Reason == reason.PolicyNotApplicable {
-		ev.Reason, ev.Detail = reason.QuotaExceeded, "the closest permission asks for "+c.String()
+		ev.Reason, ev.Detail = reason.QuotaExceeded, "the closest permission requires "+c.String()
 		if c.Unit.IRI != "" || c.Operand == "rateLimit" {
 			ev.Reason = reason.RateLimitExceeded
 		}
@@ -79,7 +80,7 @@ func actionOf(x *rules.Entry) string {
 	return ""
 }
 
-// about reports whether the question fits the parts of a rule.
+// about reports whether the question matches the action, the target and the party of a rule.
 func (v *verdict) about(x *rules.Entry) bool {
 	for _, part := range []string{"action", "target", "party"} {
 		if x.Data[part] != nil && !v.premise[premiseKey(x.N, part)] {
@@ -89,12 +90,12 @@ func (v *verdict) about(x *rules.Entry) bool {
 	return true
 }
 
-// bounds reports whether a constraint limits, rather than conditions, the rule.
+// bounds reports whether a constraint is a limit on the use of the rule, and not a condition.
 func (v *verdict) bounds(x *rules.Entry, c *model.Constraint) bool {
 	return v.e.Limiting(c, x.Node.Kind)
 }
 
-// over returns a limit that the question's own count exceeds.
+// over returns a limit that the question's own count exceeds, or nil.
 func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	for _, c := range conditionsOf(x) {
 		if id, _ := v.e.IDOf(c); v.bounds(x, c) && v.s.counted(v.e, c) && !v.holds[id] {
@@ -104,7 +105,8 @@ func (v *verdict) over(x *rules.Entry) *model.Constraint {
 	return nil
 }
 
-// missing describes the constraints of a permission that do not hold, under the action that lacks least.
+// missing describes the constraints of a permission that do not hold. If several of its actions match, missing uses the action with the
+// fewest such constraints.
 func (v *verdict) missing(x *rules.Entry) []string {
 	shared := slices.Clone(x.Node.Constraints)
 	for _, ref := range slices.Concat(x.Node.Targets, x.Parties) {
@@ -136,8 +138,8 @@ func (v *verdict) lacking(x *rules.Entry, list []*model.Constraint) []string {
 	return missing
 }
 
-// uncounted returns why a condition is not a limit that could be counted. It is empty for other conditions, and for one that was decided
-// nevertheless.
+// uncounted explains why a count among the conditions cannot be enforced as a limit. It returns "" if there is no such count, or if the
+// question decides it nevertheless.
 func (v *verdict) uncounted(x *rules.Entry, conditions ...*model.Constraint) string {
 	for _, u := range rules.Uncounted(v.e.Names, conditions, x.Node.Kind) {
 		if id, ok := v.e.IDOf(u.Constraint); ok && !v.holds[id] && !v.fails[id] {

@@ -16,9 +16,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Decide returns whether the agent may execute the intent now, and the permissions that permit it. It reads no clock, counter or network:
-// equal Requests have equal results. On an error the Decision is zero, which denies. Decisions share their lists: callers must not modify
-// them.
+// Decide returns whether the agent may execute the intent now, and the permissions that permit it. It uses no clock, counter or network:
+// equal Requests give equal results. If Decide returns an error, the Decision is zero, which denies. Decisions share their slices: callers
+// must not modify them.
 func (p *Policy) Decide(ctx context.Context, r Request) (Decision, error) {
 	if !p.names(r.Intent) {
 		return Decision{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent", Facts: p.factsRead(r)}, nil
@@ -41,7 +41,7 @@ func (p *Policy) names(intent string) bool {
 	return p.program != nil && p.program.Targets[intent] != nil
 }
 
-// planned decides by the plan; false if there is none, or it cannot.
+// planned decides with the plan. It returns false if there is no plan, or if the plan cannot decide this request.
 func (p *Policy) planned(r *Request) (*Decision, bool) {
 	made := p.plan
 	if made == nil {
@@ -81,7 +81,7 @@ func (p *Policy) planned(r *Request) (*Decision, bool) {
 	return d, true
 }
 
-// decideByOPA decides by OPA.
+// decideByOPA decides with a query to OPA.
 func (p *Policy) decideByOPA(ctx context.Context, r *Request) (*Decision, error) {
 	in := p.inputs.Document((*plan.Request)(r), false)
 	o, err := rules.Ask(ctx, &p.program.Engine.Outcome, in)
@@ -91,7 +91,7 @@ func (p *Policy) decideByOPA(ctx context.Context, r *Request) (*Decision, error)
 	return p.assemble(o, func() (ast.Object, error) { return rules.Ask(ctx, &p.program.Engine.Reasons, in) })
 }
 
-// assemble makes a Decision from the active rules; it computes reasons if no permission applies.
+// assemble builds a Decision from the outcome of the semantics module. It calls reasons only if no permission applies.
 func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)) (*Decision, error) {
 	active, err := rules.NumbersIn(outcome, "active")
 	if err != nil {
@@ -132,7 +132,7 @@ func (p *Policy) assemble(outcome ast.Object, reasons func() (ast.Object, error)
 	return d, nil
 }
 
-// unfulfilled denies because of an obligation that the call does not fulfil, or that no call can fulfil any more.
+// unfulfilled denies because of obligation n, which this call does not fulfil or, after the deadline, no call can fulfil.
 func (p *Policy) unfulfilled(n int, outcome ast.Object, d *Decision) error {
 	late, err := rules.NumbersIn(outcome, "late")
 	if err != nil {
@@ -152,15 +152,15 @@ func (p *Policy) unfulfilled(n int, outcome ast.Object, d *Decision) error {
 	return nil
 }
 
-const lateDetail = "the deadline of a duty of the policy is past: it can no longer be fulfilled"
+const lateDetail = "the deadline of a duty of the policy has passed: the duty can no longer be fulfilled"
 
 const proofDetail = "the call must carry a proof signed with the agreed key"
 
-// A finding has the rules that apply to one request, each list in document order.
+// A finding holds the rules that apply to one request. Each list is in document order.
 type finding struct {
 	permissions      []*rules.Rule
-	prohibitions     []*rules.Rule // without those that only bound
-	bounds           []*rules.Rule
+	prohibitions     []*rules.Rule // without the bounds
+	bounds           []*rules.Rule // prohibitions that only limit how often
 	obligations      []*rules.Rule
 	forbidsExceeding bool
 }
@@ -187,8 +187,8 @@ func (p *Policy) sort(active map[int]bool) *finding {
 	return f
 }
 
-// settle applies the conflict strategy, ODRL IM 2.10. It returns the prohibition that applies, and its Reason; an empty Reason if none
-// does.
+// settle applies the conflict strategy (ODRL IM 2.10). It returns the prohibition that applies and the Reason to deny, or an empty Reason
+// if no prohibition applies.
 func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 	switch {
 	case len(f.prohibitions) == 0:
@@ -202,7 +202,7 @@ func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 	}
 }
 
-// candidates are the permissions that permit, best first.
+// candidates returns a Candidate for each permission, best first; see rank.
 func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 	list := make([]Candidate, 0, len(f.permissions))
 	for _, r := range f.permissions {
@@ -215,7 +215,7 @@ func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 		var ok bool
 		for _, d := range f.due(r, active) {
 			if c.Charge, ok = rules.Sum(c.Charge, d.Charge); !ok {
-				return nil, fmt.Errorf("the charges of %s do not add up", c.Rule)
+				return nil, fmt.Errorf("the charges of %s cannot be added: their currencies differ, or the sum is too large", c.Rule)
 			}
 		}
 		list = append(list, c)
@@ -230,7 +230,7 @@ func (f *finding) candidates(active map[int]bool) ([]Candidate, error) {
 	return list, nil
 }
 
-// due are the duties owed under r now: its own and the policy's obligations.
+// due returns the duties that are owed under r now: those of r itself and the obligations of the policy.
 func (f *finding) due(r *rules.Rule, active map[int]bool) []*rules.Duty {
 	var list []*rules.Duty
 	for _, d := range r.Duties {
@@ -244,8 +244,8 @@ func (f *finding) due(r *rules.Rule, active map[int]bool) []*rules.Duty {
 	return list
 }
 
-// owed are the duties except payment and signing, of any permission that applies: which one is used is decided later, and seeing to one
-// duty too many does no harm.
+// owed returns the duties, except payment and signing, of every permission that applies. Which permission is used is decided later, and
+// fulfilling a duty that turns out not to be owed does no harm.
 func (f *finding) owed(active map[int]bool) []Duty {
 	var list []Duty
 	for _, r := range f.permissions {

@@ -13,10 +13,10 @@ type Request struct {
 	AgentID  string
 	KeyID    string // RFC 7638 thumbprint of the agreed key
 	AgentKey []byte // DER SubjectPublicKeyInfo of the agreed key; replaces an elided key in the policy
-	ProofKey []byte // of the key that signed this call; nil if there was no proof
+	ProofKey []byte // DER SubjectPublicKeyInfo of the key that signed this call; nil if there is no proof
 	Intent   string // UID
 	Now      time.Time
-	// Facts are values of left operands by local name (purpose, spatial, …): strings, json.Number, bool, time.Time or lists of them. An
+	// Facts are values of left operands by local name (purpose, spatial, …): strings, json.Number, bool, time.Time or lists of these. An
 	// operand without a fact is unknown.
 	Facts map[string]any
 }
@@ -26,15 +26,15 @@ type Decision struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
 	Rule   string        // the deciding rule: uid, or JSON pointer into the document
-	Detail string        // for the agent: what was not met, never with values of facts
+	Detail string        // for the agent: what was not met, without values of facts
 
-	// Candidates are the permissions that permit, best first: lowest charge, fewest limits, document order.
+	// Candidates are the permissions under which the call may be made, best first: by lowest charge, then fewest limits, then document order.
 	Candidates []Candidate
-	// ForbidsExceeding: the policy also prohibits exceedRateLimit on this target.
+	// ForbidsExceeding reports that the policy also prohibits exceedRateLimit on this target.
 	ForbidsExceeding bool
-	// Duties owed in addition to payment: attribute, inform, logUsage, acceptTracking.
+	// Duties are owed in addition to payment and signing: attribute, inform, logUsage, acceptTracking.
 	Duties []Duty
-	// Facts are the values of the operands the policy reads, for the audit record.
+	// Facts are the values of the operands that the policy reads, for the audit record.
 	Facts map[string]any
 	// Engine is the engine that evaluated the policy; empty if no rule concerns the intent.
 	Engine Engine
@@ -44,30 +44,30 @@ type Decision struct {
 type Candidate struct {
 	Rule   string
 	Limits []limit.Limit
-	Charge money.Amount // zero: free
+	Charge money.Amount // zero means free
 }
 
 // A Duty is a duty of a permitted call that the gateway itself fulfils.
 type Duty struct {
 	Rule   string
 	Action string // local name: attribute, inform, logUsage, acceptTracking
-	Notice string // for attribute: the text required, if the policy names one
+	Notice string // for attribute: the required text, if the policy gives one
 }
 
-// Terms are a policy's terms for an agent and one intent, before any call is made.
+// Terms are what a policy requires of an agent for one intent, before any call is made.
 type Terms struct {
 	Permitted  bool
-	Reason     reason.Reason // why not
+	Reason     reason.Reason // empty if permitted
 	Detail     string
 	Rule       string
-	NeedsProof bool // signPayload binds the agent
+	NeedsProof bool // calls need, or may need, a proof of key (signPayload)
 	Candidates []Candidate
 }
 
 // An Engine evaluates a policy.
 type Engine string
 
-// The engines. OPA is used if the plan is not known to give the same results.
+// The engines. EngineOPA is used if there is no plan, or if the plan cannot decide a request.
 const (
 	EnginePlan Engine = "plan"
 	EngineOPA  Engine = "opa"

@@ -1,5 +1,4 @@
-// Package odrl reads a service's terms and decides by them: an ODRL 2.2 policy, written as loosely as UIM documents are, becomes a
-// Policy, and a Policy and a Request become a Decision.
+// Package odrl reads the policy of a service, an ODRL 2.2 document in the loose style of UIM documents, and decides requests under it:
 //
 //	policy, problems := odrl.Publish(ctx, document, world)
 //	if policy == nil {
@@ -10,14 +9,15 @@
 //		// denied
 //	}
 //
-// Publish is for policies that the gateway enforces, and rejects by name what it could not enforce: remedies and consequences,
-// refinements of assets and parties, values by reference, constraints that no fact of a call could decide, and duties without a handler.
-// Load, Validate and Canonical take any ODRL 2.2 document, and Evaluate answers any Question about it, with a report per rule (ODRL IM 2,
-// in full).
+// Publish is for policies that the gateway enforces. It rejects everything that the gateway could not enforce: remedies and consequences,
+// refinements of assets and parties, values by reference, constraints that no fact of a call can decide, and duties without a handler.
+// Load, Validate and Canonical accept any ODRL 2.2 document. Evaluate decides any Question about it and reports on each rule; it implements
+// ODRL IM 2 in full.
 //
-// An unknown fact never helps the caller: a constraint is true, false or unknown, a permission needs true, and a prohibition or
-// obligation binds unless false. A Decision never reads a counter: the caller reserves the Limits and the Charge of one of its
-// Candidates, all or none, in their order, and only then makes the call.
+// An unknown fact never helps the caller. A constraint is true, false or unknown: a permission requires it to be true, and a prohibition or
+// obligation binds unless it is false. Decide reads no counters. Before making the call, the caller must reserve all Limits and the Charge
+// of one of the Candidates, trying them in order.
 //
-// Package internal/model reads documents, internal/rules compiles and internal/plan plans them; package words puts policies into words.
+// Package internal/model reads documents, internal/rules compiles them to rules, and internal/plan turns the rules into plans. Package
+// words describes policies in plain English.
 package odrl

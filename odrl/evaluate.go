@@ -14,28 +14,29 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// maxEvaluated bounds the expressions that are evaluated for one question.
+// maxEvaluated is the maximum number of expressions that are evaluated for one question.
 const maxEvaluated = 5_000_000
 
-// A DutyMode selects the duties that a permission waits for.
+// A DutyMode defines the state that the duties of a permission must be in.
 type DutyMode string
 
 // The duty modes.
 const (
-	// DutiesFulfilled: every active duty must already be fulfilled. ODRL IM 2.6.5.
+	// DutiesFulfilled requires that every active duty is already fulfilled (ODRL IM 2.6.5).
 	DutiesFulfilled DutyMode = "fulfilled"
-	// DutiesNotViolated: no duty may be violated; it may still be open.
+	// DutiesNotViolated requires only that no duty is violated; a duty may still be open.
 	DutiesNotViolated DutyMode = "notViolated"
 )
 
-// EvaluateOptions configure Evaluate. The zero value is the stricter choice.
+// EvaluateOptions configure Evaluate. The zero value uses the stricter mode, DutiesFulfilled.
 type EvaluateOptions struct {
-	DutyMode DutyMode // empty: DutiesFulfilled
-	// Steps bounds the expressions of several evaluations together, and counts down; nil: each may take maxEvaluated.
+	DutyMode DutyMode // empty means DutiesFulfilled
+	// Steps is a budget of expressions that several evaluations share: Evaluate subtracts what it used. A single evaluation never exceeds its
+	// own maximum of 5 million expressions, which is the only bound if Steps is nil.
 	Steps *int
 }
 
-// An evaluation is the part of a Policy that Evaluate needs, made at its first use.
+// An evaluation is the part of a Policy that only Evaluate needs. It is prepared at its first use.
 type evaluation struct {
 	rules    func() *rules.Evaluable
 	prepared sync.Once
@@ -63,12 +64,12 @@ func (v *evaluation) prepare(ctx context.Context) error {
 	return v.err
 }
 
-// Evaluate decides a question in a state of the world, and reports rule by rule why. It reads every action, operand and duty, and takes
-// all facts from q and w: it reads no clock, counter or network, and equal arguments have equal results. It names a limit without
-// comparing it, unless the question gives its count. On an error the Evaluation is zero, which denies.
+// Evaluate decides a question for a state of the world, and reports on each rule. It supports every action, operand and duty, and takes all
+// facts from q and w: it uses no clock, counter or network, and equal arguments give equal results. It names a limit without comparing it,
+// unless the question gives the count. If Evaluate returns an error, the Evaluation is zero, which denies.
 //
-// Under a policy from Publish names have the meaning of its World, and the duties that the gateway fulfils count as fulfilled; under one
-// from Load, IRIs mean themselves. An Offer, a Request and an Assertion from Load grant nothing.
+// In a policy from Publish, names refer to the World of the policy, and the duties that the gateway itself fulfils count as fulfilled. In a
+// policy from Load, an IRI refers only to itself, and an Offer, a Request or an Assertion grants nothing.
 func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o EvaluateOptions) (Evaluation, error) {
 	if err := p.evaluation.prepare(ctx); err != nil {
 		return Evaluation{}, err
@@ -101,13 +102,13 @@ func (p *Policy) Evaluate(ctx context.Context, q Question, w WorldState, o Evalu
 	return v.evaluation(), nil
 }
 
-// Input returns the input document for which plain OPA gives the same findings: opa eval with the module, the data of EvaluationData and
-// this input, for the query data.uimgate.odrl.evaluation.
+// Input returns the input document with which plain OPA gives the same results: run opa eval with the semantics modules, the data of
+// EvaluationData and this input, and query data.uimgate.odrl.evaluation. Bundle writes the modules and the data.
 func (p *Policy) Input(q Question, w WorldState, o EvaluateOptions) ([]byte, error) {
 	return json.Marshal(p.situate(q, w, o).input)
 }
 
-// EvaluationData returns the data document that Input belongs to: {"policy": {…}}.
+// EvaluationData returns the data document for Input: {"policy": {…}}.
 func (p *Policy) EvaluationData() ([]byte, error) {
 	return json.Marshal(p.evaluation.rules().RuleData())
 }

@@ -7,30 +7,30 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An Evaluation is the result for a Question, with a report of each rule of the policy. The zero Evaluation denies. Its JSON is the
+// An Evaluation is the result for a Question, with a report on each rule of the policy. The zero Evaluation denies. Its JSON form is the
 // output of uimgate policy decide.
 type Evaluation struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
 	Rule   string        // the deciding rule: uid, or JSON pointer into the document
-	Detail string        // for people, never with values of facts
-	// Limits are the limits to count before acting under Rule; they are not compared here.
+	Detail string        // for people, without values of facts
+	// Limits are the limits that the caller must count before acting under Rule. Evaluate does not compare them.
 	Limits []limit.Limit
-	// Charges are the costs of acting under Rule, duty by duty.
+	// Charges are the amounts owed for acting under Rule, in the order of the duties.
 	Charges []Charge
-	// Duties are the owed duties: those of Rule not fulfilled, the obligations that bind the party, and the remedies and consequences
-	// that became due.
+	// Duties are the duties that are owed: the unfulfilled duties of Rule, the obligations that bind the party, and the remedies and
+	// consequences that became due.
 	Duties []Due
-	// Rules reports every rule and duty as written, in document order.
+	// Rules has a report on every rule and duty of the document, in document order.
 	Rules []RuleReport
-	// Candidates are all permissions that permit, best first: lowest charge, fewest limits, document order.
+	// Candidates are the permissions that permit the action, best first: by lowest charge, then fewest limits, then document order.
 	Candidates []string
 }
 
 // A Charge is an amount owed under a pay duty.
 type Charge struct {
 	Amount   string `json:"amount"`   // decimal
-	Currency string `json:"currency"` // ISO 4217 if the policy names it by a known name
+	Currency string `json:"currency"` // ISO 4217 code, if the policy uses a known name of the currency
 	Rule     string `json:"rule"`     // the duty
 }
 
@@ -43,7 +43,7 @@ type Due struct {
 	Party  string `json:"party,omitempty"`
 }
 
-// A State is a value of a report, after the compliance report model of the ODRL community.
+// A State is a state in a report, named as in the compliance report model of the ODRL community.
 type State string
 
 // The states.
@@ -62,16 +62,16 @@ type RuleReport struct {
 	Rule       string `json:"rule"` // uid, or JSON pointer
 	Type       string `json:"type"` // Permission, Prohibition or Duty
 	Activation State  `json:"activationState"`
-	Deontic    State  `json:"deonticState,omitempty"` // of duties and prohibitions
-	// Premise reports for each part of the rule whether the question fits it; for a duty, whether it binds the party and whether
-	// something performed fits its action and target.
+	Deontic    State  `json:"deonticState,omitempty"` // only for duties and prohibitions
+	// Premise reports for each part of the rule whether the question matches it. For a duty, Party reports whether the duty binds the party,
+	// and Action and Target report whether the duty is fulfilled.
 	Premise Premise `json:"premise"`
-	// Constraints are Satisfied or Unsatisfied by uid, or by JSON pointer; unknown counts as Unsatisfied in a permission and as Satisfied
-	// elsewhere. Logical constraints are listed in addition to their operands.
+	// Constraints maps the uid or JSON pointer of each constraint to Satisfied or Unsatisfied. An unknown constraint counts as Unsatisfied in
+	// a permission and as Satisfied in any other rule. Logical constraints are listed in addition to their operands.
 	Constraints map[string]State `json:"constraints"`
 }
 
-// Premise has the state of each part of a rule. A field is empty if the rule does not have the part.
+// Premise holds the state of each part of a rule. A field is empty if the rule does not have that part.
 type Premise struct {
 	Target State `json:"target,omitempty"`
 	Party  State `json:"party,omitempty"`
@@ -85,8 +85,8 @@ type limitJSON struct {
 	Key      string `json:"key"`
 }
 
-// MarshalJSON encodes decision, code, rule, limits, charges, duties and report. period_s is null for a calendar month or year, which
-// calendar names, and for a limit of all time.
+// MarshalJSON encodes the members decision, code, rule, limits, charges, duties and report. In a limit, period_s is null for a lifetime
+// limit, and for a calendar month or year, which the member calendar names.
 func (e Evaluation) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Decision string        `json:"decision"`

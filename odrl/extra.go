@@ -17,33 +17,33 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// An Extra is the operator's own Rego in addition to a policy: package uimgate.extra, whose deny refuses calls that the policy permits.
-// It can only refuse. It reads only its input, and answers within its time. It is safe for concurrent use.
+// An Extra is Rego that the operator writes in addition to a policy: a package uimgate.extra with a rule deny. It can only refuse calls
+// that the policy permits. It reads nothing but its input, and must finish within a time limit. It is safe for concurrent use.
 type Extra struct {
 	query rego.PreparedEvalQuery
 	time  time.Duration
 }
 
-// ExtraRule is the name of a denial by an Extra in decisions.
+// ExtraRule is the Rule of a Decision if an Extra denied the call.
 const ExtraRule = "data.uimgate.extra.deny"
 
-// A RegoProblem is why a Rego file cannot be used, and where: line and column count from 1, 0 is the whole file.
+// A RegoProblem describes why a Rego file cannot be used, and where. Line and Column count from 1; 0 means the whole file.
 type RegoProblem struct {
 	Line, Column int
 	Message      string
 }
 
-// MaxExtra bounds a Rego file in bytes.
+// MaxExtra is the maximum size of a Rego file in bytes.
 const MaxExtra = 1 << 20
 
-// withheld are built-ins, by the start of their names, that reach outside of the input or the decision's time, or that could, in addition
-// to all that OPA calls nondeterministic.
+// withheld are the prefixes of built-in functions that an Extra may not use, because they read, or could read, something other than the
+// input and the time of the decision. The built-ins that OPA calls nondeterministic are excluded as well.
 var withheld = []string{
 	"http.", "net.", "opa.", "rand.", "uuid.", "io.jwt.", "rego.", "providers.", "time.now_ns", "trace", "print", "internal.print",
 	"json.match_schema", "json.verify_schema", "graphql.", "crypto.x509.", "internal.test_case",
 }
 
-// extraCapabilities are what the operator's Rego may use.
+// extraCapabilities returns the OPA capabilities that an Extra may use.
 var extraCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	caps := ast.CapabilitiesForThisVersion()
 	caps.AllowNet = []string{}
@@ -53,11 +53,11 @@ var extraCapabilities = sync.OnceValue(func() *ast.Capabilities {
 	return caps
 })
 
-// NewExtra compiles the operator's Rego (v1 syntax, package uimgate.extra with a rule deny). name is for its messages. limit is the time
-// for one decision. If there are problems the Extra is nil.
+// NewExtra compiles the operator's Rego: syntax v1, package uimgate.extra, with a rule deny. name is the file name for messages, and limit
+// is the maximum duration of one decision. If there are problems, the Extra is nil.
 func NewExtra(ctx context.Context, name string, source []byte, limit time.Duration) (*Extra, []RegoProblem) {
 	if len(source) > MaxExtra {
-		return nil, []RegoProblem{{Message: fmt.Sprintf("a Rego file has at most %d bytes, this one has %d", MaxExtra, len(source))}}
+		return nil, []RegoProblem{{Message: fmt.Sprintf("a Rego file may have at most %d bytes; this one has %d", MaxExtra, len(source))}}
 	}
 	caps := extraCapabilities()
 	m, err := ast.ParseModuleWithOpts(name, string(source), ast.ParserOptions{RegoVersion: ast.RegoV1, Capabilities: caps})
@@ -109,8 +109,9 @@ func regoProblems(err error) []RegoProblem {
 
 var errExtra = errors.New("the operator's Rego")
 
-// Denies evaluates the operator's Rego for a call that the policy permits. deny may be a boolean, or a set or array with an element for
-// each reason to deny; undefined does not deny. On an error the result is true. A timeout and a deny of another type are errors.
+// Denies evaluates the operator's Rego for a call that the policy permits. The rule deny may be a boolean, or a set or array with an
+// element for each reason to deny; if it is undefined, the call is not denied. If an error occurs, Denies returns true with the error. A
+// timeout is an error, and so is a deny of any other type.
 func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error) {
 	input, err := extraInput(&r, &d)
 	if err != nil {
@@ -121,8 +122,8 @@ func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error)
 	results, err := x.query.Eval(ctx, rego.EvalParsedInput(input), rego.EvalTime(r.Now))
 	switch {
 	case ctx.Err() != nil:
-		return true, fmt.Errorf("%w gave no answer within %v", errExtra, x.time)
-	case err != nil: // OPA's message may hold values of the call
+		return true, fmt.Errorf("%w did not finish within %v", errExtra, x.time)
+	case err != nil: // OPA's message may contain values from the call
 		return true, fmt.Errorf("%w could not be evaluated: %s", errExtra, errorCode(err))
 	case len(results) == 0:
 		return false, nil
@@ -141,11 +142,11 @@ func (x *Extra) Denies(ctx context.Context, r Request, d Decision) (bool, error)
 	case *ast.Array:
 		return v.Len() > 0, nil
 	default:
-		return true, fmt.Errorf("%w: deny is neither true, false nor a set", errExtra)
+		return true, fmt.Errorf("%w: deny must be a boolean, a set or an array", errExtra)
 	}
 }
 
-// errorCode returns the kind and the position of an OPA error, without values.
+// errorCode returns the code and the line of an OPA error. It omits the message, which may contain values.
 func errorCode(err error) string {
 	e, ok := errors.AsType[*topdown.Error](err)
 	if !ok {
@@ -157,7 +158,7 @@ func errorCode(err error) string {
 	return fmt.Sprintf("%s at line %d", e.Code, e.Location.Row)
 }
 
-// extraInput is the input of the operator's Rego.
+// extraInput returns the input document for the operator's Rego.
 func extraInput(r *Request, d *Decision) (ast.Value, error) {
 	facts := map[string]any{}
 	for k, v := range r.Facts {
@@ -172,7 +173,7 @@ func extraInput(r *Request, d *Decision) (ast.Value, error) {
 	}
 	v, err := ast.InterfaceToValue(in)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a fact is not a JSON value", errExtra)
+		return nil, fmt.Errorf("%w: a fact cannot be encoded as JSON", errExtra)
 	}
 	return v, nil
 }

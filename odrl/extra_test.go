@@ -51,8 +51,8 @@ func TestTheOperatorsRegoDenies(t *testing.T) {
 func TestTheOperatorsRegoDeniesWhereItFails(t *testing.T) {
 	r := odrl.Request{AgentID: "secret-agent", Intent: search.UID, Now: noon}
 	for body, want := range map[string]string{
-		`deny := 5`:                          "neither true, false nor a set",
-		`deny := "no"`:                       "neither true, false nor a set",
+		`deny := 5`:                          "deny must be a boolean, a set or an array",
+		`deny := "no"`:                       "deny must be a boolean, a set or an array",
 		`deny if to_number(input.agent) > 5`: "eval_builtin_error at line 3",
 		"deny := true if input.now_ns\ndeny := false if input.now_ns": "eval_conflict_error",
 	} {
@@ -70,7 +70,7 @@ func TestTheOperatorsRegoEndsInTime(t *testing.T) {
 		t.Fatal(problems)
 	}
 	denied, err := x.Denies(t.Context(), odrl.Request{Now: noon}, odrl.Decision{})
-	if !denied || err == nil || !strings.Contains(err.Error(), "gave no answer within 1ms") {
+	if !denied || err == nil || !strings.Contains(err.Error(), "did not finish within 1ms") {
 		t.Errorf("%v, %v", denied, err)
 	}
 }

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxForeseen bounds how many Terms a policy caches; beyond it the cache is cleared.
+	// maxForeseen is how many Terms a policy caches; when this number is reached, the cache is cleared.
 	maxForeseen = 1 << 16
-	// maxPrepared bounds how many Terms Prepare evaluates: each takes about 0.1 ms, more under large policies.
+	// maxPrepared is the maximum number of Terms that Prepare evaluates. Each takes about 0.1 ms, and more under a large policy.
 	maxPrepared = 1 << 12
 )
 
 // A foreseenKey holds everything in a request that its Terms depend on. Agents that the policy does not distinguish have equal keys.
 type foreseenKey struct {
-	targets string // names of the targets that hold the intent
+	targets string // names of the targets that contain the intent
 	version string // of the intent, if the policy depends on it
 	parties string // IRIs of the agent, among those that rules of these targets name
 	key     string // of the agent, if the policy names keys
@@ -47,7 +47,8 @@ func (f *foreseen) put(k foreseenKey, t Terms) {
 	f.known[k] = t
 }
 
-// foreseenBy returns what the Terms of a request depend on; false if that cannot be cached.
+// foreseenBy returns the cache key for the Terms of a request. It returns false if the Terms cannot be cached, because they depend on facts
+// of this request.
 func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 	targets := p.program.Targets[r.Intent]
 	k := foreseenKey{targets: p.targetNames[r.Intent], parties: p.partiesWithin(r.AgentID, r.KeyID, targets)}
@@ -55,7 +56,7 @@ func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 		switch {
 		case s.Operand == "version":
 			k.version = model.VersionOf(r.Intent)
-		case s.Operand == "dateTime": // left open
+		case s.Operand == "dateTime": // Terms leave the time open
 		case r.Facts[s.Operand] != nil:
 			return foreseenKey{}, false
 		}
@@ -66,7 +67,7 @@ func (p *Policy) foreseenBy(r *Request) (foreseenKey, bool) {
 	return k, true
 }
 
-// partiesWithin returns the IRIs of an agent, among those that rules of some targets name.
+// partiesWithin returns those IRIs of an agent that the rules of the given targets name, sorted and joined.
 func (p *Policy) partiesWithin(agent, key string, targets []string) string {
 	names := p.program.Agents[agent]
 	if len(names) == 0 {
@@ -85,7 +86,7 @@ func (p *Policy) partiesWithin(agent, key string, targets []string) string {
 	return strings.Join(list, "\x00")
 }
 
-// keyNamed returns the policy's name of a key: all other keys are equal for it.
+// keyNamed returns the text of a key if the policy names it. All keys that the policy does not name give the same result.
 func (p *Policy) keyNamed(der []byte) string {
 	const none, another = "", "another"
 	if len(der) == 0 {
@@ -102,8 +103,8 @@ func (p *Policy) keyNamed(der []byte) string {
 	return another
 }
 
-// Prepare evaluates the Terms of all agents that the policy distinguishes, and of the others together, so that Terms need not evaluate
-// the policy for each agent. Terms beyond its bound are evaluated at their first use.
+// Prepare evaluates in advance the Terms of every agent that the policy distinguishes, and once the Terms of all other agents, so that
+// Terms can return them from the cache. It evaluates at most 4096 Terms; all others are evaluated at their first use.
 func (p *Policy) Prepare(ctx context.Context) error {
 	left := maxPrepared
 	ask := func(r Request) error {

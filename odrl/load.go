@@ -9,25 +9,27 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// MaxDocument bounds the bytes of a policy.
+// MaxDocument is the maximum size of a policy document in bytes.
 const MaxDocument = model.MaxDocument
 
 // LoadOptions configure Load.
 type LoadOptions struct {
-	// Lenient accepts policies that ODRL IM 2.2 calls invalid as far as they can be evaluated: a rule without an action, a target or an
-	// assignee applies to any, and unknown keys and terms are warnings. Without it each is an error.
+	// Lenient makes Load accept policies that are invalid under ODRL IM 2.2 but can still be evaluated: a rule without an action, a target or
+	// an assignee applies to every action, target or assignee, and unknown keys and terms are only warnings. If Lenient is false, whatever
+	// ODRL IM 2.2 does not permit is an error.
 	Lenient bool
-	// Policy is the uid of the wanted policy, if the document holds several.
+	// Policy is the uid of the policy to load. If it is empty, Load takes the only policy that no other policy inherits from or replaces.
 	Policy string
-	// Profiles are IRIs of further known profiles. Their terms are accepted without being known.
+	// Profiles are the IRIs of additional profiles to accept. Their terms are accepted without a definition.
 	Profiles []string
-	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
+	// Vocabularies define the terms of additional profiles, and the broader terms of each.
 	Vocabularies []*Vocabulary
 }
 
-// Load makes a Policy of any ODRL document, to be evaluated by itself: IRIs mean themselves, no intents and no agents are looked up, and
-// nothing need be enforceable. Publish is for policies that the gateway enforces. The list holds errors and warnings with their JSON
-// pointers; if it holds an error the Policy is nil. Loading is bounded by the document and its expansion, and fetches nothing.
+// Load makes a Policy from any ODRL document, for evaluation on its own: Load looks up no intents and no agents, so that an IRI refers only
+// to itself, and the policy need not be enforceable. Use Publish for a policy that the gateway enforces. The list contains errors and
+// warnings with their JSON pointers; if it contains an error, the Policy is nil. Load fetches nothing. The sizes of the document and of its
+// expansion bound its work.
 func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
@@ -50,17 +52,17 @@ func Load(ctx context.Context, doc []byte, o LoadOptions) (*Policy, problem.List
 
 // ValidateOptions configure Validate.
 type ValidateOptions struct {
-	// Lenient warns of what Load accepts in that mode.
+	// Lenient turns the errors that a lenient Load accepts into warnings.
 	Lenient bool
-	// Profiles are IRIs of further known profiles. Their terms are accepted without being known.
+	// Profiles are the IRIs of additional profiles to accept. Their terms are accepted without a definition.
 	Profiles []string
-	// Vocabularies are those of further profiles: their terms are known, with what they are part of.
+	// Vocabularies define the terms of additional profiles, and the broader terms of each.
 	Vocabularies []*Vocabulary
 }
 
-// Validate checks every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The policy is valid if the list holds no error. Warnings
-// concern what is permitted but probably a mistake: rules that conflict under some requests or can never be active, values that do not
-// fit their operand, deprecated terms. Whether the gateway could enforce it depends on the service: Publish checks that.
+// Validate checks every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The document is valid if the list contains no error.
+// Warnings concern what is valid but probably a mistake: rules that conflict for some requests or can never be active, values that do not
+// suit their operand, and deprecated terms. Whether the gateway can enforce a policy depends on the service; Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)
@@ -88,10 +90,10 @@ func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	return found.List
 }
 
-// Canonical encodes a document as ODRL's own JSON-LD, in the canonical form of RFC 8785: terms of ODRL by their names in its context, all
-// others as IRIs, every node at its first reference, UIM's short forms as the constraints that they abbreviate. Reading it gives the same
-// policies, and encoding it again the same bytes. It is nil if the list holds an error. It ignores the option Policy: all policies are
-// written.
+// Canonical encodes a document as ODRL JSON-LD in the canonical form of RFC 8785. Terms of ODRL are written with their names in the ODRL
+// context, all other terms as IRIs, every node at its first reference, and the short forms of UIM as the constraints that they abbreviate.
+// Reading the result gives the same policies, and encoding it again gives the same bytes. Canonical ignores the option Policy and writes
+// all policies. The result is nil if the list contains an error.
 func Canonical(doc []byte, o LoadOptions) ([]byte, problem.List) {
 	found := model.Findings{Lenient: o.Lenient}
 	out := model.Canonical(context.Background(), doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)

@@ -6,17 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// maxDecisions bounds how many assembled decisions a policy caches. Which rules are active changes rarely; beyond the bound the cache is
-// cleared.
+// maxDecisions is how many decisions a policy caches; when this number is reached, the cache is cleared. Few are needed, because the set of
+// active rules changes rarely.
 const maxDecisions = 256
 
-// decisions caches the Decision for each set of elements that a plan found. Reading takes no lock.
+// decisions caches the Decision for each set of elements that a plan found. Reads take no lock.
 type decisions struct {
 	mu    sync.Mutex
 	known atomic.Pointer[map[string]memoEntry]
 }
 
-// The entry of a set: its decision, or that the reasons are needed too before there is one.
+// A memoEntry is the Decision for a set of elements, or records that the Decision also depends on the reasons.
 type memoEntry struct {
 	decision *Decision
 	wanting  bool

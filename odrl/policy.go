@@ -15,28 +15,29 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Policy is a published policy: read, checked, resolved against the World and compiled. It is immutable and safe for concurrent use.
+// A Policy is an ODRL policy from Publish or Load. Publish resolves its names against a World and compiles it for the gateway. A Policy is
+// immutable and safe for concurrent use.
 type Policy struct {
 	form      *model.NormalForm
 	document  []byte
 	warnings  problem.List
-	program   *rules.Program // nil: from Load
+	program   *rules.Program // nil for a policy from Load
 	inputs    *plan.Inputs
-	plan      *plan.Plan     // nil: every decision uses the prepared query
-	residual  *plan.Residual // nil if there is none within its bounds
+	plan      *plan.Plan     // if nil, OPA makes every decision
+	residual  *plan.Residual // nil if partial evaluation failed or exceeded its bounds
 	unplanned error          // why there is no plan
 	memo      decisions
 	foreseen  foreseen
-	// targetNames are program.Targets, each list as one text. Many intents share one.
+	// targetNames maps the UID of an intent to its list in program.Targets, joined into one string.
 	targetNames map[string]string
 	evaluation  *evaluation
 	wholes      sync.Map // intent of the catalogue → []Membership, looked up once
 }
 
-// Publish makes a Policy of an ODRL document as served. Everything in it is enforced or refused: the list holds every error found, each
-// with its JSON pointer, and the warnings. If it holds an error the Policy is nil. The work of publishing is counted and never measured,
-// so that equal documents have equal results on every machine. It reads only its arguments; it does not fetch remote contexts and
-// profiles.
+// Publish makes a Policy from an ODRL document as served. Everything in the document is either enforced or rejected: the list contains all
+// errors that were found, each with its JSON pointer, and the warnings. If it contains an error, the Policy is nil. Publish limits its work
+// by counting steps and not by measuring time, so that equal documents give equal results on every machine. It reads only its arguments,
+// and does not fetch remote contexts or profiles.
 func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	var found model.Findings
 	tree := model.DecodeTree(doc, &found)
@@ -52,7 +53,7 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 		if e, ok := errors.AsType[*strictjson.InexactError](err); ok {
 			pointer = e.Pointer
 		}
-		found.Errorf("inexact", pointer, "this number does not survive RFC 8785, the form that agents sign: write it as a string")
+		found.Errorf("inexact", pointer, "RFC 8785, the form that agents sign, cannot represent this number exactly: write it as a string")
 		return nil, found.List
 	}
 	compiled := rules.Compile(ctx, m, w, &found)
@@ -72,20 +73,20 @@ func Publish(ctx context.Context, doc []byte, w World) (*Policy, problem.List) {
 	return p, p.Warnings()
 }
 
-// UID returns the policy's own name, an IRI.
+// UID returns the IRI that identifies the policy.
 func (p *Policy) UID() string { return p.form.UID }
 
-// Document returns the policy as published, byte for byte.
+// Document returns a copy of the document that the policy was read from, byte for byte.
 func (p *Policy) Document() []byte { return bytes.Clone(p.document) }
 
-// Charges reports whether a call under the policy can cost something.
+// Charges reports whether a call under the policy can cost money.
 func (p *Policy) Charges() bool { return len(p.Currencies()) > 0 }
 
 // NamesKeys reports whether the policy requires signatures with particular keys, so that its Terms and Decisions differ for agents with
 // different keys.
 func (p *Policy) NamesKeys() bool { return p.program != nil && p.program.Keys }
 
-// Currencies are those of the policy's charges (ISO 4217), sorted.
+// Currencies returns the ISO 4217 codes of the currencies in which the policy charges, sorted.
 func (p *Policy) Currencies() []string {
 	if p.program == nil {
 		return nil
@@ -93,11 +94,11 @@ func (p *Policy) Currencies() []string {
 	return slices.Clone(p.program.Currencies)
 }
 
-// Warnings returns what Publish found but did not refuse.
+// Warnings returns the warnings that Publish or Load found.
 func (p *Policy) Warnings() problem.List { return slices.Clone(p.warnings) }
 
-// Operands returns the left operands whose facts the policy reads, by local name, sorted. dateTime is the clock of the request and
-// version that of the intent; the others are looked up in Request.Facts.
+// Operands returns the local names of the left operands whose facts the policy reads, sorted. The value of dateTime is Request.Now and that
+// of version comes from Request.Intent; all other values are looked up in Request.Facts.
 func (p *Policy) Operands() []string {
 	if p.program == nil {
 		return nil
@@ -112,8 +113,8 @@ func (p *Policy) Operands() []string {
 	return list
 }
 
-// Engine returns the engine that evaluates the policy and, if that is OPA alone, the reason: what in the policy, or in publishing it,
-// prevented a plan. Single decisions of a policy with a plan can still be OPA's, as their Engine reports.
+// Engine returns the engine that evaluates the policy. If the policy has no plan, the engine is OPA, and reason describes what prevented
+// the plan. OPA can still make single decisions for a policy with a plan; Decision.Engine names the engine of each decision.
 func (p *Policy) Engine() (e Engine, reason string) {
 	switch {
 	case p.program == nil:
@@ -125,6 +126,6 @@ func (p *Policy) Engine() (e Engine, reason string) {
 	}
 }
 
-// Model is the policy in normal form and, of one from Publish, the rules it was compiled to. It is for the packages below
-// this one, which put a policy into words.
+// Model returns the normal form of the policy and, for a policy from Publish, its compiled rules. It is for the packages below this one,
+// such as words.
 func (p *Policy) Model() (*model.NormalForm, *rules.Program) { return p.form, p.program }

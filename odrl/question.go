@@ -12,31 +12,32 @@ import (
 )
 
 const (
-	// MaxQuestion bounds the bytes of a question, and of a state of the world.
+	// MaxQuestion is the maximum size in bytes of a question, and of a state of the world.
 	MaxQuestion = 1 << 20
-	// maxOperands bounds the facts of one question.
+	// maxOperands is the maximum number of operands with facts in one question.
 	maxOperands = 256
 )
 
-// A Question asks whether a party may do one thing to one asset, given facts. Its names are IRIs or terms.
+// A Question asks whether a party may perform one action on one asset, given some facts. Its names are IRIs or terms.
 type Question struct {
-	Party  string // empty: an unknown party
+	Party  string // empty means an unknown party
 	Action string
-	Target string // empty: no asset in particular
-	// Context holds the values of left operands, by local name or IRI: strings, json.Number, bool,
-	// objects with @value and @type, or lists of them. An operand without a value is unknown.
+	Target string // empty means no particular asset
+	// Context holds the values of left operands, by local name or IRI: strings, json.Number, bool, objects with @value and @type, or lists of
+	// these. An operand without a value is unknown.
 	Context map[string]any
 }
 
-// ErrQuestion means that a document is not a question.
+// ErrQuestion means that a document is not a question that can be evaluated.
 var ErrQuestion = errors.New("not a request that can be evaluated")
 
-// ParseQuestion parses {"party", "action", "target", "context"}, or an odrl:Request with one permission, whose constraints by eq are the
-// facts. A lenient reader ignores unknown members; a strict one rejects them. The document has at most MaxQuestion bytes; the error wraps
-// ErrQuestion and names the problem and its position, never a value.
+// ParseQuestion parses a document of at most MaxQuestion bytes: an object with the members party, action, target and context, or an
+// odrl:Request with one permission whose constraints state the facts. If lenient is true, the target may be missing, and ParseQuestion
+// ignores unknown members, constraints that state no fact, and the type of the policy. The error wraps ErrQuestion, and names the problem
+// and its position but no values.
 func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 	if len(doc) > MaxQuestion {
-		return Question{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrQuestion, len(doc), MaxQuestion)
+		return Question{}, fmt.Errorf("%w: it has %d bytes; the maximum is %d", ErrQuestion, len(doc), MaxQuestion)
 	}
 	tree, err := strictjson.DecodeObject(doc)
 	if err != nil {
@@ -52,15 +53,15 @@ func ParseQuestion(doc []byte, lenient bool) (Question, error) {
 		return Question{}, fmt.Errorf("%w: %w", ErrQuestion, err)
 	}
 	if q.Action == "" {
-		return Question{}, fmt.Errorf("%w: it needs an action", ErrQuestion)
+		return Question{}, fmt.Errorf("%w: it has no action", ErrQuestion)
 	}
 	if len(q.Context) > maxOperands {
-		return Question{}, fmt.Errorf("%w: it gives facts of %d operands, at most %d are read", ErrQuestion, len(q.Context), maxOperands)
+		return Question{}, fmt.Errorf("%w: it gives facts for %d operands; the maximum is %d", ErrQuestion, len(q.Context), maxOperands)
 	}
 	return q, nil
 }
 
-// isQuestion reports whether a tree is a question in its own form: an ODRL document has a rule, a question an action.
+// isQuestion reports whether a tree is a plain question, and not an ODRL document, which has a permission or a @graph.
 func isQuestion(tree map[string]any) bool {
 	for _, k := range []string{"permission", "odrl:permission", "http://www.w3.org/ns/odrl/2/permission", "@graph"} {
 		if _, ok := tree[k]; ok {
@@ -89,20 +90,20 @@ func readQuestion(tree map[string]any, lenient bool) (Question, error) {
 				q.Context, ok = c, true
 			}
 			if !ok {
-				return q, errors.New("/context is an object of operands and their values")
+				return q, errors.New("/context must be an object with operands and their values")
 			}
 		default:
 			if lenient || k == "@context" || k == "uid" || k == "@id" || k == "description" {
 				continue
 			}
-			return q, fmt.Errorf("%s is not known: a question has party, action, target and context", pointerTo(k))
+			return q, fmt.Errorf("%s is an unknown member: a question has party, action, target and context", pointerTo(k))
 		}
 		if !ok {
-			return q, fmt.Errorf("%s is a name: an IRI or a term", pointerTo(k))
+			return q, fmt.Errorf("%s must be a name: an IRI or a term", pointerTo(k))
 		}
 	}
 	if !lenient && q.Target == "" {
-		return q, errors.New("it needs a target")
+		return q, errors.New("it has no target")
 	}
 	return q, nil
 }
@@ -121,7 +122,7 @@ func readRequest(doc []byte, lenient bool) (Question, error) {
 		return Question{}, errors.New("it is neither {party, action, target, context} nor a policy of type Request")
 	}
 	if len(p.form.Rules) != 1 || p.form.Rules[0].Kind != model.Permission {
-		return Question{}, errors.New("a Request asks for exactly one permission of one action, with one target and one assignee")
+		return Question{}, errors.New("a Request must have exactly one permission, with one action, one target and one assignee")
 	}
 	a := p.form.Rules[0]
 	q := Question{Context: map[string]any{}}
@@ -144,13 +145,13 @@ func readRequest(doc []byte, lenient bool) (Question, error) {
 		case ok:
 			q.Context[c.Operand] = values
 		case !lenient:
-			return Question{}, fmt.Errorf("%s: the constraints of a Request give facts: write leftOperand eq value", c.Pointer)
+			return Question{}, fmt.Errorf("%s: a constraint of a Request must state a fact: write leftOperand eq value", c.Pointer)
 		}
 	}
 	return q, nil
 }
 
-// given are the values that a constraint of a request states as facts.
+// given returns the values that a constraint of a Request states as facts. It returns false if the constraint states no fact.
 func given(c *model.Constraint) (any, bool) {
 	if c.Logic != "" || c.Operator != "eq" && c.Operator != "isAnyOf" && c.Operator != "isAllOf" || len(c.Right) == 0 {
 		return nil, false

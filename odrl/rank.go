@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A cost is the cost of a permission for an agent: a price, its currencies if it is not zero, and a number of limits.
+// A cost is what a permission costs an agent: the price, the currencies of the price unless it is zero, and the number of limits.
 type cost struct {
 	price      *big.Rat
 	currencies []string
 	limits     int
 }
 
-// rank sorts permissions by lowest price, then fewest limits, then document order. Those without a price come first; prices in several
-// currencies cannot be compared and stay in document order.
+// rank sorts permissions by lowest price, then fewest limits, then document order. If the prices are in several currencies, they cannot be
+// compared: permissions without a price come first, and all others stay in document order.
 func rank[T any](list []T, of func(T) cost) {
 	if len(list) < 2 {
 		return

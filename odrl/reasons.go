@@ -12,8 +12,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// explain describes why no permission applies: the constraints of the one that came closest. It has what the policy requires, never the
-// values that were given.
+// explain sets the Reason, the Detail and the Rule of d when no permission applies. If a permission lacks only a signature, or a duty whose
+// deadline has passed, explain reports that permission; otherwise it reports the permission with the fewest unsatisfied constraints. Detail
+// contains what the policy requires, never the values of facts.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	unsigned, err := rules.NumbersIn(o, "unsigned")
@@ -52,7 +53,8 @@ func (p *Policy) explain(o ast.Object, d *Decision) error {
 	return nil
 }
 
-// waits returns the duties that a permission waits for: one to sign, and those whose deadline is past, by their actions.
+// waits returns the reason and the detail for a permission that waits for a duty. unsigned reports that a signature is missing, and late
+// lists the actions of the duties whose deadline has passed.
 func waits(unsigned bool, late []string) (why reason.Reason, detail string) {
 	why, detail = reason.PolicyNotApplicable, proofDetail
 	if len(late) > 0 {
@@ -67,7 +69,7 @@ func waits(unsigned bool, late []string) (why reason.Reason, detail string) {
 	return why, detail
 }
 
-// pairsIn reads a set of pairs of a rule and a text.
+// pairsIn reads the set of pairs of a rule number and a string under key, and returns the strings by rule.
 func pairsIn(o ast.Object, key string) (map[int][]string, error) {
 	set, err := rules.SetIn(o, key)
 	if err != nil {
@@ -103,7 +105,7 @@ func stringOf(t *ast.Term) (string, bool) {
 	return string(s), ok
 }
 
-// asks describes constraints for the agent.
+// asks describes the constraints with the given ids to the agent, at most five of them.
 func (p *Policy) asks(ids []string) string {
 	var list []string
 	for _, id := range ids {
@@ -116,5 +118,5 @@ func (p *Policy) asks(ids []string) string {
 	if len(list) > most {
 		list = append(list[:most], fmt.Sprintf("%d more", len(list)-most))
 	}
-	return "the closest permission asks for " + strings.Join(list, "; ")
+	return "the closest permission requires " + strings.Join(list, "; ")
 }

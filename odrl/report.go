@@ -5,7 +5,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// report is every rule and duty as written.
+// report returns a report on every rule and duty of the document.
 func (v *verdict) report() []RuleReport {
 	list := make([]RuleReport, 0, len(v.e.Entries))
 	for _, x := range v.e.Entries {
@@ -40,7 +40,7 @@ var reportTypes = map[model.RuleKind]string{
 	model.Remedy: "Duty", model.Consequence: "Duty",
 }
 
-// deontic is the state of a duty or a prohibition.
+// deontic returns the state of a duty or a prohibition. It is empty for a permission.
 func (v *verdict) deontic(x *rules.Entry) State {
 	switch {
 	case x.Kind == "permission":
@@ -69,7 +69,7 @@ func (v *verdict) remedied(x *rules.Entry) bool {
 	return len(x.Node.Remedies) > 0
 }
 
-// premiseOf returns which of its parts the question fits. For a duty, action and target are those of what was performed.
+// premiseOf reports which parts of a rule the question matches. For a duty, action and target are satisfied if the duty is fulfilled.
 func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	state := func(part string, stands bool) State {
 		fits := x.Data[part] == nil || v.premise[premiseKey(x.N, part)] // a part that matches anything is not in the data
@@ -91,7 +91,8 @@ func (v *verdict) premiseOf(x *rules.Entry) Premise {
 	}
 }
 
-// states adds a constraint's state and those of its operands, by the polarity of the rule.
+// states adds the states of a constraint and of its operands. The kind of the rule decides how an unknown constraint counts; see
+// RuleReport.
 func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constraint) {
 	name := c.Pointer
 	if c.UID != "" {
@@ -99,7 +100,7 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 	}
 	var satisfied bool
 	switch id, known := v.e.IDOf(c); {
-	case v.bounds(x, c) && !v.s.counted(v.e, c): // named in the result and not compared
+	case v.bounds(x, c) && !v.s.counted(v.e, c): // a limit is named in the result and not compared
 		satisfied = x.Node.Kind == model.Permission
 	case !known:
 		satisfied = v.conjunction(x, c)
@@ -117,7 +118,8 @@ func (v *verdict) states(into map[string]State, x *rules.Entry, c *model.Constra
 	}
 }
 
-// conjunction judges an "and" at the top of a rule, which is split like the list that it is in.
+// conjunction reports whether an "and" at the top level of a rule is satisfied. Such an "and" has no result, because the compiler replaces
+// it by its operands.
 func (v *verdict) conjunction(x *rules.Entry, c *model.Constraint) bool {
 	for _, operand := range c.Operands {
 		states := map[string]State{}

@@ -9,19 +9,19 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A Reproduction is a Request to a published policy, written so that the policy's document alone decides it: for Load and Evaluate, and
-// so for uimgate policy decide and plain OPA, which do not have the gateway's intents, hosts and agents. Its JSON is a line of policy
-// decide --batch without its policy.
+// A Reproduction is a Request to a published policy, rewritten so that the policy's document is enough to decide it: Load and Evaluate, and
+// therefore uimgate policy decide and plain OPA, do not have the gateway's intents, hosts and agents. Its JSON form is a line for policy
+// decide --batch without the policy.
 type Reproduction struct {
 	Question Question
 	World    WorldState
-	// DutyMode is DutiesNotViolated: the gateway fulfils the duties of a call as it makes it. What only the agent can do, sign, is
-	// required in either mode.
+	// DutyMode is DutiesNotViolated, because the gateway fulfils the duties of a call while it makes the call. A signature, which only the
+	// agent can provide, is required in either mode.
 	DutyMode DutyMode
 }
 
-// Reproduce returns the request of a Decide, in the names of the policy. facts are those of the Decision, which the policy read; they are
-// not modified, but may be a part of the result.
+// Reproduce returns the Reproduction of a Request that Decide decided, in the names that the policy uses. facts are the Facts of that
+// Decision. Reproduce does not modify them, but its result may share them.
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	out := Reproduction{
 		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: contextOf(r, facts)},
@@ -33,7 +33,7 @@ func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	return out
 }
 
-// wholesOf returns what an intent is part of; the result is read-only.
+// wholesOf returns the targets that contain an intent, as memberships. The result must not be modified.
 func (p *Policy) wholesOf(intent string) []Membership {
 	if known, ok := p.wholes.Load(intent); ok {
 		list, _ := known.([]Membership)
@@ -51,7 +51,8 @@ func (p *Policy) wholesOf(intent string) []Membership {
 	return list
 }
 
-// contextOf returns the facts of a question without the time, which is the world's, and with the key of a proof.
+// contextOf returns the facts of a question: without the time, which belongs to the WorldState, and with the key of the proof. If there is
+// neither, it returns facts itself.
 func contextOf(r Request, facts map[string]any) map[string]any {
 	const moment, key = "dateTime", "publicKey"
 	if _, timed := facts[moment]; !timed && len(r.ProofKey) == 0 {
@@ -66,12 +67,12 @@ func contextOf(r Request, facts map[string]any) map[string]any {
 	return context
 }
 
-// MarshalJSON writes request, world and dutyMode as ParseQuestion and ParseWorldState read them.
+// MarshalJSON encodes the members request, world and dutyMode, in the forms that ParseQuestion and ParseWorldState accept.
 func (r Reproduction) MarshalJSON() ([]byte, error) {
 	return r.AppendJSON(nil)
 }
 
-// AppendJSON appends what MarshalJSON writes.
+// AppendJSON appends the encoding of MarshalJSON to out.
 func (r *Reproduction) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Append("request", func(out []byte) ([]byte, error) {
@@ -107,7 +108,7 @@ func (s *WorldState) appendMemberships(out []byte) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON decodes the encoding of MarshalJSON.
 func (r *Reproduction) UnmarshalJSON(data []byte) error {
 	var parts struct {
 		Request  json.RawMessage `json:"request"`

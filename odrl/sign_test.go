@@ -129,7 +129,7 @@ func TestADenialSaysWhatIsMissing(t *testing.T) {
 		Facts: map[string]any{"spatial": "SECRET", "purpose": "CANARY"},
 	})
 	if d.Reason != reason.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
-		d.Detail != `the closest permission asks for or (spatial isPartOf "DE", purpose eq "x")` {
+		d.Detail != `the closest permission requires or (spatial isPartOf "DE", purpose eq "x")` {
 		t.Errorf("%+v", d)
 	}
 	for _, intent := range []string{"", "nowhere:x:v1", "example.com", "*"} {

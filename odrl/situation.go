@@ -9,11 +9,11 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A situation is a question in a state of the world, for report.rego.
+// A situation is a question in a state of the world, converted to the input of report.rego.
 type situation struct {
-	names map[string][]string // part → the names of the question's action, target and party
+	names map[string][]string // the names of the question's action, target and party, by part
 	facts map[string]any      // of the question, by slot
-	given []string            // slots with facts, readable or not
+	given []string            // slots with facts, including facts that cannot be converted
 	input map[string]any
 }
 
@@ -23,7 +23,8 @@ func (s *situation) counted(e *rules.Evaluable, c *model.Constraint) bool {
 	return l != nil && slices.Contains(s.given, l.Key)
 }
 
-// situate closes hierarchies and collections and converts the facts. A fact that cannot be converted is left out, and so unknown.
+// situate builds the situation of a question: it adds the broader actions, the collections and the targets that contain the names in the
+// question, and converts the facts. It omits a fact that cannot be converted, which makes the fact unknown.
 func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation {
 	e := p.evaluation.rules()
 	x := &situationBuilder{e: e, partOf: map[string][]string{}}
@@ -85,12 +86,12 @@ func (p *Policy) situate(q Question, w WorldState, o EvaluateOptions) *situation
 
 type situationBuilder struct {
 	e       *rules.Evaluable
-	intents map[string][]string          // UID → targets; none: the policy is from Load
+	intents map[string][]string          // UID → targets; nil for a policy from Load
 	agents  map[string][]rules.AgentName // by agent id
 	partOf  map[string][]string
 }
 
-// close lists the names of a question's parts.
+// close returns, for each part of a question, its name and the names of everything that contains it.
 func (x *situationBuilder) close(party, action, target string) map[string][]string {
 	return map[string][]string{"party": x.parties(party), "action": x.actions(action), "target": x.targets(target)}
 }
@@ -118,7 +119,7 @@ func (x *situationBuilder) parties(s string) []string {
 	return list
 }
 
-// actionName returns the canonical name of an action; deprecated spellings have the meaning of their replacement.
+// actionName returns the canonical name of an action. For a deprecated name it returns the name that replaces it.
 func (x *situationBuilder) actionName(s string) string {
 	name, ok := x.e.Local(s, x.e.Namespaces)
 	if !ok {
@@ -137,7 +138,7 @@ func (x *situationBuilder) actions(s string) []string {
 	return x.e.Form.Facts.Broader(x.actionName(s))
 }
 
-// implied returns the actions that permitting this one implies, and those they are included in.
+// implied returns the actions that a permission for s implies, and the actions that include them.
 func (x *situationBuilder) implied(s string) []string {
 	var list []string
 	for _, a := range x.e.Form.Facts.Implied(x.actionName(s)) {
@@ -163,7 +164,7 @@ func (x *situationBuilder) targets(s string) []string {
 	return list
 }
 
-// intent is the UID of the intent that a target of the gateway's names.
+// intent returns the UID of the intent that a target names, or the target itself if it does not name exactly one intent.
 func (x *situationBuilder) intent(s string) string {
 	if _, ok := x.intents[s]; ok {
 		return s
@@ -174,7 +175,7 @@ func (x *situationBuilder) intent(s string) string {
 	return s
 }
 
-// context returns facts by the names of the policy's operands.
+// context returns the facts under the canonical names of their operands, without null values.
 func (x *situationBuilder) context(c map[string]any) map[string]any {
 	m := make(map[string]any, len(c))
 	for _, k := range model.SortedKeys(c) {
@@ -192,7 +193,7 @@ func (x *situationBuilder) context(c map[string]any) map[string]any {
 	return m
 }
 
-// facts converts a context for every slot of the policy.
+// facts converts the values of a context for the policy's slots, and lists the slots for which a value was given.
 func (x *situationBuilder) facts(context map[string]any, now time.Time) (facts map[string]any, slots []string) {
 	m := map[string]any{}
 	for _, key := range model.SortedKeys(x.e.Slots) {
@@ -215,7 +216,7 @@ func (x *situationBuilder) facts(context map[string]any, now time.Time) (facts m
 	return m, slots
 }
 
-// within are the classes that the values among the facts belong to.
+// within returns what the values in the facts and in the policy are part of.
 func (x *situationBuilder) within(facts map[string]any) map[string]any {
 	m := map[string]any{}
 	for _, list := range facts {
@@ -224,7 +225,7 @@ func (x *situationBuilder) within(facts map[string]any) map[string]any {
 			x.place(m, v)
 		}
 	}
-	for _, l := range x.e.Leaves { // the policy has the parts for hasPart
+	for _, l := range x.e.Leaves { // for hasPart, the policy contains the parts
 		values, _ := l.Value.([]any)
 		for _, v := range values {
 			x.place(m, v)
@@ -233,7 +234,8 @@ func (x *situationBuilder) within(facts map[string]any) map[string]any {
 	return m
 }
 
-// place records what a value is part of by the world, the document and the vocabularies; nothing if none of them has it.
+// place records what a value is part of according to the world, the document and the vocabularies. It records nothing if the value is part
+// of nothing.
 func (x *situationBuilder) place(m map[string]any, v any) {
 	s, ok := v.(string)
 	if !ok || m[s] != nil {
@@ -268,7 +270,8 @@ func (x *situationBuilder) acts(done []Act, question map[string]any) []any {
 	return list
 }
 
-// proof returns the key that signed the call: that of the fact publicKey, or any, if the party is reported to have signed. UIM core 4.3.
+// proof returns the key that signed the call: the key in the fact publicKey or, if w reports that the party has signed, a placeholder for
+// the party's key (UIM core 4.3). It returns false if nothing signed the call.
 func (x *situationBuilder) proof(context map[string]any, q Question, w WorldState) (string, bool) {
 	if values, ok := rules.FactList(context["publicKey"]); ok && len(values) == 1 {
 		if s, isText := model.Unwrap(values[0]).(string); isText {
@@ -285,7 +288,8 @@ func (x *situationBuilder) proof(context map[string]any, q Question, w WorldStat
 	return "", false
 }
 
-// reports returns the reported states of duties, each once: the worst of them.
+// reports returns the reported state of each duty, by the number of its entry. If a duty was reported more than once, the worst state
+// counts.
 func (x *situationBuilder) reports(lines []DutyReport) map[string]any {
 	state := map[string]State{}
 	order := map[State]int{"": -1, Fulfilled: 0, NonSet: 1, Violated: 2}

@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Terms returns what the policy requires of the agent for the intent before any call is made: the scope of a PAT is computed from it. The
-// clock, the proof and every operand without a fact in r are left open; given facts, such as claims of the agreement, count. On an error
-// the Terms are zero, which permit nothing. Terms are evaluated once for all agents that the policy does not distinguish, and share their
-// lists: callers must not modify them.
+// Terms returns what the policy requires of the agent for the intent before any call is made; the scope of a PAT is computed from it. The
+// time, the proof and every operand without a fact in r are left open. Facts that r gives, such as claims of the agreement, count. If Terms
+// returns an error, the Terms are zero, which permit nothing. The Terms are evaluated once for all agents that the policy does not
+// distinguish, and share their slices: callers must not modify them.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {
 		return Terms{Reason: reason.PolicyNotApplicable, Detail: "the policy has no rule for this intent"}, nil
@@ -34,7 +34,7 @@ func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	return t, err
 }
 
-// foresee evaluates the policy for Terms.
+// foresee evaluates the Terms of a request without the cache.
 func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 	o, err := rules.Ask(ctx, &p.program.Engine.Terms, p.inputs.Document((*plan.Request)(&r), true))
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 		t.Reason, t.Rule, t.Detail = refused, stands.Node.Name(), "the policy prohibits this intent"
 	case wrongKey != nil && (wrongKey.Kind == model.Obligation || len(f.permissions) == 0):
 		t.Reason, t.Rule, t.Detail = reason.PolicyRequiresVerification, wrongKey.Node.Name(),
-			"the policy asks for signatures with another key than the agent's"
+			"the policy requires signatures with a key other than the agent's"
 	case len(f.permissions) == 0:
 		t.Reason, t.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	default:
@@ -73,8 +73,8 @@ func (p *Policy) foresee(ctx context.Context, r Request) (Terms, error) {
 	return t, nil
 }
 
-// requireKeys drops permissions that only another key than the agent's could use, and returns one of them, or an obligation that no
-// signature of the agent fulfils.
+// requireKeys removes the permissions that require a signature with a key other than the agent's. It returns an obligation that the agent's
+// key cannot fulfil or, if there is none, one of the removed permissions.
 func (f *finding) requireKeys(r Request, possible map[int]bool) *rules.Rule {
 	var wrong *rules.Rule
 	f.permissions = slices.DeleteFunc(f.permissions, func(p *rules.Rule) bool {
@@ -94,7 +94,7 @@ func (f *finding) requireKeys(r Request, possible map[int]bool) *rules.Rule {
 	return wrong
 }
 
-// signable reports whether the agent's key can fulfil the duty, as far as it is one of signing.
+// signable reports whether the agent's key can fulfil the duty. It is true for every duty that requires no signature.
 func signable(d *rules.Duty, agent []byte) bool {
 	if d.Action != "signPayload" || d.Elided {
 		return true
@@ -105,7 +105,7 @@ func signable(d *rules.Duty, agent []byte) bool {
 	})
 }
 
-// needsProof reports whether an obligation to sign may bind, or every permission requires signing.
+// needsProof reports whether an obligation to sign may bind the agent, or every permission requires a signature.
 func (f *finding) needsProof(possible map[int]bool) bool {
 	signs := func(d *rules.Duty) bool { return d.Action == "signPayload" }
 	if slices.ContainsFunc(f.obligations, func(o *rules.Rule) bool { return possible[o.N] && signs(o.Duties[0]) }) {

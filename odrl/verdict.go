@@ -9,14 +9,14 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A verdict is Rego's result, by entry.
+// A verdict is the result of report.rego.
 type verdict struct {
 	e      *rules.Evaluable
 	p      *Policy
 	s      *situation
-	ruling string // permit, conflict, unmet, prohibited or none
-	sets   map[string]map[int]bool
-	// by entry and part
+	ruling string                  // permit, conflict, unmet, prohibited or none
+	sets   map[string]map[int]bool // the numbers of the entries in each set of the result
+	// premise has the keys of premiseKey; holds and fails have the ids of constraints.
 	premise map[string]bool
 	holds   map[string]bool
 	fails   map[string]bool
@@ -59,7 +59,7 @@ func (v *verdict) read(o ast.Object) error {
 	return nil
 }
 
-// textsIn reads a set of texts, or of pairs of a number and a text.
+// textsIn reads a set whose elements are strings, or pairs of a number and a string.
 func textsIn(o ast.Object, key string) (map[string]bool, error) {
 	set, err := rules.SetIn(o, key)
 	if err != nil {
@@ -129,7 +129,7 @@ func (ev *Evaluation) deny(why reason.Reason, x *rules.Entry, detail string) {
 func (v *verdict) unmetReason(x *rules.Entry) (why reason.Reason, detail string) {
 	why, detail = reason.PolicyRequiresVerification, "an obligation of the policy is not met"
 	if pays(x) && !signs(x) {
-		why, detail = reason.PolicyRequiresPayment, "the policy asks for a payment first"
+		why, detail = reason.PolicyRequiresPayment, "the policy requires a payment first"
 	}
 	if v.sets["late"][x.N] {
 		detail = lateDetail

@@ -2,15 +2,16 @@ package odrl
 
 import "github.com/uimgate/uimgate/odrl/internal/rules"
 
-// A World is what the names in a policy refer to: the Hosts (host or host:port, lowercase) that targets may name intents with, the
-// Intents themselves, and Parties, which maps an IRI of the policy to the agent that it names. With AnyAssignee an assignee that Parties
-// does not name means "every agent".
+// A World describes what the names in a policy refer to. Hosts are the hosts (host or host:port, lowercase) under which targets may name
+// intents. Intents are the intents, and Retired are former intents, which a policy may still name without effect. Parties maps an IRI in
+// the policy to the agent that it names; if AnyAssignee is set, an assignee that is not in Parties means every agent. Vocabularies are
+// those of the known profiles.
 type World = rules.World
 
-// An Asset is one intent as a policy may name it: its UID (namespace:name:version), the Namespace and the Name in it, and
-// its Title, the intent_name.
+// An Asset is an intent with the names that a policy may use for it: its UID (namespace:name:version), the Namespace and the Name in the
+// UID, and its Title, the intent_name.
 type Asset = rules.Asset
 
-// A Party is an agent that a policy may name: its AgentID, and as KeyID the RFC 7638 thumbprint of one of its keys; empty: any key of the
-// agent.
+// A Party is an agent that a policy may name. KeyID is the RFC 7638 thumbprint of one of the agent's keys; if it is empty, the agent may
+// use any of its keys.
 type Party = rules.Party

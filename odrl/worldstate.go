@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// maxMemberships bounds the partOf facts of one state of the world.
+	// maxMemberships is the maximum number of partOf entries in a state of the world.
 	maxMemberships = 10_000
-	// maxPerformed bounds the actions performed, and the reports of duties, of one state of the world.
+	// maxPerformed is the maximum number of performed actions, and of duty reports, in a state of the world.
 	maxPerformed = 1000
 )
 
-// A WorldState is the known state of the world at the time of a question. The zero WorldState is empty, without even the time.
+// A WorldState describes the known state of the world at the time of a question. In the zero WorldState nothing is known, not even the
+// time.
 type WorldState struct {
 	Now     time.Time
 	PartOf  []Membership
@@ -33,28 +34,28 @@ type Membership struct {
 // An Act is one action that a party performed.
 type Act struct {
 	Party, Action, Target string
-	At                    time.Time // zero: at an unknown time
-	// Context holds the values of left operands for this act, as in a Question. If it is nil, nothing else is known, and a duty counts as
-	// performed as its refinements require.
+	At                    time.Time // zero means an unknown time
+	// Context holds the values of left operands for this act, as in a Question. If Context is nil, the act satisfies the refinements of a duty
+	// unless the facts of the question contradict them.
 	Context map[string]any
 }
 
-// A DutyReport is the outcome of a duty, by its uid or JSON pointer. It overrides what was performed.
+// A DutyReport states the outcome of the duty whose uid or JSON pointer is Rule. It overrides the performed actions.
 type DutyReport struct {
 	Rule        string
-	Performance string // Performed, Unperformed or Unknown; empty: not stated
-	Deontic     string // NonSet, Fulfilled or Violated; empty: not stated
+	Performance string // Performed, Unperformed or Unknown; empty if not stated
+	Deontic     string // NonSet, Fulfilled or Violated; empty if not stated
 }
 
 // ErrWorldState means that a document is not a state of the world.
 var ErrWorldState = errors.New("not a state of the world")
 
 // ParseWorldState parses {"currentTime", "partOf": [{"member", "collection"}], "performed": [{"party", "action", "target", "time",
-// "context"}], "dutyReports": [{"rule", "performanceState", "deonticState"}]}. Every member is optional; it rejects unknown ones. The
-// document has at most MaxQuestion bytes. The error wraps ErrWorldState.
+// "context"}], "dutyReports": [{"rule", "performanceState", "deonticState"}]}. Every member is optional; ParseWorldState rejects unknown
+// members. The document may have at most MaxQuestion bytes. The error wraps ErrWorldState.
 func ParseWorldState(doc []byte) (WorldState, error) {
 	if len(doc) > MaxQuestion {
-		return WorldState{}, fmt.Errorf("%w: it has %d bytes, at most %d are read", ErrWorldState, len(doc), MaxQuestion)
+		return WorldState{}, fmt.Errorf("%w: it has %d bytes; the maximum is %d", ErrWorldState, len(doc), MaxQuestion)
 	}
 	tree, err := strictjson.DecodeObject(doc)
 	if err == nil {
@@ -78,7 +79,7 @@ func readWorld(tree map[string]any) (WorldState, error) {
 				var one Membership
 				err := members(m, map[string]*string{"member": &one.Member, "collection": &one.Collection}, nil)
 				if err == nil && (one.Member == "" || one.Collection == "") {
-					err = errors.New("a membership has a member and a collection")
+					err = errors.New("a membership must have a member and a collection")
 				}
 				w.PartOf = append(w.PartOf, one)
 				return err
@@ -96,7 +97,7 @@ func readWorld(tree map[string]any) (WorldState, error) {
 				return err
 			})
 		default:
-			err = errors.New("is not known: the world has currentTime, partOf, performed and dutyReports")
+			err = errors.New("unknown member: a state of the world has currentTime, partOf, performed and dutyReports")
 		}
 		if err != nil {
 			return WorldState{}, fmt.Errorf("%s: %w", pointerTo(k), err)
@@ -105,14 +106,14 @@ func readWorld(tree map[string]any) (WorldState, error) {
 	return w, nil
 }
 
-// eachObject reads a list of objects, or one object.
+// eachObject calls read for each object of a list of at most most objects, or for a single object.
 func eachObject(v any, most int, read func(map[string]any) error) error {
 	list := model.ListOf(model.Field{Value: v})
 	if v == nil {
 		return nil
 	}
 	if len(list) > most {
-		return fmt.Errorf("has %d entries, at most %d are read", len(list), most)
+		return fmt.Errorf("it has %d entries; the maximum is %d", len(list), most)
 	}
 	for _, f := range list {
 		m, ok := f.Value.(map[string]any)
@@ -126,7 +127,8 @@ func eachObject(v any, most int, read func(map[string]any) error) error {
 	return nil
 }
 
-// members reads names into texts; others are keys that the caller reads.
+// members reads the members of m that texts names; their values must be names. It rejects all other members except those in others, which
+// the caller reads.
 func members(m map[string]any, texts map[string]*string, others []string) error {
 	for _, k := range model.SortedKeys(m) {
 		into, ok := texts[k]
@@ -138,10 +140,10 @@ func members(m map[string]any, texts map[string]*string, others []string) error 
 			if known {
 				continue
 			}
-			return fmt.Errorf("%s is not known", pointerTo(k))
+			return fmt.Errorf("%s is an unknown member", pointerTo(k))
 		}
 		if *into, ok = model.NameOf(m[k]); !ok {
-			return fmt.Errorf("%s is a name: an IRI or a term", pointerTo(k))
+			return fmt.Errorf("%s must be a name: an IRI or a term", pointerTo(k))
 		}
 	}
 	return nil
@@ -151,14 +153,14 @@ func readPerformed(m map[string]any) (Act, error) {
 	var one Act
 	err := members(m, map[string]*string{"party": &one.Party, "action": &one.Action, "target": &one.Target}, []string{"time", "context"})
 	if err == nil && one.Action == "" {
-		err = errors.New("something performed has an action")
+		err = errors.New("a performed action must have the member action")
 	}
 	if t, ok := m["time"]; ok && err == nil {
 		one.At, err = readTime(t)
 	}
 	if c, ok := m["context"]; ok && err == nil {
 		if one.Context, ok = c.(map[string]any); !ok || one.Context == nil || len(one.Context) > maxOperands {
-			err = fmt.Errorf("context is an object of at most %d operands and their values", maxOperands)
+			err = fmt.Errorf("context must be an object with at most %d operands and their values", maxOperands)
 		}
 	}
 	return one, err
@@ -173,20 +175,20 @@ func readDutyReport(m map[string]any) (DutyReport, error) {
 	one.Performance, one.Deontic = model.LastName(one.Performance), model.LastName(one.Deontic)
 	switch {
 	case one.Rule == "":
-		return one, errors.New("a report names its rule")
+		return one, errors.New("a duty report must name its rule")
 	case one.Performance != "" && one.Performance != "Performed" && one.Performance != "Unperformed" && one.Performance != "Unknown":
-		return one, errors.New("performanceState is Performed, Unperformed or Unknown")
+		return one, errors.New("performanceState must be Performed, Unperformed or Unknown")
 	case one.Deontic != "" && one.Deontic != string(NonSet) && one.Deontic != string(Fulfilled) && one.Deontic != string(Violated):
-		return one, errors.New("deonticState is NonSet, Fulfilled or Violated")
+		return one, errors.New("deonticState must be NonSet, Fulfilled or Violated")
 	}
 	return one, nil
 }
 
-// readTime parses an instant; without a zone UTC is assumed.
+// readTime parses an instant. A time without a zone is in UTC.
 func readTime(v any) (time.Time, error) {
 	s, ok := model.Scalar(v)
 	if at, good := model.ParseInstant(s); ok && good && at.From == at.To && !at.Beyond() {
 		return time.Unix(0, at.From).UTC(), nil
 	}
-	return time.Time{}, errors.New("a time is a dateTime such as 2026-12-31T23:59:59Z, from 1678 to 2261")
+	return time.Time{}, errors.New("a time must be a dateTime such as 2026-12-31T23:59:59Z, from 1678 to 2261")
 }

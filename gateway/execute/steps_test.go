@@ -187,7 +187,7 @@ var refusals = []refusalCase{
 	// 5 decide
 	{
 		name: "no permission applies", call: call{intent: either, parameters: `{"purpose":"fun","paid":"no"}`}, want: reason.PolicyNotApplicable,
-		message: `the closest permission asks for purpose eq "research"`, details: `{"rule":"/permission/8"}`,
+		message: `the closest permission requires purpose eq "research"`, details: `{"rule":"/permission/8"}`,
 	},
 	{
 		name: "prohibited", call: call{intent: study, parameters: `{"industry":"war"}`}, want: reason.PolicyViolation,

@@ -15,18 +15,18 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Batch decides requests that each come with their policy, one per line.
+// A Batch decides requests, one per line. Each line has its own policy.
 type Batch struct {
-	DutyMode odrl.DutyMode // of lines without one
-	Lenient  bool          // for lines without it
+	DutyMode odrl.DutyMode // for lines without dutyMode
+	Lenient  bool          // for lines without lenient
 	Now      func() time.Time
-	// Vocabularies are known to all policies.
+	// Vocabularies are available to all policies.
 	Vocabularies []*odrl.Vocabulary
 
 	policies policies
 }
 
-// A Refusal is the result for a line whose policy is refused.
+// A Refusal is the result for a line whose policy is rejected.
 type Refusal struct {
 	Error    string       `json:"error"`
 	Problems problem.List `json:"problems"`
@@ -35,11 +35,11 @@ type Refusal struct {
 var lineKeys = []string{"policy", "request", "world", "dutyMode", "lenient"}
 
 // Answer decides one line: an object with policy, request and, optionally, world, dutyMode and lenient. The result is an odrl.Evaluation,
-// or a Refusal if the policy is refused.
+// or a Refusal if the policy is rejected.
 func (b *Batch) Answer(ctx context.Context, line []byte) (any, error) {
 	var parts map[string]jsontext.Value
 	if err := json.Unmarshal(line, &parts); err != nil {
-		return nil, errors.New("the line is not one JSON object with each key once")
+		return nil, errors.New("the line must be one JSON object without duplicate keys")
 	}
 	for key := range parts {
 		if near := suggest.Name(key, lineKeys); near != "" && !slices.Contains(lineKeys, key) {
@@ -91,7 +91,7 @@ func (b *Batch) Answer(ctx context.Context, line []byte) (any, error) {
 
 func isNull(raw jsontext.Value) bool { return len(raw) == 0 || raw.Kind() == 'n' }
 
-// ParseDutyMode reads the name of a duty mode.
+// ParseDutyMode returns the duty mode with the given name.
 func ParseDutyMode(s string) (odrl.DutyMode, error) {
 	modes := []odrl.DutyMode{odrl.DutiesFulfilled, odrl.DutiesNotViolated}
 	if !slices.Contains(modes, odrl.DutyMode(s)) {
