@@ -13,10 +13,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Expectation is the expected result; unset fields may have any value.
+// Expectation is the expected result of a case. A field that is not set may have any value.
 type Expectation struct {
 	Decision string           `yaml:"decision" required:"true" enum:"permit,deny" doc:"permit or deny"`
-	Code     yamlconf.Tree    `yaml:"code" doc:"the reason of a denial; null for none"`
+	Code     yamlconf.Tree    `yaml:"code" doc:"the reason for a denial; null for none"`
 	Rule     yamlconf.Tree    `yaml:"rule" doc:"the rule that decided: its uid, or its JSON pointer; null for none"`
 	Limits   []ExpectedLimit  `yaml:"limits" doc:"all limits of the winning rule, in any order"`
 	Charges  []ExpectedCharge `yaml:"charges" doc:"all charges of the winning rule, in any order"`
@@ -25,8 +25,8 @@ type Expectation struct {
 
 // An ExpectedLimit is one limit of a result.
 type ExpectedLimit struct {
-	Max      yamlconf.Tree `yaml:"max" doc:"how often"`
-	PeriodS  yamlconf.Tree `yaml:"period_s" doc:"in how many seconds; null for a calendar period or for ever"`
+	Max      yamlconf.Tree `yaml:"max" doc:"the number of calls"`
+	PeriodS  yamlconf.Tree `yaml:"period_s" doc:"the period in seconds; null for a calendar period or a lifetime limit"`
 	Calendar yamlconf.Tree `yaml:"calendar" doc:"month or year"`
 	Key      yamlconf.Tree `yaml:"key" doc:"the id of the counter"`
 }
@@ -35,7 +35,7 @@ type ExpectedLimit struct {
 type ExpectedCharge struct {
 	Amount   yamlconf.Tree `yaml:"amount" doc:"a decimal"`
 	Currency yamlconf.Tree `yaml:"currency" doc:"ISO 4217"`
-	Rule     yamlconf.Tree `yaml:"rule" doc:"the duty that asks for it"`
+	Rule     yamlconf.Tree `yaml:"rule" doc:"the duty that requires it"`
 }
 
 // An ExpectedDuty is one duty of a result.
@@ -43,11 +43,11 @@ type ExpectedDuty struct {
 	Rule   yamlconf.Tree `yaml:"rule" doc:"the duty: its uid, or its JSON pointer"`
 	Action yamlconf.Tree `yaml:"action" doc:"the action to perform"`
 	Of     yamlconf.Tree `yaml:"of" doc:"the rule whose duty, remedy or consequence it is"`
-	Target yamlconf.Tree `yaml:"target" doc:"to what"`
-	Party  yamlconf.Tree `yaml:"party" doc:"by whom"`
+	Target yamlconf.Tree `yaml:"target" doc:"the asset of the action"`
+	Party  yamlconf.Tree `yaml:"party" doc:"the party that owes it"`
 }
 
-// wanted returns the expectation as a JSON value, with only the set keys.
+// wanted returns the expectation as a JSON object with only the keys that are set.
 func (e *Expectation) wanted() map[string]any {
 	out := map[string]any{"decision": e.Decision}
 	for key, t := range map[string]yamlconf.Tree{"code": e.Code, "rule": e.Rule} {
@@ -61,7 +61,7 @@ func (e *Expectation) wanted() map[string]any {
 	return out
 }
 
-// list adds the items of a list to object, unless the list is not set.
+// list adds items to object under key, unless items is nil.
 func list[T any](object map[string]any, key string, items []T) {
 	if items == nil {
 		return
@@ -73,7 +73,7 @@ func list[T any](object map[string]any, key string, items []T) {
 	object[key] = objects
 }
 
-// setKeys returns a struct of Trees as a JSON object.
+// setKeys returns the Trees of a struct that are set, as a JSON object.
 func setKeys(v reflect.Value) map[string]any {
 	out := map[string]any{}
 	for key, f := range yamlconf.Fields(v.Type()) {
@@ -84,24 +84,24 @@ func setKeys(v reflect.Value) map[string]any {
 	return out
 }
 
-// A Difference is one difference between a result and its expectation. Want and Got are for people.
+// A Difference is one difference between a result and its expectation. Want and Got are texts for people.
 type Difference struct {
 	Key  string `json:"key"` // decision, code, rule, limits, charges or duties
 	Want string `json:"want"`
 	Got  string `json:"got"`
-	Line int    `json:"line"` // whose expectation differs; 0: none
+	Line int    `json:"line"` // line of the expectation; 0 if unknown
 }
 
-// differences compares an evaluation, in its JSON form, with the keys of want; other keys may have any value. Lists may be in any order,
-// and only the wanted keys of their entries count. null means that a key must be absent. Numbers are compared by value.
+// differences compares the JSON form of an evaluation with want. Keys that are not in want may have any value. Lists may be in any order,
+// and their entries are compared only by the keys that want has. null means that a key must be absent. Numbers are compared by value.
 func differences(e odrl.Evaluation, want map[string]any) ([]Difference, error) {
 	raw, err := json.Marshal(e)
 	if err != nil {
-		return nil, fmt.Errorf("writing the evaluation: %w", err)
+		return nil, fmt.Errorf("encoding the evaluation: %w", err)
 	}
 	got, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return nil, fmt.Errorf("reading the evaluation: %w", err)
+		return nil, fmt.Errorf("decoding the evaluation: %w", err)
 	}
 	var out []Difference
 	for _, key := range []string{"decision", "code", "rule", "limits", "charges", "duties"} {
@@ -114,7 +114,7 @@ func differences(e odrl.Evaluation, want map[string]any) ([]Difference, error) {
 	return out, nil
 }
 
-// sameValue reports whether got is the wanted value.
+// sameValue reports whether got matches want; see differences.
 func sameValue(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -132,8 +132,8 @@ func sameValue(want, got any) bool {
 	return sameText(model.ScalarText(want), model.ScalarText(got))
 }
 
-// sameList finds a separate match for each wanted entry. Such lists are short enough to try the entries in turn; if several fit, those
-// with more keys choose first.
+// sameList reports whether each entry of want matches a different entry of got. Entries with the most keys are matched first, and each
+// takes the first match.
 func sameList(want, got []any) bool {
 	want = slices.Clone(want)
 	slices.SortStableFunc(want, func(a, b any) int { return keysIn(b) - keysIn(a) })
@@ -161,7 +161,7 @@ func sameText(a, b string) bool {
 	return ok && ok2 && x.Cmp(y) == 0
 }
 
-// shownValue formats a value for a difference. It shows the keys of objects that like has, or all.
+// shownValue formats a value for a Difference. It shows the keys of an object that like has, or all keys if like has none.
 func shownValue(v, like any) string {
 	switch v := v.(type) {
 	case nil:

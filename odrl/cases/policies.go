@@ -8,10 +8,10 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// maxPolicies bounds the cached policies, in bytes of their documents.
+// maxPolicies is the maximum size of all cached documents in bytes. Beyond it, the cache is cleared.
 const maxPolicies = 64 << 20
 
-// policies caches policies that several cases or lines use. The zero value is ready.
+// policies caches policies that several cases or lines use. The zero value is an empty cache.
 type policies struct {
 	vocabularies []*odrl.Vocabulary
 	loaded       map[string]loadedPolicy
@@ -23,7 +23,7 @@ type loadedPolicy struct {
 	problems problem.List
 }
 
-// load is odrl.Load.
+// load calls odrl.Load, or returns the cached result for the same document.
 func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*odrl.Policy, problem.List) {
 	key := fmt.Sprintf("%t %s", lenient, document)
 	if l, ok := s.loaded[key]; ok {
@@ -33,7 +33,7 @@ func (s *policies) load(ctx context.Context, document []byte, lenient bool) (*od
 	if s.size += len(key); s.size > maxPolicies || s.loaded == nil {
 		s.loaded, s.size = map[string]loadedPolicy{}, len(key)
 	}
-	if ctx.Err() == nil { // otherwise reading was interrupted
+	if ctx.Err() == nil { // otherwise ctx interrupted the reading
 		s.loaded[key] = loadedPolicy{p, problems}
 	}
 	return p, problems
@@ -46,5 +46,5 @@ func refusal(problems problem.List) string {
 			return "policy: " + p.String()
 		}
 	}
-	return "policy: it cannot be read"
+	return "policy: the policy cannot be read"
 }

@@ -27,8 +27,9 @@ type Result struct {
 	Why         string       `json:"why,omitempty"`
 }
 
-// Run decides each request and compares the results with the expected ones. A case fails if its policy cannot be read, or its request is
-// invalid. read reads the policies that cases name, and bounds their size; all of them know the vocabularies.
+// Run decides each request and compares the result with the expected one. A case also fails if its policy cannot be read or its request is
+// invalid. Run calls read for each policy file that a case names; read must limit the size of the file. All policies may use the known
+// vocabularies.
 func (t *Table) Run(ctx context.Context, read func(path string) ([]byte, error), known ...*odrl.Vocabulary) Report {
 	report, loaded := Report{File: t.Path, Cases: []Result{}}, policies{vocabularies: known}
 	for i := range t.Cases {

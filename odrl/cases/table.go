@@ -1,5 +1,5 @@
-// Package cases evaluates policies for the requests in documents: a Table of cases names the expected result of each request, a line of a
-// batch only has a request. A Table is YAML and read as strictly as the configuration.
+// Package cases decides requests that are listed in documents. A Table contains requests with the expected result of each; a line of a
+// Batch contains a request and its policy. A Table is in YAML, and is parsed as strictly as the configuration.
 package cases
 
 import (
@@ -13,42 +13,42 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Table is a list of requests and the expected results of a policy.
+// A Table is a list of requests with the results that a policy is expected to give.
 type Table struct {
-	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of all cases: the path of its file, from the directory of this one, or the policy itself"`
-	Defaults Defaults      `yaml:"defaults" doc:"what the cases share"`
-	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the table"`
+	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of all cases: the path of a file, relative to the directory of this one, or the policy itself"`
+	Defaults Defaults      `yaml:"defaults" doc:"defaults for all cases"`
+	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the cases"`
 
 	// Path is the path of the table.
 	Path string `yaml:"-"`
 }
 
-// Defaults are what the cases of one table share. A key of a case takes precedence over the same key here.
+// Defaults are values that the cases of one table share. A key of a case takes precedence over the same key here.
 type Defaults struct {
 	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
-	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty blocks its permission"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"the state that a permission requires of its duties"`
 	Lenient  bool          `yaml:"lenient" doc:"read policies leniently"`
 }
 
 // A Case is one request and its expected result.
 type Case struct {
-	Name     string        `yaml:"name" required:"true" doc:"what is tried, in a few words"`
-	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of this case, if it is another"`
+	Name     string        `yaml:"name" required:"true" doc:"what the case tests, in a few words"`
+	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of this case, if it has its own"`
 	Request  yamlconf.Tree `yaml:"request" doc:"party, action, target and context"`
 	World    yamlconf.Tree `yaml:"world" doc:"the state of the world"`
-	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"when a duty blocks its permission"`
+	DutyMode odrl.DutyMode `yaml:"duty_mode" enum:"fulfilled,notViolated" doc:"the state that a permission requires of its duties"`
 	Lenient  bool          `yaml:"lenient" doc:"read the policy leniently"`
-	Expect   Expectation   `yaml:"expect" required:"true" doc:"what the answer must be"`
+	Expect   Expectation   `yaml:"expect" required:"true" doc:"the expected result"`
 
-	// File is the policy's file, which can be opened; empty if Policy holds the policy itself.
+	// File is the path of the policy file, absolute or relative to the current directory. It is empty if Policy holds the policy itself.
 	File string `yaml:"-"`
 	// Line is the line of the case, and Lines those of the keys of Expect.
 	Line  int            `yaml:"-"`
 	Lines map[string]int `yaml:"-"`
 }
 
-// Load reads the table at path. The Table is nil if a Problem is an error.
+// Load reads the table at path. The Table is nil if one of the Problems is an error.
 func Load(path string) (*Table, yamlconf.Problems) {
 	data, err := yamlconf.ReadFile(path, yamlconf.MaxDocument)
 	if err != nil {
@@ -57,15 +57,15 @@ func Load(path string) (*Table, yamlconf.Problems) {
 	return Parse(path, data)
 }
 
-// A loader gives the cases of one table their defaults.
+// A loader adds the defaults to the cases of one table.
 type loader struct {
 	*yamlconf.Document
 
 	dir string
 }
 
-// Parse is Load for the text of a file at path, which need not exist. It fills the defaults of the table, and its policy, into each case.
-// ${NAME} has no meaning here.
+// Parse parses the contents of a table file, and adds the defaults and the policy of the table to each case. path is for messages and for
+// relative paths of policies; the file itself need not exist. Parse does not expand ${NAME}.
 func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 	f := &Table{Path: path}
 	doc, bad := yamlconf.Decode(data, f, yamlconf.Options{File: path, What: "the table"})
@@ -77,7 +77,7 @@ func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 		l.complete(f, i)
 	}
 	if len(f.Cases) == 0 && len(l.Problems()) == 0 {
-		l.Errorf("cases", "there is no case")
+		l.Errorf("cases", "the table has no cases")
 	}
 	problems := l.Problems()
 	if problems.Failed() {
@@ -86,7 +86,7 @@ func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 	return f, problems
 }
 
-// complete fills in a case from the table.
+// complete adds to a case what the table has for all cases.
 func (l *loader) complete(f *Table, i int) {
 	c, at := &f.Cases[i], fmt.Sprintf("cases[%d]", i)
 	from, where := c.Policy, at+".policy"
@@ -103,7 +103,7 @@ func (l *loader) complete(f *Table, i int) {
 		c.Policy = from
 	default:
 		if !from.Set {
-			l.Errorf(at, "has no policy, and the file names none for all of its cases")
+			l.Errorf(at, "has no policy, and the file has none for all cases")
 		} else {
 			l.Errorf(where, "want the path of a policy, or the policy itself")
 		}
@@ -121,7 +121,7 @@ func (l *loader) complete(f *Table, i int) {
 	}
 }
 
-// merged is a mapping with what the defaults have beside; one level deeper for context.
+// merged returns own with the keys that only defaults has. It merges the members of context in the same way.
 func (l *loader) merged(at string, own yamlconf.Tree, defaultsAt string, defaults yamlconf.Tree) yamlconf.Tree {
 	first, ok := own.Value.(map[string]any)
 	second, ok2 := defaults.Value.(map[string]any)

@@ -88,7 +88,7 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 	const one = "cases:\n- name: a\n  policy: p.json\n"
 	for file, want := range map[string][]string{
 		"":                                    {"cases.yaml:1: cases: is required: the table"},
-		"cases: []\n":                         {"cases.yaml:1: cases: there is no case"},
+		"cases: []\n":                         {"cases.yaml:1: cases: the table has no cases"},
 		"- a\n":                               {"cases.yaml:1: want keys and values, got a list"},
 		one:                                   {"cases.yaml:2: cases[0].expect: is required: what the answer must be"},
 		one + "  expect: {decision: maybe}\n": {`cases.yaml:4: cases[0].expect.decision: "maybe" is not valid: want permit or deny`},
@@ -102,9 +102,9 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 		one + "  expect: {decision: deny}\n  request: {a: *b}\n":          {"cases.yaml:5: cases[0].request.a: the alias *b has no anchor before it"},
 		one + "  expect: {decision: deny}\n  duty_mode: never\n":          {`cases.yaml:5: cases[0].duty_mode: "never" is not valid: want fulfilled or notViolated`},
 		one + "  expect: {decision: deny}\ndefaults: {world: now}\n":      {"cases.yaml:5: defaults.world: want keys and values"},
-		"cases:\n- name: a\n  expect: {decision: deny}\n":                 {"cases.yaml:2: cases[0]: has no policy, and the file names none for all of its cases"},
+		"cases:\n- name: a\n  expect: {decision: deny}\n":                 {"cases.yaml:2: cases[0]: has no policy, and the file has none for all cases"},
 		"policy: 5\ncases:\n- name: a\n  expect: {decision: deny}\n":      {"cases.yaml:1: policy: want the path of a policy, or the policy itself"},
-		"policy: p.json\ncases:\n- expect: {decision: deny}\n":            {"cases.yaml:3: cases[0].name: is required: what is tried, in a few words"},
+		"policy: p.json\ncases:\n- expect: {decision: deny}\n":            {"cases.yaml:3: cases[0].name: is required: what the case tests, in a few words"},
 		"policy: p.json\ncases:\n- name: a\n  expect: {decision: deny\n":  {"cases.yaml:4: "},
 		"policy: p.json\n---\ncases:\n- name: a\n  expect: {decision: x}": {"cases.yaml:3: a second YAML document"},
 	} {
