@@ -76,8 +76,8 @@ func TestExclusionsAreExplained(t *testing.T) {
 		one("spatial", "neq", `"US"`):              "neither US nor part of it",
 		one("language", "neq", `"en"`):             "nor part of it",
 		one("spatial", "isNoneOf", `["US","CU"]`):  "none of CU and US, nor part of one of them",
-		one("spatial", "eq", `"US"`):               "A part of what is named there leaves that open as well",
-		one("spatial", "isAnyOf", `["US","CU"]`):   "A part of what is named there leaves that open as well",
+		one("spatial", "eq", `"US"`):               "The same applies to a part of a place or language that is named there",
+		one("spatial", "isAnyOf", `["US","CU"]`):   "The same applies to a part of a place or language that is named there",
 		one("purpose", "isNoneOf", `["ads","US"]`): "none of",
 	} {
 		opens := []*odrl.Policy{

@@ -6,9 +6,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// verbs describe each action of ODRL V 2.2 and of the UIM profile upon an asset, which replaces %. Actions without an asset have no %.
+// verbs describe the actions of ODRL V 2.2 and of the UIM profile. The asset replaces %.
 var verbs = map[string]string{
-	"use": "use % in any way", "transfer": "hand over ownership of %", "give": "give % away, keeping no copy",
+	"use": "use % in any way", "transfer": "transfer ownership of %", "give": "give % away, keeping no copy",
 	"sell":           "sell %, keeping no copy",
 	"acceptTracking": "accept that the use of % is tracked", "adHocShare": "share % with people close by",
 	"aggregate": "use % as part of a collection",
@@ -26,7 +26,7 @@ var verbs = map[string]string{
 	"obtainConsent": "obtain consent to the use of %", "play": "play %", "present": "perform % in public",
 	"preview": "see a short preview of %",
 	"print":   "print %", "read": "read %", "reproduce": "make copies of %", "reviewPolicy": "review the policy of %",
-	"secondaryUse": "use % for another purpose than the first",
+	"secondaryUse": "use % for a purpose other than the original one",
 	"signPayload":  "sign each call of %", "stream": "deliver % in real time", "synchronize": "use % in step with other media",
 	"textToSpeech": "have % read aloud",
 	"transform":    "convert % to another format", "translate": "translate %", "uninstall": "uninstall %", "watermark": "put a watermark on %",
@@ -37,7 +37,7 @@ var verbs = map[string]string{
 	"SourceCode": "provide the source code of %",
 }
 
-// about describes the actions that concern no particular asset if a duty names none.
+// about describes actions in a duty that names no asset.
 var about = map[string]string{
 	"acceptTracking": "accept that this is tracked", "attribute": "name the source", "inform": "inform others of it",
 	"logUsage":      "keep a log of it",
@@ -45,7 +45,7 @@ var about = map[string]string{
 	"obtainConsent": "obtain consent to it", "reviewPolicy": "review the policy", "signPayload": "sign each call",
 }
 
-// toward describes the actions of a duty that are done to or for a party, which replaces &.
+// toward describes actions in a duty that names a party with the given function. The party replaces &.
 var toward = map[string]struct{ function, verb, about string }{
 	"acceptTracking": {"trackingParty", "accept that the use of % is tracked by &", "accept that this is tracked by &"},
 	"attribute":      {"attributedParty", "name & as the source of %", "name & as the source"},
@@ -53,7 +53,7 @@ var toward = map[string]struct{ function, verb, about string }{
 	"obtainConsent":  {"consentingParty", "obtain the consent of & to the use of %", "obtain the consent of & to it"},
 }
 
-// verb describes what an action does to what. An action without a name in any vocabulary is named as written.
+// verb describes an action on an asset, with the words of a vocabulary if it has any for the action.
 func (r phraser) verb(action, what string) string {
 	words := r.Names.WordsOf(action)
 	switch {
@@ -66,7 +66,7 @@ func (r phraser) verb(action, what string) string {
 	}
 }
 
-// verb returns that of an action without a name in any vocabulary.
+// verb describes an action for which no vocabulary has words. An unknown action is written as in the document.
 func verb(action, what string) string {
 	v, known := verbs[action]
 	switch {
@@ -86,7 +86,7 @@ func fill(verb, what, who string) string {
 		what = "the asset"
 	}
 	var b strings.Builder
-	for _, r := range verb { // one pass: what and who are from the document, and may hold % and &
+	for _, r := range verb { // one pass: what and who are from the document, and may contain % and &
 		switch r {
 		case '%':
 			b.WriteString(what)

@@ -11,24 +11,24 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An axis is the possible facts of one left operand in requests; nil means no facts.
+// An axis holds the values of one left operand that requests use. nil means that a request has no such fact.
 type axis struct {
 	operand string
 	values  []any
 }
 
-// Axes are all that requests about one matter may differ in.
+// axes are the dimensions in which the requests about one matter differ.
 type axes struct {
 	times  []time.Time
 	signed []bool
 	facts  []axis
 	rules  []*model.Atom
-	unread bool           // there is a condition without known facts
-	at     map[string]int // the place of an operand in facts
+	unread bool           // some condition has values that cannot be tested
+	at     map[string]int // the index of an operand in facts
 	held   *int           // how often a fact may still be compared with a condition
 }
 
-// newAxes takes the bounds of every condition of the rules: for each the value at it, one below and one above.
+// newAxes derives the values from the conditions of the rules: for each bound, the bound itself, a value below it and a value above it.
 func newAxes(rules []*model.Atom, a *asker) *axes {
 	x := &axes{signed: []bool{false}, rules: rules, at: map[string]int{}, held: &a.held}
 	byOperand := map[string][]*model.Constraint{}
@@ -59,7 +59,7 @@ func newAxes(rules []*model.Atom, a *asker) *axes {
 	return x
 }
 
-// limiting are the constraints of a rule that are counted, not compared.
+// limiting returns the constraints of a rule that are counted and not compared.
 func limiting(a *model.Atom) map[*model.Constraint]bool {
 	operators := map[model.RuleKind][]string{model.Permission: {"lt", "lteq", "eq"}, model.Prohibition: {"gt", "gteq"}}[a.Kind]
 	limits := map[*model.Constraint]bool{}
@@ -71,12 +71,12 @@ func limiting(a *model.Atom) map[*model.Constraint]bool {
 	return limits
 }
 
-// signing reports whether a rule or one of its duties is about signing the call.
+// signing reports whether the action of a rule or of one of its duties is signPayload.
 func signing(a *model.Atom) bool {
 	return actionOf(a) == "signPayload" || slices.ContainsFunc(slices.Concat(a.Duties, a.Remedies, a.Consequence), signing)
 }
 
-// count is how many requests there are about one matter, at most math.MaxInt32.
+// count returns the number of requests about one matter, at most math.MaxInt32.
 func (x *axes) count() int {
 	n := len(x.times) * len(x.signed)
 	for _, one := range x.facts {
@@ -87,7 +87,8 @@ func (x *axes) count() int {
 	return n
 }
 
-// requests returns those about one matter; of more than most, those that meet one rule, those beside them, and a sample.
+// requests returns the requests about one matter, at most most of them. If there are more, they are those that meet all conditions of a
+// rule, those that differ from them in one fact, and a sample of the others.
 func (x *axes) requests(m matter, most int) iter.Seq[request] {
 	return func(yield func(request) bool) {
 		left := most
@@ -105,7 +106,7 @@ func (x *axes) requests(m matter, most int) iter.Seq[request] {
 			if !x.telling(put) {
 				return
 			}
-			r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // a sample, the same each time, and no secret
+			r := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // the sample is not secret, and must be the same each time
 			for at := make([]int, len(x.facts)+2); ; {
 				for i := range at {
 					at[i] = r.IntN(x.size(i))
@@ -131,7 +132,7 @@ func (x *axes) requests(m matter, most int) iter.Seq[request] {
 	}
 }
 
-// size is how many values there are of the facts of number i, or after them of the times and of what is signed.
+// size returns the number of values of dimension i: of a fact or, after the facts, of the times and of the signatures.
 func (x *axes) size(i int) int {
 	switch i - len(x.facts) {
 	case 0:
@@ -143,7 +144,8 @@ func (x *axes) size(i int) int {
 	}
 }
 
-// telling returns requests whose facts meet all conditions of one rule, and those that differ from them in one fact, at all times.
+// telling passes to put the requests whose facts meet all conditions of a rule, and those that differ from them in one fact, each at all
+// times, signed and unsigned. It returns false once put returns false.
 func (x *axes) telling(put func([]int) bool) bool {
 	atAllTimes := func(at []int) bool {
 		for i := range x.times {

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// factsAround returns the facts at which conditions on one operand may differ. It returns false if there are conditions without known
-// facts.
+// factsAround returns values of one operand for which conditions on it may have different results. It returns false if some condition has
+// values that cannot be tested.
 func factsAround(conditions []*model.Constraint, a *asker) ([]any, bool) {
 	var list []any
 	seen := map[string]bool{}
@@ -62,7 +62,7 @@ func factsAround(conditions []*model.Constraint, a *asker) ([]any, bool) {
 	return list, all
 }
 
-// numbersAround are numbers at bounds, between, below and above them, as far as the operand has them.
+// numbersAround returns the bounds, and numbers between, below and above them that are valid for the operand.
 func numbersAround(c *model.Constraint, unit string, bounds []*big.Rat) []any {
 	slices.SortFunc(bounds, (*big.Rat).Cmp)
 	bounds = slices.CompactFunc(bounds, func(x, y *big.Rat) bool { return x.Cmp(y) == 0 })
@@ -86,7 +86,7 @@ func numbersAround(c *model.Constraint, unit string, bounds []*big.Rat) []any {
 	}
 	var list []any
 	for _, x := range append(numbers, above) {
-		if whole { // the next below, which is the bound itself where there is none between
+		if whole { // round down; the result is the lower bound if no whole number lies between
 			x = new(big.Rat).SetInt(new(big.Int).Div(x.Num(), x.Denom()))
 		}
 		number := json.Number(decimalText(x))
@@ -99,7 +99,7 @@ func numbersAround(c *model.Constraint, unit string, bounds []*big.Rat) []any {
 	return list
 }
 
-// durationsAround are a length of time, one that is certainly shorter and one that is certainly longer.
+// durationsAround returns a duration, one that is certainly shorter and one that is certainly longer.
 func durationsAround(text string) []any {
 	lengths, _ := model.ParseDuration(text)
 	var all []int64
@@ -123,7 +123,7 @@ func durationsAround(text string) []any {
 	return []any{text, seconds(slices.Min(all) - int64(time.Second)), seconds(slices.Max(all) + int64(time.Second))}
 }
 
-// versionsAround are a version, the one before and the one after it.
+// versionsAround returns a version, the one before it and the one after it.
 func versionsAround(text string) []any {
 	list, ok := model.ParseSemver(text)
 	if !ok {
@@ -147,7 +147,7 @@ func versionsAround(text string) []any {
 	return []any{text, write(before), write(parts), write(after)}
 }
 
-// textsAround are a text of the same form that no policy has, and what is inside the text, where it is a code, a network or a collection.
+// textsAround returns a different text of the same form and, if the text is a code, a network or a collection, something that it contains.
 func textsAround(c *model.Constraint, text string, a *asker) []any {
 	left := c.Left()
 	var list []any

@@ -11,17 +11,17 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// Burdens are what a request meets in addition to the decision: limits, charges and duties. More of them is worse for the requesting
-// party.
+// burdens compares what two policies impose on a request in addition to the decision: limits, charges and duties. More of them is worse for
+// the requesting party.
 type burdens struct {
 	words    comparer
-	old, new map[string][]*model.Atom // duties by name, in the form once they are owed
-	toSign   [2][]string              // names of the duties to sign of each policy
-	remedies bool                     // one of the policies has any
-	compared map[string][]difference  // duties, by the names of both sides
+	old, new map[string][]*model.Atom // duties by name, without the conditions under which they are owed
+	toSign   [2][]string              // for each policy, the names of its duties to sign
+	remedies bool                     // one of the policies has remedies
+	compared map[string][]difference  // results of compareDuties, by the names of the duties
 }
 
-// A difference is one burden that a request meets, and its effect on the requesting party.
+// A difference describes how one burden differs, and the effect on the requesting party.
 type difference struct {
 	effect Effect
 	text   string
@@ -40,8 +40,8 @@ func newBurdens(from, to *model.NormalForm) burdens {
 	return b
 }
 
-// duties returns all duties of a policy by name. It leaves out their conditions, which are met if a duty is owed; how and until when
-// remain.
+// duties returns all duties of a policy by name. It omits their conditions, which are true if the duty is owed, and keeps deadlines, prices
+// and keys.
 func (b *burdens) duties(f *model.NormalForm) map[string][]*model.Atom {
 	byName, seen := map[string][]*model.Atom{}, map[*model.Atom]bool{}
 	var add func(list []*model.Atom)
@@ -67,7 +67,7 @@ func (b *burdens) duties(f *model.NormalForm) map[string][]*model.Atom {
 	return byName
 }
 
-// toSign are the names of the duties to sign, sorted.
+// toSign returns the names of the duties to sign, sorted.
 func toSign(duties map[string][]*model.Atom) []string {
 	var names []string
 	for _, name := range model.SortedKeys(duties) {
@@ -78,7 +78,7 @@ func toSign(duties map[string][]*model.Atom) []string {
 	return names
 }
 
-// compare lists the differences of two results that both permit or both deny.
+// compare lists the differences between two results that both permit or both deny.
 func (b *burdens) compare(before, after odrl.Evaluation) []difference {
 	list := slices.Concat(compareLimits(before.Limits, after.Limits), compareCharges(before.Charges, after.Charges))
 	from, to := unpriced(before), unpriced(after)
@@ -91,7 +91,7 @@ func (b *burdens) compare(before, after odrl.Evaluation) []difference {
 	return append(list, known...)
 }
 
-// unpriced are the names of the owed duties, except those that are compared by their charge.
+// unpriced returns the names of the owed duties, except those that are compared by their charge.
 func unpriced(e odrl.Evaluation) []string {
 	var names []string
 	for _, d := range e.Duties {
@@ -121,7 +121,7 @@ func (b *burdens) compareDuties(from, to []string) []difference {
 	return list
 }
 
-// compareLimits compares how often something may be done in each period: the smallest number of each counts.
+// compareLimits compares how often a request is permitted in each period. Of several limits for the same period, the smallest counts.
 func compareLimits(before, after []limit.Limit) []difference {
 	least := func(list []limit.Limit) map[string]int64 {
 		most := map[string]int64{}
@@ -149,7 +149,7 @@ func compareLimits(before, after []limit.Limit) []difference {
 		is, bounds := now[period]
 		switch {
 		case !bounded:
-			list = append(list, difference{Worse, "It is permitted at most " + rate(is, period) + ", which was not limited."})
+			list = append(list, difference{Worse, "It is permitted at most " + rate(is, period) + "; before, it was not limited."})
 		case !bounds:
 			list = append(list, difference{Better, "It is no longer limited to " + rate(was, period) + "."})
 		case was != is:
@@ -204,7 +204,7 @@ func amount(x *big.Rat, currency string) string {
 	return strings.TrimSpace(decimalText(x) + " " + currency)
 }
 
-// decimalText writes a number without an end of zeros.
+// decimalText writes a number without trailing zeros.
 func decimalText(x *big.Rat) string {
 	places, _ := x.FloatPrec()
 	return x.FloatString(places)

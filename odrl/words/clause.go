@@ -9,22 +9,22 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A speech is how conditions are phrased: for the calls that a gateway admits, or for any act.
+// A speech defines how conditions are phrased: for the calls that a gateway admits, or for any action.
 type speech struct {
 	done string         // the words before "before 1 January 2030"
-	open string         // the words for facts that may be missing
-	sure []model.Kind   // of left operands whose facts never are
-	also []model.Source // those that always give a value
-	most int            // names and values that one sentence holds; of more it has their number
+	open string         // the start of a sentence about facts that may be unknown
+	sure []model.Kind   // kinds of left operands whose facts are always known
+	also []model.Source // sources that always have a value
+	most int            // maximum number of names or values in one list; the others are only counted
 }
 
 var (
 	ofCalls = speech{
-		done: "the call is made", open: "Where a call leaves that open, ",
+		done: "the call is made", open: "If a call leaves that open, ",
 		sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []model.Source{model.FromAgent}, most: 10,
 	}
 	ofActs = speech{
-		done: "it is done", open: "Where that is not known, ", sure: []model.Kind{model.Instant, model.Window, model.Count},
+		done: "it is done", open: "If that is unknown, ", sure: []model.Kind{model.Instant, model.Window, model.Count},
 		most: math.MaxInt,
 	}
 )
@@ -37,16 +37,16 @@ func (s speech) doubt(conditions []*model.Constraint, then string) []string {
 	return []string{s.open + then + "."}
 }
 
-// binding is doubt for rules that bind: a part of a named place or language is not certainly another.
+// binding is like doubt, for rules that bind. If the conditions name whole places or languages, it adds that their parts are also in doubt.
 func (s speech) binding(conditions []*model.Constraint, then string) []string {
 	list := s.doubt(conditions, then)
 	if slices.ContainsFunc(conditions, namesWhole) {
-		list = append(list, "A part of what is named there leaves that open as well.")
+		list = append(list, "The same applies to a part of a place or language that is named there.")
 	}
 	return list
 }
 
-// namesWhole reports whether a condition requires a place or a language itself, which leaves open its parts.
+// namesWhole reports whether a condition names a whole place or language, and is unknown for its parts.
 func namesWhole(c *model.Constraint) bool {
 	if c.Logic != "" {
 		return slices.ContainsFunc(c.Operands, namesWhole)
@@ -79,10 +79,10 @@ func (s speech) ifAll(conditions []*model.Constraint) string {
 	return " " + strings.Join(list, ", and ")
 }
 
-// clause describes a constraint, to follow "if".
+// clause describes a constraint in words that can follow "if".
 func (s speech) clause(c *model.Constraint) string { return s.part(c, "") }
 
-// part is clause for a constraint that may be in a list. at is its place: 1, or 2.1.
+// part is like clause, for a constraint that may be an item of a list. at is the prefix for the numbers of its own items, such as "2.".
 func (s speech) part(c *model.Constraint, at string) string {
 	if c.Logic != "" {
 		return s.logic(c, at)
@@ -110,8 +110,7 @@ func (s speech) part(c *model.Constraint, at string) string {
 	return "the " + subject(c) + " " + words
 }
 
-// logic describes a logical constraint: as one sentence if each part is short, otherwise as a list whose numbers show what belongs to
-// what.
+// logic describes a logical constraint: as one sentence if each part is short, otherwise as a list whose numbers show the nesting.
 func (s speech) logic(c *model.Constraint, at string) string {
 	const short = 3
 	inline := len(c.Operands) <= short && !slices.ContainsFunc(c.Operands, func(o *model.Constraint) bool {
@@ -198,7 +197,8 @@ func (s speech) times(c *model.Constraint) string {
 	return n + perPeriod(c) + used(c)
 }
 
-// perPeriod describes the unit of a count. A count without one is for life; other limits then have no period, and count nothing.
+// perPeriod describes the period of a count. A count without a unit has no period and counts all uses. A rateLimit without a unit cannot be
+// counted.
 func perPeriod(c *model.Constraint) string {
 	if c.Unit.IRI == "" {
 		if c.Operand == "count" {
@@ -219,7 +219,7 @@ func perPeriod(c *model.Constraint) string {
 	return " per " + model.Quote(c.Unit.IRI)
 }
 
-// used describes the start value of a count.
+// used describes how many uses of a count are already used.
 func used(c *model.Constraint) string {
 	if c.Status == "" {
 		return ""
@@ -228,7 +228,7 @@ func used(c *model.Constraint) string {
 	if !model.DecimalForm().MatchString(n) {
 		n = model.Quote(n)
 	}
-	return ", " + n + " of them used already"
+	return ", " + n + " of them already used"
 }
 
 // event describes when something is done relative to an event.
@@ -251,13 +251,13 @@ func (s speech) event(c *model.Constraint) string {
 	case "gteq":
 		return "during or after " + list
 	case "neq":
-		return "at any time but during " + list
+		return "at any time except during " + list
 	default:
 		return "during " + list
 	}
 }
 
-// isPolicyUsage recognizes the right operand that means the time at which the rule is exercised.
+// isPolicyUsage reports whether a right operand is policyUsage, the time at which the rule is exercised.
 func isPolicyUsage(s string) bool {
 	rest, _ := model.Bare(s)
 	return s == "policyUsage" || s == "odrl:policyUsage" || rest == model.OdrlNS+"policyUsage"

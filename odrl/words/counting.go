@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// eachAgent is whose calls a limit counts: the store counts each agent separately.
+// eachAgent describes a limit that is counted separately for each agent.
 const eachAgent = ", for each agent"
 
-// apart describes whose calls a limit of a permission counts together. UIM counts by agent; ODRL leaves it open.
+// apart describes whose calls a limit of a permission counts together. UIM counts each agent separately; ODRL does not specify this.
 func (r phraser) apart(node *model.Rule, c *model.Constraint) string {
 	if !r.byAgent(node, c) || alone(node.Parties["assignee"]) {
 		return ""
@@ -30,7 +30,7 @@ func (r phraser) counted(node *model.Rule) []string {
 	if len(node.Actions) < 2 && alone(node.Targets) {
 		return nil
 	}
-	return []string{"Counted by each action and each target; everything that one name means is counted together."}
+	return []string{"Each action and each target is counted separately; everything that one name refers to is counted together."}
 }
 
 // byAgent reports whether the constraint is a limit of a permission that the gateway counts.
@@ -43,7 +43,7 @@ func (r phraser) limits(c *model.Constraint) bool {
 	return counts(c) && len(rules.Uncounted(r.Names, []*model.Constraint{c}, model.Permission)) == 0
 }
 
-// alone reports whether there is a single reference, outside of a group.
+// alone reports whether the list is a single reference that is not a group.
 func alone(list []model.Reference) bool {
 	return len(list) == 1 && !list[0].Collection && len(list[0].Refinements) == 0
 }

@@ -26,7 +26,7 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 			permitted(`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"}`),
 			"At most 5 times per hour, for each agent.", nil, true,
 		},
-		{prohibited + leaf("purpose", "eq", "ads") + `}`, "the prohibition holds all the same", nil, false},
+		{prohibited + leaf("purpose", "eq", "ads") + `}`, "the prohibition still applies", nil, false},
 		{prohibited + leaf("purpose", "eq", "ads") + `}`, `if the purpose is "ads"`, map[string]any{"purpose": "research"}, true},
 		{
 			permitted(leaf("purpose", "eq", "ads")) + `,"obligation":{"target":"urn:terms","action":"nextPolicy"}`,
@@ -41,7 +41,7 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 		},
 		{
 			prohibited + leaf("purpose", "eq", "ads") + `,"remedy":{"action":"anonymize","target":"urn:a"}}`,
-			`If it is done all the same, the party that does it must make "urn:a" anonymous`,
+			`If it is done nevertheless, the party that does it must make "urn:a" anonymous`,
 			map[string]any{"purpose": "ads"},
 			false,
 		},

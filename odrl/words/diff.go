@@ -12,7 +12,7 @@ import (
 // An Effect is the effect of a change on an agent that acts under the policy.
 type Effect string
 
-// The effects. Mixed, for a single change, means that the effect depends on the call or is not known.
+// The effects. For a single change, Mixed means that the effect depends on the call or is unknown.
 const (
 	Same   Effect = "same"
 	Better Effect = "better"
@@ -47,11 +47,11 @@ func (e Effect) and(other Effect) Effect {
 // A Change is one difference between two policies, for the agents that act under them.
 type Change struct {
 	Effect Effect `json:"effect"`
-	// Old and New name the rule in each policy, by its uid or JSON pointer; one is empty if the rule is not there, both if the change
-	// belongs to no rule.
+	// Old and New are the uid or JSON pointer of the rule in each policy. One is empty if that policy does not have the rule; both are empty
+	// if the change does not concern a single rule.
 	Old string `json:"old,omitempty"`
 	New string `json:"new,omitempty"`
-	// About describes the rule in plain words, in the version of the policy that has it, the new one first.
+	// About describes the rule in plain words, as it is in the new policy or, if the new policy does not have it, in the old one.
 	About string `json:"about,omitempty"`
 	Text  string `json:"text"`
 }
@@ -64,10 +64,10 @@ type Comparison struct {
 	Decided *Decisions `json:"decided,omitempty"`
 }
 
-// Compare returns what changes for agents from one policy to another, by meaning: documents with different text and equal meaning have no
-// Changes. Rules are matched by action, target and assignee, or otherwise by uid. Compare does not judge the combined effect of several
-// rules: the Verdict sums up the changes one by one, until Judge evaluates both policies.
-func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual words, although new is predeclared
+// Compare returns what changes for agents if one policy replaces another. It compares meanings: documents with different text and the same
+// meaning have no Changes. It matches rules by action, target and assignee, and the remaining rules by uid. Compare does not consider how
+// several rules work together: the Verdict combines the effects of the single changes, until Judge evaluates both policies.
+func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual names, although new is predeclared
 	from, _ := old.Model()
 	to, _ := new.Model()
 	c := comparer{
@@ -88,11 +88,11 @@ type comparer struct {
 	old, new phraser
 	changes  []Change
 	canon    canon
-	of       map[Change][]*model.Atom // the rules of the new policy that a change is of
+	of       map[Change][]*model.Atom // the rules of the new policy that a change concerns
 }
 
-// add records a change of a rule in the new policy, or of no rule. Rules that one written rule was split into often change alike, and are
-// reported together.
+// add records a change that concerns a rule of the new policy, or no rule. The parts into which one rule of the document was split often
+// change in the same way, and are reported together.
 func (c *comparer) add(change Change, of *model.Atom) {
 	if _, stated := c.of[change]; !stated {
 		c.changes = append(c.changes, change)
@@ -118,7 +118,7 @@ func (c *comparer) comparison() Comparison {
 	return out
 }
 
-// policies compares the properties of the policies as a whole.
+// policies compares the properties that concern a whole policy.
 func (c *comparer) policies() {
 	o, n := c.old, c.new
 	if !slices.Equal(slices.Sorted(slices.Values(o.Types)), slices.Sorted(slices.Values(n.Types))) {
@@ -140,7 +140,7 @@ func (c *comparer) policies() {
 		c.add(Change{Effect: settled(n.Strategies).against(settled(o.Strategies)), Text: n.settling() + " Before: " + o.settling()}, nil)
 	}
 	if !sameFacts(o.Facts, n.Facts) {
-		c.add(Change{Effect: Mixed, Text: "The members of collections, or the actions, are different in the document."}, nil)
+		c.add(Change{Effect: Mixed, Text: "The document defines collections or actions differently."}, nil)
 	}
 }
 
@@ -151,7 +151,7 @@ func settled(list []model.Strategy) settlement {
 	switch {
 	case len(list) == 1 && list[0] == model.PermissionWins:
 		return 1
-	default: // nothing that is both permitted and forbidden
+	default: // what is both permitted and forbidden is not permitted
 		return 0
 	}
 }
@@ -177,7 +177,7 @@ func sameFacts(f *model.Facts, other *model.Facts) bool {
 		relation(f.Implies, other.Implies) && relation(f.Instances, other.Instances)
 }
 
-// remaining are the rules of each policy that have no equal rule in the other.
+// remaining returns the rules of each policy that have no equal rule in the other.
 func (c *comparer) remaining() (before, after []*model.Atom) {
 	count := map[string]int{}
 	for _, a := range c.old.Rules {
@@ -200,7 +200,7 @@ func (c *comparer) remaining() (before, after []*model.Atom) {
 	return before, after
 }
 
-// named returns the uid of a rule with its kind; empty if it has no uid.
+// named returns the kind and the uid of a rule, or "" if it has no uid.
 func named(a *model.Atom) string {
 	if a.Node.UID == "" {
 		return ""
@@ -208,7 +208,8 @@ func named(a *model.Atom) string {
 	return a.Kind.String() + " " + a.Node.UID
 }
 
-// pair compares the rules of one key with each other, in document order, and returns the rest. An empty key matches nothing.
+// pair compares rules that have the same key, in document order, and returns the other rules. A rule with an empty key matches no other
+// rule.
 func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) string) (left, right []*model.Atom) {
 	waiting := map[string][]*model.Atom{}
 	for _, a := range before {
@@ -235,14 +236,14 @@ func (c *comparer) pair(before, after []*model.Atom, key func(*model.Atom) strin
 	return left, right
 }
 
-// effects are the effect of adding a rule of each kind.
+// effects maps each kind of rule to the effect of adding such a rule.
 var effects = map[model.RuleKind]Effect{model.Permission: Better, model.Prohibition: Worse, model.Obligation: Worse}
 
 func (c *comparer) gone(list []*model.Atom) {
 	for _, g := range gather(list, wholeRules(c.old.NormalForm)) {
 		c.add(Change{
 			Effect: effects[g.kind].reverse(), Old: g.node.Name(), About: c.old.text(g.node),
-			Text: "This " + g.kind.String() + " is no longer there.",
+			Text: "This " + g.kind.String() + " has been removed.",
 		}, nil)
 	}
 }
@@ -255,7 +256,7 @@ func (c *comparer) come(list []*model.Atom) {
 	}
 }
 
-// wholeRules counts, for each rule of the document, the rules that it was split into.
+// wholeRules returns the number of parts into which each rule of the document was split.
 func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	whole := map[*model.Rule]int{}
 	for _, a := range f.Rules {
@@ -264,14 +265,14 @@ func wholeRules(f *model.NormalForm) map[*model.Rule]int {
 	return whole
 }
 
-// A ruleGroup is some parts of one rule of the document, and a rule with the combined meaning of all of them.
+// A ruleGroup is one or all parts of a rule of the document. node is a rule with the meaning of these parts.
 type ruleGroup struct {
 	kind model.RuleKind
 	node *model.Rule
 }
 
-// gather groups the rules that were split from one rule of the document, if all of them are in the list. The others remain single. whole
-// is the number of rules that each was split into.
+// gather groups the parts of a rule of the document if the list contains all of them. Otherwise each part remains separate. whole is the
+// number of parts of each rule.
 func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	parts := map[*model.Rule]int{}
 	for _, a := range list {
@@ -291,7 +292,7 @@ func gather(list []*model.Atom, whole map[*model.Rule]int) []ruleGroup {
 	return out
 }
 
-// aloneOf returns the rule in the form of a separate document.
+// aloneOf returns one part of a rule as a complete rule.
 func aloneOf(a *model.Atom) *model.Rule {
 	n := *a.Node
 	n.Actions, n.Targets, n.Parties = nil, nil, map[string][]model.Reference{}

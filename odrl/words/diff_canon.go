@@ -12,20 +12,20 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// The canonical texts show whether two parts of policies have the same meaning, however they are written: names and descriptions of nodes
-// are not in them, and an order without meaning does not count.
+// Two parts of policies have the same meaning if their canonical texts are equal. The texts omit the names and descriptions of nodes, and
+// do not depend on an order that has no meaning.
 
-// list is a canonical text of parts whose order does not count.
+// list returns the canonical text of parts whose order has no meaning.
 func list(parts []string) string {
 	parts = slices.Clone(parts)
 	slices.Sort(parts)
 	return sequence(parts)
 }
 
-// sequence is one of parts in their order. JSON separates the parts.
+// sequence returns the canonical text of parts in their order, as a JSON array.
 func sequence(parts []string) string {
 	b, err := json.Marshal(parts)
-	if err != nil { // texts always marshal
+	if err != nil { // strings can always be encoded
 		return strings.Join(parts, "\n")
 	}
 	return string(b)
@@ -39,8 +39,8 @@ func canonicals[T any](list []T, of func(T) string) []string {
 	return out
 }
 
-// constraintMeaning returns the canonical text of a constraint. That of a logical one is as long as its name: it has the hash of its
-// parts, because otherwise each level would repeat the levels below.
+// constraintMeaning returns the canonical text of a constraint. For a logical constraint the text contains a hash of its parts, because
+// otherwise each level of nesting would repeat the levels below it.
 func constraintMeaning(c *model.Constraint) string {
 	if c.Logic != "" {
 		parts := canonicals(c.Operands, constraintMeaning)
@@ -66,15 +66,15 @@ func constraintMeaning(c *model.Constraint) string {
 	}
 	if c.Left().Kind == model.Count {
 		unit = perPeriod(c)
-		if operator == "eq" { // a limit either way
+		if operator == "eq" { // both are the same limit
 			operator = "lteq"
 		}
 	}
 	return sequence([]string{c.Operand, operator, list(values), unit, c.Status})
 }
 
-// closedBound returns a bound of a count, or of the time by a day, as the closed bound with the same meaning: fewer than 101 is at most
-// 100, and until the end of a day is before the next.
+// closedBound normalizes a bound of a count, or of the time if it is a whole day, so that bounds with the same meaning are equal: "fewer
+// than 101" becomes "at most 100", and "until the end of a day" becomes "before the next day". It returns false for all other constraints.
 func closedBound(c *model.Constraint) (operator, value string, ok bool) {
 	if len(c.Right) != 1 || c.Right[0].Window || len(c.RightRef) > 0 {
 		return "", "", false
@@ -109,7 +109,7 @@ func closedBound(c *model.Constraint) (operator, value string, ok bool) {
 	return "", "", false
 }
 
-// valueMeaning is the canonical text of one right operand: instants in UTC, numbers in lowest terms.
+// valueMeaning returns the canonical text of one right operand: instants in UTC, numbers in lowest terms.
 func valueMeaning(c *model.Constraint, l *model.Literal) string {
 	if l.Window {
 		return timeMeaning(l.Start) + "/" + timeMeaning(l.End)
@@ -171,7 +171,7 @@ func actionMeaning(a *model.Action) string {
 	return sequence([]string{a.Name, list(canonicals(a.Refinements, constraintMeaning))})
 }
 
-// identity is the subject of a rule: its kind, the action, the target and the assignee.
+// identity returns the canonical text of the subject of a rule: its kind, action, target and assignee.
 func identity(a *model.Atom) string {
 	action := ""
 	if a.Action != nil {
@@ -180,14 +180,14 @@ func identity(a *model.Atom) string {
 	return sequence([]string{a.Kind.String(), action, referenceMeaning(a.Target), referenceMeaning(a.Parties["assignee"])})
 }
 
-// A canon is the canonical texts of the rules of one comparison, each made once: rules that one written rule was split into share their
-// duties.
+// A canon caches the canonical texts of the rules of one comparison. The parts of one rule of the document share the text of their
+// constraints and duties.
 type canon struct {
 	rules  map[*model.Atom]string
 	shared map[*model.Rule]string
 }
 
-// of returns the canonical text of the whole meaning of a rule, as its hash.
+// of returns the hash of the canonical text of a rule.
 func (m *canon) of(a *model.Atom) string {
 	if known, ok := m.rules[a]; ok {
 		return known
@@ -204,7 +204,7 @@ func (m *canon) of(a *model.Atom) string {
 	return m.rules[a]
 }
 
-// ofNode returns the canonical text of the common meaning of the rules that one written rule was split into.
+// ofNode returns the hash of the canonical text that all parts of one rule of the document have in common.
 func (m *canon) ofNode(a *model.Atom) string {
 	if known, ok := m.shared[a.Node]; ok {
 		return known

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// duties compares the duties of one role, matched by action.
+// duties compares the duties in one role, such as the remedies. It matches them by their subject, and otherwise by action.
 func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 	o, n = r.apart(o, n), r.apart(n, o)
 	for _, d := range n {
@@ -24,7 +24,7 @@ func (r ruleComparer) duties(o, n []*model.Atom, role string) {
 		r.duty(before, d, role)
 	}
 	for _, d := range o {
-		r.note(Better, "This "+role+" is no longer there: "+r.old.owed(aloneOf(d), "the party that owes it")+".")
+		r.note(Better, "This "+role+" has been removed: "+r.old.owed(aloneOf(d), "the party that owes it")+".")
 	}
 }
 
@@ -35,7 +35,7 @@ func actionOf(a *model.Atom) string {
 	return a.Action.Name
 }
 
-// apart are the duties without an equal one, each as often as it is written.
+// apart returns the duties of list that have no equal duty in others. Each duty of others matches at most one.
 func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 	count := map[string]int{}
 	for _, a := range others {
@@ -52,7 +52,7 @@ func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 	return out
 }
 
-// duty compares two duties of one action.
+// duty compares two duties with the same action.
 func (r ruleComparer) duty(o, n *model.Atom, role string) {
 	stated := false
 	inner := ruleComparer{r.comparer, func(e Effect, text string) {
@@ -92,7 +92,7 @@ func (r ruleComparer) prices(o, n *model.Atom) {
 		return slices.DeleteFunc(slices.Concat(a.Constraints, refinementsOf(a)), isNoKey)
 	}
 	if meanings(keys(o)) != meanings(keys(n)) {
-		r.note(Mixed, "Another key must sign.")
+		r.note(Mixed, "A different key must sign.")
 	}
 }
 
@@ -116,7 +116,7 @@ func priceWords(r phraser, list []*model.Constraint) string {
 	return strings.Join(words, " and ")
 }
 
-// dearer is the effect of a change of prices.
+// dearer returns the effect of a change of prices.
 func dearer(before, after []*model.Constraint) Effect {
 	if len(before) != 1 || len(after) != 1 || before[0].Operator != after[0].Operator || unitWord(before[0]) != unitWord(after[0]) {
 		return Mixed

@@ -15,9 +15,9 @@ func (c *comparer) rule(o, n *model.Atom) {
 		c.add(Change{Effect: e, Old: o.Node.Name(), New: n.Node.Name(), Text: text}, n)
 	}}
 	if identity(o) != identity(n) {
-		r.note(Mixed, "Before it was: "+c.old.text(aloneOf(o)))
+		r.note(Mixed, "Before, it was: "+c.old.text(aloneOf(o)))
 	}
-	narrow := Worse // the effect on agents if the rule holds in fewer cases
+	narrow := Worse // the effect on agents if the rule applies in fewer cases
 	if n.Kind != model.Permission {
 		narrow = Better
 	}
@@ -31,11 +31,11 @@ func (c *comparer) rule(o, n *model.Atom) {
 		r.note(Same, "Its other roles: "+strings.Join(c.new.roles(aloneOf(n)), " ")+" Before: "+strings.Join(c.old.roles(aloneOf(o)), " "))
 	}
 	if o.Node.Notice != n.Node.Notice {
-		r.note(Same, "Its notice is "+model.Quote(n.Node.Notice)+", before "+model.Quote(o.Node.Notice)+".")
+		r.note(Same, "Its notice is "+model.Quote(n.Node.Notice)+"; before, it was "+model.Quote(o.Node.Notice)+".")
 	}
 }
 
-// children compares the duties of every role. Rules split from the same two share them, and are reported once for all.
+// children compares the duties in every role. The parts of the same two rules share their duties, so add reports each change once.
 func (r ruleComparer) children(o, n *model.Atom) {
 	r.duties(o.Duties, n.Duties, "duty")
 	r.duties(o.Remedies, n.Remedies, "remedy")
@@ -49,13 +49,13 @@ func refinementsOf(a *model.Atom) []*model.Constraint {
 	return a.Action.Refinements
 }
 
-// A ruleComparer describes the differences of two rules.
+// A ruleComparer describes the differences between two rules.
 type ruleComparer struct {
 	*comparer
 	note func(Effect, string)
 }
 
-// conditions compares constraints. narrow is the effect on agents if the rule holds in fewer cases; the times of a duty are its deadline,
+// conditions compares constraints. narrow is the effect on agents if the rule applies in fewer cases. The times of a duty are its deadline,
 // for which later is better.
 func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty bool) {
 	skip := func(c *model.Constraint) bool { return duty && (isPrice(c) || isKey(c)) }
@@ -77,8 +77,8 @@ func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty b
 	}
 }
 
-// fewer is what it is to agents that a rule holds only under this condition too. The time of a duty is its
-// deadline.
+// fewer returns the effect on agents of adding a condition to a rule. The time of a duty is its deadline, and a deadline is worse than
+// none.
 func fewer(c *model.Constraint, narrow Effect, duty bool) Effect {
 	if duty && timely(c) {
 		return Worse
@@ -86,7 +86,7 @@ func fewer(c *model.Constraint, narrow Effect, duty bool) Effect {
 	return narrow
 }
 
-// condition words a constraint for a comparison.
+// condition describes a constraint for a comparison.
 func condition(s speech, c *model.Constraint) string {
 	if counts(c) && len(c.Right) == 1 {
 		return s.times(c)
@@ -94,7 +94,8 @@ func condition(s speech, c *model.Constraint) string {
 	return s.clause(c)
 }
 
-// without are the constraints whose meaning others do not have, each as often as it is written.
+// without returns the constraints of list for which others has no constraint with the same meaning. Each constraint of others matches at
+// most one.
 func without(list, others []*model.Constraint) []*model.Constraint {
 	count := map[string]int{}
 	for _, c := range others {
@@ -111,7 +112,7 @@ func without(list, others []*model.Constraint) []*model.Constraint {
 	return out
 }
 
-// takesPlace reports whether one constraint took the place of another.
+// takesPlace reports whether the constraint n replaces the constraint o.
 func takesPlace(o, n *model.Constraint) bool {
 	if o.Logic != "" || n.Logic != "" {
 		return o.Logic == n.Logic
@@ -119,7 +120,7 @@ func takesPlace(o, n *model.Constraint) bool {
 	return o.Operand == n.Operand && perPeriod(o) == perPeriod(n) && direction(o) == direction(n)
 }
 
-// direction returns 1 for constraints that hold up to their value, -1 for those that hold from it, and 0 otherwise.
+// direction returns 1 for an upper bound, -1 for a lower bound, and 0 for any other constraint.
 func direction(c *model.Constraint) int {
 	switch c.Operator {
 	case "lt", "lteq":
@@ -127,14 +128,14 @@ func direction(c *model.Constraint) int {
 	case "gt", "gteq":
 		return -1
 	case "eq":
-		if c.Left().Kind == model.Count { // a limit all the same
+		if c.Left().Kind == model.Count { // also a limit
 			return 1
 		}
 	}
 	return 0
 }
 
-// widened is the effect of a change of a constraint, where wide is that of holding in more cases.
+// widened returns the effect of a change from o to n. wide is the effect if the constraint holds in more cases.
 func widened(o, n *model.Constraint, wide Effect) Effect {
 	if o.Logic != "" || o.Unit.IRI != n.Unit.IRI && perPeriod(o) == "" || o.Status != n.Status {
 		return Mixed
@@ -153,7 +154,7 @@ func widened(o, n *model.Constraint, wide Effect) Effect {
 	if way == 0 || !ok {
 		return Mixed
 	}
-	if cmp == 0 { // lt and lteq, or gt and gteq, of one value
+	if cmp == 0 { // lt and lteq, or gt and gteq, with the same value
 		cmp = strictness(n.Operator) - strictness(o.Operator)
 	} else {
 		cmp *= way
@@ -183,7 +184,7 @@ func valueSet(c *model.Constraint) map[string]bool {
 	return set
 }
 
-// grown is more where after holds all of before, and its opposite where before holds all of after.
+// grown returns more if after contains all of before, the reverse of more if before contains all of after, and otherwise Mixed.
 func grown(before, after map[string]bool, more Effect) Effect {
 	within := func(a, b map[string]bool) bool {
 		for k := range a {
@@ -203,7 +204,8 @@ func grown(before, after map[string]bool, more Effect) Effect {
 	}
 }
 
-// compareValues compares the one value of each constraint: the new with the old.
+// compareValues compares the new value with the old one. It returns false if a constraint does not have exactly one value, or if the values
+// cannot be compared.
 func compareValues(o, n *model.Constraint) (int, bool) {
 	if len(o.Right) != 1 || len(n.Right) != 1 || o.Right[0].Window || n.Right[0].Window {
 		return 0, false
@@ -232,7 +234,7 @@ func compareValues(o, n *model.Constraint) (int, bool) {
 	return 0, false
 }
 
-// compareSpans compares where a condition by the operator begins or ends: lteq a day is until its end.
+// compareSpans compares the times at which conditions with the operator begin or end: lteq with a day extends to the end of that day.
 func compareSpans(x, y span, operator string) (int, bool) {
 	edge := func(s span) time.Time {
 		if operator == "lteq" || operator == "gt" {
@@ -243,7 +245,7 @@ func compareSpans(x, y span, operator string) (int, bool) {
 	return edge(y).Compare(edge(x)), true
 }
 
-// compareDurations compares what durations last; false where that depends on the month.
+// compareDurations compares the lengths of durations. It returns false if the result depends on the month.
 func compareDurations(x, y []any) (int, bool) {
 	all := 0
 	for i := range x {

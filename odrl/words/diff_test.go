@@ -45,11 +45,11 @@ func TestCompare(t *testing.T) {
 		"a permission comes": {permission(``), permission(`},{"target":"http://example.com/b","action":"play","constraint":` + date("2030-01-01")), `
 			better >/permission/1 This permission is new. Only if it is done before 2 January 2030 (UTC).`},
 		"a permission goes": {permission(`},{"uid":"http://example.com/p#2","target":"http://example.com/b","action":"play"`), permission(``), `
-			worse http://example.com/p#2> This permission is no longer there.`},
+			worse http://example.com/p#2> This permission has been removed.`},
 		"a prohibition comes": {permission(``), permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `
 			worse >/prohibition/0 This prohibition is new.`},
 		"an obligation goes": {permission(``) + `,"obligation":[{"action":"signPayload"}]`, permission(``), `
-			better /obligation/0> This obligation is no longer there.`},
+			better /obligation/0> This obligation has been removed.`},
 		"a limit is tightened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "20", 1)), `
 			worse /permission/0>/permission/0 At most 20 times per minute, instead of at most 30 times per minute.`},
 		"a limit is loosened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "31", 1)), `
@@ -91,7 +91,7 @@ func TestCompare(t *testing.T) {
 		"a price comes": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
 			worse /permission/0>/permission/0 There is a new duty: the party that owes it must pay 0.05 EUR for each call.`},
 		"a price goes": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
-			better /permission/0>/permission/0 This duty is no longer there: the party that owes it must pay 0.05 EUR for each call.`},
+			better /permission/0>/permission/0 This duty has been removed: the party that owes it must pay 0.05 EUR for each call.`},
 		"a price rises": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
 			worse /permission/0>/permission/0 In the duty to pay: The price is 0.10 EUR, instead of 0.05 EUR.`},
 		"a price falls": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"compensate","amount":"0.049","unit":"EUR"}`), `
@@ -112,16 +112,16 @@ func TestCompare(t *testing.T) {
 			worse /prohibition/0>/prohibition/0 There is a new remedy: the party that owes it must pay 5.00 EUR.`,
 		},
 		"a consequence goes": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
-			better /permission/0>/permission/0 In the duty to inform others of it: This consequence is no longer there: the party that owes it must pay 5.00 EUR.`},
+			better /permission/0>/permission/0 In the duty to inform others of it: This consequence has been removed: the party that owes it must pay 5.00 EUR.`},
 		"the same rule for another": {
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/x"}]`,
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/y"}]`, `
-			mixed http://example.com/p#1>http://example.com/p#1 Before it was: The party "http://example.com/x" may play "http://example.com/a".`,
+			mixed http://example.com/p#1>http://example.com/p#1 Before, it was: The party "http://example.com/x" may play "http://example.com/a".`,
 		},
 		"one target less": {
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":["play","read"]}]`, `"permission":[{"target":"http://example.com/a","action":["play","read"]}]`, `
-			worse /permission/0> This permission is no longer there.
-			worse /permission/0> This permission is no longer there.`,
+			worse /permission/0> This permission has been removed.
+			worse /permission/0> This permission has been removed.`,
 		},
 		"limits of several targets": {
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute","constraint":` + rateOf + `}]`,
@@ -132,12 +132,12 @@ func TestCompare(t *testing.T) {
 			`"type":"Offer",` + permission(`,"assigner":"http://example.com/x"`),
 			`"type":"Agreement",` + permission(`,"assigner":"http://example.com/x","assignee":"http://example.com/y"`), `
 			better > This is an agreement: the parties it names are bound by these rules. Before: This is an offer: it proposes these rules and grants nothing yet.
-			worse /permission/0> This permission is no longer there.
+			worse /permission/0> This permission has been removed.
 			better >/permission/0 This permission is new. Granted by the party "http://example.com/x".`,
 		},
 		"another strategy": {
 			`"conflict":"perm",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `"conflict":"prohibit",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `
-			worse > Where one rule permits what another forbids, it is forbidden. Before: Where one rule permits what another forbids, it is permitted.`,
+			worse > If one rule permits what another forbids, it is forbidden. Before: If one rule permits what another forbids, it is permitted.`,
 		},
 		"others are paid": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
 			same /permission/0>/permission/0 Its other roles: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},

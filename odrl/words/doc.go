@@ -1,9 +1,9 @@
-// Package words puts policies into words for people: the meaning of one (Explain), the changes from one to another (Compare), and
-// problems of a document (Notes).
+// Package words describes policies in plain English: Explain describes the meaning of a policy, Compare the changes from one policy to
+// another, and Notes the problems of a document.
 //
 //	for _, s := range words.Explain(policy) {
 //		fmt.Println(s.Text)
 //	}
 //
-// The words may change between versions; programs use Decide, Evaluate and Terms of package odrl.
+// The wording may change between versions. Programs should use Decide, Evaluate and Terms of package odrl.
 package words

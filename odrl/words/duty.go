@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// owed describes a duty: who must do what, by when, and on what condition. who owes it if it names no party.
+// owed describes a duty: who must do what, by when, and under which conditions. who owes the duty if it names no party.
 func (r phraser) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
@@ -26,7 +26,7 @@ func (r phraser) owed(node *model.Rule, who string) string {
 	}
 	s := who + " must " + strings.Join(list, ", and ")
 	if len(list) == 0 {
-		s = who + " owes a duty that is not named"
+		s = who + " owes a duty without an action"
 	}
 	s += r.deadline(when)
 	if words := r.ifAll(conditions); words != "" {
@@ -65,10 +65,10 @@ func (r phraser) deadline(when []*model.Constraint) string {
 	return strings.Join(parts, " and") + r.soThat(rest)
 }
 
-// dutyAct describes one action of a duty; a payment with its amount, and what is done to a party with it.
+// dutyAct describes one action of a duty, with the amount of a payment and the party that the action concerns.
 func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
-	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // the signed or paid thing, not an asset
+	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // what is signed or paid for is not an asset
 		what = ""
 	}
 	if a.Name == "signPayload" {
@@ -111,19 +111,19 @@ func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	return s + r.soThat(slices.DeleteFunc(slices.Clone(a.Refinements), isPrice))
 }
 
-// perCall reports whether each call owes the price of a duty to pay. UIM core 6.2; ODRL itself leaves that open.
+// perCall reports whether the price of a duty to pay is due for each call (UIM core 6.2). ODRL itself does not specify this.
 func (r phraser) perCall(node *model.Rule) bool {
 	return (r.UIM || len(node.Amounts) > 0) && (node.Kind == model.DutyOfPermission || node.Kind == model.Obligation)
 }
 
 func isPrice(c *model.Constraint) bool { return c.Logic == "" && c.Operand == "payAmount" }
 
-// isKey recognizes the key that a duty to sign names. UIM core 6.2.
+// isKey reports whether a constraint names a key for a duty to sign (UIM core 6.2).
 func isKey(c *model.Constraint) bool {
 	return c.Logic == "" && c.Operand == "publicKey" && slices.Contains([]string{"use", "eq", "isAnyOf"}, c.Operator)
 }
 
-// signing describes a duty to sign, and the key.
+// signing describes a duty to sign, with its keys.
 func (r phraser) signing(node *model.Rule, a model.Action, what string) string {
 	s := "sign each call"
 	if what != "" {

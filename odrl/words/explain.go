@@ -15,28 +15,29 @@ import (
 // A Topic is the topic of a Sentence.
 type Topic string
 
-// The topics, in the order of Plain.
+// The topics, in the order of Explain.
 const (
 	Nature    Topic = "nature"    // what kind of policy it is
 	Permitted Topic = "permitted" // who may do what
-	Forbidden Topic = "forbidden" // what no party, or one party, may not do
-	Owed      Topic = "owed"      // the duties of every call, under each permission
-	Generally Topic = "generally" // how the rules work together, and further agreements
+	Forbidden Topic = "forbidden" // who may not do what
+	Owed      Topic = "owed"      // who must do what
+	Generally Topic = "generally" // how the rules work together, and what the gateway does not enforce
 	Noted     Topic = "noted"     // problems of the document
 )
 
 // A Sentence is one rule of a policy in plain words.
 type Sentence struct {
 	Topic Topic  `json:"topic"`
-	Rule  string `json:"rule,omitempty"` // the rule's uid, or its JSON pointer; empty if it belongs to no single rule
+	Rule  string `json:"rule,omitempty"` // uid or JSON pointer of the rule; empty if the sentence concerns no single rule
 	Text  string `json:"text"`
 	// Terms qualify Text, a sentence or two each: limits, conditions, price, duties. All of them apply.
 	Terms []string `json:"terms,omitempty"`
 }
 
-// Explain puts the meaning of a policy into plain words: each rule as written once, with all its targets and parties. It describes a
-// policy of Publish as it is enforced, and one of Load as it is written. The order is that of the topics, then of the document. The words
-// are for people and may change between versions; programs use Decide, Evaluate and Terms.
+// Explain describes the meaning of a policy in plain words. It returns one Sentence for each rule as written, with all its targets and
+// parties. It describes a policy from Publish as the gateway enforces it, and a policy from Load as it is written. The sentences are in the
+// order of the topics, then of the document. The wording is for people and may change between versions; programs should use Decide,
+// Evaluate and Terms.
 func Explain(p *odrl.Policy) []Sentence {
 	form, compiled := p.Model()
 	if compiled == nil {
@@ -54,7 +55,7 @@ func Explain(p *odrl.Policy) []Sentence {
 	return append(out, w.general()...)
 }
 
-// A group is a rule as written: the parts that normalization split it into differ only in target and assignee.
+// A group is a rule as written. Normalization split it into parts that differ only in target and assignee.
 type group struct {
 	*rules.Rule
 	targets   []*rules.Target
@@ -145,11 +146,11 @@ func (w *explainer) sentence(g *group) Sentence {
 	default:
 		s.Text = capital(g.whoNot()) + " call " + g.what("any", "or") + conditions + "."
 	}
-	s.Terms = append(s.Terms, ofCalls.binding(g.Conditions, "the rule applies all the same")...)
+	s.Terms = append(s.Terms, ofCalls.binding(g.Conditions, "the rule still applies")...)
 	return s
 }
 
-// who describes the parties of a rule; everyone is the word if it names none.
+// who describes the parties of a rule. It returns everyone if the rule names none.
 func (g *group) who(everyone string) string {
 	if slices.Contains(g.assignees, "") {
 		return everyone
@@ -180,7 +181,7 @@ func (g *group) what(quantifier, conjunction string) string {
 	return ofCalls.listing(names, conjunction)
 }
 
-// calls is the subject of an obligation.
+// calls describes the calls to which an obligation applies.
 func (g *group) calls() string {
 	s := "each call"
 	if len(g.targets) > 1 || g.targets[0].Name != rules.EveryIntent {
@@ -192,7 +193,7 @@ func (g *group) calls() string {
 	return s
 }
 
-// targetWords returns the name of a target for people.
+// targetWords describes a target.
 func targetWords(t *rules.Target, quantifier string) string {
 	name, several := strings.CutSuffix(t.Name, ":*")
 	title, titled := strings.CutPrefix(t.Name, "execute/")
@@ -210,15 +211,15 @@ func targetWords(t *rules.Target, quantifier string) string {
 	}
 }
 
-// collection reports whether the target can hold several intents, which then share one counter.
+// collection reports whether the target can contain several intents, which then share one counter.
 func collection(t *rules.Target) bool {
 	return strings.HasSuffix(t.Name, rules.EveryIntent) || strings.HasPrefix(t.Name, "execute/")
 }
 
-// capital capitalizes the start of a sentence, which is in ASCII.
+// capital capitalizes the first letter of a sentence, which must be ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// listing joins names.
+// listing joins names. If there are more than s.most, it only gives the number of the others.
 func (s speech) listing(names []string, conjunction string) string {
 	last := len(names) - 1
 	switch {

@@ -104,7 +104,7 @@ func TestPlainConditions(t *testing.T) {
 		leaf("dateTime", "lt", "2030-12-31"):           `the call is made before 31 December 2030 (UTC)`,
 		leaf("dateTime", "gt", "2030-12-31"):           `the call is made no earlier than 1 January 2031 (UTC)`,
 		leaf("dateTime", "eq", "2030-12-31"):           `the call is made on 31 December 2030 (UTC)`,
-		leaf("dateTime", "neq", "2030-12-31"):          `the call is made on any day but 31 December 2030 (UTC)`,
+		leaf("dateTime", "neq", "2030-12-31"):          `the call is made on any day except 31 December 2030 (UTC)`,
 		leaf("dateTime", "lteq",
 			"2030-12-31T01:00:00.5+01:00"): `the call is made no later than 31 December 2030, 00:00:00.5 UTC`,
 		leaf("dateTime", "gt", "2030-12-31T00:00:00Z"):                `the call is made after 31 December 2030, 00:00:00 UTC`,
@@ -131,7 +131,7 @@ func TestPlainConditions(t *testing.T) {
 		}
 		open := strings.Contains(c, "purpose") || strings.Contains(c, "spatial") || strings.Contains(c, "language") ||
 			strings.Contains(c, "virtualLocation")
-		if got := len(s.Terms) == 2 && s.Terms[1] == "Where a call leaves that open, the permission does not apply."; got != open {
+		if got := len(s.Terms) == 2 && s.Terms[1] == "If a call leaves that open, the permission does not apply."; got != open {
 			t.Errorf("%s: what is not known: %q", c, s.Terms)
 		}
 	}
@@ -143,27 +143,27 @@ func TestPlainRules(t *testing.T) {
 	for rules, want := range map[string]string{
 		`"prohibition":{` + searches + `,"action":"execute","constraint":` + leaf("purpose", "eq", "ads") + `}`: `
 forbidden: No agent may call any version of example.com:search-products if the purpose is "ads". [/prohibition]
-  - Where a call leaves that open, the rule applies all the same.
-generally: Where one rule permits a call and another forbids it, the call is refused as a conflict of the policy.
-generally: What no permission covers is refused.`,
+  - If a call leaves that open, the rule still applies.
+generally: If one rule permits a call and another forbids it, the call is refused as a conflict of the policy.
+generally: Calls that no permission covers are refused.`,
 		`"prohibition":{"target":"example.com","action":"use","assignee":["http://example.com/ai-agent/1","http://example.com/ai-agent/2"],
 			"constraint":[` + leaf("dateTime", "lt", "2030-01-01") + `,` + leaf("version", "eq", "v1") + `]},"conflict":"perm"`: `
 forbidden: Each of the parties "http://example.com/ai-agent/1" and "http://example.com/ai-agent/2" may not call any intent of example.com if the call is made before 1 January 2030 (UTC), and if the version of the intent is 1.0.0. [/prohibition]
-generally: Where one rule permits a call and another forbids it, the call is permitted.
-generally: What no permission covers is refused.`,
+generally: If one rule permits a call and another forbids it, the call is permitted.
+generally: Calls that no permission covers are refused.`,
 		`"prohibition":{"target":"https://example.com/api/intents","action":"execute","constraint":{"leftOperand":"count","operator":"gteq","rightOperand":2}}`: `
-forbidden: No agent may call any intent of this service more than once in all, ever. [/prohibition]
+forbidden: No agent may call any intent of this service more than once in total. [/prohibition]
   - Calls of all these intents are counted together.
-generally: What no permission covers is refused.`,
+generally: Calls that no permission covers are refused.`,
 		`"prohibition":{` + buy + `,"action":"distribute"}`: `
-generally: What no permission covers is refused.
-generally: This prohibition of distribute is part of the agreement but is not enforced by the gateway; the policy itself has more. [/prohibition/action]`,
+generally: Calls that no permission covers are refused.
+generally: This prohibition of distribute is part of the agreement and not enforced by the gateway. [/prohibition/action]`,
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
-owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, beside any price of its permission. [/obligation/0]
-  - Where a call leaves that open, the rule applies all the same.
-  - A part of what is named there leaves that open as well.
+owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, in addition to any price of its permission. [/obligation/0]
+  - If a call leaves that open, the rule still applies.
+  - The same applies to a part of a place or language that is named there.
 owed: The service is informed of each call of example.com:buy:v1: "us". [/obligation/1]
-generally: What no permission covers is refused.`,
+generally: Calls that no permission covers are refused.`,
 	} {
 		p := publish(t, []byte(policy(permit, rules)), world())
 		got := written(words.Explain(p))
@@ -185,16 +185,16 @@ func TestPlainPermissionsAndTheirDuties(t *testing.T) {
 		{"target":"example.com:buy:v1","action":"execute"}]`)), world())
 	const want = `permitted: Every agent may call example.com:buy:v1 and every intent of this service. [/permission/0]
   - At most 1 call in any week, for each agent.
-  - Each name in this rule is counted by itself; the intents that one name means are counted together.
+  - Each name in this rule is counted separately; the intents that one name refers to are counted together.
   - Each call costs 2.00 EUR.
-  - A call costs 2.00 EUR if the purpose is "ads", beside any other price.
-  - Where a call leaves that open, this is owed all the same.
+  - A call costs 2.00 EUR if the purpose is "ads", in addition to any other price.
+  - If a call leaves that open, this is still owed.
   - Each call must be signed with the key SHA256:BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k.
   - The agent accepts that each call is tracked.
 permitted: Every agent may call example.com:buy:v1. [/permission/1]
   - Free of charge.
-generally: Where several permissions cover a call, the cheapest whose limits are not used up applies.
-generally: What no permission covers is refused.
+generally: If several permissions cover a call, the cheapest whose limits are not used up applies.
+generally: Calls that no permission covers are refused.
 `
 	if diff := cmp.Diff(want, written(words.Explain(p))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -53,7 +53,7 @@ func TestFactsAreHeldAgainstConditionsSoOften(t *testing.T) {
 			t.Fatal(err)
 		}
 		if j.held != 0 || j.steps < 0 || j.steps == maxSteps || j.found.Shift != Unchecked ||
-			!strings.HasPrefix(j.found.Bound, "at most 1 of 1000 requests") {
+			!strings.HasPrefix(j.found.Bound, "policies with so many rules and conditions are evaluated for at most 1 of 1000 requests") {
 			t.Errorf("%s: %d and %d steps are left, %+v", c.name, j.held, j.steps, j.found)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 // A Shift is the direction in which decisions change from one policy to another.
 type Shift string
 
-// The shifts. Only Wider, Narrower, Both and None are certain, because all requests were tried; otherwise the shift is Changed, or
-// Unchecked if no tried request is decided differently.
+// The shifts. Wider, Narrower, Both and None are certain. If requests were left untried, the shift is otherwise Changed, or Unchecked if
+// both policies decide all tried requests in the same way.
 const (
 	None      Shift = "none"
 	Wider     Shift = "wider"
@@ -21,32 +21,32 @@ const (
 	Unchecked Shift = "unchecked"
 )
 
-// Decisions are the decisions of two policies about the same requests: those at the bounds of the constraints of both.
+// Decisions summarizes how two policies decide the same requests: those at the bounds of the constraints of both.
 type Decisions struct {
 	Shift    Shift `json:"shift"`
 	Requests int   `json:"requests"` // number of requests evaluated by both policies
-	// Bound names the bound that was reached first, if it left requests untried. Empty: none.
+	// Bound describes the bound that was reached first, if requests were left untried; otherwise it is empty.
 	Bound string `json:"bound,omitempty"`
-	// Wider and Narrower are one request each that is decided that way; nil if there is none.
+	// Wider and Narrower are one example each of a request whose decision changes in that direction; nil if there is none.
 	Wider    *Example `json:"wider,omitempty"`
 	Narrower *Example `json:"narrower,omitempty"`
 }
 
 // An Example is a request that two policies decide differently.
 type Example struct {
-	Party   string         `json:"party,omitempty"` // empty: one that neither policy names
+	Party   string         `json:"party,omitempty"` // empty means a party in neither policy
 	Action  string         `json:"action"`
-	Target  string         `json:"target,omitempty"` // empty: one that neither policy names
-	Time    string         `json:"time,omitempty"`   // RFC 3339; empty if no rule about it depends on the time
+	Target  string         `json:"target,omitempty"` // empty means a target in neither policy
+	Time    string         `json:"time,omitempty"`   // RFC 3339; empty if no relevant rule depends on the time
 	Signed  bool           `json:"signed,omitempty"`
 	Context map[string]any `json:"context,omitempty"`
 	Text    string         `json:"text"` // the difference
 }
 
-// Judge evaluates both policies for the same requests and sets the results: Decided, the Verdict if it is certain, and the effect of a
-// single change that cannot be judged by itself. It skips policies without changes. The number of requests is bounded, and depends only
-// on the policies. The error is that of an evaluation that ctx ended.
-func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the words for it
+// Judge evaluates both policies for the same requests. It sets Decided and, if the result is certain, the Verdict. If the only change has
+// the effect Mixed, Judge replaces it by that result too. If there are no changes, Judge does nothing. The number of requests is limited,
+// and depends only on the policies. Judge returns an error only if ctx has ended.
+func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the usual names, although new is predeclared
 	if len(c.Changes) == 0 {
 		return nil
 	}
@@ -77,19 +77,19 @@ type judge struct {
 	asker
 	burdens
 	found Decisions
-	steps int // that evaluations may still use
+	steps int // expressions that evaluations may still use
 }
 
-// maxSteps bounds the expressions that are evaluated for one comparison: some seconds.
+// maxSteps is the maximum number of expressions that are evaluated for one comparison. They take a few seconds.
 const maxSteps = 2_000_000
 
-func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the words for it
+func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the usual names, although new is predeclared
 	from, _ := old.Model()
 	to, _ := new.Model()
 	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to), steps: maxSteps}
 }
 
-// all evaluates every request, until there is an example of each direction or the bound is reached.
+// all evaluates every request, until there is an example of each direction or a bound is reached.
 func (j *judge) all(ctx context.Context) error {
 	for r := range j.requests() {
 		if !j.put(ctx, r) {
@@ -123,7 +123,8 @@ func (j *judge) all(ctx context.Context) error {
 	return nil
 }
 
-// put evaluates both policies; false if one of them exceeds the steps.
+// put evaluates both policies for a request, and notes how the results differ. It returns false if an evaluation exceeds the steps or ctx
+// has ended.
 func (j *judge) put(ctx context.Context, r request) bool {
 	before, after, ok := j.ask(ctx, r, r.world)
 	if !ok {
@@ -131,12 +132,12 @@ func (j *judge) put(ctx context.Context, r request) bool {
 	}
 	switch {
 	case !before.Permit && after.Permit:
-		j.note(r, true, "It was denied, and is permitted.")
+		j.note(r, true, "It was denied, and is now permitted.")
 	case before.Permit && !after.Permit:
-		j.note(r, false, "It was permitted, and is denied.")
+		j.note(r, false, "It was permitted, and is now denied.")
 	case before.Permit:
 		j.weigh(r, before, after)
-	case j.remedies: // what a party that acts anyway owes
+	case j.remedies: // compare what a party owes that acts nevertheless
 		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
 			return false
 		}
@@ -145,7 +146,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 	return true
 }
 
-// ask evaluates both policies, each in the state of the world that its duties to sign make.
+// ask evaluates both policies, each in the state of the world that in returns for its duties to sign.
 func (j *judge) ask(ctx context.Context, r request, in func(toSign []string) odrl.WorldState) (before, after odrl.Evaluation, ok bool) {
 	o := odrl.EvaluateOptions{DutyMode: odrl.DutiesNotViolated, Steps: &j.steps}
 	before, err := j.old.Evaluate(ctx, r.question, in(j.toSign[0]), o)
@@ -155,7 +156,7 @@ func (j *judge) ask(ctx context.Context, r request, in func(toSign []string) odr
 	return before, after, err == nil
 }
 
-// weigh compares the burdens of a request that both policies decide alike.
+// weigh compares the burdens of a request that both policies permit or both deny.
 func (j *judge) weigh(r request, before, after odrl.Evaluation) {
 	for _, d := range j.compare(before, after) {
 		if d.effect != Worse {

@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// meets finds facts, one of each axis, that meet all conditions of a rule. It leaves out facts that the rule does not name, and those not
-// found before maxHeld is reached.
+// meets returns the index of one value on each axis, so that together the values meet all conditions of a rule. On an axis that the rule
+// does not name, or if maxHeld is reached first, it is the index of nil.
 func (x *axes) meets(r *model.Atom) []int {
 	at := make([]int, len(x.facts))
 	for i := range at {
@@ -33,7 +33,8 @@ func (x *axes) meets(r *model.Atom) []int {
 	return at
 }
 
-// plainlyMeets reports whether a fact certainly meets a condition: numbers and durations by order, all others by equality.
+// plainlyMeets reports whether a fact certainly meets a condition. It compares numbers and durations by order, and all other values by
+// equality.
 func plainlyMeets(c *model.Constraint, v any) bool {
 	if len(c.Right) == 0 {
 		return false
@@ -70,7 +71,7 @@ func plainlyMeets(c *model.Constraint, v any) bool {
 	}
 }
 
-// orderOf compares two numbers or two durations.
+// orderOf compares two numbers or two durations. It returns false if they cannot be compared.
 func orderOf(a, b string) (int, bool) {
 	x, ok := model.ParseDecimal(a)
 	y, ok2 := model.ParseDecimal(b)

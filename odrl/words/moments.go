@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// timesAround returns the times at which conditions on the clock begin and cease to hold, and one between each two of them. Without such
-// conditions it returns one time, which does not matter.
+// timesAround returns the times at which conditions on the clock begin or cease to hold, and a time between each two of them. If there are
+// no such conditions, it returns only the zero time.
 func (x *axes) timesAround(conditions []*model.Constraint) []time.Time {
 	var moments, clocks []int64
 	for _, c := range conditions {
@@ -62,10 +62,10 @@ func (x *axes) timesAround(conditions []*model.Constraint) []time.Time {
 	return times
 }
 
-// outOfReach reports whether a time is not in nanoseconds since 1970, with a day to spare.
+// outOfReach reports whether a time is too far from 1970 to be counted in nanoseconds, with a margin of some decades.
 func outOfReach(t time.Time) bool { return t.Year() < 1700 || t.Year() > 2200 }
 
-// between sorts values and adds one between each two, one below and one above.
+// between returns the sorted values, with one value between each two, one below and one above.
 func between(values []int64, step int64) []int64 {
 	slices.Sort(values)
 	values = slices.Compact(values)

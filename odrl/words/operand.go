@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// subject describes the left operand of a constraint. One without a name in any vocabulary is named as written.
+// subject describes the left operand of a constraint. An operand for which no vocabulary has words is written as in the document.
 func subject(c *model.Constraint) string {
 	if left := c.Left(); left.Known() && (left.Words != "" || !model.Absolute(c.Operand)) {
 		return cmp.Or(left.Words, c.Operand)
@@ -75,7 +75,7 @@ func unitWord(c *model.Constraint) string {
 	return " (unit " + model.Quote(iri) + ")"
 }
 
-// currencyCode returns the ISO 4217 code that a unit names: by itself, or at the end of an IRI.
+// currencyCode returns the ISO 4217 code that a unit names, either directly or at the end of an IRI.
 func currencyCode(unit string) (string, bool) {
 	name := model.LastName(unit)
 	if code, ok := model.CurrencyNames[name]; ok {

@@ -32,7 +32,7 @@ func (r phraser) party(p *model.Reference) string {
 	case p.Name() == "" && len(p.Refinements) > 0:
 		return "each party for which " + r.all(p.Refinements)
 	case p.Name() == "":
-		return "a party that is not named"
+		return "an unnamed party"
 	case len(p.Refinements) > 0:
 		return "each member of " + model.Quote(p.Name()) + " for which " + r.all(p.Refinements)
 	case p.Collection:
@@ -64,7 +64,7 @@ func (r phraser) oneAsset(a *model.Reference) string {
 	case a.Name() == "" && len(a.Refinements) > 0:
 		return "each asset for which " + r.all(a.Refinements)
 	case a.Name() == "":
-		return "an asset that is not named"
+		return "an unnamed asset"
 	case len(a.Refinements) > 0:
 		return "each member of " + model.Quote(a.Name()) + " for which " + r.all(a.Refinements)
 	case a.Collection:

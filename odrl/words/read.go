@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A phraser describes a policy as it is written: with any action, and the names that it uses.
+// A phraser describes a policy as it is written: with all its actions, and with the names that it uses.
 type phraser struct {
 	*model.NormalForm
 	speech
@@ -29,7 +29,7 @@ func sentencesOf(f *model.NormalForm) []Sentence {
 	return append(out, r.together()...)
 }
 
-// ruleNodes returns the rules as written, with what the policy shares, in document order.
+// ruleNodes returns the rules as written, including the properties that they share through the policy, in document order.
 func ruleNodes(f *model.NormalForm) []*model.Rule {
 	var list []*model.Rule
 	seen := map[*model.Rule]bool{}
@@ -42,7 +42,7 @@ func ruleNodes(f *model.NormalForm) []*model.Rule {
 	return list
 }
 
-// topics are those of the kinds of rules.
+// topics maps each kind of rule to its topic.
 var topics = map[model.RuleKind]Topic{model.Permission: Permitted, model.Prohibition: Forbidden, model.Obligation: Owed}
 
 // rule describes a permission, a prohibition or an obligation.
@@ -53,22 +53,22 @@ func (r phraser) rule(node *model.Rule) Sentence {
 	case model.Permission:
 		s.Terms = r.only(node)
 	case model.Prohibition:
-		s.Terms = r.binding(node.Constraints, "the prohibition holds all the same")
+		s.Terms = r.binding(node.Constraints, "the prohibition still applies")
 	default:
 	}
 	for _, u := range rules.UncountedOf(r.Names, node) {
 		then := "the permission does not apply"
 		if node.Kind == model.Prohibition {
-			then = "the prohibition holds all the same"
+			then = "the prohibition still applies"
 		}
-		s.Terms = append(s.Terms, "Nothing is counted by "+u.Constraint.String()+", so "+then+": "+u.Message+".")
+		s.Terms = append(s.Terms, "The limit "+u.Constraint.String()+" cannot be counted, so "+then+": "+u.Message+".")
 	}
 	s.Terms = append(s.Terms, r.roles(node)...)
 	for _, d := range node.Duties {
 		s.Terms = append(s.Terms, "Subject to this duty: "+r.owed(d, who)+"."+r.failing(d, who))
 	}
 	for _, d := range node.Remedies {
-		s.Terms = append(s.Terms, "If it is done all the same, "+r.owed(d, who)+".")
+		s.Terms = append(s.Terms, "If it is done nevertheless, "+r.owed(d, who)+".")
 	}
 	if node.Kind == model.Obligation {
 		if more := r.failing(node, "the party that owes it"); more != "" {
@@ -90,7 +90,7 @@ func (r phraser) text(node *model.Rule) string {
 		}
 		text += r.acts(node, "or") + r.ifAll(node.Constraints)
 	case model.Obligation:
-		text = r.owed(node, "everyone whom the policy binds")
+		text = r.owed(node, "everyone bound by the policy")
 	default:
 		text = r.anybody() + " may "
 		if len(who) > 0 {
@@ -101,7 +101,7 @@ func (r phraser) text(node *model.Rule) string {
 	return capital(r.stance() + text + ".")
 }
 
-// doer returns the party that owes a duty which names none.
+// doer describes the party that owes a duty of a permission if the duty names no party.
 func (r phraser) doer(who []model.Reference) string {
 	if len(who) == 1 && len(who[0].Refinements) == 0 {
 		return r.who(who)
@@ -109,7 +109,7 @@ func (r phraser) doer(who []model.Reference) string {
 	return "the party that does it"
 }
 
-// failing describes the consequence of a duty that is not met, as a sentence after it.
+// failing describes the consequences if a duty is not fulfilled, as sentences that follow the duty.
 func (r phraser) failing(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)
@@ -121,7 +121,7 @@ func (r phraser) failing(node *model.Rule, who string) string {
 	return b.String()
 }
 
-// only words the conditions of a permission.
+// only describes the conditions of a permission.
 func (r phraser) only(node *model.Rule) []string {
 	conditions := node.Constraints
 	list := make([]string, 0, len(conditions)+1)
@@ -169,7 +169,7 @@ func (r phraser) act(node *model.Rule, a model.Action, what string) string {
 // soThat describes refinements of an action of a duty.
 func (r phraser) soThat(refinements []*model.Constraint) string { return r.manner(nil, refinements) }
 
-// manner describes refinements of an action; node is the permission or prohibition whose limits they may be.
+// manner describes refinements of an action. node is the permission or prohibition to which limits among the refinements belong, or nil.
 func (r phraser) manner(node *model.Rule, refinements []*model.Constraint) string {
 	var often, list []string
 	for _, c := range refinements {

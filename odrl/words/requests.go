@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxRequests bounds the requests that both policies are evaluated for; each takes about a millisecond per policy.
+	// maxRequests is the maximum number of requests for which both policies are evaluated. Each takes about a millisecond per policy.
 	maxRequests = 1000
-	// maxMatches bounds how often a rule is compared with a matter.
+	// maxMatches is the maximum number of times that a rule is compared with a matter.
 	maxMatches = 5_000_000
-	// maxHeld bounds how often a fact is tested against a condition.
+	// maxHeld is the maximum number of times that a fact is tested against a condition.
 	maxHeld = 200_000
-	// fewRules is how many rules and constraints a policy may have for its requests to have the usual cost. The cost for larger ones
-	// grows with the square of it.
+	// fewRules is the number of rules and constraints up to which a request has the usual cost. For larger policies the cost grows with the
+	// square of their number.
 	fewRules = 20
 )
 
-// someDay represents any time.
+// someDay is used if any time will do.
 var someDay = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A request is evaluated under both policies.
@@ -32,7 +32,7 @@ type request struct {
 	signed   bool // the party has signed the request
 }
 
-// world returns the facts of the request under a policy with these duties to sign.
+// world returns the state of the world for the request, under a policy with these duties to sign.
 func (r request) world(toSign []string) odrl.WorldState {
 	w := odrl.WorldState{Now: r.now}
 	if r.signed {
@@ -44,7 +44,7 @@ func (r request) world(toSign []string) odrl.WorldState {
 	return w
 }
 
-// worldDone returns the facts after the action was performed regardless of the decision.
+// worldDone returns the state of the world after the party has performed the action, regardless of the decision.
 func (r request) worldDone(toSign []string) odrl.WorldState {
 	if r.now.IsZero() { // an action at an unknown time may still be in the future
 		r.now = someDay
@@ -55,7 +55,7 @@ func (r request) worldDone(toSign []string) odrl.WorldState {
 	return w
 }
 
-// An asker makes the requests at which two policies may differ.
+// An asker generates requests that two policies may decide differently.
 type asker struct {
 	forms   [2]*model.NormalForm
 	canon   canon
@@ -119,13 +119,14 @@ func (a *asker) requests() iter.Seq[request] {
 // tooMany records that there are more requests than are evaluated for policies of this size.
 func (a *asker) tooMany(most int) {
 	if most == maxRequests {
-		a.bounded("at most %d requests are put to both policies", most)
+		a.bounded("both policies are evaluated for at most %d requests", most)
 		return
 	}
-	a.bounded("at most %d of %d requests are put to policies with so many rules and conditions", most, maxRequests)
+	a.bounded("policies with so many rules and conditions are evaluated for at most %d of %d requests", most, maxRequests)
 }
 
-// matters are combinations of party, action and target, one of each kind about which the policies have different rules, with those rules.
+// matters returns combinations of party, action and target with the rules about them: one for each distinct set of rules. It skips a
+// combination if both policies have equal rules about it, and equal rules have equal results.
 func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
 	return func(yield func(matter, []*model.Atom) bool) {
 		names := [2]*coverage{newCoverage(a.forms[0]), newCoverage(a.forms[1])}
@@ -137,7 +138,7 @@ func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
 				for _, party := range parties {
 					m := matter{party, action, target}
 					if work += len(a.forms[0].Rules) + len(a.forms[1].Rules); work > maxMatches {
-						a.bounded("rules are held against who does what to what at most %d times", maxMatches)
+						a.bounded("rules are matched with combinations of party, action and target at most %d times", maxMatches)
 						return
 					}
 					before, after := names[0].rules(m), names[1].rules(m)
@@ -156,15 +157,15 @@ func (a *asker) matters() iter.Seq2[matter, []*model.Atom] {
 	}
 }
 
-// alike reports whether the same rules are decided the same under both policies.
+// alike reports whether equal rules have equal results under both policies.
 func (a *asker) alike() bool {
 	from, to := a.forms[0], a.forms[1]
 	return from.Strategy() == to.Strategy() && from.Grants() == to.Grants() && from.ReplacedBy == to.ReplacedBy &&
 		sameFacts(from.Facts, to.Facts)
 }
 
-// named are the parties, actions and targets that either policy names, and one of each that neither does: its name is empty, for an
-// action another that is a use.
+// named returns the parties, actions and targets that either policy names, and one of each that neither names: an empty string for the
+// party and the target, and for the action another kind of use.
 func (a *asker) named() (parties, actions, targets []string) {
 	put := func(list *[]string, names ...string) {
 		for _, name := range names {
@@ -204,18 +205,18 @@ func (a *asker) named() (parties, actions, targets []string) {
 	return append(parties, ""), actions, append(targets, "")
 }
 
-// A coverage has the rules of a policy about each matter.
+// A coverage finds the rules of a policy about a matter.
 type coverage struct {
 	form    *model.NormalForm
-	actions map[string][]string // the names of each
-	things  map[string][]string // the names of each party or target
+	actions map[string][]string // for each action, the actions that cover it
+	things  map[string][]string // for each party or target, the names that cover it
 }
 
 func newCoverage(f *model.NormalForm) *coverage {
 	return &coverage{f, map[string][]string{}, map[string][]string{}}
 }
 
-// rules are those that may concern a matter. A rule about classes that the document does not define may concern any.
+// rules returns the rules that may concern a matter. An obligation may concern every action and target.
 func (c *coverage) rules(m matter) []*model.Atom {
 	acts, ok := c.actions[m.action]
 	if !ok {
@@ -252,7 +253,7 @@ func (c *coverage) names(of string) []string {
 	return known
 }
 
-// eachConstraint visits every comparison of a rule and its duties.
+// eachConstraint calls visit for every constraint of a rule and of its duties, and for the operands instead of a logical constraint.
 func eachConstraint(a *model.Atom, visit func(*model.Constraint)) {
 	var logical func(list []*model.Constraint)
 	logical = func(list []*model.Constraint) {

@@ -28,12 +28,12 @@ func (w *explainer) limits(g *group) []string {
 		list = append(list, g.counted()...)
 	}
 	if other := w.sharing(g); other != "" {
-		list = append(list, "The same calls are counted as under the rule "+model.Quote(other)+".")
+		list = append(list, "Its calls are counted together with those of the rule "+model.Quote(other)+".")
 	}
 	return list
 }
 
-// counted describes which calls a limit counts together. A limit belongs to each written target.
+// counted describes which calls a limit counts together. Each target as written has its own count.
 func (g *group) counted() []string {
 	collections := slices.ContainsFunc(g.targets, collection)
 	switch {
@@ -42,13 +42,13 @@ func (g *group) counted() []string {
 	case len(g.targets) == 1:
 		return []string{"Calls of all these intents are counted together."}
 	case collections:
-		return []string{"Each name in this rule is counted by itself; the intents that one name means are counted together."}
+		return []string{"Each name in this rule is counted separately; the intents that one name refers to are counted together."}
 	default:
-		return []string{"Calls of each of these intents are counted by themselves."}
+		return []string{"Calls of each of these intents are counted separately."}
 	}
 }
 
-// sharing names another permission whose limits count the same calls; empty if there is none.
+// sharing returns the name of another permission whose limits count the same calls, or "" if there is none.
 func (w *explainer) sharing(g *group) string {
 	for _, id := range g.counters {
 		for _, o := range w.counting[id] {
@@ -70,7 +70,7 @@ func often(n int64) string {
 func inPeriod(p limit.Period) string {
 	switch {
 	case p == limit.Lifetime:
-		return "in all, ever"
+		return "in total"
 	case p.Calendar():
 		return "in a calendar " + string(p) + " (UTC)"
 	default:
@@ -85,16 +85,16 @@ func (w *explainer) duties(g *group) []string {
 	for _, d := range g.Duties {
 		if d.Action != "compensate" {
 			rest = append(rest, capital(wordDuty(d, "each call"))+ofCalls.ifAll(d.Conditions)+".")
-			rest = append(rest, ofCalls.binding(d.Conditions, "this is owed all the same")...)
+			rest = append(rest, ofCalls.binding(d.Conditions, "this is still owed")...)
 			continue
 		}
 		switch {
 		case d.Charge.IsZero():
 		case d.Unconditional():
-			price, _ = rules.Sum(price, d.Charge) // Publish has checked that they add up
+			price, _ = rules.Sum(price, d.Charge) // Publish has checked that the charges can be added
 		default:
-			rest = append(rest, "A call costs "+d.Charge.String()+ofCalls.ifAll(d.Conditions)+", beside any other price.")
-			rest = append(rest, ofCalls.binding(d.Conditions, "this is owed all the same")...)
+			rest = append(rest, "A call costs "+d.Charge.String()+ofCalls.ifAll(d.Conditions)+", in addition to any other price.")
+			rest = append(rest, ofCalls.binding(d.Conditions, "this is still owed")...)
 		}
 	}
 	switch {
@@ -107,15 +107,15 @@ func (w *explainer) duties(g *group) []string {
 	}
 }
 
-// wordDuty describes one duty of the calls that subject names, without its conditions.
+// wordDuty describes one duty without its conditions. subject describes the calls that it concerns.
 func wordDuty(d *rules.Duty, subject string) string {
 	s := subject
 	switch d.Action {
 	case "compensate":
 		if d.Charge.IsZero() {
-			return s + " costs nothing beside any price of its permission"
+			return s + " costs nothing in addition to the price of its permission, if there is one"
 		}
-		return s + " costs " + d.Charge.String() + ", beside any price of its permission"
+		return s + " costs " + d.Charge.String() + ", in addition to any price of its permission"
 	case "signPayload":
 		return s + " must be signed with " + signerOf(d)
 	case "attribute":
@@ -133,7 +133,7 @@ func wordDuty(d *rules.Duty, subject string) string {
 	return s
 }
 
-// signerOf describes whose key signs.
+// signerOf describes the key that must sign.
 func signerOf(d *rules.Duty) string {
 	if d.Elided || len(d.Keys) == 0 {
 		return "the key of the agent's agreement"
@@ -142,7 +142,7 @@ func signerOf(d *rules.Duty) string {
 	for _, k := range d.Keys {
 		der, err := base64.StdEncoding.DecodeString(k)
 		if err != nil {
-			continue // keys are in our own encoding
+			continue // Publish has encoded the keys
 		}
 		sum := sha256.Sum256(der)
 		list = append(list, "SHA256:"+base64.RawStdEncoding.EncodeToString(sum[:]))
@@ -153,24 +153,24 @@ func signerOf(d *rules.Duty) string {
 	return "one of the keys " + ofCalls.listing(list, "and")
 }
 
-// general describes how the rules work together and what else was agreed.
+// general describes how the rules work together, and adds remarks.
 func (w *explainer) general() []Sentence {
 	var texts []string
 	if w.several() {
-		texts = append(texts, "Where several permissions cover a call, the cheapest whose limits are not used up applies.")
+		texts = append(texts, "If several permissions cover a call, the cheapest whose limits are not used up applies.")
 		if len(w.program.Currencies) > 1 {
-			texts[0] = "Where several permissions cover a call, a free one applies first, " +
+			texts[0] = "If several permissions cover a call, a free one applies first, " +
 				"then those with a price in the order in which they are written, as far as their limits are not used up."
 		}
 	}
 	if w.forbids() {
 		texts = append(texts, map[model.Strategy]string{
-			model.VoidOnConflict:  "Where one rule permits a call and another forbids it, the call is refused as a conflict of the policy.",
-			model.PermissionWins:  "Where one rule permits a call and another forbids it, the call is permitted.",
-			model.ProhibitionWins: "Where one rule permits a call and another forbids it, the call is forbidden.",
+			model.VoidOnConflict:  "If one rule permits a call and another forbids it, the call is refused as a conflict of the policy.",
+			model.PermissionWins:  "If one rule permits a call and another forbids it, the call is permitted.",
+			model.ProhibitionWins: "If one rule permits a call and another forbids it, the call is forbidden.",
 		}[w.program.Strategy])
 	}
-	texts = append(texts, "What no permission covers is refused.")
+	texts = append(texts, "Calls that no permission covers are refused.")
 	out := make([]Sentence, 0, len(texts))
 	for _, t := range texts {
 		out = append(out, Sentence{Topic: Generally, Text: t})
@@ -178,8 +178,8 @@ func (w *explainer) general() []Sentence {
 	return append(out, remarks(w.warnings)...)
 }
 
-// remarks are what Publish found that changes how the document reads: rules that bind the parties and
-// that the gateway does not see to, and parties that are read as anyone.
+// remarks describes the warnings of Publish that affect the meaning of the document: rules that bind the parties but that the gateway does
+// not enforce, and assignees that mean everyone.
 func remarks(warnings problem.List) []Sentence {
 	var out []Sentence
 	for _, p := range warnings {
@@ -187,11 +187,11 @@ func remarks(warnings problem.List) []Sentence {
 		switch p.Code {
 		case "unseen":
 			_, found, _ := strings.Cut(p.Message, ": ")
-			s.Text = capital(found) + " by the gateway; the policy itself has more."
+			s.Text = capital(found) + " by the gateway."
 		case "assignee":
 			s.Text = capital(p.Message) + "."
 		case "too-many":
-			s.Text = "There is more to note about this policy than is listed here."
+			s.Text = "There are more warnings about this policy than are listed here."
 		default:
 			continue
 		}
@@ -200,7 +200,7 @@ func remarks(warnings problem.List) []Sentence {
 	return out
 }
 
-// forbids reports whether the policy prohibits calls beyond limiting them, and permits any.
+// forbids reports whether the policy permits calls and also prohibits calls, other than by limiting them.
 func (w *explainer) forbids() bool {
 	permits, forbids := false, false
 	for _, g := range w.groups {

@@ -8,10 +8,10 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A span is a time in a document: an instant, where from and to are equal, or a whole day.
+// A span is a time as written in a document: an instant, for which from and to are equal, or a whole day.
 type span struct{ from, to time.Time }
 
-// parseSpan parses xsd:date and xsd:dateTime like parseInstant, for every year that they can hold.
+// parseSpan parses an xsd:date or xsd:dateTime that model.ParseInstant accepts, in every year.
 func parseSpan(s string) (span, bool) {
 	if _, ok := model.ParseInstant(s); !ok {
 		return span{}, false
@@ -31,8 +31,8 @@ func parseSpan(s string) (span, bool) {
 
 func (s span) day() bool { return s.to.After(s.from) }
 
-// time describes a condition on the time, to follow "it is done": a date is its whole day, a window includes its start and not its end.
-// It returns false if the constraint is about something else or cannot be described that way.
+// time describes a condition on the time, in words that can follow "it is done". A date means the whole day. A window includes its start
+// but not its end. time returns false if the constraint concerns something else, or cannot be described in this way.
 func (s speech) time(c *model.Constraint) (string, bool) {
 	if c.Operand != "dateTime" && c.Operand != "timeWindow" || len(c.Right) != 1 {
 		return "", false
@@ -65,14 +65,15 @@ func (s speech) time(c *model.Constraint) (string, bool) {
 	}
 }
 
-// wordTime describes a comparison with an instant, which at names; edge is its name if something begins or ends with it.
+// wordTime describes a comparison with an instant. at describes the instant, and edge describes it as the start or end of something; edge
+// may be empty if it is the same as at.
 func wordTime(operator, at, edge string) (string, bool) {
 	if edge == "" {
 		edge = at
 	}
 	words, ok := map[string]string{
 		"lt": "before " + edge, "lteq": "no later than " + at, "gt": "after " + at, "gteq": "no earlier than " + edge, "eq": "at " + at,
-		"neq": "at any time but " + at,
+		"neq": "at any time except " + at,
 	}[operator]
 	return words, ok
 }
@@ -101,7 +102,7 @@ func windowClause(operand, start, end string, within bool) (string, bool) {
 	return inOrOut(a.from, b.to, within), true
 }
 
-// clockClause describes a window of the day; being outside of one is being within the rest of the day.
+// clockClause describes a daily window. The time outside a window is described as the rest of the day.
 func clockClause(from, to int64, within bool) string {
 	if !within {
 		from, to = to%int64(model.Day), from
@@ -121,7 +122,7 @@ func inOrOut(from, to time.Time, within bool) string {
 	case oneDay && within:
 		return "on " + edge(from)
 	case oneDay:
-		return "on any day but " + edge(from)
+		return "on any day except " + edge(from)
 	case within:
 		return "no earlier than " + edge(from) + " and before " + edge(to)
 	default:
@@ -134,7 +135,7 @@ func midnight(t time.Time) bool { return t.Equal(t.Truncate(model.Day)) }
 // moment describes an instant.
 func moment(t time.Time) string { return t.Format("2 January 2006, 15:04:05.999999999 UTC") }
 
-// edge describes an instant at which something begins or ends; midnight is the day that begins with it.
+// edge describes an instant at which something begins or ends. It describes midnight as the day that begins then.
 func edge(t time.Time) string {
 	if midnight(t) {
 		return t.Format("2 January 2006 (UTC)")

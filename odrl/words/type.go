@@ -9,8 +9,8 @@ import (
 
 // natures describe the policy types. ODRL IM 2.1.1, ODRL V 2.2 3.2.
 var natures = map[string]string{
-	"Set":       "This is a set of rules: they hold as written, for the parties that they name.",
-	"Policy":    "This is a set of rules: they hold as written, for the parties that they name.",
+	"Set":       "This is a set of rules: they apply as written to the parties that they name.",
+	"Policy":    "This is a set of rules: they apply as written to the parties that they name.",
 	"Offer":     "This is an offer: it proposes these rules and grants nothing yet.",
 	"Agreement": "This is an agreement: the parties it names are bound by these rules.",
 	"Privacy":   "This is an agreement about personal data: the parties it names are bound by these rules.",
@@ -19,10 +19,10 @@ var natures = map[string]string{
 	"Assertion": "This is an assertion: it claims that these rules hold and grants nothing.",
 }
 
-// nature describes the kind of the policy, and what replaces or follows it.
+// nature describes the types of the policy, and the policy that replaces it.
 func (r phraser) nature() []Sentence {
 	types := slices.Clone(r.Types)
-	if len(types) > 1 { // each other type is also a Set
+	if len(types) > 1 { // every other type is also a Set
 		types = slices.DeleteFunc(types, func(t string) bool { return t == "Set" || t == "Policy" })
 	}
 	if len(types) == 0 {
@@ -46,11 +46,11 @@ func (r phraser) nature() []Sentence {
 	return out
 }
 
-// stance describes the rules of a policy that grants nothing.
+// stance introduces a rule of a policy that grants nothing.
 func (r phraser) stance() string {
 	for _, of := range []struct{ class, words string }{
 		{"Offer", "it is offered that "},
-		{"Request", "it is asked that "},
+		{"Request", "it is requested that "},
 		{"Assertion", "it is claimed that "},
 	} {
 		if slices.Contains(r.Types, of.class) {
@@ -87,13 +87,13 @@ func (r phraser) together() []Sentence {
 		texts = append(texts, r.settling())
 	}
 	if duties {
-		texts = append(texts, "A permission that is subject to duties holds once they are fulfilled.")
+		texts = append(texts, "A permission that is subject to duties applies once they are fulfilled.")
 	}
 	if has[model.Permission] && has[model.Obligation] {
-		texts = append(texts, "While a duty is not done, the party that owes it is permitted nothing.")
+		texts = append(texts, "Until a duty is fulfilled, the party that owes it is permitted nothing.")
 	}
 	if r.Grants() {
-		texts = append(texts, "What no permission covers counts as not permitted.")
+		texts = append(texts, "Anything that no permission covers is not permitted.")
 	}
 	out := make([]Sentence, 0, len(texts))
 	for _, text := range texts {
@@ -102,7 +102,7 @@ func (r phraser) together() []Sentence {
 	return out
 }
 
-// clashes reports whether some prohibition prohibits what some permission permits, by the actions alone.
+// clashes reports whether a prohibition may prohibit what a permission permits. It compares only the actions.
 func (r phraser) clashes() bool {
 	permitted, forbidden := map[string]bool{}, map[string]bool{}
 	for _, n := range ruleNodes(r.NormalForm) {
@@ -127,7 +127,7 @@ func (r phraser) clashes() bool {
 	return false
 }
 
-// exceeds recognizes the condition of a prohibition that only bounds how often: more than this many times.
+// exceeds reports whether a condition of a prohibition is a limit: more than a number of times.
 func exceeds(c *model.Constraint) bool {
 	return counts(c) && (c.Operator == "gt" || c.Operator == "gteq")
 }
@@ -138,17 +138,17 @@ func (r phraser) settling() string {
 	slices.Sort(strategies)
 	switch strategies = slices.Compact(strategies); {
 	case len(strategies) > 1:
-		return "Where one rule permits what another forbids, the policy is void: it names several ways to settle that."
+		return "If one rule permits what another forbids, the policy is void, because it names several conflict strategies."
 	case len(strategies) == 1 && strategies[0] == model.PermissionWins:
-		return "Where one rule permits what another forbids, it is permitted."
+		return "If one rule permits what another forbids, it is permitted."
 	case len(strategies) == 1 && strategies[0] == model.ProhibitionWins:
-		return "Where one rule permits what another forbids, it is forbidden."
+		return "If one rule permits what another forbids, it is forbidden."
 	default:
-		return "Where one rule permits what another forbids, the policy contradicts itself and permits nothing of it."
+		return "If one rule permits what another forbids, the policy contradicts itself and permits none of it."
 	}
 }
 
-// Notes are problems of a document, such as Validate finds, as sentences.
+// Notes describes problems of a document, such as those that Validate finds.
 func Notes(warnings problem.List) []Sentence {
 	out := make([]Sentence, 0, len(warnings))
 	for _, p := range warnings {
