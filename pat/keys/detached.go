@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// The schemes of a detached signature. Together with the byte form they name what was verified.
+// The schemes of detached signatures. The scheme and the byte form together identify what was verified.
 const (
 	schemePKCS1    = "rsa-pkcs1v15" // RFC 8017 8.2, SHA-256
 	schemePSS      = "rsa-pss"      // RFC 8017 8.1, SHA-256, any salt length
@@ -24,8 +24,8 @@ const (
 	hexFromText    = 97 // base64 of the longest DER signature has 96 characters
 )
 
-// ParseSignature decodes the text of a detached signature according to the key: hex if its length is exactly that of hex, base64 or
-// base64url otherwise. A wrong length is an error before any verification.
+// ParseSignature decodes the text of a detached signature that belongs to k. The text is hex if it has exactly the length of a signature in
+// hex, and otherwise base64 or base64url. A signature of the wrong length is an error.
 func ParseSignature(k Key, text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	size := k.signatureSize()
@@ -35,26 +35,27 @@ func ParseSignature(k Key, text string) ([]byte, error) {
 		decode = hex.DecodeString
 	}
 	if len(text) > 2*size+2*maxDER {
-		return nil, errors.New("the signature is longer than any by this key")
+		return nil, errors.New("the signature is longer than any signature by this key")
 	}
 	signature, err := decode(text)
 	if err != nil {
-		return nil, errors.New("the signature is not a hex, base64 or base64url text of the key's signature size")
+		return nil, errors.New("the signature is not hex, base64 or base64url of the length that the key requires")
 	}
 	if len(signature) != size && (!curve || len(signature) < minDER || len(signature) > maxDER) {
-		return nil, fmt.Errorf("the signature has %d bytes; one by this key has %d", len(signature), size)
+		return nil, fmt.Errorf("the signature has %d bytes; a signature by this key has %d", len(signature), size)
 	}
 	return signature, nil
 }
 
-// A DetachedSignature is a detached signature that is compared with several texts. For RSA the costly operation is done once.
+// A DetachedSignature is a detached signature that is verified over several texts. With an RSA key, the expensive operation is done only
+// once.
 type DetachedSignature struct {
 	key       Key
 	signature []byte
-	opened    rsaSignature // where the key is one of RSA
+	opened    rsaSignature // only for an RSA key
 }
 
-// NewDetached returns the signature with a key that may have made it.
+// NewDetached prepares a signature for verification with a key.
 func NewDetached(k Key, signature []byte) DetachedSignature {
 	d := DetachedSignature{key: k, signature: signature}
 	if public, ok := k.public.(*rsa.PublicKey); ok {
@@ -63,7 +64,8 @@ func NewDetached(k Key, signature []byte) DetachedSignature {
 	return d
 }
 
-// Verify tries the schemes that fit the key (or only the one named by only) and returns the one that verified.
+// Verify verifies the signature over text, whose SHA-256 is sum, and returns the scheme that verified. It tries every scheme of the key or,
+// if only is not empty, only the scheme with that name.
 func (d DetachedSignature) Verify(text []byte, sum [sha256.Size]byte, only string) (scheme string, ok bool) {
 	try := func(name string, verify func() bool) bool {
 		if (only != "" && only != name) || !verify() {

@@ -19,12 +19,12 @@ import (
 // privateMembers are members that only a private or symmetric key has. RFC 7518 6.
 var privateMembers = []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"}
 
-// FromJWK converts a JWK from a tree of package strictjson. It ignores unknown members, including x5c and x5u: nothing is ever fetched.
-// RFC 7517 4.
+// FromJWK converts a JWK that package strictjson has decoded. It ignores unknown members, including x5c and x5u, and fetches nothing. The
+// error is of kind ErrWeak or ErrUnsupported. RFC 7517 4.
 func FromJWK(jwk map[string]any) (Key, error) {
 	for _, name := range privateMembers {
 		if _, ok := jwk[name]; ok {
-			return Key{}, privateKey(fmt.Sprintf("the JWK is a private key: it holds %q", name))
+			return Key{}, privateKey(fmt.Sprintf("the JWK is a private key: it has the member %q", name))
 		}
 	}
 	if use, ok := jwk["use"]; ok && use != "sig" {
@@ -32,7 +32,7 @@ func FromJWK(jwk map[string]any) (Key, error) {
 	}
 	if ops, ok := jwk["key_ops"]; ok {
 		if list, isList := ops.([]any); !isList || !slices.Contains(list, any("verify")) {
-			return Key{}, keyErrorf(ErrUnsupported, `the JWK's key_ops do not hold "verify"`)
+			return Key{}, keyErrorf(ErrUnsupported, `the JWK's key_ops do not include "verify"`)
 		}
 	}
 	key, err := publicMembers(jwk)
@@ -40,12 +40,13 @@ func FromJWK(jwk map[string]any) (Key, error) {
 		return Key{}, err
 	}
 	if alg, ok := jwk["alg"]; ok && !slices.Contains(jwkAlgorithms[key.algorithm], fmt.Sprint(alg)) {
-		return Key{}, keyErrorf(ErrUnsupported, "the JWK's alg does not fit the key")
+		return Key{}, keyErrorf(ErrUnsupported, "the JWK's alg does not match the key")
 	}
 	return key, nil
 }
 
-// jwkAlgorithms are the values of alg that a JWK of each algorithm may have. RFC 9864 has Ed25519 for EdDSA.
+// jwkAlgorithms are the values of alg that a JWK may have, for each algorithm of a Key. RFC 9864 defines Ed25519 as a name for EdDSA with
+// this curve.
 var jwkAlgorithms = map[string][]string{
 	EdDSA: {EdDSA, "Ed25519"}, ES256: {ES256}, RS256: {RS256, "PS256"},
 }
@@ -66,7 +67,7 @@ func publicMembers(jwk map[string]any) (Key, error) {
 		}
 		public, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), slices.Concat([]byte{4}, x, y))
 		if err != nil {
-			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point on P-256")
 		}
 		return New(public)
 	case "RSA": // RFC 7518 6.3
@@ -98,7 +99,7 @@ func member(jwk map[string]any, name string, size int) ([]byte, error) {
 	return b, nil
 }
 
-// members returns the JWK reduced to what the thumbprint covers, in its order. RFC 7638 3.2, RFC 8037 2.
+// members returns a JWK with only the members that the thumbprint covers, in the order of the thumbprint. RFC 7638 3.2, RFC 8037 2.
 func (k Key) members() []byte {
 	b64 := base64.RawURLEncoding.EncodeToString
 	switch public := k.public.(type) {
@@ -126,7 +127,7 @@ func (k Key) JWK() []byte {
 	return fmt.Appendf(nil, `{"alg":"%s","kid":"%s","use":"sig",%s`, k.algorithm, k.thumbprint, members[1:])
 }
 
-// Keys returns the keys of all purposes that verify at now, the lowest id first.
+// Keys returns the keys of all purposes that verify at now, sorted by id.
 func (k *Keyring) Keys(now time.Time) []SigningKey {
 	var out []SigningKey
 	for _, v := range k.set.Load().keys {
@@ -138,7 +139,7 @@ func (k *Keyring) Keys(now time.Time) []SigningKey {
 	return out
 }
 
-// Current returns the id of the key this process signs with.
+// Current returns the id of the key with which this process signs.
 func (k *Keyring) Current() ID { return k.signing.Load().ID }
 
 // JWKS returns the document of RFC 7517 section 5 with every key that verifies at now.
@@ -149,13 +150,13 @@ func (k *Keyring) JWKS(now time.Time) ([]byte, error) {
 	}
 	out, err := json.Marshal(map[string]any{"keys": keys})
 	if err != nil {
-		return nil, fmt.Errorf("writing the key set: %w", err)
+		return nil, fmt.Errorf("encoding the key set: %w", err)
 	}
 	return out, nil
 }
 
-// PublicKey returns the member uim-public-key of agents.json: standard base64 of the DER SubjectPublicKeyInfo of the lowest kid that
-// signs at now (or, if none signs any more, of the lowest that verifies).
+// PublicKey returns the value of uim-public-key in agents.json: the DER SubjectPublicKeyInfo, in standard base64, of the key with the
+// lowest id that signs at now or, if no key signs any longer, of the key with the lowest id that verifies. It is empty if there is no key.
 func (k *Keyring) PublicKey(now time.Time) string {
 	keys := slices.DeleteFunc(k.Keys(now), func(s SigningKey) bool { return s.Purpose != k.purpose })
 	if len(keys) == 0 {

@@ -31,13 +31,14 @@ type JWS struct {
 	Alg, KeyID string
 	SentTyp    string
 	Typ        string // lowercase, without application/
-	JWK        []byte // as in the header; nil: absent
+	JWK        []byte // as in the header; nil if absent
 	Payload    []byte
 	signature  []byte
 	input      string // what the signature covers
 }
 
-// ParseJWS splits and decodes a text of at most limit bytes. Every error is errMalformedJWS.
+// ParseJWS splits and decodes a text of at most limit bytes. It returns an error if the text is not a compact JWS, or if its header has
+// crit, b64, zip or enc.
 func ParseJWS(text string, limit int) (JWS, error) {
 	if len(text) > limit || strings.Count(text, ".") != 2 {
 		return JWS{}, errMalformedJWS
@@ -80,14 +81,14 @@ func ParseJWS(text string, limit int) (JWS, error) {
 	return j, nil
 }
 
-// PublicKey returns the header's jwk. It returns false if that is not an object.
+// PublicKey returns the header's jwk. It returns false if there is no jwk, or if it is not an object.
 func (j JWS) PublicKey() (map[string]any, bool) {
 	jwk, err := strictjson.DecodeObject(j.JWK)
 	return jwk, err == nil
 }
 
-// DecodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that one
-// value has one text.
+// DecodeSegment decodes base64url without padding. It rejects the line breaks that encoding/base64 ignores, so that each value has only one
+// encoding.
 func DecodeSegment(s string) ([]byte, error) {
 	if strings.ContainsAny(s, "\r\n") {
 		return nil, errMalformedJWS
@@ -95,7 +96,7 @@ func DecodeSegment(s string) ([]byte, error) {
 	return base64.RawURLEncoding.Strict().DecodeString(s)
 }
 
-// Method returns the implementation of a supported signature algorithm.
+// Method returns the implementation of a signature algorithm, or nil if the algorithm is not supported.
 func Method(algorithm string) jwt.SigningMethod { return methods[algorithm] }
 
 // methods are the supported signature algorithms. HMAC and "none" are not among them.
@@ -103,7 +104,7 @@ var methods = map[string]jwt.SigningMethod{
 	EdDSA: jwt.SigningMethodEdDSA, ES256: jwt.SigningMethodES256, RS256: jwt.SigningMethodRS256,
 }
 
-// SignedBy reports whether k signed j. The algorithm is that of the key; the alg of the header must be equal to it.
+// SignedBy reports whether k signed j. The key determines the algorithm; the header's alg must be equal to it.
 func (j JWS) SignedBy(k Key) bool {
 	alg := j.Alg
 	if alg == "Ed25519" { // RFC 9864
@@ -116,7 +117,7 @@ func (j JWS) SignedBy(k Key) bool {
 	return ok && method.Verify(j.input, j.signature, k.public) == nil
 }
 
-// SignJWS makes a compact JWS. The signer's public key must be one that New accepts.
+// SignJWS makes a compact JWS, and sets alg in header. New must accept the signer's public key.
 func SignJWS(signer crypto.Signer, header map[string]any, payload any) (string, error) {
 	key, err := New(signer.Public())
 	if err != nil {
@@ -125,11 +126,11 @@ func SignJWS(signer crypto.Signer, header map[string]any, payload any) (string, 
 	header["alg"] = key.algorithm
 	head, err := json.Marshal(header)
 	if err != nil {
-		return "", fmt.Errorf("writing the header: %w", err)
+		return "", fmt.Errorf("encoding the header: %w", err)
 	}
 	body, err := json.Marshal(payload)
 	if err != nil {
-		return "", fmt.Errorf("writing the payload: %w", err)
+		return "", fmt.Errorf("encoding the payload: %w", err)
 	}
 	input := base64.RawURLEncoding.EncodeToString(head) + "." + base64.RawURLEncoding.EncodeToString(body)
 	signature, err := sign(signer, []byte(input))
@@ -145,7 +146,7 @@ type DetachedJWS struct {
 	Signature string // in base64url
 }
 
-// Signer returns the id of the key that signs next. It first replaces a retired key.
+// Signer returns the id of the key that will sign next. If the current key was retired, Signer first replaces it.
 func (k *Keyring) Signer(ctx context.Context) (ID, error) {
 	signer, err := k.PrivateKey(ctx)
 	if err != nil {
@@ -154,8 +155,8 @@ func (k *Keyring) Signer(ctx context.Context) (ID, error) {
 	return signer.ID, nil
 }
 
-// SignDetached signs a payload with the key of this process. header may hold more than alg and kid, which are set. It first replaces a
-// retired key.
+// SignDetached signs a payload with the key of this process. It sets alg and kid in a copy of header. If the current key was retired,
+// SignDetached first replaces it.
 func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, payload []byte) (DetachedJWS, error) {
 	signer, err := k.PrivateKey(ctx)
 	if err != nil {
@@ -168,7 +169,7 @@ func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, paylo
 	header["alg"], header["kid"] = signer.Algorithm, signer.ID
 	head, err := json.Marshal(header)
 	if err != nil {
-		return DetachedJWS{}, fmt.Errorf("writing the header: %w", err)
+		return DetachedJWS{}, fmt.Errorf("encoding the header: %w", err)
 	}
 	protected := base64.RawURLEncoding.EncodeToString(head)
 	signature, err := sign(signer.Private, []byte(protected+"."+base64.RawURLEncoding.EncodeToString(payload)))
@@ -178,7 +179,7 @@ func (k *Keyring) SignDetached(ctx context.Context, header map[string]any, paylo
 	return DetachedJWS{protected, base64.RawURLEncoding.EncodeToString(signature)}, nil
 }
 
-// sign signs the message in the form of JOSE. RFC 7518 3.3 and 3.4, RFC 8037 3.1.
+// sign returns a signature of the message in the format of JOSE. RFC 7518 3.3 and 3.4, RFC 8037 3.1.
 func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 	sum := sha256.Sum256(message)
 	switch signer.Public().(type) {
@@ -193,7 +194,7 @@ func sign(signer crypto.Signer, message []byte) ([]byte, error) {
 		}
 		var rs struct{ R, S *big.Int }
 		if _, err := asn1.Unmarshal(der, &rs); err != nil {
-			return nil, fmt.Errorf("reading the signature: %w", err)
+			return nil, fmt.Errorf("decoding the signature: %w", err)
 		}
 		raw := make([]byte, 2*p256Size)
 		rs.R.FillBytes(raw[:p256Size])

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// The errors about keys. Each names the reason of the refusal that agents get.
+// The errors about keys. The comments on ErrUnsupported and ErrWeak end with the reason that agents receive.
 var (
 	// ErrUnsupported means that the kind, form or use of the key is not accepted. UNSUPPORTED_KEY.
-	ErrUnsupported = errors.New("the key is not an Ed25519, ECDSA P-256 or RSA public key in a form that is accepted")
-	// ErrWeak means that the key gives too little security to be evidence. WEAK_KEY.
+	ErrUnsupported = errors.New("the key is not an Ed25519, ECDSA P-256 or RSA public key in an accepted form")
+	// ErrWeak means that the key is too weak to serve as evidence. WEAK_KEY.
 	ErrWeak = errors.New("the key is too weak")
 	// ErrNoKey means that no key has the id.
 	ErrNoKey = errors.New("no signing key has that id")
 )
 
-// An Error describes what is wrong with a received key. It holds no part of the key.
+// An Error describes what is wrong with a received key. It contains no part of the key.
 type Error struct {
 	Reason  string
 	Private bool  // it is a private key

@@ -14,11 +14,12 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Files keep this process's private signing keys, readable by no other user. The bytes are PEM blocks of PKCS#8, the current key first.
+// Files stores the private signing keys of this process so that no other user can read them. The bytes are PKCS#8 keys in PEM blocks, the
+// current key first.
 type Files interface {
 	// Load returns what Save wrote last, or nil if nothing was saved yet.
 	Load() ([]byte, error)
-	// Save replaces the content as a whole and durably.
+	// Save replaces the whole content durably.
 	Save(pem []byte) error
 }
 
@@ -26,15 +27,15 @@ type Files interface {
 type Config struct {
 	Store     Store
 	Files     Files
-	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key of another algorithm verifies until it ends
+	Algorithm string // of new keys: EdDSA, ES256 or RS256; a key with a different algorithm still verifies until it ends
 	// Overlap is how long a key verifies after its last signature: at least a minute, and at least as long as a PAT of any Issuer that
 	// uses this Keyring is accepted.
 	Overlap time.Duration
 	Now     func() time.Time
 }
 
-// A Keyring holds the key this process signs PATs with, and the public keys of all processes, which verify PATs. It is safe for
-// concurrent use.
+// A Keyring holds the private key with which this process signs PATs, and the public keys of all processes, which verify PATs. It is safe
+// for concurrent use.
 type Keyring struct {
 	store   Store
 	files   Files
@@ -45,7 +46,7 @@ type Keyring struct {
 
 	mu          sync.Mutex // serializes Rotate, Retire and changes of the set
 	signing     atomic.Pointer[PrivateKey]
-	set         *atomic.Pointer[keySet] // one for all purposes
+	set         *atomic.Pointer[keySet] // shared by the Keyrings of all purposes
 	rereadLimit *rate.Limiter
 }
 
@@ -67,13 +68,13 @@ func (k VerifyingKey) live(now time.Time) bool {
 }
 
 const (
-	// rereadEvery is how often an unknown kid may cause a read of the store.
+	// rereadEvery is the minimum time between two reads of the store because of an unknown kid.
 	rereadEvery = time.Second
 	maxKeyID    = 64
 )
 
-// Open reads the public keys of all processes and loads the private key of this one. If the
-// files have no key of the algorithm that may still sign, Open makes and registers one.
+// Open reads the public keys of all processes and loads the private key of this one. If the files contain no key of the algorithm that may
+// still sign, Open generates and registers one.
 func Open(ctx context.Context, c Config) (*Keyring, error) {
 	if _, ok := methods[c.Algorithm]; !ok {
 		return nil, fmt.Errorf("pat.algorithm: %q is not %s, %s or %s", c.Algorithm, EdDSA, ES256, RS256)
@@ -96,8 +97,8 @@ func Open(ctx context.Context, c Config) (*Keyring, error) {
 	return k, nil
 }
 
-// For returns a Keyring of another purpose and one algorithm, with a separate key in files. k publishes its public keys too, and must be
-// notified of changes.
+// For returns a Keyring for another purpose, with one algorithm and a separate private key in files. It shares the public keys with k, so
+// that k publishes those of the new Keyring too, and changes have to be applied only to k.
 func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, files Files) (*Keyring, error) {
 	if _, ok := methods[algorithm]; !ok {
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupported)
@@ -110,8 +111,8 @@ func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, fi
 	return other, other.open(ctx)
 }
 
-// open makes the first key in the files the signing one, if it may still sign, and retires those that an interrupted rotation did not
-// retire.
+// open selects the first key in the files for signing if that key may still sign, and otherwise calls Rotate. It also retires the keys that
+// an interrupted rotation did not retire.
 func (k *Keyring) open(ctx context.Context) error {
 	text, err := k.files.Load()
 	if err != nil {
@@ -138,8 +139,8 @@ func (k *Keyring) open(ctx context.Context) error {
 	first := keys[0]
 	first.Purpose = k.purpose
 	k.signing.Store(&first)
-	// A key that is missing in the store has ended and was deleted, or the store is new and there are no PATs. A new key
-	// is right in both cases; the old one might be wrong.
+	// If the store does not have the key, either the key has ended and was deleted, or the store is new and there are no PATs. A new key is
+	// correct in both cases; the old key might not be.
 	if registered, ok := k.set.Load().keys[first.ID]; first.Algorithm != k.alg || !ok || !registered.NotAfter.IsZero() ||
 		registered.Purpose != k.purpose {
 		_, err := k.Rotate(ctx)
@@ -157,12 +158,12 @@ func (k *Keyring) register(ctx context.Context, s SigningKey) error {
 	return k.Apply(s)
 }
 
-// Rotate makes a new key, which signs from then on; the previous key verifies for Overlap more.
+// Rotate generates a new key, which signs from then on. The previous key still verifies for Overlap.
 func (k *Keyring) Rotate(ctx context.Context) (SigningKey, error) {
 	return k.rotateFrom(ctx, nil)
 }
 
-// rotateFrom is Rotate. It does nothing if another call has already replaced the key from.
+// rotateFrom is like Rotate, but does nothing if another call has already replaced the key from. A nil from always rotates.
 func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -198,8 +199,8 @@ func (k *Keyring) rotateFrom(ctx context.Context, from *PrivateKey) (SigningKey,
 	return next.SigningKey, nil
 }
 
-// Retire ends a key at a time: its PATs do not verify from then on. If this process signs with it, Retire first replaces it by another
-// key. The error is ErrNoKey if there is no such key.
+// Retire ends a key at the given time, after which the PATs that it signed do not verify. If this process signs with the key, Retire first
+// replaces it. The error is ErrNoKey if there is no such key.
 func (k *Keyring) Retire(ctx context.Context, id ID, at time.Time) error {
 	if s := k.signing.Load(); s != nil && s.ID == id {
 		if _, err := k.Rotate(ctx); err != nil {
@@ -236,8 +237,8 @@ func (k *Keyring) Reload(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Apply adds a public key from the store, or changes its end. Keys that have ended are removed. A record whose members
-// do not match its key is an error and changes nothing.
+// Apply adds a public key from the store, or changes its NotAfter, and removes keys that have ended. If the members of a record do not
+// match its key, Apply returns an error and changes nothing.
 func (k *Keyring) Apply(s SigningKey) error {
 	for {
 		before := k.set.Load()
@@ -247,7 +248,7 @@ func (k *Keyring) Apply(s SigningKey) error {
 		}
 		key, err := ParseJWK(s.JWK)
 		if err != nil || key.Thumbprint() != s.ID || key.Algorithm() != s.Algorithm {
-			return fmt.Errorf("the record of signing key %.64q does not hold that key", s.ID)
+			return fmt.Errorf("the record of signing key %.64q does not contain that key", s.ID)
 		}
 		now := k.now()
 		if !ok && !(VerifyingKey{SigningKey: s}).live(now) {
@@ -266,8 +267,8 @@ func (k *Keyring) Apply(s SigningKey) error {
 	}
 }
 
-// Lookup finds the key a PAT names. A kid is used as a map key only; an unknown one causes a read of the store, at most
-// one per second.
+// Lookup returns the key that a PAT names by its kid. The kid is used only as a map key. An unknown kid causes a read of the store, at most
+// once per second.
 func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
 		return VerifyingKey{}, false
@@ -285,8 +286,8 @@ func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingK
 	return v, true
 }
 
-// PrivateKey returns the key to sign with. It first replaces a key that this or another process retired, because its signatures would
-// soon not verify.
+// PrivateKey returns the key to sign with. If this or another process has retired the key, PrivateKey first replaces it, because its
+// signatures would soon not verify.
 func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	s := k.signing.Load()
 	if registered, ok := k.set.Load().keys[s.ID]; ok && registered.NotAfter.IsZero() {
@@ -298,7 +299,7 @@ func (k *Keyring) PrivateKey(ctx context.Context) (*PrivateKey, error) {
 	return k.signing.Load(), nil
 }
 
-// ExtendOverlap makes Overlap at least d. It never shrinks: PATs of an earlier configuration may still be in use.
+// ExtendOverlap makes Overlap at least d. Overlap never shrinks, because PATs of an earlier configuration may still be in use.
 func (k *Keyring) ExtendOverlap(d time.Duration) {
 	for previous := k.overlap.Load(); int64(d) > previous; previous = k.overlap.Load() {
 		if k.overlap.CompareAndSwap(previous, int64(d)) {
@@ -307,7 +308,7 @@ func (k *Keyring) ExtendOverlap(d time.Duration) {
 	}
 }
 
-// Version grows whenever the set of keys changes.
+// Version returns a number that grows whenever the set of keys changes.
 func (k *Keyring) Version() uint64 { return k.set.Load().version }
 
 // A PrivateKey is a private key with its public record.
@@ -332,7 +333,7 @@ func signingKeyOf(private any) (PrivateKey, error) {
 func (s PrivateKey) pkcs8() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(s.Private)
 	if err != nil {
-		return nil, fmt.Errorf("writing a signing key: %w", err)
+		return nil, fmt.Errorf("encoding a signing key: %w", err)
 	}
 	return der, nil
 }

@@ -41,8 +41,7 @@ type Key struct {
 	spki       []byte
 }
 
-// New accepts an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeak or
-// ErrUnsupported.
+// New makes a Key from an ed25519.PublicKey, *ecdsa.PublicKey or *rsa.PublicKey. The error is of kind ErrWeak or ErrUnsupported.
 func New(public crypto.PublicKey) (Key, error) {
 	k := Key{public: public}
 	switch public := public.(type) {
@@ -53,10 +52,10 @@ func New(public crypto.PublicKey) (Key, error) {
 		k.algorithm = EdDSA
 	case *ecdsa.PublicKey:
 		if public == nil || public.Curve != elliptic.P256() {
-			return Key{}, keyErrorf(ErrUnsupported, "of the elliptic curves only P-256 is accepted")
+			return Key{}, keyErrorf(ErrUnsupported, "the elliptic curve is not accepted: use P-256")
 		}
 		if _, err := public.ECDH(); err != nil {
-			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point of P-256")
+			return Key{}, keyErrorf(ErrUnsupported, "the key is not a point on P-256")
 		}
 		k.algorithm = ES256
 	case *rsa.PublicKey:
@@ -69,7 +68,7 @@ func New(public crypto.PublicKey) (Key, error) {
 	}
 	spki, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupported, "the key cannot be written as SubjectPublicKeyInfo")
+		return Key{}, keyErrorf(ErrUnsupported, "the key cannot be encoded as SubjectPublicKeyInfo")
 	}
 	k.spki = spki
 	sum := sha256.Sum256(k.members())
@@ -77,22 +76,22 @@ func New(public crypto.PublicKey) (Key, error) {
 	return k, nil
 }
 
-// IsZero reports whether there is no key.
+// IsZero reports whether k is the zero Key.
 func (k Key) IsZero() bool { return k.public == nil }
 
-// Public returns the key for package crypto.
+// Public returns the key in the form of package crypto; for an AddressKey, the address.
 func (k Key) Public() crypto.PublicKey { return k.public }
 
-// Algorithm returns the one JOSE algorithm of the key: EdDSA, ES256 or RS256.
+// Algorithm returns the JOSE algorithm of the key: EdDSA, ES256 or RS256, or ES256K for an AddressKey.
 func (k Key) Algorithm() string { return k.algorithm }
 
 // Thumbprint returns the id of the key: base64url of the SHA-256 thumbprint of RFC 7638.
 func (k Key) Thumbprint() ID { return k.thumbprint }
 
-// SPKI returns the DER SubjectPublicKeyInfo of RFC 5280, which is read-only.
+// SPKI returns the DER SubjectPublicKeyInfo of RFC 5280. Callers must not modify it.
 func (k Key) SPKI() []byte { return k.spki }
 
-// signatureSize is the length of a signature in bytes; for ECDSA that of the raw form (the length of DER varies).
+// signatureSize returns the length of a signature in bytes. For ECDSA, it is the length of the raw form; the length of DER varies.
 func (k Key) signatureSize() int {
 	switch public := k.public.(type) {
 	case *rsa.PublicKey:
@@ -117,13 +116,13 @@ func checkRSA(public *rsa.PublicKey) error {
 		return keyErrorf(ErrWeak, "the modulus of the RSA key is even")
 	case public.E < rsaExponent:
 		return keyErrorf(ErrWeak, "the exponent of the RSA key is too small: use %d", rsaExponent)
-	case public.E > rsaExponent: // it makes each verification cost more
+	case public.E > rsaExponent: // a larger exponent makes each verification more expensive
 		return keyErrorf(ErrUnsupported, "the exponent of the RSA key is too large: use %d", rsaExponent)
 	}
 	return nil
 }
 
-// checkEd25519 rejects keys for which one signature fits many messages, and encodings that are not canonical.
+// checkEd25519 rejects keys for which one signature is valid for many messages, and encodings that are not canonical.
 func checkEd25519(public ed25519.PublicKey) error {
 	err := edkey.Check(public)
 	switch {
@@ -143,7 +142,7 @@ const (
 	maxKeyCount = 8
 )
 
-// newSigningKey makes a key pair.
+// newSigningKey generates a key pair.
 func newSigningKey(algorithm string) (PrivateKey, error) {
 	var private any
 	var err error
@@ -155,10 +154,10 @@ func newSigningKey(algorithm string) (PrivateKey, error) {
 	case RS256:
 		private, err = rsa.GenerateKey(rand.Reader, rsaBits)
 	default:
-		err = fmt.Errorf("there is no algorithm %q", algorithm)
+		err = fmt.Errorf("the algorithm %q is not supported", algorithm)
 	}
 	if err != nil {
-		return PrivateKey{}, fmt.Errorf("making a signing key: %w", err)
+		return PrivateKey{}, fmt.Errorf("generating a signing key: %w", err)
 	}
 	return signingKeyOf(private)
 }
@@ -176,7 +175,7 @@ func writeSigningKeys(first PrivateKey, before *PrivateKey) ([]byte, error) {
 			return nil, err
 		}
 		if err := pem.Encode(&out, &pem.Block{Type: pemPrivate, Bytes: der}); err != nil {
-			return nil, fmt.Errorf("writing a signing key: %w", err)
+			return nil, fmt.Errorf("encoding a signing key: %w", err)
 		}
 	}
 	return out.Bytes(), nil

@@ -59,7 +59,7 @@ func keyTexts(tb testing.TB, public crypto.PublicKey) map[string]string {
 		"base64 of DER, two lines": base64.StdEncoding.EncodeToString(der)[:40] + "\r\n" + base64.StdEncoding.EncodeToString(der)[40:],
 		"base64url of DER":         base64.RawURLEncoding.EncodeToString(der),
 		"JWK":                      string(must(keys.New(public)).JWK()),
-		"JWK with members of no use": strings.Replace(string(must(keys.New(public)).JWK()), "{",
+		"JWK with unknown members": strings.Replace(string(must(keys.New(public)).JWK()), "{",
 			`{"x5u":"https://attacker.example","ext":true,"key_ops":["verify"],`, 1),
 	}
 	switch public := public.(type) {
@@ -72,7 +72,7 @@ func keyTexts(tb testing.TB, public crypto.PublicKey) map[string]string {
 	return out
 }
 
-func TestPublicKeysAsAgentsSendThem(t *testing.T) {
+func TestParsePublicKeys(t *testing.T) {
 	for _, signer := range []crypto.Signer{rsaKey(), ecKey(), edKey()} {
 		want := keyOf(t, signer)
 		for name, text := range keyTexts(t, signer.Public()) {
@@ -92,7 +92,7 @@ func TestPublicKeysAsAgentsSendThem(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreRefused(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	block := func(kind string, der []byte) string {
 		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
@@ -189,7 +189,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 			b64(must(hex.DecodeString("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"))),
 			keys.ErrWeak,
 		},
-		"Ed25519 of order 8, too": {
+		"another Ed25519 of order 8": {
 			b64(must(hex.DecodeString("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"))),
 			keys.ErrWeak,
 		},

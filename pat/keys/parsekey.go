@@ -11,15 +11,15 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxKeyText bounds a public key as sent, in bytes; RSA of 4096 bits as base64 of PEM needs 1.1 KiB.
+// maxKeyText is the maximum size of a public key as sent, in bytes. An RSA key of 4096 bits needs 1.1 KiB as base64 of PEM.
 const maxKeyText = 16 << 10
 
-// Parse parses a public key in each form that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), base64 or base64url of such
-// PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw Ed25519 key. It rejects certificates and
+// Parse parses a public key in any of the forms that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), base64 or base64url of
+// such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw Ed25519 key. It rejects certificates and
 // private keys. The error is of kind ErrWeak or ErrUnsupported.
 func Parse(text string) (Key, error) {
 	if len(text) > maxKeyText {
-		return Key{}, keyErrorf(ErrUnsupported, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupported, "a public key may have at most %d bytes", maxKeyText)
 	}
 	text = strings.TrimSpace(text)
 	switch {
@@ -44,8 +44,7 @@ func Parse(text string) (Key, error) {
 	}
 }
 
-// ParseValue is Parse for a value of a JSON document that package strictjson decoded:
-// a string, or a JWK as an object.
+// ParseValue is like Parse, for a value that package strictjson has decoded: a string in one of these forms, or a JWK as an object.
 func ParseValue(v any) (Key, error) {
 	switch v := v.(type) {
 	case string:
@@ -53,42 +52,42 @@ func ParseValue(v any) (Key, error) {
 	case map[string]any:
 		return FromJWK(v)
 	default:
-		return Key{}, keyErrorf(ErrUnsupported, "a public key is a string or a JWK, not %s", strictjson.Kind(v))
+		return Key{}, keyErrorf(ErrUnsupported, "a public key must be a string or a JWK, not %s", strictjson.Kind(v))
 	}
 }
 
-// ParseJWK reads a public key in the form of RFC 7517.
+// ParseJWK parses a public key in the form of a JWK (RFC 7517).
 func ParseJWK(raw []byte) (Key, error) {
 	if len(raw) > maxKeyText {
-		return Key{}, keyErrorf(ErrUnsupported, "a public key is at most %d bytes", maxKeyText)
+		return Key{}, keyErrorf(ErrUnsupported, "a public key may have at most %d bytes", maxKeyText)
 	}
 	jwk, err := strictjson.DecodeObject(raw)
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupported, "the JWK is not one JSON object without repeated members")
+		return Key{}, keyErrorf(ErrUnsupported, "the JWK must be one JSON object without duplicate members")
 	}
 	return FromJWK(jwk)
 }
 
-// ParseSPKI reads a DER SubjectPublicKeyInfo.
+// ParseSPKI parses a DER SubjectPublicKeyInfo.
 func ParseSPKI(der []byte) (Key, error) {
 	public, err := x509.ParsePKIXPublicKey(der)
 	if err != nil && isPrivate(der) {
-		return Key{}, privateKey("that is a private key")
+		return Key{}, privateKey("this is a private key")
 	}
 	if err != nil {
-		return Key{}, keyErrorf(ErrUnsupported, "the public key is not a SubjectPublicKeyInfo of a kind that is accepted")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key is not a SubjectPublicKeyInfo of an accepted type")
 	}
 	return New(public)
 }
 
-// privateKey is the error for a private key.
+// privateKey returns the error for a private key.
 func privateKey(what string) error {
 	return &Error{
-		Reason: what + ": send the public key alone, and of a new key, because this one was sent", Private: true, kind: ErrUnsupported,
+		Reason: what + ": send only a public key, and use a new key pair, because this private key has been disclosed", Private: true, kind: ErrUnsupported,
 	}
 }
 
-// isPrivate recognizes a private key in DER: PKCS#8, PKCS#1 and SEC 1.
+// isPrivate reports whether der is a private key in PKCS#8, PKCS#1 or SEC 1.
 func isPrivate(der []byte) bool {
 	if _, err := x509.ParsePKCS8PrivateKey(der); err == nil {
 		return true
@@ -103,7 +102,7 @@ func isPrivate(der []byte) bool {
 func fromPEM(text []byte) (Key, error) {
 	block, rest := pem.Decode(text)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 {
-		return Key{}, keyErrorf(ErrUnsupported, "the public key is not one PEM block")
+		return Key{}, keyErrorf(ErrUnsupported, "the public key must be a single PEM block")
 	}
 	switch {
 	case block.Type == "PUBLIC KEY":
@@ -111,11 +110,11 @@ func fromPEM(text []byte) (Key, error) {
 	case block.Type == "RSA PUBLIC KEY":
 		public, err := x509.ParsePKCS1PublicKey(block.Bytes)
 		if err != nil {
-			return Key{}, keyErrorf(ErrUnsupported, "the PEM block holds no PKCS#1 public key")
+			return Key{}, keyErrorf(ErrUnsupported, "the PEM block does not contain a valid PKCS#1 public key")
 		}
 		return New(public)
 	case strings.HasSuffix(block.Type, "PRIVATE KEY"):
-		return Key{}, privateKey("that is a private key")
+		return Key{}, privateKey("this is a private key")
 	default:
 		return Key{}, keyErrorf(ErrUnsupported, `the PEM block is not a "PUBLIC KEY" (certificates are not accepted)`)
 	}

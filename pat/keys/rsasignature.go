@@ -13,7 +13,7 @@ import (
 // isPSS then compare it with any number of texts, whereas crypto/rsa would repeat the operation for each comparison. Only SHA-256 is
 // supported. RFC 8017 5.2.2.
 type rsaSignature struct {
-	encoded []byte // as long as the modulus; nil: out of range
+	encoded []byte // as long as the modulus; nil if the signature is out of range
 	// salt and hash are those of PSS; hash is nil if the padding is not PSS.
 	salt, hash []byte
 }
@@ -82,7 +82,7 @@ func unpadPSS(encoded []byte, bits int) (salt, hash []byte) {
 	return padding[1:], hash
 }
 
-// mgf1 makes a mask of length bytes. RFC 8017 B.2.1.
+// mgf1 returns a mask of length bytes. RFC 8017 B.2.1.
 func mgf1(seed []byte, length int) []byte {
 	var mask []byte
 	for counter := uint32(0); len(mask) < length; counter++ {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Purpose is what a key signs. A key never verifies signatures of another purpose.
+// A Purpose defines what a key signs. A key never verifies signatures for a different purpose.
 type Purpose string
 
 // The purposes of keys.
@@ -14,20 +14,20 @@ const (
 	ForCards Purpose = "card" // descriptions of services, such as the agent card of A2A
 )
 
-// A SigningKey is the public half of a key that signs PATs, or of a key of another purpose.
+// A SigningKey is the public half of a key that signs PATs, or signs for another purpose.
 type SigningKey struct {
 	ID        ID // kid
 	Purpose   Purpose
 	Algorithm string // EdDSA, ES256, RS256
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
-	NotAfter  time.Time // when the last PAT it signed expires; zero while it still signs
+	NotAfter  time.Time // when the last PAT that it signed expires; zero while it still signs
 }
 
 // A Store holds the state of a Keyring that outlives the process: the public keys of all processes.
 type Store interface {
 	// AddSigningKey registers a public key; a repeated id updates NotAfter.
 	AddSigningKey(ctx context.Context, k SigningKey) error
-	// SigningKeys returns those whose NotAfter is zero or after now.
+	// SigningKeys returns the keys whose NotAfter is zero or after now.
 	SigningKeys(ctx context.Context, now time.Time) ([]SigningKey, error)
 }

@@ -1,5 +1,5 @@
-// Package secp256k1 encodes keys on the curve secp256k1 in the form of package pat. Agents of other protocols have such keys; crypto/x509
-// does not support the curve.
+// Package secp256k1 encodes keys on the curve secp256k1 in the forms that package keys needs. Agents of other protocols have such keys;
+// crypto/x509 does not support the curve.
 package secp256k1
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Algorithm is the JOSE name of signatures by these keys. RFC 8812 3.2. No JWS here has one.
+	// Algorithm is the JOSE name of the signature algorithm of these keys (RFC 8812 3.2). No JWS of this gateway uses it.
 	Algorithm = "ES256K"
 	// infoPrefix precedes the point in a SubjectPublicKeyInfo of secp256k1: id-ecPublicKey with the curve 1.3.132.0.10, and a bit string
 	// of 65 bytes. RFC 5480 2, SEC 2 2.4.1.
@@ -17,15 +17,16 @@ const (
 	pointSize  = 65
 )
 
-// Info returns the key at an uncompressed point of 65 bytes as DER SubjectPublicKeyInfo, and as the members of a JWK that its thumbprint
-// covers, in their order (RFC 8812 3.1, RFC 7638 3.2).
+// Info encodes an uncompressed point of 65 bytes as a DER SubjectPublicKeyInfo, and as the members of a JWK that the thumbprint covers, in
+// the order of the thumbprint (RFC 8812 3.1, RFC 7638 3.2).
 func Info(point []byte) (spki, members []byte) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	members = fmt.Appendf(nil, `{"crv":"secp256k1","kty":"EC","x":"%s","y":"%s"}`, b64(point[1:33]), b64(point[33:]))
 	return append([]byte(infoPrefix), point...), members
 }
 
-// Point returns the point in a SubjectPublicKeyInfo that Info has written. It does not check that the point is on the curve.
+// Point returns the point in a SubjectPublicKeyInfo that Info has written. ok is false for any other input. Point does not check that the
+// point is on the curve.
 func Point(spki []byte) (point []byte, ok bool) {
 	text, ok := strings.CutPrefix(string(spki), infoPrefix)
 	return []byte(text), ok && len(text) == pointSize
