@@ -9,10 +9,11 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// mayHold returns an *AgentIDTakenError if id is an address that does not belong to key. An address belongs to the key that it encodes,
-// and to those that the operator has given it to, in the configuration or with the agent's record.
+// mayHold returns an *AgentIDTakenError if key may not use id, because id has the form of a consent, or is an address that does not belong
+// to key. An address belongs to the key that it encodes, and to any key to which the operator has assigned it, in the configuration or in
+// the record of the agent.
 func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
-	if Consented(id) { // no key has such an id, and the operator assigns none
+	if Consented(id) { // such an id never belongs to a key, and the operator cannot assign it
 		return idTaken(id, key.Thumbprint())
 	}
 	at := slices.IndexFunc(i.forms, func(f Form) bool { return f.IsAddress(string(id)) })
@@ -33,11 +34,11 @@ func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
 	return nil
 }
 
-// reserved returns the keys that alone may have an id, if key is one of them: those in the configuration, or the key that an address
-// encodes.
+// reserved returns the only keys that may have id, if key is one of them: the keys in the configuration, or the key that an address
+// encodes. Otherwise it returns nil.
 func (i *Issuer) reserved(id AgentID, key keys.Key) []keys.ID {
 	if reserved := i.verifier.c.Reserved[id]; len(reserved) > 0 {
-		return reserved // key is one of them: admit refuses all others
+		return reserved // key is one of them, because admit refuses all others
 	}
 	for _, f := range i.forms {
 		if f.IsAddress(string(id)) && f.Owns(id, key) {

@@ -40,8 +40,8 @@ func TestAddressesBelongToTheirKeys(t *testing.T) {
 	w.issue(t, w.fresh(t, string(keyOf(t, own).Thumbprint()), own)) // a thumbprint has the form of a key, and belongs to its key
 }
 
-// TestTheOperatorGivesAnAddressToAnotherKey tries both ways to do so.
-func TestTheOperatorGivesAnAddressToAnotherKey(t *testing.T) {
+// TestOperatorAssignsAddressToKey tries both ways to do so.
+func TestOperatorAssignsAddressToKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first, second, listed := newEd(), newEd(), newEd()

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// agreementWindow is how far from now a fresh agreement may have been made, either way.
+	// agreementWindow is the maximum difference, in either direction, between the time of a fresh agreement and now.
 	agreementWindow = 5 * time.Minute
-	// maxFresh bounds a fresh agreement: a compact JWS.
+	// maxFresh is the maximum size in bytes of a fresh agreement, which is a compact JWS.
 	maxFresh = 16 << 10
-	// maxSigned bounds signed_policy: a JWS over the largest policy.
+	// maxSigned is the maximum size in bytes of signed_policy: a JWS over a policy of the maximum size.
 	maxSigned = MaxPolicy*4/3 + 16<<10
 	minNonce  = 16
 	maxNonce  = 128
@@ -33,7 +33,7 @@ type Presentation struct {
 	Key     keys.Key
 }
 
-// Acceptance is an agreement that was verified.
+// Acceptance is a verified agreement.
 type Acceptance struct {
 	Assurance Assurance
 	Form      string    // see Agreement.Form
@@ -41,19 +41,19 @@ type Acceptance struct {
 	Signature []byte    // see Agreement.Signature
 	Nonce     string    // see Agreement.Nonce
 	IssuedAt  time.Time // iat of a fresh agreement
-	Expires   time.Time // of an agreement without iat: of its envelope, or of the accepted offer; otherwise zero
-	Scope     []string  // nil: the agreement names none
+	Expires   time.Time // for an agreement without iat: the expiry of its envelope or of the accepted offer; otherwise zero
+	Scope     []string  // nil if the agreement names no scope
 	UID       string    // of the policy
 	Digest    string
 }
 
-// VerifyAgreement verifies what an agent sent against the policy offered now. It accepts three kinds, distinguished by
-// form and typ alone: the fresh agreement (typ uim-agreement+jwt), which names the policy by digest; a compact JWS
-// whose payload is the policy; and a detached signature over one of the byte forms of the policy. It tries past
-// policies only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was
-// used before: the Store does.
+// VerifyAgreement verifies an agreement as an agent sent it, against the policy that is currently offered. It accepts three kinds, and
+// distinguishes them only by form and typ: a fresh agreement (typ uim-agreement+jwt), which names the policy by digest; a compact JWS whose
+// payload is the policy; and a detached signature over one of the byte forms of the policy. It tries past policies, at most MaxPast of
+// them, only to return ErrPolicyMismatch instead of ErrBadSignature. It does not check whether a fresh agreement was used before; the
+// IssuerStore does.
 //
-// Errors are of kind ErrBadAgentID, ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected, ErrAgreementStale or
+// Errors are of kind ErrBadAgentID, keys.ErrUnsupported, ErrBadSignature, ErrBadAgreement, ErrAgreementMisdirected, ErrAgreementStale or
 // ErrPolicyMismatch.
 func VerifyAgreement(p Presentation, to Recipient, current Offer, past []Offer, now time.Time) (Acceptance, error) {
 	if _, err := ParseAgentID(string(p.AgentID)); err != nil {
@@ -76,7 +76,7 @@ func (a Acceptance) stale(now time.Time) bool {
 	return a.Assurance == Fresh && now.Sub(a.IssuedAt).Abs() > agreementWindow
 }
 
-// nonceUntil returns how long the nonce of an agreement must count as used: afterwards the agreement is stale.
+// nonceUntil returns the time until which the nonce of an agreement must count as used. After that time the agreement is stale.
 func (a Acceptance) nonceUntil(now time.Time) time.Time {
 	if !a.Expires.IsZero() {
 		return a.Expires.Add(agreementWindow)
@@ -84,7 +84,7 @@ func (a Acceptance) nonceUntil(now time.Time) time.Time {
 	return now.Add(3 * agreementWindow)
 }
 
-// verifyPresented is VerifyAgreement without the time: it does not check whether a fresh agreement is stale.
+// verifyPresented is like VerifyAgreement, but does not check whether a fresh agreement is stale.
 func verifyPresented(p Presentation, to Recipient, current Offer, past []Offer) (Acceptance, error) {
 	if p.Key.IsZero() {
 		return Acceptance{}, keys.ErrUnsupported
@@ -153,7 +153,7 @@ func verifyAgreementJWS(p Presentation, to Recipient, current Offer) (Acceptance
 	}, nil
 }
 
-// resemblesAgreement reports whether the payload of a JWS of another typ is that of a fresh agreement, and not a policy.
+// resemblesAgreement reports whether the payload of a JWS with a different typ looks like a fresh agreement, and not like a policy.
 func resemblesAgreement(payload []byte) bool {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
@@ -163,15 +163,15 @@ func resemblesAgreement(payload []byte) bool {
 	return named && policy["digest"] != nil && tree["iss"] != nil && tree["permission"] == nil
 }
 
-// wantedType describes the required typ of a fresh agreement's header, and the one that it has.
+// wantedType describes the typ that the header of a fresh agreement must have, and the typ that was sent.
 func wantedType(sent string) string {
 	if sent = namable(sent); sent == "" {
-		return "the header has none that can be read; want " + TypeAgreement
+		return "the header has no readable typ; want " + TypeAgreement
 	}
 	return fmt.Sprintf("it is %q; want %s", sent, TypeAgreement)
 }
 
-// freshAgreement reads the payload of a JWS whose signature has verified.
+// freshAgreement reads and checks the payload of a JWS whose signature was verified.
 func freshAgreement(j keys.JWS, p Presentation, to Recipient, current Offer) (Acceptance, error) {
 	if j.JWK != nil {
 		jwk, isObject := j.PublicKey()
@@ -211,21 +211,21 @@ func freshAgreement(j keys.JWS, p Presentation, to Recipient, current Offer) (Ac
 type AgreementClaims struct {
 	AgentID      AgentID // iss
 	Audience     string  // aud: the service's issuer
-	URL          string  // htu: where it is sent, as in RFC 9449 4.2
+	URL          string  // htu: the URL that it is sent to, as in RFC 9449 4.2
 	IssuedAt     time.Time
 	Nonce        string // jti, 16 to 128 visible ASCII characters
 	PolicyUID    string
 	PolicyDigest string
-	Scope        []string    // nil: whatever the policy permits
-	Declared     Declaration // nil: nothing
+	Scope        []string    // nil means everything that the policy permits
+	Declared     Declaration // nil means that nothing is declared
 }
 
-// agreementMembers are all members that the payload of a fresh agreement may have; some agents call jti nonce.
+// agreementMembers are the members that the payload of a fresh agreement may have. Some agents write nonce instead of jti.
 var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "nonce", "policy", "scope"}
 
-var errNotAgreement = errors.New("not as it should be")
+var errNotAgreement = errors.New("an unexpected value")
 
-// namable returns the name of a member if errors and logs may hold it: at most 64 visible ASCII characters.
+// namable returns name if it may appear in errors and logs, because it has at most 64 visible ASCII characters. Otherwise it returns "".
 func namable(name string) string {
 	if len(name) > 64 || !visible(name) {
 		return ""
@@ -236,11 +236,11 @@ func namable(name string) string {
 func readAgreement(payload []byte) (AgreementClaims, error) {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {
-		return AgreementClaims{}, &AgreementError{Reason: "the payload is not one JSON object"}
+		return AgreementClaims{}, &AgreementError{Reason: "the payload is not a single JSON object"}
 	}
 	for _, name := range tree.Names() {
 		if !slices.Contains(agreementMembers, name) {
-			return AgreementClaims{}, &AgreementError{namable(name), "no agreement has such a member; leave it out"}
+			return AgreementClaims{}, &AgreementError{namable(name), "an agreement has no such member; remove it"}
 		}
 	}
 	var c AgreementClaims
@@ -285,8 +285,7 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 
 func validNonce(s string) bool { return len(s) >= minNonce && len(s) <= maxNonce && visible(s) }
 
-// bounded returns the digest an agent sent for use in our texts, and "" if it is longer than a digest or not visible
-// ASCII.
+// bounded returns a digest that an agent sent if it may appear in messages. It returns "" if the digest is too long, or not visible ASCII.
 func bounded(digest string) string {
 	if len(digest) > 64 || !visible(digest) {
 		return ""
@@ -294,8 +293,8 @@ func bounded(digest string) string {
 	return digest
 }
 
-// soleAudience reads aud: one string, or a list of one. An agreement made for several audiences is bound to none of them, and is
-// rejected.
+// soleAudience reads aud: one string, or a list of one string. It rejects an agreement that was made for several audiences, because such an
+// agreement is bound to none of them.
 func soleAudience(v any) (string, error) {
 	if list, ok := v.([]any); ok && len(list) == 1 {
 		v = list[0]

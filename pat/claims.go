@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The header typ distinguishes our kinds of JWS, so that none is accepted instead of another. RFC 8725 3.11.
+// The header typ distinguishes the kinds of JWS of this package, so that one kind is never accepted in place of another. RFC 8725 3.11.
 const (
 	TypePAT       = "uim-pat+jwt"
 	TypeAgreement = "uim-agreement+jwt"
@@ -20,13 +20,13 @@ const (
 	TypeConsent   = "uim-consent+jwt"
 )
 
-// Claims are the content of a PAT. They are shared between calls and read-only. UIM core 4.1.
+// Claims are the content of a PAT. The Claims of a verified PAT are shared: callers must not modify them. UIM core 4.1.
 type Claims struct {
 	Issuer       string    // iss, and the first aud
-	Resource     string    // the second aud, under consent alone: URL of the endpoint that the PAT was asked for; empty: none. RFC 8707 2
+	Resource     string    // the second aud, only under consent: URL of the endpoint that the PAT was requested for, or empty. RFC 8707 2
 	Subject      AgentID   // sub
 	ID           TokenID   // jti
-	Family       TokenID   // fam: jti of the PAT whose renewals led to this one; its own if it was not renewed
+	Family       TokenID   // fam: jti of the first PAT in the chain of renewals; equal to ID if this is the first
 	IssuedAt     time.Time // iat
 	NotBefore    time.Time // nbf
 	ExpiresAt    time.Time // exp
@@ -40,13 +40,13 @@ type Claims struct {
 	Declared     Declaration // declared: what the agent declared in its agreement
 }
 
-// A Limit is the claim lmt: at most Rate calls in Period seconds; Period 0 has no end. UIM core 4.1.2.
+// A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. UIM core 4.1.2.
 type Limit struct {
 	Rate   int64 `json:"rate"`
 	Period int64 `json:"period"`
 }
 
-// Calendar periods are written in seconds at their longest, so that an agent which paces itself by lmt is never too fast.
+// Calendar periods are encoded as their maximum length in seconds, so that an agent that paces its calls by lmt never exceeds the limit.
 const (
 	longestMonth = 31 * 86400
 	longestYear  = 366 * 86400
@@ -65,7 +65,7 @@ func limitOf(r limit.Rate) Limit {
 	return Limit{r.Max, period}
 }
 
-// rate is the inverse of limitOf. For a period that limitOf never returns it is the zero Rate.
+// rate is the inverse of limitOf. It returns the zero Rate for a period that limitOf never returns.
 func (l Limit) rate() limit.Rate {
 	for _, p := range []limit.Period{
 		limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year, limit.Lifetime,
@@ -77,11 +77,11 @@ func (l Limit) rate() limit.Rate {
 	return limit.Rate{}
 }
 
-// Permits reports whether the scope contains the intent uid: as <uid>:execute or <namespace>:*:*:execute, and in no other form. UIM core
+// Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. No other form counts. UIM core
 // 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
-// Named returns what the scope contains: single intents by uid, and namespaces if it contains all their intents.
+// Named returns the contents of the scope: the uids of single intents, and the namespaces that it contains as a whole.
 func (c *Claims) Named() (intents, namespaces []string) {
 	for _, e := range c.Scope {
 		if namespace, whole := strings.CutSuffix(e, wildcard); whole {
@@ -93,7 +93,7 @@ func (c *Claims) Named() (intents, namespaces []string) {
 	return intents, namespaces
 }
 
-// Principal returns the principal of this PAT.
+// Principal returns the principal that this PAT identifies.
 func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }
 
 // Agreed returns nil if offered is the digest of the policy that this PAT was issued under, and a *PolicyChangedError otherwise. UIM core
@@ -105,7 +105,7 @@ func (c *Claims) Agreed(offered string) error {
 	return nil
 }
 
-// payload returns the claims as a JWT carries them.
+// payload returns the claims in the form of a JWT payload.
 func (c *Claims) payload() map[string]any {
 	m := map[string]any{
 		"iss": c.Issuer, "sub": c.Subject, "aud": c.Issuer, "jti": c.ID,
@@ -133,8 +133,8 @@ func (c *Claims) payload() map[string]any {
 
 var errClaim = errors.New("a claim is missing or of the wrong type")
 
-// readClaims reads a payload strictly: every claim present, of its type, and no member twice. It ignores other claims,
-// so that replicas of different versions accept each other's PATs.
+// readClaims reads a payload strictly: every required claim must be present and of the right type, and no member may occur twice. It
+// ignores unknown claims, so that replicas of different versions accept each other's PATs.
 func readClaims(payload []byte) (*Claims, error) {
 	tree, err := strictjson.DecodeObject(payload)
 	if err != nil {

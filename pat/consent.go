@@ -20,36 +20,37 @@ import (
 
 const (
 	formConsent = "consent"
-	// consentedPrefix and consentedHex make an agent id of consent: mcp. and the first digits of the record's jti.
+	// consentedPrefix and the first consentedHex digits of the jti of the record form the agent id of a consent.
 	consentedPrefix = "mcp."
 	consentedHex    = 16
 )
 
-// Consented reports whether an agent id has the form of those that consent makes: mcp. and 16 lowercase hex digits. No other agent can
-// have one.
+// Consented reports whether an agent id has the form that Consent assigns: mcp. and 16 lowercase hex digits. No other agent can have such
+// an id.
 func Consented(id AgentID) bool {
 	digits, ok := strings.CutPrefix(string(id), consentedPrefix)
 	return ok && len(digits) == consentedHex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// A ConsentRequest describes a person's agreement on the gateway's own page, for a client without a key. The gateway observed its facts
-// about the client; they are not verified here.
+// A ConsentRequest describes the consent that a person gave on the gateway's own page for a client without a key. The facts about the
+// client are what the gateway observed; Consent does not verify them.
 type ConsentRequest struct {
 	ClientID       string   // URL of a client-ID metadata document, or the id of a registration
-	ClientDocument string   // digest of that document as fetched; empty: a registration
+	ClientDocument string   // digest of that document as fetched; empty for a registration
 	ClientName     string   // the client's own name for itself
-	RedirectHost   string   // to which the code is sent
+	RedirectHost   string   // host that the code is sent to
 	Resource       string   // see Claims.Resource
-	PolicyDigest   string   // of the shown policy
+	PolicyDigest   string   // of the policy that was shown
 	Scope          []string // the part of the shown scope that the person permits; at least one entry
-	Page           string   // digest of the shown content
+	Page           string   // digest of the content that was shown
 	Address        string   // network of the browser
-	UserAgent      string   // of the browser, bounded
-	Invitation     string   // the operator's name for the invitation; empty: none
-	Invited        bool     // by the operator: admitted under any Rules.Admission
-	// Once identifies the decision: a second consent with the same value is ErrAgreementReplayed. Empty: each is another.
+	UserAgent      string   // of the browser, shortened
+	Invitation     string   // the operator's name for the invitation; empty if there was none
+	Invited        bool     // the operator invited the client: it is admitted under any Rules.Admission
+	// Once identifies the decision: a second request with the same value fails with ErrAgreementReplayed. If Once is empty, every request is a
+	// new decision.
 	Once string
-	// Admit is called before anything is stored; its error ends the request. nil: admitted.
+	// Admit is called before anything is stored. If it returns an error, Consent returns that error. A nil Admit admits every client.
 	Admit func() error
 }
 
@@ -59,8 +60,8 @@ type consentPolicy struct {
 	Digest string `json:"digest"`
 }
 
-// A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt by the gateway's own key. It records what the
-// gateway observed, and proves nothing about others.
+// A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt, signed with the gateway's own key. It records
+// what the gateway observed, and proves nothing about other parties.
 type ConsentRecord struct {
 	Issuer         string        `json:"iss"`
 	ID             string        `json:"jti"` // 32 hex digits
@@ -79,8 +80,8 @@ type ConsentRecord struct {
 	Invitation     string        `json:"invitation,omitempty"`
 }
 
-// ConsentScope returns what a consent can cover of some entries; nil: of all entries. Errors: of kind ErrBadScope, ErrNothingGranted,
-// ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
+// ConsentScope returns the part of the requested entries that a consent can cover; nil requests all entries. Errors: of kind ErrBadScope,
+// ErrNothingGranted, ErrFreshRequired (also if the service accepts only fresh agreements), and those of Terms.
 func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, error) {
 	if i.rules.Freshness == FreshnessRequired {
 		return Scope{}, ErrFreshRequired
@@ -92,9 +93,9 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, e
 	return i.scope(ctx, Agreement{AgentID: consentedPrefix, Assurance: Consent}, requested, nil)
 }
 
-// Consent stores a consent as an agreement of a new agent, with a record of it signed by the gateway; the agreement is pending if the
-// operator must first approve the agent. Errors: those of ConsentScope and of r.Admit, a *PolicyMismatchError if another policy was shown
-// than is offered, ErrNotAdmitted, and the store's own.
+// Consent stores a consent as an agreement of a new agent, with a record that the gateway signs. The agreement is pending if the operator
+// must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is not the
+// offered one, ErrNotAdmitted, ErrAgreementReplayed, and those of the store.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
 	offer := i.terms.Offer()
 	if r.PolicyDigest != offer.Digest {
@@ -104,7 +105,7 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 		return Agreement{}, ErrNotAdmitted
 	}
 	if len(r.Scope) == 0 {
-		return Agreement{}, &ScopeFormError{"a consent names at least one intent"}
+		return Agreement{}, &ScopeFormError{"a consent must name at least one intent"}
 	}
 	granted, err := i.ConsentScope(ctx, r.Scope)
 	if err != nil {
@@ -128,12 +129,12 @@ func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, erro
 		return Agreement{}, ErrAgreementReplayed
 	}
 	if err != nil {
-		return Agreement{}, fmt.Errorf("keeping the consent: %w", err)
+		return Agreement{}, fmt.Errorf("storing the consent: %w", err)
 	}
 	return a, nil
 }
 
-// recordConsent signs the record of a consent.
+// recordConsent signs the record of a consent, and returns the agreement to store.
 func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []string, offer Offer) (Agreement, error) {
 	key, err := i.keys.PrivateKey(ctx)
 	if err != nil {
@@ -145,7 +146,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		return Agreement{}, fmt.Errorf("making an id: %w", err)
+		return Agreement{}, fmt.Errorf("generating an id: %w", err)
 	}
 	now, jti := i.now(), consentID(r.Once)
 	record := ConsentRecord{
@@ -176,9 +177,9 @@ func consentID(once string) string {
 	return hex.EncodeToString(id[:])
 }
 
-// ConsentedToken issues a PAT under a consent, for a resource and a part of the permitted scope; no requested entry means all of it. A
-// pending agreement has no PAT. Errors: ErrRevoked if the consent has ended or is unknown, a *PolicyChangedError, those of ConsentScope,
-// ErrBlocked, and the store's own.
+// ConsentedToken issues a PAT under a consent, for a resource and a part of the permitted scope; without requested entries, for all of it.
+// If the agreement is pending, it issues no PAT. Errors: ErrRevoked if the consent has ended or is unknown, a *PolicyChangedError, those of
+// ConsentScope, ErrNotAdmitted, ErrBlocked, and those of the store.
 func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource string, requested []string) (Issuance, error) {
 	a, err := i.store.Agreement(ctx, i.rules.Service, id)
 	switch {
@@ -218,7 +219,7 @@ func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource st
 	return Issuance{State: AgreementActive, AgreementID: id, Token: token, Claims: claims, Omitted: scope.Omitted}, nil
 }
 
-// stillAdmitted checks a consent against the present admission: without open admission, the operator must have admitted its agent.
+// stillAdmitted checks a consent against the current admission: unless admission is open, the operator must have approved the agent.
 func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 	if i.rules.Admission == AdmitOpen {
 		return nil
@@ -233,7 +234,7 @@ func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 	return nil
 }
 
-// Consent returns the record of a consent, as the gateway wrote it; false under another form of agreement.
+// Consent returns the record of a consent as the gateway wrote it. It returns false if the agreement is not a consent.
 func (a Agreement) Consent() (ConsentRecord, bool) {
 	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
 	if a.Form != formConsent || err != nil || j.Typ != TypeConsent {
@@ -253,12 +254,12 @@ func verifyConsent(a Agreement, key keys.Key) error {
 	record, ok := a.Consent()
 	switch {
 	case err != nil || !ok || a.Signed != nil:
-		return errorOfKind(ErrBadExport, "the record of the consent is not one")
+		return errorOfKind(ErrBadExport, "the record of the consent is not valid")
 	case !j.SignedBy(key):
 		return errorOfKind(ErrBadExport, "the gateway's key did not sign the record of the consent")
 	case record.Issuer != a.Issuer || record.AgentID != a.AgentID || record.ID != a.Nonce || record.Policy.UID != a.PolicyUID ||
 		record.Policy.Digest != a.PolicyDigest || !slices.Equal(record.Scope, a.Scope):
-		return errorOfKind(ErrBadExport, "the consent is not the one that was recorded")
+		return errorOfKind(ErrBadExport, "the consent differs from its record")
 	case a.CreatedAt.Sub(time.Unix(record.IssuedAt, 0)).Abs() > agreementWindow:
 		return errorOfKind(ErrBadExport, "the consent was not given at the time in the bundle")
 	}

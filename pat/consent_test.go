@@ -61,7 +61,7 @@ func payloadOf(tb testing.TB, token string) map[string]any {
 	return payload
 }
 
-func TestAConsentIsRecordedByTheGateway(t *testing.T) {
+func TestConsentIsRecorded(t *testing.T) {
 	w := newWorld(t)
 	a := w.consented(t)
 	record, ok := a.Consent()
@@ -97,7 +97,7 @@ func TestAConsentIsRecordedByTheGateway(t *testing.T) {
 	}
 }
 
-func TestWhatAConsentCannotDo(t *testing.T) {
+func TestConsentLimits(t *testing.T) {
 	w := newWorld(t)
 	issued := w.consentedToken(t, w.consented(t).ID)
 	for name, proof := range map[string]string{"without proof": "", "with one": "a.b.c"} {
@@ -116,11 +116,11 @@ func TestWhatAConsentCannotDo(t *testing.T) {
 		change func(*pat.ConsentRequest)
 		want   error
 	}{
-		"another policy was shown":   {func(r *pat.ConsentRequest) { r.PolicyDigest = "sha-256:other" }, pat.ErrPolicyMismatch},
-		"nothing was left":           {func(r *pat.ConsentRequest) { r.Scope = nil }, pat.ErrBadScope},
-		"only what charges was left": {func(r *pat.ConsentRequest) { r.Scope = []string{buy} }, pat.ErrFreshRequired},
-		"what is not there":          {func(r *pat.ConsentRequest) { r.Scope = []string{"shop.example:x:v1"} }, pat.ErrNothingGranted},
-		"too many at once":           {func(r *pat.ConsentRequest) { r.Admit = func() error { return errTooMany } }, errTooMany},
+		"another policy was shown": {func(r *pat.ConsentRequest) { r.PolicyDigest = "sha-256:other" }, pat.ErrPolicyMismatch},
+		"empty scope":              {func(r *pat.ConsentRequest) { r.Scope = nil }, pat.ErrBadScope},
+		"only charged intents":     {func(r *pat.ConsentRequest) { r.Scope = []string{buy} }, pat.ErrFreshRequired},
+		"unknown intent":           {func(r *pat.ConsentRequest) { r.Scope = []string{"shop.example:x:v1"} }, pat.ErrNothingGranted},
+		"not admitted":             {func(r *pat.ConsentRequest) { r.Admit = func() error { return errTooMany } }, errTooMany},
 	}
 	for name, tt := range refused {
 		if _, err := w.consent(t, tt.change); !errors.Is(err, tt.want) {
@@ -139,7 +139,7 @@ func TestWhatAConsentCannotDo(t *testing.T) {
 
 var errTooMany = errors.New("too many")
 
-func TestWhatEndsAConsent(t *testing.T) {
+func TestConsentEnds(t *testing.T) {
 	revoke := func(kind pat.RevocationKind, subject func(pat.Issuance) string) func(*testing.T, *world, pat.Issuance) {
 		return func(t *testing.T, w *world, i pat.Issuance) {
 			t.Helper()
@@ -199,7 +199,7 @@ func TestWhatEndsAConsent(t *testing.T) {
 	}
 }
 
-func TestConsentWhereTheOperatorAdmits(t *testing.T) {
+func TestConsentAdmission(t *testing.T) {
 	w := newWorld(t)
 	w.rules.Admission = pat.AdmitApproval
 	w.reissue(t)
@@ -228,7 +228,7 @@ func TestConsentWhereTheOperatorAdmits(t *testing.T) {
 	}
 }
 
-func TestTheRecordOfAConsentIsProved(t *testing.T) {
+func TestConsentRecordIsVerified(t *testing.T) {
 	w := newWorld(t)
 	a := w.consented(t)
 	policy, err := w.store.Policy(t.Context(), service, a.PolicyDigest)
@@ -272,15 +272,15 @@ func TestClaimsOfConsentAreReadStrictly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(map[string]any){
-		"a key under consent":     func(c map[string]any) { c["cnf"] = map[string]any{"jkt": "x"} },
-		"no key and no consent":   func(c map[string]any) { delete(c, "assurance") },
-		"no key under static":     func(c map[string]any) { c["assurance"] = "static" },
-		"an assurance of no kind": func(c map[string]any) { c["assurance"] = "promised" },
-		"three audiences":         func(c map[string]any) { c["aud"] = []any{issuer, resource, "x"} },
-		"another issuer first":    func(c map[string]any) { c["aud"] = []any{resource, issuer} },
-		"an empty resource":       func(c map[string]any) { c["aud"] = []any{issuer, ""} },
-		"an audience in a list":   func(c map[string]any) { c["aud"] = []any{issuer} },
-		"no audience":             func(c map[string]any) { delete(c, "aud") },
+		"a key under consent":   func(c map[string]any) { c["cnf"] = map[string]any{"jkt": "x"} },
+		"no key and no consent": func(c map[string]any) { delete(c, "assurance") },
+		"no key under static":   func(c map[string]any) { c["assurance"] = "static" },
+		"unknown assurance":     func(c map[string]any) { c["assurance"] = "promised" },
+		"three audiences":       func(c map[string]any) { c["aud"] = []any{issuer, resource, "x"} },
+		"another issuer first":  func(c map[string]any) { c["aud"] = []any{resource, issuer} },
+		"an empty resource":     func(c map[string]any) { c["aud"] = []any{issuer, ""} },
+		"an audience in a list": func(c map[string]any) { c["aud"] = []any{issuer} },
+		"no audience":           func(c map[string]any) { delete(c, "aud") },
 	} {
 		claims := maps.Clone(good)
 		change(claims)

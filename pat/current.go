@@ -8,19 +8,19 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// newest bounds how many PATs of one agent are examined to find a valid one.
+// newest is the maximum number of PATs of one agent that Current examines.
 const newest = 16
 
-// Current returns the newest valid PAT of an agent, for messages without a PAT whose signature identifies the agent. key is the key that
-// signed; Current returns no PAT of another key. The PAT is signed again, because the store has no PATs. Errors: of kind ErrMissing if
-// the agent has none, ErrExpired, ErrRevoked or ErrBlocked if its newest one has ended, ErrUnavailable, and the store's own.
+// Current returns the newest valid PAT that an agent has for key. It is for messages that contain no PAT but are signed with key. Current
+// signs the PAT again, because the store does not contain PATs. Errors: of kind ErrMissing if the agent has no PAT for key, ErrExpired,
+// ErrRevoked or ErrBlocked if the newest one has ended, ErrUnavailable, and those of the store.
 func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (string, error) {
 	now := i.now()
 	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)
 	if err != nil {
 		return "", fmt.Errorf("looking up the PATs of the agent: %w", err)
 	}
-	var ended error // why the last one is invalid
+	var ended error // why the newest one is invalid
 	for _, t := range list {
 		if t.KeyID != key {
 			continue

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestTheCurrentPATOfAnAgent(t *testing.T) {
+func TestCurrentPAT(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
@@ -71,7 +71,7 @@ func TestTheCurrentPATOfAnAgent(t *testing.T) {
 	current(pat.ErrMissing)
 }
 
-func TestARenewalProvedByItsMessage(t *testing.T) {
+func TestRenewalProvedByItsMessage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.terms.charges = true

@@ -12,45 +12,46 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Declaration is what an agent declares under its signature when it agrees, such as its purpose: name to values. It is a member of a
-// fresh agreement's payload, and a claim of every PAT issued under that agreement. So a decision of the policy that depends on it is
-// valid for each call and can be proved later.
+// Declaration is what an agent declares under its signature when it agrees, such as its purpose. It maps names to values. It is a member of
+// the payload of a fresh agreement, and a claim of every PAT issued under that agreement. The policy can therefore use it to decide every
+// call, and the decision can be proved later.
 type Declaration map[string][]string
 
-// The bounds of a Declaration, all of which goes into each PAT.
+// The bounds of a Declaration. Every PAT contains the whole Declaration.
 const (
 	maxDeclared       = 16  // names
-	maxDeclaredValues = 16  // of one name
+	maxDeclaredValues = 16  // values of one name
 	maxDeclaredValue  = 200 // bytes of one value
 	maxDeclaredText   = 2 << 10
 )
 
 var declaredName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
 
-// Check returns an error for the first fault of d, or nil. It accepts at most 16 names of letters, digits and _ . -, each with 1 to 16
-// texts of at most 200 bytes, 2 KiB in total.
+// Check returns an error for the first problem of d, or nil. It accepts at most 16 names of up to 64 letters, digits, _ . and -, each with
+// 1 to 16 printable strings of 1 to 200 bytes, and 2 KiB in total. The error reads as a predicate of the declaration, such as "has 17
+// names".
 func (d Declaration) Check() error {
 	if len(d) > maxDeclared {
-		return fmt.Errorf("has %d names: at most %d", len(d), maxDeclared)
+		return fmt.Errorf("has %d names; the maximum is %d", len(d), maxDeclared)
 	}
 	size := 0
 	for _, name := range slices.Sorted(maps.Keys(d)) {
 		if !declaredName.MatchString(name) {
-			return errors.New("has a name that is not of letters, digits and _ . -, at most 64")
+			return errors.New("has an invalid name: want a letter, then up to 63 letters, digits, _ . or -")
 		}
 		if n := len(d[name]); n == 0 || n > maxDeclaredValues {
-			return fmt.Errorf("%s has %d values: want 1 to %d", name, n, maxDeclaredValues)
+			return fmt.Errorf("has the name %s with %d values: want 1 to %d", name, n, maxDeclaredValues)
 		}
 		for _, v := range d[name] {
 			if v == "" || len(v) > maxDeclaredValue || !utf8.ValidString(v) || containsUnprintable(v) {
-				return fmt.Errorf("%s has a value that is not a text of 1 to %d bytes", name, maxDeclaredValue)
+				return fmt.Errorf("has a value of %s that is not printable text of 1 to %d bytes", name, maxDeclaredValue)
 			}
 			size += len(v)
 		}
 		size += len(name)
 	}
 	if size > maxDeclaredText {
-		return fmt.Errorf("has %d bytes: at most %d", size, maxDeclaredText)
+		return fmt.Errorf("has %d bytes; the maximum is %d", size, maxDeclaredText)
 	}
 	return nil
 }
@@ -64,7 +65,8 @@ func containsUnprintable(s string) bool {
 	return false
 }
 
-// readDeclared reads the member or claim: an object whose members are a text or a list of texts. A missing one is nil.
+// readDeclared reads the member or claim declared: an object whose members are strings or lists of strings. It returns nil if there is
+// none.
 func readDeclared(v any, present bool) (Declaration, error) {
 	if !present {
 		return nil, nil //nolint:nilnil // nothing was declared
@@ -81,7 +83,7 @@ func readDeclared(v any, present bool) (Declaration, error) {
 		}
 		list, err := stringList(value)
 		if err != nil {
-			return nil, errors.New("want texts or lists of texts")
+			return nil, errors.New("want strings or lists of strings")
 		}
 		d[name] = list
 	}
@@ -91,7 +93,7 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declared returns what the agent declared when it agreed. It is read from the signed payload, so the record has no field for it.
+// Declared returns what the agent declared when it agreed. It reads the signed payload, because the record has no field for it.
 func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {
 		return nil

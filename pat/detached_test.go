@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// BenchmarkADetachedSignatureOfNobody is what a stranger's signature by the largest key costs after eight changes of policy.
-func BenchmarkADetachedSignatureOfNobody(b *testing.B) {
+// BenchmarkInvalidDetachedSignature is what a stranger's signature by the largest key costs after eight changes of policy.
+func BenchmarkInvalidDetachedSignature(b *testing.B) {
 	key, err := keys.New(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 4095, 1), E: 65537})
 	if err != nil {
 		b.Fatal(err)

@@ -1,15 +1,16 @@
-// Package pat keeps the evidence of who agreed to which policy: it reads agents' keys, verifies their signatures over a policy, and
-// issues, verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
+// Package pat handles the evidence of which agent agreed to which policy: it verifies the signatures of agents over a policy, and issues,
+// verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
 //
-// It depends neither on HTTP nor on SQL. State that must outlive the process goes through Store, private keys through KeyFiles, and Terms
-// has what a service offers. The usual calls, once per process and per service:
+// It depends neither on HTTP nor on SQL. An IssuerStore and a ViewStore keep the state that must outlive the process, and Terms describe
+// what a service offers. Package keys reads the keys of agents and manages the signing keys. These are the usual calls, once per process
+// and once per service:
 //
-//	keys, err := pat.OpenKeyring(ctx, pat.KeyringConfig{Store: st, Files: files, Algorithm: pat.EdDSA, Overlap: overlap, Now: now})
-//	view := pat.NewView(st, keys, now)                       // go view.Run(ctx)
-//	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: terms, Store: st, Keys: keys, View: view, Now: now})
+//	ring, err := keys.Open(ctx, keys.Config{Store: st, Files: files, Algorithm: keys.EdDSA, Overlap: overlap, Now: now})
+//	view := pat.NewView(st, ring, now) // go view.Run(ctx, failed)
+//	issuer, err := pat.NewIssuer(pat.IssuerConfig{Rules: rules, Terms: terms, Store: st, Keys: ring, View: view, Now: now})
 //	issued, err := issuer.Issue(ctx, pat.IssueRequest{AgentID: id, SignedPolicy: s, PublicKey: key})
-//	issued, err := issuer.Issue(ctx, pat.IssueRequest{Evidence: evidence}) // in a form of another protocol
+//	issued, err := issuer.Issue(ctx, pat.IssueRequest{Evidence: evidence}) // in the form of another protocol
 //	claims, err := issuer.Verifier().Verify(ctx, token, now())
 //
-// Everything here denies when in doubt, and no error text quotes a token, a key or a signature.
+// If in doubt, every function of this package denies. No error quotes a token, a key or a signature.
 package pat

@@ -72,7 +72,7 @@ func (w *world) issueEnvelope(tb testing.TB, raw []byte) (pat.Issuance, error) {
 	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: string(target(tb))}})
 }
 
-func TestAnEnvelopeIsAFreshAgreement(t *testing.T) {
+func TestEnvelopeIsAFreshAgreement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
@@ -97,7 +97,7 @@ func TestAnEnvelopeIsAFreshAgreement(t *testing.T) {
 }
 
 // What is signed once is used once, whoever writes it anew: no PAT is told twice.
-func TestAnEnvelopeIsUsedOnce(t *testing.T) {
+func TestEnvelopeIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
@@ -150,7 +150,7 @@ func negate(s []byte) {
 	}
 }
 
-func TestEnvelopesThatAreNoAgreement(t *testing.T) {
+func TestInvalidEnvelopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice, bob := seeded(t, "alice recovery password"), seeded(t, "bob recovery password")
@@ -221,7 +221,7 @@ func TestEnvelopesThatAreNoAgreement(t *testing.T) {
 	}
 }
 
-func TestAnEnvelopeThatWaitsForApproval(t *testing.T) {
+func TestEnvelopeWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rules.Admission = pat.AdmitApproval
@@ -248,7 +248,7 @@ func TestAnEnvelopeThatWaitsForApproval(t *testing.T) {
 }
 
 // A key on secp256k1 signs envelopes alone, and its address is nobody else's id.
-func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
+func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
@@ -299,7 +299,7 @@ func TestKeysOfEnvelopesAreOfNoOtherForm(t *testing.T) {
 	}
 }
 
-func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
+func TestEnvelopesOfOtherImplementations(t *testing.T) {
 	t.Parallel()
 	policy, err := os.ReadFile("testdata/uagents-policy.json")
 	if err != nil {
@@ -361,7 +361,7 @@ func TestAnEnvelopeOfOtherImplementationsProvesAnAgreement(t *testing.T) {
 }
 
 // What was said in words verifies later as well, and is told apart from a message that names the service.
-func TestWordsProveAnAgreement(t *testing.T) {
+func TestChatMessageProvesAnAgreement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	text := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",`+

@@ -9,25 +9,26 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// evidenceWindow is how far ahead Evidence may expire.
+// evidenceWindow is the maximum time until Evidence expires.
 const evidenceWindow = 15 * time.Minute
 
-// A Form is how agents of another protocol agree and are named, in addition to the forms of this package itself. It is immutable.
+// A Form defines how agents of another protocol agree and are identified, in addition to the forms of this package. It is immutable.
 type Form struct {
-	// Names are the values of Agreement.Form that belong to it; each belongs to one Form only. None: the protocol has only addresses.
+	// Names are the values of Agreement.Form that belong to this Form; each value belongs to only one Form. If there are none, the protocol
+	// has only addresses.
 	Names []string
 	// Kept returns the Evidence of an agreement that was stored under one of Names.
 	Kept func(a Agreement) Evidence
-	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the key that Owns names, even before
-	// that key has agreed, and whether or not a service accepts agreements in this form.
+	// IsAddress reports whether an agent id is an address of the protocol. Such an id belongs to the keys for which Owns returns true, even
+	// before such a key has agreed, and even if a service does not accept agreements in this Form.
 	IsAddress func(id string) bool
 	Owns      func(id AgentID, key keys.Key) bool
 }
 
-// Evidence is an agreement in a Form, as an agent has signed it.
+// Evidence is an agreement in a Form, as an agent signed it.
 type Evidence interface {
-	// Verify verifies the signature, and that the agreement is with this issuer and about the offered policy. It does not check the time:
-	// Accepted.Expires is the end of the agreement's validity. Errors are of kind ErrBadSignature, ErrBadAgreement,
+	// Verify verifies the signature, and that the agreement is with this issuer and about the offered policy. It does not check the time;
+	// Acceptance.Expires is the end of the validity of the agreement. Errors are of kind ErrBadSignature, ErrBadAgreement,
 	// ErrAgreementMisdirected, ErrPolicyMismatch, keys.ErrUnsupported or ErrAgreementStale.
 	Verify(issuer string, offer Offer) (Signer, Acceptance, error)
 }
@@ -92,14 +93,14 @@ func verifyKept(a Agreement, p PolicyDocument, form Form) error {
 		return errorOfKind(ErrBadExport, "the public key is not the one the agreement names")
 	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope) ||
 		!bytes.Equal(accepted.Signed, a.Signed):
-		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
+		return errorOfKind(ErrBadExport, "the agreement differs from the one that was signed")
 	case !accepted.Expires.IsZero() && accepted.stale(a.CreatedAt):
 		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}
 	return nil
 }
 
-// formOf returns the Form for a value of Agreement.Form, and false if it is one of this package.
+// formOf returns the Form to which a value of Agreement.Form belongs. It returns false for the forms of this package.
 func formOf(forms []Form, name string) (Form, bool) {
 	at := slices.IndexFunc(forms, func(f Form) bool { return slices.Contains(f.Names, name) })
 	if at < 0 {

@@ -17,17 +17,17 @@ import (
 const (
 	exportType    = "uim-agreement-export"
 	exportVersion = "1"
-	// MaxExport bounds a bundle in bytes: a policy and a JWS over it, both as base64.
+	// MaxExport is the maximum size of a bundle in bytes: a policy and a JWS over it, both in base64.
 	MaxExport = 6 << 20
 )
 
-// An ExportedAgreement is an agreement whose bundle verified.
+// An ExportedAgreement is an agreement from a bundle that was verified.
 type ExportedAgreement struct {
 	Agreement Agreement
 	Policy    PolicyDocument
 }
 
-// bundle is the JSON of an export. All bytes are base64url without padding.
+// bundle is the JSON form of an export. All binary members are in base64url without padding.
 type bundle struct {
 	Type      string          `json:"type"`
 	Version   string          `json:"version"`
@@ -42,7 +42,7 @@ type bundleAgreement struct {
 	AgentID      AgentID     `json:"agent_id"`
 	PublicKey    string      `json:"agent_public_key,omitempty"` // DER SubjectPublicKeyInfo
 	KeyID        keys.ID     `json:"jkt,omitempty"`
-	GatewayKey   string      `json:"gateway_public_key,omitempty"` // under consent: the key that signed the record of it
+	GatewayKey   string      `json:"gateway_public_key,omitempty"` // under consent: the key that signed its record
 	PolicyUID    string      `json:"policy_uid"`
 	PolicyDigest string      `json:"policy_digest"`
 	Assurance    string      `json:"assurance"`
@@ -62,8 +62,8 @@ type bundlePolicy struct {
 	FirstOffered string `json:"first_offered"`
 }
 
-// Export writes an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with the public key
-// alone. It does not export evidence that does not verify: ErrBadExport.
+// Export returns an agreement and its policy as one JSON document that anyone can verify offline, with VerifyExport or with only the public
+// key. If the evidence does not verify, the error is of kind ErrBadExport.
 func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 	if err := verifyEvidence(a, p, forms); err != nil {
 		return nil, err
@@ -80,18 +80,18 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 		CreatedAt: a.CreatedAt.UTC().Format(time.RFC3339Nano),
 	}, bundlePolicy{p.UID, p.Digest, b64(p.Bytes), p.FirstOffered.UTC().Format(time.RFC3339Nano)}})
 	if err != nil {
-		return nil, fmt.Errorf("writing the bundle: %w", err)
+		return nil, fmt.Errorf("encoding the bundle: %w", err)
 	}
 	return out, nil
 }
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
-// policy in the bundle, or an agreement that names it, this agent and this service. Under consent the key is the gateway's: it proves
-// what the gateway observed, and nothing about others. Only the exporter vouches for the id, the state and the times (except the
-// five minutes around a fresh agreement). The error is of kind ErrBadExport.
+// policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
+// signature proves what the gateway observed, and nothing about other parties. The id, the state and the times are not proved, except that
+// a fresh agreement was made within five minutes of CreatedAt. The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
-		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle has at most %d bytes", MaxExport)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle may have at most %d bytes", MaxExport)
 	}
 	tree, err := strictjson.DecodeObject(raw)
 	if err != nil {
@@ -100,7 +100,7 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	top := exportReader{tree: tree}
 	ra, rp := exportReader{tree: top.object("agreement")}, exportReader{tree: top.object("policy")}
 	if top.text("type") != exportType || top.text("version") != exportVersion {
-		return ExportedAgreement{}, errorOfKind(ErrBadExport, "that is not a %s of version %s", exportType, exportVersion)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the document is not a %s of version %s", exportType, exportVersion)
 	}
 	assurance, keyed := Assurance(ra.text("assurance")), "agent_public_key"
 	var keyID keys.ID
@@ -119,7 +119,7 @@ func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 		FirstOffered: rp.time("first_offered"),
 	}}
 	if bad := cmp.Or(top.faulty, ra.faulty, rp.faulty); bad != "" {
-		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or not as it should be", bad)
+		return ExportedAgreement{}, errorOfKind(ErrBadExport, "the bundle's member %s is missing or invalid", bad)
 	}
 	if err := verifyEvidence(e.Agreement, e.Policy, forms); err != nil {
 		return ExportedAgreement{}, err
@@ -147,7 +147,7 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 		return verifyDetachedEvidence(a, p, key, rest)
 	}
 	if a.Signed != nil {
-		return errorOfKind(ErrBadExport, "a JWS holds what it signs; the bundle holds something beside it")
+		return errorOfKind(ErrBadExport, "the signature is a JWS, which contains the signed text, but the bundle also has the member signed")
 	}
 	presented := Presentation{AgentID: a.AgentID, Signed: string(a.Signature), Key: key}
 	accepted, err := verifyAgreementJWS(presented, Recipient{Issuer: a.Issuer}, offer)
@@ -155,7 +155,7 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 	case err != nil:
 		return errorOfKind(ErrBadExport, "the signature: %v", err)
 	case accepted.Form != a.Form || accepted.Assurance != a.Assurance || accepted.Nonce != a.Nonce || !slices.Equal(accepted.Scope, a.Scope):
-		return errorOfKind(ErrBadExport, "the agreement is not the one that was signed")
+		return errorOfKind(ErrBadExport, "the agreement differs from the one that was signed")
 	case accepted.stale(a.CreatedAt):
 		return errorOfKind(ErrBadExport, "the agreement was not made at the time in the bundle")
 	}
@@ -179,10 +179,10 @@ func verifyDetachedEvidence(a Agreement, p PolicyDocument, key keys.Key, rest st
 	}
 	known := name == formServed || name == formRFC8785 || name == formCompact || name == formPython
 	if !known || (name == formServed) != (a.Signed == nil) || scheme == "" {
-		return errorOfKind(ErrBadExport, "the form of the signature does not fit what was signed")
+		return errorOfKind(ErrBadExport, "the form of the signature does not match the signed text")
 	}
 	if digest, err := PolicyDigest(text); err != nil || digest != a.PolicyDigest {
-		return errorOfKind(ErrBadExport, "what was signed is not the policy")
+		return errorOfKind(ErrBadExport, "the signed text is not the policy")
 	}
 	if _, ok := keys.NewDetached(key, a.Signature).Verify(text, sha256.Sum256(text), scheme); !ok {
 		return errorOfKind(ErrBadExport, "the signature does not verify")
@@ -210,7 +210,7 @@ func (r *exportReader) object(name string) map[string]any {
 	return m
 }
 
-// optionalMembers may be omitted by Export.
+// optionalMembers are the members that Export may omit.
 var optionalMembers = []string{"signed", "nonce", "scope"}
 
 func (r *exportReader) text(name string) string {

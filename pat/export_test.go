@@ -78,7 +78,7 @@ func TestExportVerifiesOffline(t *testing.T) {
 	}
 }
 
-func TestTamperedExportsProveNothing(t *testing.T) {
+func TestTamperedExportsAreRejected(t *testing.T) {
 	b64 := base64.RawURLEncoding.EncodeToString
 	for name, bundle := range exports(t) {
 		for what, spoil := range map[string]func(agreement, policy map[string]any){

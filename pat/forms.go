@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// MaxPolicy bounds a policy document in bytes.
+	// MaxPolicy is the maximum size of a policy document in bytes.
 	MaxPolicy = 1 << 20
-	// MaxPast is how many earlier policies are kept, so that a signature over one of them is reported as such.
+	// MaxPast is the number of earlier policies that are kept, so that a signature over one of them can be reported as such.
 	MaxPast = 8
 )
 
@@ -28,11 +28,11 @@ const (
 	formPython  = "python"  // json.dumps(json.loads(text)) of Python
 )
 
-// An Offer is a policy as a service offers it, with its byte forms, over which signatures are verified. It is immutable.
+// An Offer is a policy as a service offers it, with the byte forms that agents may sign. It is immutable.
 type Offer struct {
 	UID    string
 	Digest string // see PolicyDigest
-	Bytes  []byte // exactly as served; read-only for the caller
+	Bytes  []byte // exactly as served; callers must not modify them
 	forms  []form
 }
 
@@ -42,8 +42,8 @@ type form struct {
 	sum  [sha256.Size]byte
 }
 
-// NewOffer computes the digest and the byte forms of a policy once. The error names why the document cannot be signed:
-// it is not a strict JSON object, too large, or contains a number that RFC 8785 would change (a
+// NewOffer makes an Offer from a policy document, and computes its digest and its byte forms. The error describes why the document cannot
+// be signed: it is not a strict JSON object, is larger than MaxPolicy, or contains a number that RFC 8785 would change (a
 // *strictjson.InexactError).
 func NewOffer(raw []byte, uid string) (Offer, error) {
 	digest, canonical, err := digestOf(raw)
@@ -96,17 +96,17 @@ func (o *Offer) HasSHA256(digest string) bool {
 	return slices.ContainsFunc(o.forms, func(f form) bool { return hex.EncodeToString(f.sum[:]) == digest })
 }
 
-// mayBe reports whether a text is short enough to be the policy in any form: other spacing at most doubles the longest.
+// mayBe reports whether a text is short enough to be the policy. Different spacing can at most double the length of the longest form.
 func (o *Offer) mayBe(text []byte) bool {
 	longest := 0
 	for _, f := range o.forms {
 		longest = max(longest, len(f.text))
 	}
-	return o.forms == nil || len(text) <= 2*longest // accepted evidence has no forms
+	return o.forms == nil || len(text) <= 2*longest // the Offer of stored evidence has no forms
 }
 
-// PolicyDigest returns the one digest used for a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256
-// over its RFC 8785 form.
+// PolicyDigest returns the digest that identifies a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256 over its RFC 8785
+// form.
 func PolicyDigest(raw []byte) (string, error) {
 	digest, _, err := digestOf(raw)
 	return digest, err
@@ -114,7 +114,7 @@ func PolicyDigest(raw []byte) (string, error) {
 
 func digestOf(raw []byte) (digest string, canonical []byte, err error) {
 	if len(raw) > MaxPolicy {
-		return "", nil, fmt.Errorf("policy: more than %d bytes", MaxPolicy)
+		return "", nil, fmt.Errorf("policy: the document has more than %d bytes", MaxPolicy)
 	}
 	tree, err := strictjson.DecodeObject(raw)
 	if err != nil {
@@ -132,7 +132,7 @@ func DigestOf(data []byte) string {
 	return "sha-256:" + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// signedBy tries the byte forms of the policy and returns the one that a detached signature verifies over.
+// signedBy returns the byte form of the policy over which a detached signature verifies, and the scheme of the signature.
 func (o Offer) signedBy(d keys.DetachedSignature) (f form, scheme string, ok bool) {
 	for _, f := range o.forms {
 		if scheme, ok := d.Verify(f.text, f.sum, ""); ok {

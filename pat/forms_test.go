@@ -57,7 +57,7 @@ func verifiedForm(tb testing.TB, o pat.Offer, text []byte) (string, error) {
 	return a.Form, err
 }
 
-func TestPolicySignedAsOtherLanguagesWriteIt(t *testing.T) {
+func TestPolicySignedInOtherEncodings(t *testing.T) {
 	for _, name := range policies(t) {
 		raw := read(t, name)
 		o, err := pat.NewOffer(raw, policyUID)
@@ -84,7 +84,7 @@ func TestPolicySignedAsOtherLanguagesWriteIt(t *testing.T) {
 }
 
 // The files in testdata are what the languages really write. Languages that are not installed are skipped.
-func TestTestdataIsWhatTheLanguagesWrite(t *testing.T) {
+func TestTestdataMatchesTheLanguages(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.program, func(t *testing.T) {
 			if _, err := exec.LookPath(w.program); err != nil {

@@ -6,24 +6,24 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The identifiers of this package are distinct types, so that the compiler rejects one instead of another. The text of each is the same
-// on the wire and in the database.
+// The identifiers of this package are distinct types, so that the compiler rejects one in place of another. Each has the same text on the
+// wire and in the database.
 type (
-	// An AgentID names an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
+	// An AgentID identifies an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
 	AgentID string
-	// A TokenID names a PAT: its claim jti, 26 characters of base32. RFC 7519 4.1.7.
+	// A TokenID identifies a PAT: its claim jti, 26 characters of base32. RFC 7519 4.1.7.
 	TokenID string
-	// An AgreementID names an agreement: a UUIDv7, the claim agr of the PATs under it.
+	// An AgreementID identifies an agreement: a UUIDv7, and the claim agr of the PATs under the agreement.
 	AgreementID string
-	// A Principal identifies the caller in records: an agent or, under a static agreement, its id, a space (which no id contains) and the
-	// word static. Anyone who saw a static agreement can send it again, so its calls are counted, keyed, charged, suspended and blocked
-	// separately from the agent's own. See PrincipalOf.
+	// A Principal identifies the caller in records. It is the agent id or, under a static agreement, the agent id, a space (which no id
+	// contains) and the word static. Anyone who has seen a static agreement can send it again, so the calls under it are counted, keyed,
+	// charged, suspended and blocked separately from the other calls of the agent. See PrincipalOf.
 	Principal string
 )
 
 const staticSuffix = " static"
 
-// PrincipalOf returns the principal under an agreement of an agent.
+// PrincipalOf returns the principal of an agent under an agreement with the given assurance.
 func PrincipalOf(id AgentID, a Assurance) Principal {
 	if a == Static {
 		return Principal(id) + staticSuffix
@@ -31,10 +31,11 @@ func PrincipalOf(id AgentID, a Assurance) Principal {
 	return Principal(id)
 }
 
-// Record returns the id that the records of an agent have for the principal.
+// Record returns the id of the Agent record for the principal.
 func (p Principal) Record() AgentID { return AgentID(p) }
 
-// ParseRecord parses the id of an agent's record: that of an agent, or of an agent under static agreements. The error is ErrBadAgentID.
+// ParseRecord parses the id of an Agent record: an agent id, or the principal of an agent under static agreements. The error is
+// ErrBadAgentID.
 func ParseRecord(s string) (AgentID, error) {
 	if _, err := ParseAgentID(strings.TrimSuffix(s, staticSuffix)); err != nil {
 		return "", err
@@ -44,7 +45,7 @@ func ParseRecord(s string) (AgentID, error) {
 
 const maxAgentID = 200
 
-// ParseAgentID returns s as an AgentID. The error is ErrBadAgentID.
+// ParseAgentID checks the form of s and returns s as an AgentID. The error is ErrBadAgentID.
 func ParseAgentID(s string) (AgentID, error) {
 	if len(s) > maxAgentID || !visible(s) {
 		return "", ErrBadAgentID
@@ -62,9 +63,9 @@ func visible(s string) bool {
 	return s != ""
 }
 
-// Key returns the key that agreed; under consent that of the gateway, which signed the record. One that comes with an address of another
-// protocol verifies no proof of key, because it signs only messages of that protocol. The error is of kind keys.ErrUnsupported or
-// keys.ErrWeak.
+// Key returns the key that signed the agreement; under consent, the gateway's key that signed the record. If the agent id is an address of
+// another protocol, the key cannot verify a proof of key, because it signs only messages of that protocol. The error is of kind
+// keys.ErrUnsupported or keys.ErrWeak.
 func (a Agreement) Key() (keys.Key, error) {
 	if point, ok := keys.PointOf(a.PublicKey); ok {
 		return keys.AddressKey(string(a.AgentID), point), nil

@@ -76,7 +76,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	}
 }
 
-func TestStaticAgreementIsContained(t *testing.T) {
+func TestStaticAgreementIsLimited(t *testing.T) {
 	w := newWorld(t)
 	r := w.static(t, "agent", newEd())
 	issued := w.issue(t, r)
@@ -127,7 +127,7 @@ func TestFreshAgreementIsUsedOnce(t *testing.T) {
 	w.issue(t, w.fresh(t, "c", newEd(), nonce))
 }
 
-func TestAnIDBelongsToTheFirstKey(t *testing.T) {
+func TestIDBelongsToTheFirstKey(t *testing.T) {
 	w := newWorld(t)
 	first, second := newEd(), newEd()
 	w.issue(t, w.fresh(t, "agent", first))
@@ -244,7 +244,7 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-func TestOnePATForAnAgreementThatWasPending(t *testing.T) {
+func TestPendingAgreementYieldsOnePAT(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Admission = pat.AdmitApproval })
 	r := w.fresh(t, "agent", edKey())
 	w.issue(t, r)
@@ -395,8 +395,8 @@ func TestRulesAreChecked(t *testing.T) {
 	}
 }
 
-// TestAReservedIDBelongsToItsKey has a stranger claim an id before the configuration reserves it for a party.
-func TestAReservedIDBelongsToItsKey(t *testing.T) {
+// TestReservedIDBelongsToItsKey has a stranger claim an id before the configuration reserves it for a party.
+func TestReservedIDBelongsToItsKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	stranger, party := newEd(), newEd()

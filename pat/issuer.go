@@ -27,12 +27,12 @@ type IssuerConfig struct {
 	View   *View
 	Now    func() time.Time
 	Cached int // see VerifierConfig
-	// Forms are those of other protocols.
+	// Forms are the forms of other protocols.
 	Forms []Form
 }
 
-// An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload makes another. It is safe
-// for concurrent use.
+// An Issuer issues, renews and revokes the PATs of one service under one version of the configuration; a reload creates a new Issuer. It is
+// safe for concurrent use.
 type Issuer struct {
 	rules    Rules
 	terms    Terms
@@ -44,7 +44,7 @@ type Issuer struct {
 	forms    []Form
 }
 
-// NewIssuer checks the rules and makes an Issuer, with a Verifier of the same configuration.
+// NewIssuer checks the rules and returns an Issuer, with a Verifier of the same configuration.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err := c.Rules.check(); err != nil {
 		return nil, err
@@ -66,32 +66,33 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	}, nil
 }
 
-// Verifier verifies the PATs this Issuer issues.
+// Verifier returns the Verifier for the PATs that this Issuer issues.
 func (i *Issuer) Verifier() *Verifier { return i.verifier }
 
 // An IssueRequest is what an agent sends to get a PAT. UIM core 4.2.
 type IssueRequest struct {
-	AgentID      string // in the form of ParseAgentID
+	AgentID      string // see ParseAgentID
 	SignedPolicy string
-	PublicKey    any // in the form of ParsePublicKeyValue
-	// Evidence is an agreement in a form of another protocol, instead of AgentID, SignedPolicy and PublicKey. nil: there is none.
+	PublicKey    any // see keys.ParseValue
+	// Evidence is an agreement in the form of another protocol. If it is not nil, it replaces AgentID, SignedPolicy and PublicKey.
 	Evidence Evidence
-	Scope    []string // nil: what the agreement names, or otherwise all that the policy permits
-	// Admit is called once the agreement was verified, and before anything is stored; its error ends the request. nil: admitted.
+	Scope    []string // nil means the scope of the agreement or, if it has none, all that the policy permits
+	// Admit is called after the agreement was verified and before anything is stored. If it returns an error, Issue returns that error. A nil
+	// Admit admits every agent.
 	Admit func() error
 }
 
-// IssueRequestOf reads the signer of a fresh agreement that comes alone: the agent id from its payload, the key from its header. Issue
-// verifies both. The error is of kind ErrBadSignature.
+// IssueRequestOf returns the request for a fresh agreement that is sent without an agent id and a key. It reads the agent id from the
+// payload and the key from the header; Issue verifies both. The error is of kind ErrBadSignature.
 func IssueRequestOf(agreement string) (IssueRequest, error) {
 	j, err := keys.ParseJWS(strings.TrimSpace(agreement), maxFresh)
 	if err != nil || j.Typ != TypeAgreement {
-		return IssueRequest{}, errorOfKind(ErrBadSignature, "it is not a compact JWS of typ %s", TypeAgreement)
+		return IssueRequest{}, errorOfKind(ErrBadSignature, "the agreement is not a compact JWS of typ %s", TypeAgreement)
 	}
 	jwk, isObject := j.PublicKey()
 	payload, err := strictjson.DecodeObject(j.Payload)
 	if !isObject || err != nil {
-		return IssueRequest{}, errorOfKind(ErrBadSignature, "the header must hold the agent's public key as jwk")
+		return IssueRequest{}, errorOfKind(ErrBadSignature, "the header must contain the agent's public key as jwk")
 	}
 	agentID, _ := payload["iss"].(string)
 	return IssueRequest{AgentID: agentID, SignedPolicy: agreement, PublicKey: jwk}, nil
@@ -99,7 +100,7 @@ func IssueRequestOf(agreement string) (IssueRequest, error) {
 
 // Issuance is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator must first approve.
 type Issuance struct {
-	State       AgreementState // active, or pending: then there is no PAT yet
+	State       AgreementState // active, or pending if there is no PAT yet
 	AgreementID AgreementID
 	Token       string // the PAT: a secret
 	Claims      *Claims
@@ -108,7 +109,7 @@ type Issuance struct {
 
 // Issue verifies an agreement, stores it, and issues a PAT for it. Errors: of kind keys.ErrUnsupported, keys.ErrWeak, those of
 // VerifyAgreement or Evidence.Verify, ErrBusy, ErrBadScope, ErrAgreementReplayed, ErrFreshRequired, ErrNotAdmitted, ErrAgentIDTaken,
-// ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and the store's own.
+// ErrKeyTaken, ErrBlocked, ErrNothingGranted, those of Terms, and those of the store.
 func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	e := r.Evidence
 	if e == nil {
@@ -137,7 +138,7 @@ func (i *Issuer) Issue(ctx context.Context, r IssueRequest) (Issuance, error) {
 	return i.keep(ctx, v, requested, r.Admit)
 }
 
-// A verifiedAgreement is an agreement with a valid signature, under the offered policy; its time is not yet checked.
+// A verifiedAgreement is an agreement with a valid signature, under the offered policy. Its time has not been checked yet.
 type verifiedAgreement struct {
 	Signer
 
@@ -212,7 +213,7 @@ func (i *Issuer) refuseAgreement(err error, agentID AgentID, keyID keys.ID) erro
 	case errors.Is(err, ErrKeyTaken), errors.Is(err, ErrBlocked):
 		return err
 	default:
-		return fmt.Errorf("keeping the agreement: %w", err)
+		return fmt.Errorf("storing the agreement: %w", err)
 	}
 }
 
@@ -225,7 +226,7 @@ func (i *Issuer) agreement(agentID AgentID, key keys.Key, a Acceptance, now time
 	}
 }
 
-// agreementID returns a UUIDv7. That of a fresh agreement is computed from its key, nonce and time, so that an agent which waits for
+// agreementID returns a UUIDv7. The id of a fresh agreement is derived from its key, nonce and time, so that an agent that waits for
 // approval can repeat the same request and gets the same agreement. RFC 9562 5.7.
 func agreementID(service string, key keys.ID, a Acceptance, now time.Time) AgreementID {
 	if a.Assurance != Fresh {
@@ -255,8 +256,8 @@ func agreementID(service string, key keys.ID, a Acceptance, now time.Time) Agree
 	return AgreementID(id.String())
 }
 
-// wasPending reports whether an agreement that is too old now was made in time and has been pending since. It does not check whether a
-// PAT was already issued for it: the store does.
+// wasPending reports whether the store already has an agreement that is too old now, because it was stored in time and had to wait for
+// approval. It does not check whether a PAT was already issued for it; the store does.
 func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 	previous, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
 	return err == nil && previous.AgentID == a.AgentID && previous.KeyID == a.KeyID && previous.Nonce == a.Nonce &&
@@ -267,7 +268,7 @@ func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
-	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // not even that the id is taken
+	case err != nil && i.rules.Admission == AdmitAllowlist && !i.rules.knows(keyID): // do not reveal that the id is taken
 		return false, false, ErrNotAdmitted
 	case err != nil:
 		return false, false, err
@@ -283,7 +284,8 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 	return err == nil && agent.Approved, false, nil
 }
 
-// scope returns what the terms grant to the agent. Entries that the agreement itself leaves out are among the omitted ones.
+// scope returns what the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
+// Scope.Omitted.
 func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
@@ -291,7 +293,7 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omi
 	s, err := i.terms.Scope(ctx,
 		ScopeRequest{AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, Requested: requested})
 	if err != nil {
-		return Scope{}, fmt.Errorf("finding the scope: %w", err)
+		return Scope{}, fmt.Errorf("determining the scope: %w", err)
 	}
 	s.Omitted = append(omitted, s.Omitted...)
 	if len(s.Entries) > 0 {
@@ -322,7 +324,7 @@ func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) 
 	return t
 }
 
-// issue signs a PAT and records it; it returns the PAT only once it is recorded.
+// issue signs a PAT and records it. It returns the PAT only after it was recorded.
 func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	text, claims, err := i.sign(ctx, &t)
 	if err != nil {
@@ -352,8 +354,8 @@ func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	return text, claims, nil
 }
 
-// soleTokenID is the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two concurrent requests
-// cannot get two PATs. It is base32, like all jtis made here, because a leading "-" would be a flag on a command line.
+// soleTokenID returns the jti of the only PAT that is issued for a fresh agreement after it was pending, so that two concurrent requests
+// cannot get two PATs. Like every jti of this package it is in base32, because a leading "-" would be a flag on a command line.
 func soleTokenID(agreement AgreementID) TokenID {
 	sum := sha256.Sum256([]byte("jti of the one PAT under " + string(agreement)))
 	return TokenID(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:16]))
@@ -384,7 +386,7 @@ func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
 		return "", nil, fmt.Errorf("signing the PAT: %w", err)
 	}
 	if len(text) > MaxToken {
-		return "", nil, &ScopeFormError{fmt.Sprintf("it makes the PAT longer than %d bytes: ask for fewer intents", MaxToken)}
+		return "", nil, &ScopeFormError{fmt.Sprintf("the scope makes the PAT longer than %d bytes: request fewer intents", MaxToken)}
 	}
 	return text, claims, nil
 }

@@ -54,7 +54,7 @@ func ids(list []keys.SigningKey) []keys.ID {
 	return out
 }
 
-func TestKeySurvivesARestart(t *testing.T) {
+func TestKeySurvivesRestart(t *testing.T) {
 	w := newWorld(t)
 	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
 	before := w.keys.Current()
@@ -70,7 +70,7 @@ func TestKeySurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestAKeyMissingInTheStoreIsNotUsedAgain(t *testing.T) {
+func TestKeyMissingInTheStoreIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	first := w.keys.Current()
 	stale := &memory{pem: w.files.pem}
@@ -114,7 +114,7 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-func TestAKeyOutlastsItsPATsAlsoWhenTheyAreMadeToLiveLonger(t *testing.T) {
+func TestKeyOutlivesItsPATsWithALongerTTL(t *testing.T) {
 	w := newWorld(t) // keys overlap for two hours
 	w.rules.TTL = 12 * time.Hour
 	w.reissue(t)
@@ -172,7 +172,7 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	}
 }
 
-func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
+func TestKeyRetiredElsewhereIsReplaced(t *testing.T) {
 	w := newWorld(t)
 	first := w.keys.Current()
 	there := w.open(t, &memory{}, keys.EdDSA)
@@ -184,7 +184,7 @@ func TestAKeyRetiredElsewhereSignsNoMore(t *testing.T) {
 	}
 }
 
-func TestAnotherProcesssTokensVerify(t *testing.T) {
+func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	w := newWorld(t)
 	ring := w.open(t, &memory{}, keys.EdDSA)
 	view := pat.NewView(w.store, ring, w.now)
@@ -258,9 +258,9 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// TestPATsOutliveAChangeOfAlgorithm starts the process again with each other algorithm. Its PATs verify until they expire, and a
+// TestPATsOutliveAlgorithmChange starts the process again with each other algorithm. Its PATs verify until they expire, and a
 // key that was retired at once verifies nothing, whatever its algorithm.
-func TestPATsOutliveAChangeOfAlgorithm(t *testing.T) {
+func TestPATsOutliveAlgorithmChange(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
 		for _, after := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
@@ -289,7 +289,7 @@ func TestPATsOutliveAChangeOfAlgorithm(t *testing.T) {
 	}
 }
 
-func TestKeyFilesThatCannotBeRead(t *testing.T) {
+func TestUnreadableKeyFiles(t *testing.T) {
 	w := newWorld(t)
 	for name, text := range map[string]string{
 		"nonsense": "nonsense-canary", "public": string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte("canary")})),
@@ -305,7 +305,7 @@ func TestKeyFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestARecordThatDoesNotHoldItsKeyIsRejected(t *testing.T) {
+func TestRecordWithADifferentKeyIsRejected(t *testing.T) {
 	w := newWorld(t)
 	jwk := keyOf(t, edKey()).JWK()
 	for _, k := range []keys.SigningKey{

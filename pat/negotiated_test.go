@@ -58,7 +58,7 @@ func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*
 	return r
 }
 
-func TestAnAcceptedOfferIsAFreshAgreement(t *testing.T) {
+func TestAcceptedOfferIsAFreshAgreement(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		w := newWorld(t)
@@ -94,7 +94,7 @@ func TestAnAcceptedOfferIsAFreshAgreement(t *testing.T) {
 	}
 }
 
-func TestAcceptancesThatAgreeToNothing(t *testing.T) {
+func TestInvalidAcceptances(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	refused := errors.New("refused")
@@ -104,24 +104,24 @@ func TestAcceptancesThatAgreeToNothing(t *testing.T) {
 		change func(*negotiating)
 		want   error
 	}{
-		"no signature":        {func(r *negotiating) { r.Signature = " " }, pat.ErrBadSignature},
-		"of another offer":    {func(r *negotiating) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
-		"of another gateway":  {func(r *negotiating) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
-		"of another agent":    {func(r *negotiating) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
-		"with another's key":  {func(r *negotiating) { r.PublicKey = other.String() }, pat.ErrBadSignature},
-		"from no address":     {func(r *negotiating) { r.Agent = "alice" }, pat.ErrBadSignature},
-		"from nobody":         {func(r *negotiating) { r.Agent = "" }, pat.ErrBadSignature},
-		"to nobody":           {func(r *negotiating) { r.Gateway = "" }, pat.ErrBadSignature},
-		"without nonce":       {func(r *negotiating) { r.Nonce = "" }, pat.ErrBadSignature},
-		"no key":              {func(r *negotiating) { r.PublicKey = "" }, keys.ErrUnsupported},
-		"on another ledger":   {func(r *negotiating) { r.Ledger = "solana" }, keys.ErrUnsupported},
-		"as Ethereum writes":  {func(r *negotiating) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
-		"to another policy":   {func(r *negotiating) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
-		"to no policy":        {func(r *negotiating) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
-		"to what has ended":   {func(r *negotiating) { r.Until = w.now() }, pat.ErrAgreementStale},
-		"to what never ended": {func(r *negotiating) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"with a bad scope":    {func(r *negotiating) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
-		"not admitted":        {func(r *negotiating) { r.Admit = func() error { return refused } }, refused},
+		"no signature":           {func(r *negotiating) { r.Signature = " " }, pat.ErrBadSignature},
+		"of another offer":       {func(r *negotiating) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
+		"of another gateway":     {func(r *negotiating) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
+		"of another agent":       {func(r *negotiating) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
+		"with another's key":     {func(r *negotiating) { r.PublicKey = other.String() }, pat.ErrBadSignature},
+		"from no address":        {func(r *negotiating) { r.Agent = "alice" }, pat.ErrBadSignature},
+		"no sender":              {func(r *negotiating) { r.Agent = "" }, pat.ErrBadSignature},
+		"no recipient":           {func(r *negotiating) { r.Gateway = "" }, pat.ErrBadSignature},
+		"without nonce":          {func(r *negotiating) { r.Nonce = "" }, pat.ErrBadSignature},
+		"no key":                 {func(r *negotiating) { r.PublicKey = "" }, keys.ErrUnsupported},
+		"on another ledger":      {func(r *negotiating) { r.Ledger = "solana" }, keys.ErrUnsupported},
+		"as Ethereum writes":     {func(r *negotiating) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
+		"to another policy":      {func(r *negotiating) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
+		"to no policy":           {func(r *negotiating) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
+		"expired offer":          {func(r *negotiating) { r.Until = w.now() }, pat.ErrAgreementStale},
+		"offer expires too late": {func(r *negotiating) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"with a bad scope":       {func(r *negotiating) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
+		"not admitted":           {func(r *negotiating) { r.Admit = func() error { return refused } }, refused},
 	} {
 		if _, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
@@ -136,7 +136,7 @@ func TestAcceptancesThatAgreeToNothing(t *testing.T) {
 	}
 }
 
-func TestAnAcceptanceThatWaitsForApproval(t *testing.T) {
+func TestAcceptanceWaitsForApproval(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.rules.Admission = pat.AdmitApproval
@@ -162,7 +162,7 @@ func TestAnAcceptanceThatWaitsForApproval(t *testing.T) {
 }
 
 // An address of an agent is nobody's id but of the key that it comes of.
-func TestAddressesOfAgentsAreOfTheirKeys(t *testing.T) {
+func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	squatter := newEd()

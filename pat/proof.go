@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// ProofWindow is how far from now a proof of key may have been made, either way.
+	// ProofWindow is the maximum difference, in either direction, between the time of a proof of key and now.
 	ProofWindow = 5 * time.Minute
-	// MaxProof bounds a proof of key in bytes.
+	// MaxProof is the maximum size of a proof of key in bytes.
 	MaxProof = 8 << 10
 )
 
 // A ProofBinding is what a proof of key must be bound to.
 type ProofBinding struct {
 	Audience string  // the service's issuer
-	TokenID  TokenID // jti of the PAT the proof is sent with
+	TokenID  TokenID // jti of the PAT that is sent with the proof
 	Digest   string  // ExecuteDigest or RenewDigest
 }
 
@@ -43,7 +43,7 @@ func VerifyProof(proof string, key keys.Key, want ProofBinding, now time.Time) (
 	case key.IsZero() || j.KeyID != string(key.Thumbprint()):
 		return Proof{}, &ProofError{"kid", "want the thumbprint (RFC 7638) of the agreed key, in the header", ErrBadSignature}
 	case !j.SignedBy(key):
-		return Proof{}, &ProofError{"signature", "it does not verify with the agreed key, or alg is not that key's", ErrBadSignature}
+		return Proof{}, &ProofError{"signature", "it does not verify with the agreed key, or alg does not match that key", ErrBadSignature}
 	}
 	var issuedAt, aud any
 	var nonce, token, digest string
@@ -76,8 +76,8 @@ func VerifyProof(proof string, key keys.Key, want ProofBinding, now time.Time) (
 	case want.TokenID == "" || token != string(want.TokenID):
 		return Proof{}, misfit("pat", "want the jti of the PAT it is sent with")
 	case want.Digest == "" || digest != want.Digest:
-		return Proof{}, misfit("digest", "want base64url, without prefix and padding, of SHA-256 over the canonical JSON (RFC 8785) of "+
-			`{"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal`)
+		return Proof{}, misfit("digest", "want the SHA-256 of the canonical JSON (RFC 8785), in base64url without prefix and padding, of "+
+			`{"intent_uid", "parameters"} as sent, or of {"renew"} for a renewal`)
 	case now.Sub(issued).Abs() > ProofWindow:
 		return Proof{}, misfit("iat", "want a time within %s of now", ProofWindow)
 	}
@@ -88,9 +88,8 @@ func misfit(member, format string, args ...any) error {
 	return &ProofError{Member: member, Reason: fmt.Sprintf(format, args...)}
 }
 
-// ExecuteDigest returns the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid", "parameters"}, the
-// parameters as sent (a tree of package strictjson; nil counts as {}). The error is a *strictjson.InexactError whose
-// pointer leads into that object.
+// ExecuteDigest returns the digest of a call: base64url of SHA-256 over RFC 8785 of {"intent_uid", "parameters"}, with the parameters as
+// sent (a tree of package strictjson; nil counts as {}). The error is a *strictjson.InexactError whose pointer refers to that object.
 func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) {
 	if parameters == nil {
 		parameters = map[string]any{}
@@ -98,7 +97,7 @@ func ExecuteDigest(intentUID string, parameters map[string]any) (string, error) 
 	return digestTree(map[string]any{"intent_uid": intentUID, "parameters": parameters})
 }
 
-// RenewDigest returns the digest of a renewal of the PAT jti.
+// RenewDigest returns the digest of a renewal of the PAT with the given jti.
 func RenewDigest(jti TokenID) (string, error) {
 	return digestTree(map[string]any{"renew": string(jti)})
 }
@@ -123,10 +122,10 @@ func SignProof(signer crypto.Signer, b ProofBinding, now time.Time) (string, err
 	})
 }
 
-// SignAgreement makes a fresh agreement. An empty Nonce is replaced by a random one.
+// SignAgreement makes a fresh agreement. It replaces an empty Nonce by a random one, and returns an error if the Declaration is not valid.
 func SignAgreement(signer crypto.Signer, c AgreementClaims) (string, error) {
 	if err := c.Declared.Check(); err != nil {
-		return "", fmt.Errorf("what is declared %w", err)
+		return "", fmt.Errorf("the declaration %w", err)
 	}
 	if c.Nonce == "" {
 		c.Nonce = rand.Text()

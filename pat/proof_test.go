@@ -67,7 +67,7 @@ func TestProofOfKey(t *testing.T) {
 	}
 }
 
-func TestProofsThatProveNothing(t *testing.T) {
+func TestInvalidProofs(t *testing.T) {
 	key := keyOf(t, edKey())
 	type m = map[string]any
 	for name, tt := range map[string]struct {
@@ -75,7 +75,7 @@ func TestProofsThatProveNothing(t *testing.T) {
 		want            error
 		member          string
 	}{
-		"as it should be":     {nil, nil, nil, ""},
+		"valid":               {nil, nil, nil, ""},
 		"another call":        {nil, m{"digest": "other"}, pat.ErrBadProof, "digest"},
 		"no digest":           {nil, m{"digest": nil}, pat.ErrBadProof, "digest"},
 		"another token":       {nil, m{"pat": "other"}, pat.ErrBadProof, "pat"},

@@ -6,12 +6,12 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// An Assurance is how an agreement was made, and so how strong it is as evidence.
+// An Assurance describes how an agreement was made, and so how strong it is as evidence.
 type Assurance string
 
-// A fresh agreement is bound to this service, to a time and to a nonce. A static one (a signature over the policy alone) can be replayed
-// by anyone who has seen it, and is therefore limited in what it permits. A consent was given by a person on the gateway's own page: no
-// key of the agent is known, so it permits no more than a static one.
+// A fresh agreement is bound to this service, to a time and to a nonce. A static agreement (a signature over only the policy) can be
+// replayed by anyone who has seen it, so what it permits is limited. A consent was given by a person on the gateway's own page: no key of
+// the agent is known, so a consent permits no more than a static agreement.
 const (
 	Fresh   Assurance = "fresh"
 	Static  Assurance = "static"
@@ -27,15 +27,15 @@ const (
 	AgentBlocked AgentStatus = "blocked"
 )
 
-// An Agent is an id that one key claimed at one service. A principal under static agreements has a separate record, whose id and key are
-// claimed only for static agreements.
+// An Agent is the record of an agent id that a key claimed at one service. A principal under static agreements has a separate record, which
+// claims the id and the key only for static agreements.
 type Agent struct {
 	Service   string
 	ID        AgentID // see Principal.Record
 	Status    AgentStatus
 	Approved  bool      // by the operator, or because pat.allow lists it
-	Waiting   bool      // active, with an agreement that waits for approval; set only when one agent or a listing is requested
-	Keys      []keys.ID // first the one that claimed the id
+	Waiting   bool      // active, with an agreement that waits for approval; set only by reads of one agent or of a listing
+	Keys      []keys.ID // the first is the key that claimed the id
 	CreatedAt time.Time
 	Reason    string // why it is blocked
 }
@@ -45,18 +45,18 @@ type Agent struct {
 type Agreement struct {
 	ID           AgreementID
 	Service      string
-	Issuer       string // aud it was made for
+	Issuer       string // the aud that it was made for
 	AgentID      AgentID
 	KeyID        keys.ID // of PublicKey; empty under consent
-	PublicKey    []byte  // DER SubjectPublicKeyInfo of the agent's key; under consent of the gateway's, which signed the record of it
+	PublicKey    []byte  // DER SubjectPublicKeyInfo of the agent's key; under consent, of the gateway's key that signed the record
 	PolicyUID    string
 	PolicyDigest string // sha-256:…
 	Assurance    Assurance
-	// Form is what verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", or one of Form.Names.
+	// Form is the form that was verified: "jws-agreement", "jws-policy", "detached:served:rsa-pkcs1v15", "consent", or one of Form.Names.
 	Form      string
-	Signed    []byte // the exact bytes that verified; nil if they are the stored policy document, or part of Signature
+	Signed    []byte // the exact bytes that were signed; nil if they are the stored policy document, or part of Signature
 	Signature []byte // the signature, or the whole evidence if it includes the signed text, such as a compact JWS
-	Nonce     string // jti of a fresh agreement, or of the record of a consent; that of Evidence
+	Nonce     string // jti of a fresh agreement or of the record of a consent, or the nonce of Evidence
 	Scope     []string
 	State     AgreementState
 	CreatedAt time.Time
@@ -82,7 +82,7 @@ type PolicyDocument struct {
 // A Token is the record of one PAT. The token itself is never stored.
 type Token struct {
 	ID           TokenID
-	Family       TokenID // the first of the PATs whose renewals led to this one: its own ID if it was not renewed
+	Family       TokenID // ID of the first PAT in the chain of renewals; equal to ID if this is the first
 	Service      string
 	AgreementID  AgreementID
 	AgentID      AgentID
@@ -92,12 +92,13 @@ type Token struct {
 	LimitRate    int64 // lmt
 	LimitPeriod  int64 // seconds
 	Assurance    Assurance
-	Declared     Declaration // of the agreement, in which it is stored; a Store does not store it here
-	Resource     string      // see Claims.Resource; a Store does not store it
+	Declared     Declaration // from the agreement; a store does not store it with the token
+	Resource     string      // see Claims.Resource; a store does not store it
 	SigningKeyID keys.ID
 	IssuedAt     time.Time
 	ExpiresAt    time.Time
-	// EndsAt is when the token ends before ExpiresAt: after its renewal it is valid for one more minute. Zero: ExpiresAt.
+	// EndsAt is set if the token ends before ExpiresAt: after its renewal it is valid for one more minute. Zero means that it ends at
+	// ExpiresAt.
 	EndsAt    time.Time
 	RenewedTo TokenID // its successor
 	RenewedAt time.Time
@@ -106,31 +107,31 @@ type Token struct {
 // A RevocationKind names what was revoked.
 type RevocationKind string
 
-// What can be revoked. RFC 7009 has only the token.
+// The kinds of revocations. RFC 7009 defines only that of a token.
 const (
 	RevokedToken     RevocationKind = "token"
 	RevokedAgreement RevocationKind = "agreement"
 	RevokedAgent     RevocationKind = "agent"  // Subject is the id of the agent's record; the revocation also blocks it
 	RevokedPolicy    RevocationKind = "policy" // Subject is the digest
-	// RevokedRenewed results from a renewal: the token Subject is accepted only until At. Tokens.Renew records it, so that every process
-	// reads the end of the old token's last minute.
+	// RevokedRenewed is the result of a renewal: the token Subject is accepted only until At. Tokens.Renew records it, so that every process
+	// reads when the old token ends.
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT it names that was issued up to At (RevokedRenewed: it ends the token at At; RevokedToken: it
-// ends the token Subject and all of its Family whenever they were issued).
+// A Revocation ends every PAT that it names and that was issued up to At. There are two exceptions: RevokedRenewed ends the token Subject
+// at At, and RevokedToken ends the token Subject and its whole Family, whenever they were issued.
 type Revocation struct {
 	Service string
 	Kind    RevocationKind
 	Subject string
 	At      time.Time
-	Until   time.Time // when the last PAT it can concern has finally expired; the record may be deleted then
+	Until   time.Time // when the last PAT that it can concern has finally expired; the record may then be deleted
 	Reason  string
 }
 
 // A Change is one event that every process must read: exactly one of its pointers is set.
 type Change struct {
-	Seq        int64 // commit order
+	Seq        int64 // position in the commit order
 	Revocation *Revocation
 	Agent      *Agent
 	Key        *keys.SigningKey

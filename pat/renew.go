@@ -9,26 +9,26 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A RenewRequest requests a successor of a PAT, which expires later. UIM core 4.4.
+// A RenewRequest requests a successor of a PAT, with a later expiry. UIM core 4.4.
 type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty if none is required
-	// Proved is a proof instead of Proof: the message with the request is signed. Anyone who intercepts it can send it again, so it is
-	// accepted once, even for the same successor. nil: it is not signed.
+	// Proved replaces Proof if the message that contains the request is signed; otherwise it is nil. Anyone who intercepts such a message can
+	// send it again, so it is accepted only once, even for the same successor.
 	Proved *Proof
-	// Sender is the agent that sent the request, and SenderKey its key, if the transport proves them. A PAT of another agent, or of
-	// another key, is refused with ErrInvalid. Empty: the transport does not prove it.
+	// Sender and SenderKey are the agent that sent the request and its key, if the transport proves them; otherwise they are empty. Renew
+	// returns ErrInvalid for a PAT of a different agent or key.
 	Sender    AgentID
 	SenderKey keys.ID
-	// Admit is called once the PAT was verified, and before the store is used; its error ends the renewal. nil: admitted.
+	// Admit is called after the PAT was verified and before the store is used. If it returns an error, Renew returns that error. A nil Admit
+	// admits every renewal.
 	Admit func() error
 }
 
-// Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that
-// minute returns the same successor. A renewal without proof of key is permitted only where static agreements are
-// accepted and the policy charges nothing, and only within a day of the agreement. Errors: those of
-// Verifier.Verify and VerifyProof, and of kind ErrPolicyChanged, ErrProofRequired, ErrProofReplayed, ErrNotAdmitted,
-// ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and the store's own.
+// Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that minute returns the
+// same successor. A renewal without proof of key is permitted only if the service accepts static agreements and the policy charges nothing,
+// and only within a day of the agreement. Errors: those of Verifier.Verify and VerifyProof, of kind ErrPolicyChanged, ErrProofRequired,
+// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and those of the store.
 func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	now := i.now()
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
@@ -37,14 +37,14 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	}
 	switch {
 	case r.SenderKey != "" && r.SenderKey != claims.KeyID:
-		return Issuance{}, errorOfKind(ErrInvalid, "the PAT is another key's than the sender's")
+		return Issuance{}, errorOfKind(ErrInvalid, "the PAT does not belong to the sender's key")
 	case r.Sender != "" && r.Sender != claims.Subject:
-		return Issuance{}, errorOfKind(ErrInvalid, "the PAT is another agent's than the sender's")
+		return Issuance{}, errorOfKind(ErrInvalid, "the PAT does not belong to the sender")
 	}
 	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
 		return Issuance{}, err
 	}
-	if claims.Assurance == Consent { // ConsentedToken makes its successors
+	if claims.Assurance == Consent { // ConsentedToken issues its successors
 		return Issuance{}, ErrProofRequired
 	}
 	if err := admitted(r.Admit); err != nil {
@@ -88,7 +88,8 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	return Issuance{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
 }
 
-// renewable returns the records of a PAT that may have a successor. A PAT that was renewed more than a minute ago may not.
+// renewable returns the records of a PAT that may have a successor. It returns ErrRevoked for a PAT that was renewed more than a minute
+// ago.
 func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token, Agreement, error) {
 	old, err := i.store.Token(ctx, i.rules.Service, c.ID)
 	if errors.Is(err, ErrNotFound) { // the signature is ours, but the store was restored to an earlier state
@@ -117,9 +118,9 @@ func (i *Issuer) renewalProof(r RenewRequest, c *Claims, a Agreement, now time.T
 	key, err := a.Key()
 	switch {
 	case err != nil || key.Thumbprint() != c.KeyID:
-		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the PAT's")
+		return nil, errorOfKind(ErrBadSignature, "the key of the agreement is not the key of the PAT")
 	case r.Proved != nil && r.Proved.Key.Thumbprint() != c.KeyID:
-		return nil, errorOfKind(ErrInvalid, "the PAT is another key's than the one that signed")
+		return nil, errorOfKind(ErrInvalid, "the PAT does not belong to the key that signed the request")
 	case r.Proved != nil:
 		return r.Proved, nil
 	}
@@ -134,7 +135,7 @@ func (i *Issuer) renewalProof(r RenewRequest, c *Claims, a Agreement, now time.T
 	return &proof, nil
 }
 
-// renewWithoutProof checks whether a PAT may be renewed without proof of key, and bounds how long the successor lives.
+// renewWithoutProof checks whether a PAT may be renewed without proof of key, and limits the lifetime of the successor.
 func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	if i.rules.Freshness == FreshnessRequired || s.Charges {
 		return ErrProofRequired
@@ -149,7 +150,7 @@ func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	return nil
 }
 
-// succeed records next as the successor of old, and returns it; if old already has a successor, it returns that one. once: see
+// succeed records next as the successor of old and returns it. If old already has a successor, it returns that one. For once, see
 // Renewal.Once.
 func (i *Issuer) succeed(ctx context.Context, old, next Token, proof *Proof, once bool, c *Claims) (Token, error) {
 	ends := next.IssuedAt.Add(lastMinute)

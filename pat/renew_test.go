@@ -55,7 +55,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-func TestTheSameRenewalYieldsTheSameSuccessor(t *testing.T) {
+func TestRepeatedRenewalHasTheSameSuccessor(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Grace = 10 * time.Minute })
 	key := newEd()
 	for name, age := range map[string]time.Duration{"alive": 30 * time.Minute, "in the grace": time.Hour + 5*time.Minute} {
@@ -96,13 +96,13 @@ func TestRenewalInTheGrace(t *testing.T) {
 	}
 }
 
-func TestRenewalsThatAreRefused(t *testing.T) {
+func TestInvalidRenewals(t *testing.T) {
 	key := newEd()
 	for name, tt := range map[string]struct {
 		spoil func(*testing.T, *world, pat.Issuance, *pat.RenewRequest)
 		want  error
 	}{
-		"as it should be": {func(*testing.T, *world, pat.Issuance, *pat.RenewRequest) {}, nil},
+		"valid": {func(*testing.T, *world, pat.Issuance, *pat.RenewRequest) {}, nil},
 		"without proof, nothing charged": {func(_ *testing.T, _ *world, _ pat.Issuance, r *pat.RenewRequest) {
 			r.Proof = ""
 		}, nil},
@@ -198,7 +198,7 @@ func noError(tb testing.TB, err error) {
 	}
 }
 
-func TestAProofRenewsOnce(t *testing.T) {
+func TestProofRenewsOnce(t *testing.T) {
 	w := newWorld(t)
 	key := newEd()
 	issued := w.issue(t, w.fresh(t, "agent", key))
@@ -216,7 +216,7 @@ func TestAProofRenewsOnce(t *testing.T) {
 	}
 }
 
-func TestNoAgreementIsRenewedBeyondADayWithoutProof(t *testing.T) {
+func TestRenewalWithoutProofEndsAfterADay(t *testing.T) {
 	for _, assurance := range []pat.Assurance{pat.Static, pat.Fresh} {
 		w := newWorld(t)
 		key := newEd()
@@ -247,7 +247,7 @@ func TestNoAgreementIsRenewedBeyondADayWithoutProof(t *testing.T) {
 }
 
 // A stolen PAT is renewed by the thief: whoever ends it ends what came of it as well.
-func TestRevokingAPATEndsWhatCameOfIt(t *testing.T) {
+func TestRevokingAPATEndsItsRenewals(t *testing.T) {
 	for name, revoke := range map[string]func(w *world, first, second, third pat.Issuance) error{
 		"the first, by the operator": func(w *world, first, _, _ pat.Issuance) error {
 			return w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(first.Claims.ID), Reason: "stolen"})

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// RevokeToken ends the given PAT and all its renewals, or its consent: possession is enough. A text that is not a PAT of this service, or
-// has ended, is not an error. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// RevokeToken ends the given PAT and all its renewals or, under consent, the consent. Possession of the PAT is sufficient. It is not an
+// error if the text is not a PAT of this service, or a PAT that has ended. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
@@ -17,15 +17,15 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 		return nil //nolint:nilerr // RFC 7009 2.2: an invalid token is revoked already
 	}
 	r := Revocation{Kind: RevokedToken, Subject: string(c.Family), Reason: "by its bearer"}
-	if c.Assurance == Consent { // its holder may have more of them
+	if c.Assurance == Consent { // the client may have more PATs under the consent
 		r.Kind, r.Subject = RevokedAgreement, string(c.Agreement)
 	}
 	return i.revoke(ctx, r)
 }
 
-// Revoke ends PATs for the operator: r names a jti (whose renewals, or consent, end with it), an agreement, an agent (which is also
-// blocked) or a policy's digest, and the reason; the Issuer sets the rest of r. Something that was never issued can be revoked, too. Once
-// it returns nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
+// Revoke ends PATs for the operator. r names a jti (its renewals, or its consent, end too), an agreement, an agent (which is also blocked)
+// or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not have been issued. After Revoke returns
+// nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:
@@ -42,7 +42,7 @@ func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 		return fmt.Errorf("%.20q is not token, agreement, agent or policy", r.Kind)
 	}
 	if r.Subject == "" {
-		return fmt.Errorf("revoking a %s: which one?", r.Kind)
+		return fmt.Errorf("revoking a %s: the subject is missing", r.Kind)
 	}
 	return i.revoke(ctx, r)
 }
@@ -53,14 +53,14 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	if err := i.store.Revoke(ctx, r); err != nil {
 		return fmt.Errorf("revoking: %w", err)
 	}
-	// The revocation is durable, so it has succeeded. In this process it is effective at once; if the Refresh fails, the View reads the
-	// rest later, or becomes too old and then accepts nothing.
+	// The revocation is durable, so it has succeeded. It takes effect in this process at once. If the Refresh fails, the View reads the rest
+	// later, or becomes too old and then accepts no PAT.
 	i.view.applyOwn(r)
 	_ = i.view.Refresh(ctx)
 	return nil
 }
 
-// Approve admits the agent that ToApprove returns.
+// Approve admits an agent: it approves the record that ToApprove returns.
 func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
 	record, err := i.ToApprove(ctx, id)
 	if err != nil {
@@ -69,8 +69,8 @@ func (i *Issuer) Approve(ctx context.Context, id AgentID) error {
 	return i.change(ctx, record, func(c *AgentChange) { c.Approved = true })
 }
 
-// ToApprove returns the record that an approval of an agent concerns: that of the agent, or of its principal under static agreements if
-// only those wait or exist. The error is ErrNotFound if the agent never agreed.
+// ToApprove returns the id of the record that an approval of an agent concerns: the record of the agent or, if only static agreements wait
+// for approval or exist, the record of its principal. The error is ErrNotFound if the agent never agreed.
 func (i *Issuer) ToApprove(ctx context.Context, id AgentID) (AgentID, error) {
 	var found AgentID
 	for _, record := range []AgentID{id, PrincipalOf(id, Static).Record()} {
@@ -91,7 +91,7 @@ func (i *Issuer) ToApprove(ctx context.Context, id AgentID) (AgentID, error) {
 	return found, nil
 }
 
-// Unblock permits a blocked agent to agree again. PATs that ended with the block stay ended.
+// Unblock permits a blocked agent to agree again. PATs that the block ended remain invalid.
 func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }
@@ -101,7 +101,7 @@ func (i *Issuer) AddKey(ctx context.Context, id AgentID, key keys.ID) error {
 	if _, err := keys.ParseID(string(key)); err != nil {
 		return err
 	}
-	if _, err := ParseAgentID(string(id)); err != nil { // of static agreements: each has one key
+	if _, err := ParseAgentID(string(id)); err != nil { // a record of static agreements has only one key
 		return err
 	}
 	return i.change(ctx, id, func(c *AgentChange) { c.AddKey = key })

@@ -120,7 +120,7 @@ func issuedPayload(tb testing.TB, i pat.Issuance) []byte {
 	return must(base64url(parts[1]))
 }
 
-func TestAnotherProcesssRevocationHoldsWithinASecond(t *testing.T) {
+func TestRevocationReachesOtherProcesses(t *testing.T) {
 	w := newWorld(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	replica := pat.NewView(w.store, w.keys, w.now)
@@ -186,7 +186,7 @@ func (f *feed) fail(err error) {
 	f.err = err
 }
 
-func TestViewPollsUntilItsEnd(t *testing.T) {
+func TestViewRunsUntilContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &feed{}
 		v := pat.NewView(f, nil, time.Now)

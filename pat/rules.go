@@ -11,27 +11,27 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Bounds of a service's rules.
+// The bounds of the rules of a service.
 const (
 	MaxTTL    = 24 * time.Hour
 	maxLeeway = 5 * time.Minute
 	maxGrace  = 24 * time.Hour
-	// unprovedLife is how long after an agreement its PATs are renewed without a proof of key.
+	// unprovedLife is how long after an agreement its PATs can be renewed without a proof of key.
 	unprovedLife = 24 * time.Hour
-	// lastMinute is how long a renewed PAT is accepted beside its successor.
+	// lastMinute is how long a renewed PAT is accepted in addition to its successor.
 	lastMinute = time.Minute
 )
 
-// Freshness is whether static agreements are accepted.
+// Freshness defines whether a service accepts static agreements.
 type Freshness string
 
-// The freshness of agreements: FreshnessOptional accepts static ones, within bounds.
+// FreshnessOptional accepts static agreements, which permit less than fresh ones. FreshnessRequired rejects them.
 const (
 	FreshnessOptional Freshness = "optional"
 	FreshnessRequired Freshness = "required"
 )
 
-// Admission is who may agree.
+// Admission defines which agents may agree.
 type Admission string
 
 // The kinds of admission: every agent, only listed agents, or also agents that the operator approved.
@@ -41,10 +41,10 @@ const (
 	AdmitApproval  Admission = "approval"
 )
 
-// A Known agent is listed in the configuration: a key, which may be bound to an agent id. The id is then reserved for such keys, and such
-// a key for its ids.
+// A Known agent is listed in the configuration: as a key, which may be bound to an agent id. If keys are bound to an id, only these keys
+// may use the id, and they may use only the ids that they are bound to.
 type Known struct {
-	AgentID AgentID // empty: any id that is not reserved
+	AgentID AgentID // empty means any id that is not reserved
 	KeyID   keys.ID
 }
 
@@ -55,12 +55,12 @@ func (k Known) wellFormed() bool {
 	return badKey == nil && (badID == nil || k.AgentID == "")
 }
 
-// Rules are how one service issues PATs.
+// Rules define how one service issues PATs.
 type Rules struct {
 	Service   string // id of the service
 	Issuer    string
 	PolicyURL string        // claim pol
-	IssueURLs []string      // where agreements are sent; the first is the one to name
+	IssueURLs []string      // URLs that agreements are sent to; errors name the first
 	TTL       time.Duration // a second to MaxTTL
 	Leeway    time.Duration
 	Grace     time.Duration // pat.renew_grace
@@ -95,7 +95,7 @@ func (r *Rules) check() error {
 	}
 	for _, k := range r.Allow {
 		if !k.wellFormed() {
-			fail("pat.allow: want key thumbprints (RFC 7638), each with an agent id or without")
+			fail("pat.allow: want key thumbprints (RFC 7638), each with or without an agent id")
 			break
 		}
 	}
@@ -108,8 +108,8 @@ func (r *Rules) check() error {
 	return errors.Join(errs...)
 }
 
-// lists reports whether the configuration lists this key for this id. For an id that is reserved for other keys the error is an
-// *AgentIDTakenError, for a key bound to other ids ErrKeyTaken.
+// lists reports whether the configuration lists this key for this id. The error is an *AgentIDTakenError if the id is reserved for other
+// keys, and ErrKeyTaken if the key is bound to other ids.
 func (r *Rules) lists(agentID AgentID, keyID keys.ID) (bool, error) {
 	listed, idReserved, keyBound := false, false, false
 	for _, list := range [][]Known{r.Allow, r.Parties} {
@@ -164,10 +164,10 @@ func idTaken(id AgentID, key keys.ID) error {
 // A Recipient is the service that a fresh agreement is made for, so that no other recipient can use it.
 type Recipient struct {
 	Issuer string   // aud
-	URLs   []string // htu: one of these absolute URLs; errors name the first. Empty: any, for past evidence
+	URLs   []string // htu: one of these absolute URLs; errors name the first. If empty, any URL is accepted, as for stored evidence
 }
 
-// at reports whether an agreement was sent to one of the URLs: query and fragment do not count. RFC 9449 4.3.
+// at reports whether an agreement was sent to one of the URLs, without their query and fragment. RFC 9449 4.3.
 func (r Recipient) at(sent string) bool {
 	target, ok := targetOf(sent)
 	return len(r.URLs) == 0 || ok && slices.ContainsFunc(r.URLs, func(one string) bool {
@@ -178,8 +178,8 @@ func (r Recipient) at(sent string) bool {
 
 const maxURL = 2048
 
-// targetOf normalizes a URL without query and fragment, so that equal URLs have equal texts. RFC 3986 6.2.2 and 6.2.3: scheme and host
-// are in lowercase, a default port is left out, an empty path is "/", and each path has one escaping.
+// targetOf normalizes a URL without query and fragment, so that equal URLs have equal texts (RFC 3986 6.2.2 and 6.2.3): scheme and host are
+// in lowercase, a default port is omitted, an empty path is "/", and each path has only one escaping.
 func targetOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || u.Host == "" || u.Opaque != "" {

@@ -14,23 +14,23 @@ import (
 const (
 	operation = ":execute"
 	wildcard  = ":*:*:execute"
-	// maxListed is how many entries a scope lists before it names whole namespaces instead.
+	// maxListed is the maximum number of entries that a scope lists before it names whole namespaces instead.
 	maxListed = 64
-	// maxRequested and maxEntry bound a requested scope.
+	// maxRequested is the maximum number of entries in a requested scope, and maxEntry the maximum length of an entry in bytes.
 	maxRequested = 1024
 	maxEntry     = 300
 )
 
-// WholeScope is the entry of a scope for every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
+// WholeScope returns the entry of a scope that contains every intent of a namespace: <namespace>:*:*:execute. UIM core 4.3.
 func WholeScope(namespace string) string { return namespace + wildcard }
 
 // Terms are the terms of one service. Implementations are immutable and safe for concurrent use.
 type Terms interface {
-	// Offer returns the policy offered now.
+	// Offer returns the policy that is currently offered.
 	Offer() Offer
 	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
-	// Scope returns the entries an agent may have.
+	// Scope returns the entries that an agent may have.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
 }
 
@@ -40,11 +40,11 @@ type ScopeRequest struct {
 	KeyID     keys.ID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
-	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute; none requests all.
+	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string
 }
 
-// A Scope is the scope that an agent may have.
+// A Scope is what the terms grant to an agent.
 type Scope struct {
 	Entries []string // granted: <intent_uid>:execute (or <namespace>:*:*:execute), without duplicates
 	Omitted []OmittedEntry
@@ -52,23 +52,23 @@ type Scope struct {
 	Charges bool       // the policy has a charge; a renewal then needs a proof of key
 }
 
-// An OmittedEntry is an entry of a scope that was requested (or offered) but not granted, for the Reason.
+// An OmittedEntry is an entry of a scope that was requested (or offered) but not granted, with the Reason.
 type OmittedEntry struct {
 	Entry  string        `json:"entry"`
 	Reason reason.Reason `json:"reason"`
 }
 
-// normalScope bounds a list of entries, adds the operation to those that only name an intent, and drops duplicates. It rejects an empty
-// list, which would mean everything; nil means that there is no list.
+// normalScope checks the size of a list of entries, adds the operation to entries that only name an intent, and removes duplicates. It
+// rejects an empty list, because that would mean everything; nil means that there is no list.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
-		return nil, &ScopeFormError{fmt.Sprintf("a scope has at most %d entries", maxRequested)}
+		return nil, &ScopeFormError{fmt.Sprintf("a scope may have at most %d entries", maxRequested)}
 	}
 	if entries == nil {
 		return nil, nil
 	}
 	if len(entries) == 0 {
-		return nil, &ScopeFormError{"a scope names at least one intent: leave it out for everything that the policy permits"}
+		return nil, &ScopeFormError{"a scope must name at least one intent: omit it to request everything that the policy permits"}
 	}
 	out := make([]string, 0, len(entries))
 	seen := make(map[string]bool, len(entries))
@@ -78,7 +78,7 @@ func normalScope(entries []string) ([]string, error) {
 		}
 		if len(e) > maxEntry || !visible(e) || strings.Count(e, ":") != 3 || !strings.HasSuffix(e, operation) {
 			return nil, &ScopeFormError{
-				fmt.Sprintf("an entry of a scope is <intent_uid> or <intent_uid>:execute, of at most %d visible ASCII characters", maxEntry),
+				fmt.Sprintf("an entry of a scope must be <intent_uid> or <intent_uid>:execute, with at most %d visible ASCII characters", maxEntry),
 			}
 		}
 		if !seen[e] {
@@ -125,8 +125,8 @@ func narrowScope(signed, requested []string) (covered []string, omitted []Omitte
 	return covered, omitted
 }
 
-// permits reports whether a scope holds an intent: as <uid>:execute or by its namespace. Only these two forms count; uid is one intent,
-// never a pattern.
+// permits reports whether a scope contains an intent, as <uid>:execute or as the whole namespace. No other form counts. uid must be a
+// single intent and not a pattern.
 func permits(scope []string, uid string) bool {
 	namespace, rest, ok := strings.Cut(uid, ":")
 	name, version, ok2 := strings.Cut(rest, ":")

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// MaxToken bounds a PAT in bytes.
+// MaxToken is the maximum size of a PAT in bytes.
 const MaxToken = 24 << 10
 
 // defaultCached is how many verified PATs a Verifier caches by default.
@@ -24,18 +24,18 @@ const defaultCached = 10_000
 type VerifierConfig struct {
 	Service string        // id of the service
 	Issuer  string        // iss and aud of its PATs
-	Leeway  time.Duration // between our clock and the issuer's, at most maxLeeway (5 minutes)
+	Leeway  time.Duration // tolerated difference between two clocks, at most 5 minutes
 	Grace   time.Duration // how long after exp a PAT may still be renewed
 	Keys    *keys.Keyring
 	View    *View
-	// Reserved are the agent ids that only some keys may have, with these keys. A PAT of such an id and another key is refused like a
-	// revoked one; a renewal, by the Issuer.
+	// Reserved maps an agent id to the only keys that may have it. The Verifier rejects a PAT of such an id with any other key as revoked; for
+	// a renewal, the Issuer rejects it.
 	Reserved map[AgentID][]keys.ID
-	Cached   int // how many verified PATs are cached; 0: 10,000
+	Cached   int // how many verified PATs are cached; 0 means 10,000
 }
 
-// A Verifier verifies the PATs of one service under one version of the configuration; a reload makes another. It is safe for concurrent
-// use.
+// A Verifier verifies the PATs of one service under one version of the configuration; a reload creates a new Verifier. It is safe for
+// concurrent use.
 type Verifier struct {
 	c     VerifierConfig
 	cache *cache.Cache[[sha256.Size]byte, *cachedPAT]
@@ -45,7 +45,7 @@ type Verifier struct {
 type cachedPAT struct {
 	claims *Claims
 	keys   uint64    // version of the set of keys
-	until  time.Time // when its key ends; zero: it still signs
+	until  time.Time // when its key ends; zero if the key still signs
 }
 
 // NewVerifier makes a Verifier with an empty cache.
@@ -54,7 +54,7 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 		return nil, errors.New("a verifier needs a service, its issuer, keys and a view")
 	}
 	if c.Leeway < 0 || c.Leeway > maxLeeway || c.Grace < 0 || c.Grace > maxGrace {
-		return nil, fmt.Errorf("leeway is 0 to %s and renew_grace 0 to %s", maxLeeway, maxGrace)
+		return nil, fmt.Errorf("leeway must be 0 to %s, and renew_grace 0 to %s", maxLeeway, maxGrace)
 	}
 	if c.Cached == 0 {
 		c.Cached = defaultCached
@@ -82,7 +82,7 @@ func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Cl
 }
 
 // StillGood returns nil if a PAT that Verify accepted is valid at now. It reads only memory, so that it can be called right before an
-// action; errors are those of Verify.
+// action. The errors are those of Verify.
 func (v *Verifier) StillGood(c *Claims, now time.Time) error {
 	if c.Issuer != v.c.Issuer {
 		return ErrInvalid
@@ -93,7 +93,7 @@ func (v *Verifier) StillGood(c *Claims, now time.Time) error {
 	return v.checkView(c, now, false)
 }
 
-// verifyForRenewal is Verify for a PAT that may have expired within the grace, or have been renewed within the last minute.
+// verifyForRenewal is like Verify, but also accepts a PAT that has expired within the grace, or that was already renewed.
 func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
 	if err != nil {
@@ -114,7 +114,7 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 		return nil, ErrMissing
 	}
 	if len(token) > MaxToken {
-		return nil, errorOfKind(ErrInvalid, "a PAT has at most %d bytes", MaxToken)
+		return nil, errorOfKind(ErrInvalid, "a PAT may have at most %d bytes", MaxToken)
 	}
 	sum := digestToken(token)
 	version := v.c.Keys.Version()
@@ -125,12 +125,12 @@ func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Clai
 	if err != nil {
 		return nil, err
 	}
-	// The version is the one read before: if the keys have changed since, the entry is never used.
+	// version was read before parse: if the keys have changed since, the entry is never used.
 	v.cache.Set(sum, &cachedPAT{c, version, until})
 	return c, nil
 }
 
-// buffers let digestToken, which every call uses, avoid a copy of the token on the heap.
+// buffers holds buffers for digestToken, so that it does not copy the token of every call to the heap.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 func digestToken(token string) [sha256.Size]byte {
@@ -182,7 +182,7 @@ func (v *Verifier) checkView(c *Claims, now time.Time, renewal bool) error {
 	return v.c.View.check(v.c.Service, c, now, renewal)
 }
 
-// Introspection is the response of RFC 7662 section 2.2 about a PAT. For one that is not active, all other members are empty.
+// Introspection is the response of RFC 7662 section 2.2 about a PAT. If the PAT is not active, all other members are empty.
 type Introspection struct {
 	Active       bool          `json:"active"`
 	TokenType    string        `json:"token_type,omitempty"` // Bearer
@@ -208,14 +208,15 @@ type Confirmation struct {
 	KeyID keys.ID `json:"jkt"`
 }
 
-// Introspect returns the state of a text as a PAT; offered is the digest of the offered policy. The only error is of kind ErrUnavailable.
+// Introspect returns the state of a token, which need not be a PAT. offered is the digest of the offered policy. The only error is of kind
+// ErrUnavailable.
 func (v *Verifier) Introspect(ctx context.Context, token, offered string, now time.Time) (Introspection, error) {
 	c, err := v.Verify(ctx, token, now)
 	if errors.Is(err, ErrUnavailable) {
 		return Introspection{}, err
 	}
 	if err != nil || c.Agreed(offered) != nil {
-		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: the answer is that it is not active
+		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: an invalid token is not active
 	}
 	lmt := limitOf(c.Limit)
 	var confirmation *Confirmation

@@ -22,7 +22,7 @@ func (w *world) private(tb testing.TB) ed25519.PrivateKey {
 	return privateOf(tb, w.files.pem)
 }
 
-func TestTokensThatAreNotOurs(t *testing.T) {
+func TestInvalidTokens(t *testing.T) {
 	w := newWorld(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	own := edSign(w.private(t))
@@ -34,8 +34,8 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 		sign            func([]byte) []byte
 		want            error
 	}{
-		"as it should be":        {nil, nil, own, nil},
-		"a claim nobody knows":   {nil, m{"new": 1}, own, nil},
+		"valid":                  {nil, nil, own, nil},
+		"unknown claim":          {nil, m{"new": 1}, own, nil},
 		"alg none":               {m{"alg": "none"}, nil, func([]byte) []byte { return nil }, pat.ErrInvalid},
 		"alg none, signed":       {m{"alg": "none"}, nil, own, pat.ErrInvalid},
 		"HS256 with our key":     {m{"alg": "HS256"}, nil, hmacWith(public), pat.ErrInvalid},
@@ -46,7 +46,7 @@ func TestTokensThatAreNotOurs(t *testing.T) {
 		"alg as a list":          {m{"alg": []string{"EdDSA"}}, nil, own, pat.ErrInvalid},
 		"another key":            {nil, nil, edSign(newEd()), pat.ErrInvalid},
 		"own key in the header":  {m{"jwk": json.RawMessage(keyOf(t, edKey()).JWK())}, nil, edSign(edKey()), pat.ErrInvalid},
-		"kid of nobody":          {m{"kid": "nobody"}, nil, own, pat.ErrInvalid},
+		"unknown kid":            {m{"kid": "nobody"}, nil, own, pat.ErrInvalid},
 		"kid a path":             {m{"kid": "../../../../dev/null"}, nil, own, pat.ErrInvalid},
 		"kid a URL":              {m{"kid": "http://169.254.169.254/key"}, nil, own, pat.ErrInvalid},
 		"kid of a megabyte":      {m{"kid": strings.Repeat("x", 5000)}, nil, own, pat.ErrInvalid},
@@ -151,7 +151,7 @@ func TestTokenExpires(t *testing.T) {
 	}
 }
 
-func TestTokenOfAnotherServiceOfTheSameGateway(t *testing.T) {
+func TestTokenOfAnotherService(t *testing.T) {
 	w := newWorld(t)
 	token := w.issue(t, w.fresh(t, "agent", newEd())).Token
 	other, err := pat.NewVerifier(pat.VerifierConfig{Service: "bank", Issuer: "bank.example", Keys: w.keys, View: w.view})

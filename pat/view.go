@@ -17,11 +17,11 @@ const (
 	PollEvery = 250 * time.Millisecond
 	// rereadAfter is how soon after a notified change a View reads the store.
 	rereadAfter = 10 * time.Millisecond
-	// MaxAge is the age beyond which a View is not fresh.
+	// MaxAge is the age up to which a View is fresh.
 	MaxAge = time.Second
-	// sweepEvery is how often a View deletes revocations that no PAT needs any more.
+	// sweepEvery is how often a View deletes revocations that no longer concern any PAT.
 	sweepEvery = time.Minute
-	// pollTimeout bounds one read of the store.
+	// pollTimeout is the maximum duration of one read of the store.
 	pollTimeout = 5 * time.Second
 )
 
@@ -36,8 +36,8 @@ type View struct {
 	started    atomic.Uint64 // number of Refreshes that have started to read the store
 	succeeded  atomic.Uint64 // the number of the last one that succeeded
 	asOf       atomic.Pointer[time.Time]
-	swept      time.Time // guarded by turn
-	seq        int64     // guarded by turn
+	swept      time.Time // guarded by refreshing
+	seq        int64     // guarded by refreshing
 	agents     atomic.Uint64
 
 	mu      sync.RWMutex
@@ -49,7 +49,7 @@ type subject struct{ service, id string }
 
 type cutoff struct{ at, until time.Time }
 
-// NewView makes an empty View; Fresh is false until it was refreshed. It applies signing keys that it reads to keys.
+// NewView returns an empty View. Fresh is false until the first Refresh. The View applies the signing keys that it reads to k.
 func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	return &View{
 		store: s, keys: k, now: now, refreshing: make(chan struct{}, 1),
@@ -57,8 +57,9 @@ func NewView(s ViewStore, k *keys.Keyring, now func() time.Time) *View {
 	}
 }
 
-// Run refreshes the View every PollEvery until ctx ends, then returns nil; earlier if the store has a method Changed() <-chan struct{}
-// whose channel is closed. While the store fails, the View ages, which Fresh reports; failed, which may be nil, is called with the error.
+// Run refreshes the View every PollEvery until ctx ends, and then returns nil. If the store has a method Changed() <-chan struct{}, Run
+// also refreshes the View when that channel is closed. If a read of the store fails, Run calls failed, which may be nil, with the error.
+// Until a read succeeds, the View ages, as Fresh reports.
 func (v *View) Run(ctx context.Context, failed func(error)) error {
 	ticker := time.NewTicker(PollEvery)
 	defer ticker.Stop()
@@ -92,8 +93,8 @@ func (v *View) poll(ctx context.Context) error {
 	return v.Refresh(ctx)
 }
 
-// Refresh applies everything that was committed before it was called, including this process's own writes. An error may also report an
-// unreadable signing key; the View is fresh nevertheless.
+// Refresh applies everything that was committed before it was called, including the writes of this process. If a signing key is unreadable,
+// Refresh returns an error, but the View is fresh nevertheless.
 func (v *View) Refresh(ctx context.Context) error {
 	before := v.started.Load()
 	select {
@@ -102,7 +103,7 @@ func (v *View) Refresh(ctx context.Context) error {
 		return ctx.Err()
 	}
 	defer func() { <-v.refreshing }()
-	if v.succeeded.Load() > before { // another one began after this call
+	if v.succeeded.Load() > before { // another Refresh started after this call and succeeded
 		return nil
 	}
 	number := v.started.Add(1)
@@ -123,7 +124,7 @@ func (v *View) Refresh(ctx context.Context) error {
 }
 
 // apply applies all changes in commit order, even if one is unreadable: an unreadable signing key verifies nothing, which is safe. It
-// returns an error for the unreadable ones.
+// returns an error for the unreadable changes.
 func (v *View) apply(changes []Change) error {
 	var errs []error
 	v.mu.Lock()
@@ -147,8 +148,8 @@ func (v *View) apply(changes []Change) error {
 	return errors.Join(errs...)
 }
 
-// recordEnd records a revocation. Of two with one subject the stricter bounds count: a later At ends more PATs, but the end of a renewed
-// token only moves to an earlier time.
+// recordEnd records a revocation. If the subject is already revoked, the stricter bounds apply: a later At ends more PATs, but for a
+// renewed token the earlier At counts.
 func (v *View) recordEnd(r Revocation) {
 	of := v.cutoffs[r.Kind]
 	if of == nil {
@@ -167,7 +168,7 @@ func (v *View) recordEnd(r Revocation) {
 	of[s] = e
 }
 
-// applyOwn applies what this process has just written, before the next Refresh reads it.
+// applyOwn applies a revocation that this process has just written, before the next Refresh reads it.
 func (v *View) applyOwn(r Revocation) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -182,13 +183,15 @@ func (v *View) sweep(now time.Time) {
 	}
 }
 
-// Fresh reports whether the View is at most MaxAge old. If it is not, or the clock was set back since, no PAT may be accepted.
+// Fresh reports whether the View is at most MaxAge old. If it is not, or if the clock was set back since the last Refresh, no PAT may be
+// accepted.
 func (v *View) Fresh(now time.Time) bool {
 	asOf := v.asOf.Load()
 	return asOf != nil && now.Sub(*asOf).Abs() <= MaxAge
 }
 
-// AgentChanges grows with every change of an agent that the View has applied: agents that were read before may then be outdated.
+// AgentChanges returns a number that grows with every change of an agent that the View applies. Agents that were read at a lower number may
+// be outdated.
 func (v *View) AgentChanges() uint64 { return v.agents.Load() }
 
 // Blocked reports whether an agent is blocked.
@@ -200,7 +203,7 @@ func (v *View) Blocked(service string, id AgentID) bool {
 }
 
 // check returns ErrBlocked or ErrRevoked if the PAT has ended by now. A renewal ends it too, unless the PAT is sent for another renewal:
-// the Store decides whether that is still permitted.
+// the store decides whether that is still permitted.
 func (v *View) check(service string, c *Claims, now time.Time, renewal bool) error {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
@@ -239,8 +242,8 @@ func (v *View) endedUpTo(service string, c *Claims) time.Time {
 	return at
 }
 
-// firstIssue returns the earliest time at which a PAT with these claims can be issued so that no earlier revocation ends it: PATs count
-// in whole seconds.
+// firstIssue returns the earliest time at which a PAT with these claims can be issued so that no earlier revocation ends it. The times of
+// PATs are whole seconds.
 func (v *View) firstIssue(service string, c *Claims, now time.Time) time.Time {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -9,7 +9,7 @@ import (
 
 // Not more signatures are verified at once than there are workers, whoever waits too long is refused, and a panic frees
 // its worker.
-func TestSignaturesWaitForTheirTurn(t *testing.T) {
+func TestSignaturesWaitForAWorker(t *testing.T) {
 	before := verifying
 	t.Cleanup(func() { verifying = before })
 	synctest.Test(t, func(t *testing.T) {

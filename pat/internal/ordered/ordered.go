@@ -1,5 +1,5 @@
-// Package ordered encodes a JSON document in the forms of other languages, so that a signature over one of these forms can be verified.
-// The members keep their order, unlike in trees of strictjson.
+// Package ordered encodes a JSON document as the standard libraries of other programming languages do, so that a signature over such an
+// encoding can be verified. Unlike the trees of strictjson, it preserves the order of the members.
 package ordered
 
 import (
@@ -15,15 +15,16 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Node is one JSON value with its members in their written order.
+// A Node is a JSON value. The members of an object are in the order of the document.
 type Node struct {
-	kind  jsontext.Kind // by the decoder's name: { [ " 0 t f n
-	text  string        // of a string its value, of a number its written form
+	kind  jsontext.Kind // as the decoder names it: { [ " 0 t f n
+	text  string        // the value of a string, or the source text of a number
 	names []string
 	items []Node
 }
 
-// Parse parses a document that strictjson has already accepted, so that its depth is bounded. The error is that of other bytes.
+// Parse parses a document. strictjson must have accepted the document, which bounds its depth; Parse returns an error only for other
+// documents.
 func Parse(raw []byte) (Node, error) {
 	return readNode(jsontext.NewDecoder(bytes.NewReader(raw)))
 }
@@ -65,15 +66,17 @@ type style struct {
 	comma, colon string
 	number       func(text string) (string, error)
 	quote        func(b []byte, s string) []byte
-	order        func(names []string) []int // nil: the written order
+	order        func(names []string) []int // nil means the order of the document
 }
 
-// ECMAScript appends the result of JSON.stringify(JSON.parse(text)). The error is that of a number beyond float64. ECMA-262 25.5.2.
+// ECMAScript appends the result of JSON.stringify(JSON.parse(text)) to b. It returns an error if a number is out of the range of float64.
+// ECMA-262 25.5.2.
 func (n Node) ECMAScript(b []byte) ([]byte, error) {
 	return n.write(b, &style{",", ":", ecmascriptNumber, ecmascriptQuote, ecmascriptOrder})
 }
 
-// Python appends the result of json.dumps(json.loads(text)). The error is that of a fraction beyond float64.
+// Python appends the result of json.dumps(json.loads(text)) to b. It returns an error if a number with a point or an exponent is out of the
+// range of float64.
 func (n Node) Python(b []byte) ([]byte, error) {
 	return n.write(b, &style{", ", ": ", pythonNumber, pythonQuote, nil})
 }
@@ -119,12 +122,12 @@ func (n Node) write(b []byte, s *style) ([]byte, error) {
 func ecmascriptNumber(text string) (string, error) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return "", fmt.Errorf("a number beyond float64: %w", err)
+		return "", fmt.Errorf("a number is out of the range of float64: %w", err)
 	}
 	return jcs.NumberToJSON(f)
 }
 
-// ecmascriptOrder puts names that are array indices first, ascending: ECMA-262 10.1.11.
+// ecmascriptOrder returns the order of the members: first the names that are array indices, ascending, then the others (ECMA-262 10.1.11).
 func ecmascriptOrder(names []string) []int {
 	order := make([]int, 0, len(names))
 	for i, name := range names {
@@ -177,8 +180,8 @@ func pythonQuote(b []byte, s string) []byte {
 	return strictjson.AppendASCII(b, ecmascriptQuote(nil, s))
 }
 
-// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: the shortest digits, with an exponent below 1e-4
-// and from 1e16 on, and always with a point or an exponent.
+// pythonNumber writes an int unchanged (but -0 as 0), and a float in the form of repr: with the fewest digits, with an exponent if the
+// value is below 1e-4 or at least 1e16, and always with a point or an exponent.
 func pythonNumber(text string) (string, error) {
 	if !strings.ContainsAny(text, ".eE") {
 		if text == "-0" {
@@ -188,7 +191,7 @@ func pythonNumber(text string) (string, error) {
 	}
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		return "", fmt.Errorf("a number beyond float64: %w", err)
+		return "", fmt.Errorf("a number is out of the range of float64: %w", err)
 	}
 	scientific := strconv.FormatFloat(f, 'e', -1, 64)
 	exponent, err := strconv.Atoi(scientific[strings.IndexByte(scientific, 'e')+1:])
