@@ -17,7 +17,7 @@ import (
 type Table struct {
 	Policy   yamlconf.Tree `yaml:"policy" doc:"the policy of all cases: the path of a file, relative to the directory of this one, or the policy itself"`
 	Defaults Defaults      `yaml:"defaults" doc:"defaults for all cases"`
-	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the cases"`
+	Cases    []Case        `yaml:"cases" required:"true" max:"10000" doc:"the list of cases"`
 
 	// Path is the path of the table.
 	Path string `yaml:"-"`

@@ -87,10 +87,10 @@ func TestParse(t *testing.T) {
 func TestParseReportsWhatIsWrong(t *testing.T) {
 	const one = "cases:\n- name: a\n  policy: p.json\n"
 	for file, want := range map[string][]string{
-		"":                                    {"cases.yaml:1: cases: is required: the table"},
+		"":                                    {"cases.yaml:1: cases: is required: the list of cases"},
 		"cases: []\n":                         {"cases.yaml:1: cases: the table has no cases"},
 		"- a\n":                               {"cases.yaml:1: want keys and values, got a list"},
-		one:                                   {"cases.yaml:2: cases[0].expect: is required: what the answer must be"},
+		one:                                   {"cases.yaml:2: cases[0].expect: is required: the expected result"},
 		one + "  expect: {decision: maybe}\n": {`cases.yaml:4: cases[0].expect.decision: "maybe" is not valid: want permit or deny`},
 		one + "  expect: {code: X}\n":         {"cases.yaml:4: cases[0].expect.decision: is required: permit or deny"},
 		one + "  expect: {decision: deny, limts: []}\n":                   {`cases.yaml:4: cases[0].expect: unknown key "limts": did you mean "limits"?`},

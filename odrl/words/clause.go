@@ -219,7 +219,7 @@ func perPeriod(c *model.Constraint) string {
 	return " per " + model.Quote(c.Unit.IRI)
 }
 
-// used describes how many uses of a count are already used.
+// used describes how much of a count has already been used.
 func used(c *model.Constraint) string {
 	if c.Status == "" {
 		return ""

@@ -11,12 +11,12 @@ import (
 )
 
 // What the words say of limits and prices is how a gateway counts and charges: each step is a call, and what it answers.
-func TestWordsSayWhatIsCounted(t *testing.T) {
+func TestExplainMatchesCounting(t *testing.T) {
 	const head = `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","profile":"http://example.com/profile/odrl-uim",` +
 		`"permission":`
 	const uimLimit = `"constraint":{"leftOperand":"rateLimit","operator":"lteq","rightOperand":1,"unit":"hour"}`
 	const priced = `"duty":{"action":"pay","target":"http://example.com/vocab/intentPrice","amount":"0.25","unit":"EUR"}`
-	const apart = "Counted by each action and each target"
+	const apart = "Each action and each target is counted separately"
 	const perAgent = "At most 1 time per hour, for each agent."
 	type step struct {
 		agent, intent string
@@ -55,7 +55,7 @@ func TestWordsSayWhatIsCounted(t *testing.T) {
 			apart,
 			[]step{{"one", search, ok}, {"one", search, over}, {"two", search, ok}},
 		},
-		"what one name stands for": {
+		"a name of several intents": {
 			`{"target":"shop.example","action":"execute",` + uimLimit + `}`, "100 EUR",
 			[]string{perAgent},
 			apart,

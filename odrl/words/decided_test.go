@@ -10,7 +10,7 @@ import (
 )
 
 // What the words say is what is decided: each row has a sentence, judged by hand, and the decision that proves it.
-func TestWordsSayWhatIsDecided(t *testing.T) {
+func TestExplainMatchesDecisions(t *testing.T) {
 	const prohibited = `"permission":{"target":"urn:a","action":"play"},"prohibition":{"target":"urn:a","action":"play","constraint":`
 	for _, tt := range []struct {
 		rules, says string
@@ -54,7 +54,7 @@ func TestWordsSayWhatIsDecided(t *testing.T) {
 		{
 			`"permission":{"target":"urn:a","action":"play","duty":{"action":"compensate","constraint":` +
 				`{"leftOperand":"payAmount","operator":"eq","rightOperand":"5","unit":"EUR"}}}`,
-			"A permission that is subject to duties holds once they are fulfilled", nil, false,
+			"A permission that is subject to duties applies once they are fulfilled", nil, false,
 		},
 	} {
 		doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"urn:p","profile":"http://example.com/profile/odrl-uim",` +

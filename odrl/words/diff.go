@@ -67,7 +67,7 @@ type Comparison struct {
 // Compare returns what changes for agents if one policy replaces another. It compares meanings: documents with different text and the same
 // meaning have no Changes. It matches rules by action, target and assignee, and the remaining rules by uid. Compare does not consider how
 // several rules work together: the Verdict combines the effects of the single changes, until Judge evaluates both policies.
-func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual names, although new is predeclared
+func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual names
 	from, _ := old.Model()
 	to, _ := new.Model()
 	c := comparer{

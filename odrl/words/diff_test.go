@@ -161,7 +161,7 @@ func TestCompare(t *testing.T) {
 }
 
 // A policy that is written differently and means the same has no changes.
-func TestCompareGoesByMeaning(t *testing.T) {
+func TestCompareIgnoresSpelling(t *testing.T) {
 	const base = `"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"http://www.w3.org/ns/odrl/2/reproduce","constraint":[
 		{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2030-01-01T12:00:00+02:00"},{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"},
 		{"or":[{"leftOperand":"purpose","operator":"isAnyOf","rightOperand":["x","y"]},{"leftOperand":"spatial","operator":"eq","rightOperand":"de"}]}],
@@ -184,7 +184,7 @@ func TestCompareGoesByMeaning(t *testing.T) {
 }
 
 // No change is lost: where two example policies differ in meaning, there is a change.
-func TestCompareTheExamples(t *testing.T) {
+func TestCompareExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
 		t.Fatal(names, err)

@@ -51,7 +51,7 @@ func written(list []words.Sentence) string {
 }
 
 // Every example policy, as a person reads it. Read the golden file when it changes: it is what lawyers see.
-func TestPlainOfTheExamplePolicies(t *testing.T) {
+func TestExplainExamplePolicies(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
 		t.Fatal(names, err)
@@ -83,7 +83,7 @@ func TestPlainOfTheExamplePolicies(t *testing.T) {
 	}
 }
 
-func TestPlainConditions(t *testing.T) {
+func TestExplainConditions(t *testing.T) {
 	and := func(op string, parts ...string) string { return `{"` + op + `":[` + strings.Join(parts, ",") + `]}` }
 	purpose, region := leaf("purpose", "eq", "research"), leaf("spatial", "isPartOf", "de")
 	for c, want := range map[string]string{
@@ -137,7 +137,7 @@ func TestPlainConditions(t *testing.T) {
 	}
 }
 
-func TestPlainRules(t *testing.T) {
+func TestExplainRules(t *testing.T) {
 	const buy, searches = `"target":"example.com:buy:v1"`, `"target":"example.com:search-products"`
 	permit := `"permission":{` + buy + `,"action":"execute"}`
 	for rules, want := range map[string]string{
@@ -174,7 +174,7 @@ generally: Calls that no permission covers are refused.`,
 	}
 }
 
-func TestPlainPermissionsAndTheirDuties(t *testing.T) {
+func TestExplainPermissionsAndDuties(t *testing.T) {
 	key := `"MCowBQYDK2VwAyEA11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="`
 	p := publish(t, []byte(policy(`"permission":[
 		{"target":["example.com:buy:v1","https://example.com/api/intents"],"action":"use","constraint":[{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"week"}],
@@ -201,7 +201,7 @@ generally: Calls that no permission covers are refused.
 	}
 }
 
-func TestPlainNamesAFewOfManyTargets(t *testing.T) {
+func TestExplainShortensManyTargets(t *testing.T) {
 	w := odrl.World{}
 	var targets []string
 	for i := range 1000 {

@@ -33,7 +33,7 @@ func choice(from int) string {
 
 // Where two policies have many conditions on one operand, each of their values is not held against each condition, which would be many
 // millions: after a bound that is counted, no more facts are looked for. The comparison names the bound for which requests were not asked.
-func TestFactsAreHeldAgainstConditionsSoOften(t *testing.T) {
+func TestFactTestsAreBounded(t *testing.T) {
 	n := 0
 	for _, c := range []struct{ name, old, new string }{
 		{"an xone of 5,000", choice(0), choice(1)},

@@ -10,8 +10,8 @@ import (
 // A Shift is the direction in which decisions change from one policy to another.
 type Shift string
 
-// The shifts. Wider, Narrower, Both and None are certain. If requests were left untried, the shift is otherwise Changed, or Unchecked if
-// both policies decide all tried requests in the same way.
+// The shifts. Wider, Narrower, Both and None are certain. Changed and Unchecked mean that requests were left untried: Changed if the
+// policies decide a tried request differently, and Unchecked if they do not.
 const (
 	None      Shift = "none"
 	Wider     Shift = "wider"
@@ -43,10 +43,10 @@ type Example struct {
 	Text    string         `json:"text"` // the difference
 }
 
-// Judge evaluates both policies for the same requests. It sets Decided and, if the result is certain, the Verdict. If the only change has
-// the effect Mixed, Judge replaces it by that result too. If there are no changes, Judge does nothing. The number of requests is limited,
-// and depends only on the policies. Judge returns an error only if ctx has ended.
-func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the usual names, although new is predeclared
+// Judge evaluates both policies for the same requests. It sets Decided and, if the result is certain, the Verdict. If there is only one
+// change and its effect is Mixed, Judge also replaces that effect by the result. If there are no changes, Judge does nothing. The number of
+// requests is limited, and depends only on the policies. Judge returns an error only if ctx has ended.
+func (c *Comparison) Judge(ctx context.Context, old, new *odrl.Policy) error { //nolint:revive // the usual names
 	if len(c.Changes) == 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ type judge struct {
 // maxSteps is the maximum number of expressions that are evaluated for one comparison. They take a few seconds.
 const maxSteps = 2_000_000
 
-func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the usual names, although new is predeclared
+func newJudge(old, new *odrl.Policy) *judge { //nolint:revive // the usual names
 	from, _ := old.Model()
 	to, _ := new.Model()
 	return &judge{old: old, new: new, asker: newAsker(from, to), burdens: newBurdens(from, to), steps: maxSteps}
@@ -137,7 +137,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 		j.note(r, false, "It was permitted, and is now denied.")
 	case before.Permit:
 		j.weigh(r, before, after)
-	case j.remedies: // compare what a party owes that acts nevertheless
+	case j.remedies: // compare what a party owes if it acts in spite of the denial
 		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
 			return false
 		}

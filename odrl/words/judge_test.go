@@ -55,9 +55,9 @@ func TestJudge(t *testing.T) {
 			`"conflict":"prohibit",` + constraint(ads) + `,"prohibition":[` + rule(`,"constraint":[`+leaf("purpose", "neq", "ads")+`]`) + `]`,
 			words.None, words.Same,
 		},
-		"a prohibition of what is": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
-		"a narrower action":        {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
-		"for one alone":            {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
+		"a prohibition of what is permitted": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
+		"a narrower action":                  {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
+		"for one party":                      {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
 		"for another": {
 			permission(`,"assignee":"http://example.com/x"`), permission(`,"assignee":"http://example.com/y"`), words.Both, words.Mixed,
 		},
@@ -116,10 +116,10 @@ func TestJudge(t *testing.T) {
 			`"type":"Offer",` + constraint(ads), `"type":"Offer",` + permission(``), words.Wider, words.Better,
 		},
 		"a price for a time": {constraint(leaf("count", "lteq", 5)), duty(pay("1")), words.Both, words.Mixed},
-		"an end that no one knows": {
+		"an unknown end": {
 			permission(``), constraint(leaf("dateTime", "lt", "odrl:policyUsage")), words.Changed, words.Worse,
 		},
-		"an operand that no one knows": {
+		"an unknown operand": {
 			constraint(leaf("http://example.com/odd", "eq", "x")),
 			constraint(leaf("http://example.com/odd", "isAnyOf", list{"x", "y"})), words.Wider, words.Better,
 		},
@@ -129,10 +129,10 @@ func TestJudge(t *testing.T) {
 		},
 		"more at once than can be tried":  {constraint(eight("x")...), constraint(eight("y")...), words.Both, words.Mixed},
 		"more than can be tried, in part": {constraint(eight("x")[1:]...), constraint(eight("x")...), words.Changed, words.Worse},
-		"the other way to settle": {
+		"the other strategy": {
 			strings.Replace(prohibition(``), "prohibit", "perm", 1), prohibition(``), words.Narrower, words.Worse,
 		},
-		"another way to settle nothing": {
+		"a strategy without effect": {
 			`"conflict":"perm",` + permission(``), `"conflict":"prohibit",` + permission(``), "", words.Same,
 		},
 	} {

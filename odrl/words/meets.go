@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// meets returns the index of one value on each axis, so that together the values meet all conditions of a rule. On an axis that the rule
-// does not name, or if maxHeld is reached first, it is the index of nil.
+// meets returns the index of one value on each axis, so that together the values meet all conditions of a rule. It returns the index of nil
+// for an axis that the rule does not name, or if maxHeld is reached first.
 func (x *axes) meets(r *model.Atom) []int {
 	at := make([]int, len(x.facts))
 	for i := range at {

@@ -16,7 +16,7 @@ import (
 
 // Policies of every form with what they mean, side by side. Read the golden text when it changes: it is
 // what a lawyer would hold against us.
-func TestPlainOfWhatIsLoaded(t *testing.T) {
+func TestExplainLoadedPolicies(t *testing.T) {
 	const golden = "testdata/explain.txtar"
 	archive, err := txtar.ParseFile(golden)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestPlainOfWhatIsLoaded(t *testing.T) {
 }
 
 // The example policies by themselves, without a gateway that defines their names.
-func TestPlainOfTheExamplesByThemselves(t *testing.T) {
+func TestExplainLoadedExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
 		t.Fatal(names, err)

@@ -22,7 +22,7 @@ const (
 	fewRules = 20
 )
 
-// someDay is used if any time will do.
+// someDay is an arbitrary time, for requests whose time does not matter.
 var someDay = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // A request is evaluated under both policies.
