@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-func TestABundleReproducesDecisions(t *testing.T) {
+func TestBundleReproducesDecisions(t *testing.T) {
 	for name, c := range map[string]decided{"example": exampleCase(t), "100 rules": hundredRules()} {
 		p := publish(t, []byte(c.document), c.world)
 		var first, second bytes.Buffer
@@ -53,7 +53,7 @@ func TestABundleReproducesDecisions(t *testing.T) {
 	}
 }
 
-func TestABundleOfALoadedPolicyReproducesItsEvaluation(t *testing.T) {
+func TestBundleReproducesEvaluations(t *testing.T) {
 	p, problems := odrl.Load(t.Context(), []byte(permit(`"constraint":`+leaf("purpose", "eq", "a"))), odrl.LoadOptions{Lenient: true})
 	if p == nil {
 		t.Fatal(problems)

@@ -15,7 +15,7 @@ import (
 
 // Plain OPA, with nothing but the bundle and the input, finds what Evaluate goes by: the permission permits
 // exactly where the evaluation does.
-func TestBundleDecidesAlikeInPlainOPA(t *testing.T) {
+func TestBundleDecidesInPlainOPA(t *testing.T) {
 	doc := policy(`"conflict":"prohibit","permission":[{"target":"http://example.com/a","action":"play","constraint":` + leaf("dateTime", "lt", "2030-01-01") + `}],
 		"prohibition":[{"target":"http://example.com/a","action":"play","assignee":"http://example.com/bad"}]`)
 	p := lenient(t, doc)

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// An option is one permission that permits what the question asks.
+// An option is one permission that permits the action in question.
 type option struct {
 	x       *rules.Entry
 	limits  []limit.Limit

@@ -13,7 +13,7 @@ import (
 
 // Comparing many permissions with as many prohibitions costs little for each pair: facts that meet both are looked for
 // only where there would be something to tell of them, and so often at most.
-func TestComparingManyRulesIsCounted(t *testing.T) {
+func TestComparingManyRulesIsCheap(t *testing.T) {
 	list := func(purpose string) string {
 		all := make([]string, odrl.ComparedRules)
 		for i := range all {

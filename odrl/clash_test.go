@@ -124,7 +124,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 	}
 }
 
-func TestValidateFindsDutiesToDoWhatIsProhibited(t *testing.T) {
+func TestValidateFindsProhibitedDuties(t *testing.T) {
 	for name, tt := range map[string]struct {
 		members []string
 		want    string

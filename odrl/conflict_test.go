@@ -62,7 +62,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-func TestDefiniteConflictsAreToldWhenPublishing(t *testing.T) {
+func TestPublishReportsCertainConflicts(t *testing.T) {
 	const cond = `"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}`
 	for _, tt := range []struct {
 		name, doc string
@@ -108,7 +108,7 @@ func TestDefiniteConflictsAreToldWhenPublishing(t *testing.T) {
 	}
 }
 
-func TestCandidatesComeCheapestFirst(t *testing.T) {
+func TestCheapestCandidateIsFirst(t *testing.T) {
 	rule := func(uid, price, currency string, limits ...string) string {
 		s := `{"uid":"http://r.example/` + uid + `",` + all
 		if price != "" {
@@ -146,7 +146,7 @@ func TestCandidatesComeCheapestFirst(t *testing.T) {
 	}
 }
 
-func TestMeaninglessLimitsAreWarnedOf(t *testing.T) {
+func TestPublishWarnsOfUselessLimits(t *testing.T) {
 	limited := `{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":9,"unit":"day"}}`
 	for name, tt := range map[string]struct {
 		other string

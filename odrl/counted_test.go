@@ -26,7 +26,7 @@ func manyConditions(t *testing.T) *Policy {
 }
 
 // The same policy gets the same answer however busy the machine is.
-func TestPublishingIsNotMeasured(t *testing.T) {
+func TestPublishIsIndependentOfLoad(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var stop atomic.Bool
 	var busy sync.WaitGroup
@@ -45,7 +45,7 @@ func TestPublishingIsNotMeasured(t *testing.T) {
 }
 
 // No verdict depends on a clock, but that of rules of the operator's own, which are bounded by a time of theirs.
-func TestNothingIsMeasured(t *testing.T) {
+func TestPackageReadsNoClock(t *testing.T) {
 	clocks := regexp.MustCompile(`context\.With(Timeout|Deadline)|time\.(Now|Since|Until|After)\b`)
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") || name == "extra.go" {
@@ -63,7 +63,7 @@ func TestNothingIsMeasured(t *testing.T) {
 }
 
 // What a plan may cost is a number of steps, which the reason names; with one step more there is a plan.
-func TestStepsOfAPlanAreBounded(t *testing.T) {
+func TestPlanStepsAreBounded(t *testing.T) {
 	p := published(t, `"permission":[{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}]`)
 	compile := func(most plan.Bounds) string {
 		made, _, err := plan.Compile(t.Context(), p.program, p.inputs, most)

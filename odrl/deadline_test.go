@@ -14,7 +14,7 @@ import (
 
 // ODRL IM 2.6.3: the time in a duty is its deadline. Once it is past the duty can no longer be fulfilled, and the permission
 // does not become free or unsigned by that.
-func TestADutyIsNotExcusedOnceItsDeadlineIsPast(t *testing.T) {
+func TestLateDutyIsNotExcused(t *testing.T) {
 	end := leaf("dateTime", "lteq", "2025-12-31")
 	before, after := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {
@@ -69,7 +69,7 @@ func TestADutyIsNotExcusedOnceItsDeadlineIsPast(t *testing.T) {
 }
 
 // A signature fulfils a duty only if it is made in time: where that depends on a fact that the agent did not declare, it does not.
-func TestASignatureAtAnUnknownTimeFulfilsNothing(t *testing.T) {
+func TestUntimedSignatureFulfilsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		constraint string
 		facts      map[string]any
@@ -100,7 +100,7 @@ func TestASignatureAtAnUnknownTimeFulfilsNothing(t *testing.T) {
 }
 
 // Of times under xone it is not certain which is the deadline.
-func TestATimeUnderXoneIsNoDeadline(t *testing.T) {
+func TestTimeUnderXoneIsNotADeadline(t *testing.T) {
 	if _, problems := odrl.Publish(t.Context(), []byte(permit(`"duty":[{"action":"pay","amount":1,"unit":"USD","constraint":[{"xone":[`+
 		leaf("dateTime", "gteq", "2025-01-01")+`,`+leaf("dateTime", "gteq", "2026-01-01")+`]}]}]`)), world()); !problems.Failed() {
 		t.Error("published")
@@ -275,7 +275,7 @@ func dutyBytes(seed uint64) []byte {
 	return data
 }
 
-func TestDutiesAreDecidedAlikeByGatewayAndDocument(t *testing.T) {
+func TestDecideAndEvaluateAgreeOnDuties(t *testing.T) {
 	published := 0
 	for seed := range uint64(odrl.DutiesCompared) {
 		if differOnDuties(t, dutyBytes(seed)) {

@@ -160,7 +160,7 @@ const proofDetail = "the call must carry a proof signed with the agreed key"
 type finding struct {
 	permissions      []*rules.Rule
 	prohibitions     []*rules.Rule // without the bounds
-	bounds           []*rules.Rule // prohibitions that only limit how often
+	bounds           []*rules.Rule // prohibitions that only limit the number of calls
 	obligations      []*rules.Rule
 	forbidsExceeding bool
 }

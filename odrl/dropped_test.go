@@ -36,7 +36,7 @@ func wholeWorld() odrl.World {
 
 // Wherever a policy gets a key that is not known, or a text that means nothing, it is refused and the
 // place is named.
-func TestNothingIsDroppedInSilence(t *testing.T) {
+func TestNothingIsDroppedSilently(t *testing.T) {
 	docs := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
 		policy(`"type":"Offer","assigner":{"uid":"http://example.com/s"}`, `"permission":{`+all+`,"constraint":{"xone":[`+leaf("purpose", "isAnyOf", list{"http://p.example/a"})+`,`+leaf("dateTime", "lt", "2026-12-31")+`]},

@@ -30,7 +30,7 @@ type Evaluation struct {
 // A Charge is an amount owed under a pay duty.
 type Charge struct {
 	Amount   string `json:"amount"`   // decimal
-	Currency string `json:"currency"` // ISO 4217 code, if the policy uses a known name of the currency
+	Currency string `json:"currency"` // ISO 4217 code or, if the currency is not known, its name in the policy
 	Rule     string `json:"rule"`     // the duty
 }
 

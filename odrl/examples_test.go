@@ -64,7 +64,7 @@ func has(l problem.List, level problem.Level, code, pointer string) bool {
 	})
 }
 
-func TestTheExampleOfUIMCore(t *testing.T) {
+func TestUIMCoreExample(t *testing.T) {
 	for name, w := range map[string]odrl.World{
 		"mapped": world(),
 		"anyone": {Hosts: []string{"example.com"}, Intents: world().Intents, AnyAssignee: true},
@@ -122,7 +122,7 @@ func TestTheExampleOfUIMCore(t *testing.T) {
 	}
 }
 
-func TestTheExampleNeedsItsAssigneeResolved(t *testing.T) {
+func TestUIMCoreExampleNeedsItsParty(t *testing.T) {
 	w := world()
 	w.Parties = nil
 	p, problems := odrl.Publish(t.Context(), file(t, "uim-core.json"), w)
@@ -135,7 +135,7 @@ func TestTheExampleNeedsItsAssigneeResolved(t *testing.T) {
 	}
 }
 
-func TestThePolicyOfTheReferenceService(t *testing.T) {
+func TestReferenceServicePolicy(t *testing.T) {
 	p := publish(t, file(t, "homes.json"), homes())
 	find := decide(t, p, odrl.Request{AgentID: "a", Intent: "homes.example:findHome:v1", Now: noon})
 	show := decide(t, p, odrl.Request{AgentID: "a", Intent: "homes.example:showHome:v1", Now: noon})
@@ -158,7 +158,7 @@ func TestThePolicyOfTheReferenceService(t *testing.T) {
 	}
 }
 
-func TestThePolicyOfTheDraft(t *testing.T) {
+func TestDraftPolicy(t *testing.T) {
 	p := publish(t, file(t, "draft.json"), world())
 	at := func(clock string) odrl.Decision {
 		now, err := time.Parse(time.RFC3339Nano, "2026-06-15T"+clock)
@@ -184,7 +184,7 @@ func TestThePolicyOfTheDraft(t *testing.T) {
 	}
 }
 
-func BenchmarkDecideTheExampleOfUIMCore(b *testing.B) {
+func BenchmarkDecideUIMCoreExample(b *testing.B) {
 	p := publish(b, file(b, "uim-core.json"), world())
 	r := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}
 	b.ReportAllocs()
@@ -195,7 +195,7 @@ func BenchmarkDecideTheExampleOfUIMCore(b *testing.B) {
 	}
 }
 
-func BenchmarkPublishTheExampleOfUIMCore(b *testing.B) {
+func BenchmarkPublishUIMCoreExample(b *testing.B) {
 	doc := file(b, "uim-core.json")
 	for b.Loop() {
 		if p, problems := odrl.Publish(b.Context(), doc, world()); p == nil {
@@ -204,7 +204,7 @@ func BenchmarkPublishTheExampleOfUIMCore(b *testing.B) {
 	}
 }
 
-func BenchmarkDecideTheDraftsPolicy(b *testing.B) { // two constraints on the clock, a limit, a price
+func BenchmarkDecideDraftPolicy(b *testing.B) { // two constraints on the clock, a limit, a price
 	p := publish(b, file(b, "draft.json"), world())
 	r := odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon}
 	b.ReportAllocs()

@@ -46,10 +46,10 @@ var exclusions = []comparison{
 }
 
 // Exclusions hold for what is inside them, wherever a policy is asked by itself.
-func TestExclusionsHoldForWhatIsInside(t *testing.T) { compareAll(t, exclusions) }
+func TestExclusionsCoverParts(t *testing.T) { compareAll(t, exclusions) }
 
 // The gateway decides the same, by its plan as by OPA.
-func TestExclusionsHoldAtTheGateway(t *testing.T) {
+func TestDecideExclusions(t *testing.T) {
 	for _, tt := range exclusions {
 		c := constraint(tt.left, tt.op, tt.right, tt.unit)
 		opens := publish(t, []byte(policy(`"permission":{`+all+`,"constraint":`+c+`}`)), world())
@@ -89,7 +89,7 @@ func TestExclusionsAreExplained(t *testing.T) {
 				`"prohibition":{"action":"read","target":"ex:x","constraint":`+c+`}`)),
 			publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`, `"prohibition":{`+all+`,"constraint":`+c+`}`)), world()),
 		}
-		if strings.HasPrefix(says, "A part") {
+		if strings.HasPrefix(says, "The same") {
 			opens = nil
 		}
 		for _, p := range append(opens, binds...) {

@@ -17,7 +17,7 @@ func extra(t *testing.T, body string) *odrl.Extra {
 	return x
 }
 
-func TestTheOperatorsRegoDenies(t *testing.T) {
+func TestExtraDenies(t *testing.T) {
 	r := odrl.Request{
 		AgentID: "agent-1", KeyID: "jkt", Intent: search.UID, Now: noon, ProofKey: []byte("k"),
 		Facts: map[string]any{"purpose": []string{"a"}, "spatial": "DE"},
@@ -48,7 +48,7 @@ func TestTheOperatorsRegoDenies(t *testing.T) {
 	}
 }
 
-func TestTheOperatorsRegoDeniesWhereItFails(t *testing.T) {
+func TestExtraDeniesOnError(t *testing.T) {
 	r := odrl.Request{AgentID: "secret-agent", Intent: search.UID, Now: noon}
 	for body, want := range map[string]string{
 		`deny := 5`:                          "deny must be a boolean, a set or an array",
@@ -63,7 +63,7 @@ func TestTheOperatorsRegoDeniesWhereItFails(t *testing.T) {
 	}
 }
 
-func TestTheOperatorsRegoEndsInTime(t *testing.T) {
+func TestExtraTimesOut(t *testing.T) {
 	x, problems := odrl.NewExtra(t.Context(), "extra.rego",
 		[]byte("package uimgate.extra\n\ndeny if {\n\tsome a in numbers.range(1, 100000)\n\tsome b in numbers.range(1, 100000)\n\ta * b == -1\n}\n"), time.Millisecond)
 	if x == nil {
@@ -75,7 +75,7 @@ func TestTheOperatorsRegoEndsInTime(t *testing.T) {
 	}
 }
 
-func TestWhatTheOperatorsRegoMayNotDo(t *testing.T) {
+func TestNewExtraRejectsUnsafeRego(t *testing.T) {
 	for body, want := range map[string]string{
 		`deny if http.send({"method": "get", "url": "http://127.0.0.1"}).status_code == 200`: "http.send",
 		`deny if opa.runtime().env.HOME`:                       "opa.runtime",

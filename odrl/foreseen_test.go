@@ -37,7 +37,7 @@ func onePerIntent(tb testing.TB, n int) (*Policy, []Asset) {
 }
 
 // What is asked of agents is evaluated when the policy is prepared, for those that it names and once for all others.
-func TestTermsAreNotEvaluatedForEachAgent(t *testing.T) {
+func TestTermsAreCached(t *testing.T) {
 	p, offered := onePerIntent(t, 40)
 	if err := p.Prepare(t.Context()); err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestTermsAreNotEvaluatedForEachAgent(t *testing.T) {
 }
 
 // Terms that are remembered are those that an evaluation gives, for every agent, key, intent and fact.
-func TestRememberedTermsAreThoseOfAnEvaluation(t *testing.T) {
+func TestCachedTermsMatchAnEvaluation(t *testing.T) {
 	var keys [][]byte
 	for _, seed := range []string{"named", "other"} {
 		der, err := x509.MarshalPKIXPublicKey(ed25519.NewKeyFromSeed([]byte(fmt.Sprintf("%-32s", seed))).Public())

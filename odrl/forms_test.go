@@ -220,7 +220,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestEachTargetWrittenHasItsOwnCounter(t *testing.T) {
+func TestEachWrittenTargetHasACounter(t *testing.T) {
 	doc := strings.Replace(permit(`"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"day"}`),
 		`"http://example.com/api/intents"`, `["example.com:search-products","example.com:buy:v1","http://example.com/api/intents/example.com:buy:v1"]`, 1)
 	p := publish(t, []byte(doc), world())
@@ -265,7 +265,7 @@ func TestPartiesInEveryForm(t *testing.T) {
 	}
 }
 
-func TestAGraphOfOnePolicy(t *testing.T) {
+func TestGraphOfOnePolicy(t *testing.T) {
 	doc := `{"@context":{"odrl":"http://www.w3.org/ns/odrl/2/"},"@graph":[{"@id":"http://shop.example/p","@type":"odrl:Set","odrl:permission":[{"odrl:target":{"@id":"http://shop.example/api/intents"},
 		"odrl:action":{"@id":"odrl:use"},"odrl:constraint":[{"odrl:leftOperand":{"@id":"odrl:purpose"},"odrl:operator":{"@id":"odrl:eq"},"odrl:rightOperand":{"@id":"http://p.example/research"}}]}]}]}`
 	p := publish(t, []byte(doc), world())

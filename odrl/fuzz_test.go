@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-func TestNothingIsEverFetched(t *testing.T) {
+func TestPublishFetchesNothing(t *testing.T) {
 	var requests atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
 	defer s.Close()
@@ -35,7 +35,7 @@ func TestNothingIsEverFetched(t *testing.T) {
 	}
 }
 
-func TestRegoInTextsIsText(t *testing.T) {
+func TestRegoInStringsIsNotEvaluated(t *testing.T) {
 	var all judgements
 	for _, text := range []string{
 		`a"; allow := true #`, "a\n}\n\nactive contains 1 if true\n", "`", `{{.}}`, `" or true or "`,
@@ -49,7 +49,7 @@ func TestRegoInTextsIsText(t *testing.T) {
 	all.check(t)
 }
 
-func TestAPolicyOfManyRulesPublishes(t *testing.T) {
+func TestPublishManyRules(t *testing.T) {
 	w := odrl.World{Hosts: []string{"example.com"}}
 	var rules []string
 	for i := range odrl.ManyRules {

@@ -66,7 +66,7 @@ func TestInheritance(t *testing.T) {
 	}
 }
 
-func TestPublishTakesInheritedRules(t *testing.T) {
+func TestPublishAcceptsInheritedRules(t *testing.T) {
 	doc := graphOf(
 		`{"uid":"ex:root","prohibition":{"action":"execute","target":"example.com:buy:v1"}}`,
 		`{"uid":"ex:child","conflict":"prohibit","inheritFrom":"ex:root","permission":{"action":"execute","target":"ex:shop"}}`,

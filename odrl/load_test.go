@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-func TestLoadTakesEveryForm(t *testing.T) {
+func TestLoadAcceptsEveryForm(t *testing.T) {
 	for name, doc := range map[string]string{
 		"compact": `{"@context":"http://www.w3.org/ns/odrl.jsonld","@type":"Set","uid":"http://example.com/policy:1010","permission":[{"target":"http://example.com/asset:9898.movie","action":"use"}]}`,
 		"expanded": `[{"@id":"http://example.com/p","@type":["http://www.w3.org/ns/odrl/2/Set"],"http://www.w3.org/ns/odrl/2/permission":[{"@id":"_:b0",
@@ -30,7 +30,7 @@ func TestLoadTakesEveryForm(t *testing.T) {
 	}
 }
 
-func TestLenientLoadTakesRulesWithoutParts(t *testing.T) {
+func TestLenientLoadAcceptsPartialRules(t *testing.T) {
 	doc := `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"urn:uuid:4","permission":[{"uid":"urn:uuid:5","@type":"Permission"}]}`
 	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true}); p == nil {
 		t.Error(problems)
@@ -38,7 +38,7 @@ func TestLenientLoadTakesRulesWithoutParts(t *testing.T) {
 }
 
 // What is no ODRL in JSON is named for what it is, with the way out, and not for the first of its words that is unknown.
-func TestOtherFormatsAreNamed(t *testing.T) {
+func TestLoadNamesOtherFormats(t *testing.T) {
 	const offer = `{"@context":{"ids":"https://w3id.org/idsa/core/"},"@type":"ids:ContractOffer","@id":"http://example.com/1",` +
 		`"ids:permission":[{"@type":"ids:Permission","ids:action":[{"@id":"idsc:USE"}]}],"ids:provider":{"@id":"http://p.example"}}`
 	for name, tt := range map[string]struct{ doc, says string }{

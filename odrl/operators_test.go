@@ -176,7 +176,7 @@ func TestOperators(t *testing.T) {
 	all.check(t)
 }
 
-func TestRegionsAndLanguagesContainOneAnother(t *testing.T) {
+func TestRegionAndLanguageContainment(t *testing.T) {
 	var all judgements
 	for _, tt := range []struct {
 		left, op string

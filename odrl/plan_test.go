@@ -42,7 +42,7 @@ func call(facts map[string]any) Request {
 }
 
 // Without a plan OPA decides the same, and the decision names it as its engine.
-func TestWithoutAPlanOPADecides(t *testing.T) {
+func TestOPADecidesWithoutAPlan(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
 	with, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
 	if err != nil || !with.Permit || with.Engine != EnginePlan {
@@ -62,7 +62,7 @@ func TestWithoutAPlanOPADecides(t *testing.T) {
 	}
 }
 
-func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
+func TestCancelledPlanStaysWithOPA(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -77,7 +77,7 @@ func TestPublishingInNoTimeStaysWithOPA(t *testing.T) {
 }
 
 // Reasons stand beside the rules in what a policy remembers: two denials for different reasons are two.
-func TestDecisionsAreRememberedByAllThatTheyDependOn(t *testing.T) {
+func TestDecisionsAreCachedByReasonsToo(t *testing.T) {
 	p := published(t, `"permission":[{"uid":"http://r/a",`+everyCall+`,"constraint":[`+purposeIs("a")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"x"}]},{"uid":"http://r/b",`+everyCall+`,"constraint":[`+purposeIs("b")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"y"}]}]`)
 	for range 3 {
 		for purpose, want := range map[string]string{"a": "http://r/a", "b": "http://r/b"} {
@@ -92,7 +92,7 @@ func TestDecisionsAreRememberedByAllThatTheyDependOn(t *testing.T) {
 	}
 }
 
-func TestWhatAPolicyRemembersIsBounded(t *testing.T) {
+func TestDecisionCacheIsBounded(t *testing.T) {
 	var d decisions
 	for i := range 5 * maxDecisions {
 		d.put([]byte(strconv.Itoa(i)), memoEntry{decision: &Decision{Rule: strconv.Itoa(i)}})
@@ -105,7 +105,7 @@ func TestWhatAPolicyRemembersIsBounded(t *testing.T) {
 	}
 }
 
-func TestDecidingTheExampleAllocatesNothing(t *testing.T) {
+func TestDecideDoesNotAllocate(t *testing.T) {
 	doc, err := os.ReadFile("testdata/uim-core.json")
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestDecidingTheExampleAllocatesNothing(t *testing.T) {
 }
 
 // Texts of a policy are values in the data and constants in the residual, whatever they look like.
-func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
+func TestPolicyTextNeverBecomesRego(t *testing.T) {
 	for _, text := range []string{
 		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`",
 		`\u0022 true`, `${x}`, `{{.}}`, "x} y {",
@@ -155,7 +155,7 @@ func TestTextOfAPolicyNeverBecomesRego(t *testing.T) {
 }
 
 // Rego text enters OPA in three places: the modules of this package, the constant queries, and the operator's file.
-func TestRegoTextIsOnlyEverConstant(t *testing.T) {
+func TestRegoTextIsConstant(t *testing.T) {
 	var files []string
 	for _, folder := range []string{".", "internal/model", "internal/rules", "internal/plan", "words"} {
 		list, err := filepath.Glob(folder + "/*.go")

@@ -320,7 +320,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestEveryProblemIsToldAtOnce(t *testing.T) {
+func TestPublishReportsEveryProblem(t *testing.T) {
 	_, problems := odrl.Publish(t.Context(),
 		[]byte(`{`+head+`,"price":1,"permission":[{"target":"nowhere","action":"exceute"},{"action":"use","targt":"x"}]}`), world())
 	for _, pointer := range []string{"/price", "/permission/0/action", "/permission/1/targt"} {

@@ -14,7 +14,7 @@ import (
 
 // What the gateway decided, the policy's document alone decides again: the names of the gateway's world travel with the
 // question.
-func TestADecisionOfTheGatewayIsReproducedByTheDocument(t *testing.T) {
+func TestReproduceDecisions(t *testing.T) {
 	seeds := richPolicies(t)
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
 	if err != nil {

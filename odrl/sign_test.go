@@ -85,7 +85,7 @@ func TestSigningAsADutyOfOnePermission(t *testing.T) {
 	}
 }
 
-func TestTermsLeaveOpenWhatIsNotKnownYet(t *testing.T) {
+func TestTermsLeaveUnknownFactsOpen(t *testing.T) {
 	doc := policy(`"conflict":"prohibit"`,
 		`"permission":{`+all+`,"constraint":[{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"},{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},
 			{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"hour"}],"duty":{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"industry","operator":"eq","rightOperand":"ads"}}}`,
@@ -120,7 +120,7 @@ func TestTermsLeaveOpenWhatIsNotKnownYet(t *testing.T) {
 	}
 }
 
-func TestADenialSaysWhatIsMissing(t *testing.T) {
+func TestDenialNamesWhatIsMissing(t *testing.T) {
 	p := publish(t, []byte(policy(`"permission":[
 		{`+all+`,"constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"research"},{"leftOperand":"industry","operator":"eq","rightOperand":"health"}]},
 		{"uid":"http://r.example/near",`+all+`,"constraint":[{"or":[{"leftOperand":"spatial","operator":"isPartOf","rightOperand":"DE"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}]}]`)), world())
@@ -139,14 +139,14 @@ func TestADenialSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestPlaceholderKeysAreWarnedOf(t *testing.T) {
+func TestPublishWarnsOfPlaceholderKeys(t *testing.T) {
 	p := publish(t, file(t, "uim-core.json"), world())
 	if !has(p.Warnings(), problem.Warning, "public-key", "/obligation/0/constraint/0/rightOperand") {
 		t.Errorf("%v", p.Warnings())
 	}
 }
 
-func TestTermsKnowCertainConflicts(t *testing.T) {
+func TestTermsReportCertainConflicts(t *testing.T) {
 	for strategy, want := range map[string]reason.Reason{"perm": "", "prohibit": reason.PolicyViolation, "invalid": reason.PolicyConflict} {
 		p := publish(t, []byte(policy(`"conflict":"`+strategy+`"`, `"permission":{`+all+`}`,
 			`"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
@@ -220,7 +220,7 @@ func TestPublishingAndEvaluatingConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-func TestACancelledDecisionDenies(t *testing.T) {
+func TestCancelledDecisionDenies(t *testing.T) {
 	p := publish(t, file(t, "uim-core.json"), world())
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -36,7 +36,7 @@ var unreadable = []struct{ limit, context, says string }{
 }
 
 // A limit that cannot be read never permits: Publish refuses it, and whoever asks the policy alone is denied, in the same words.
-func TestAnUnreadableLimitNeverPermits(t *testing.T) {
+func TestUnreadableLimitNeverPermits(t *testing.T) {
 	const may, target = `"permission":{"action":"read","target":"ex:x"`, `"target":"ex:x"`
 	for _, tt := range unreadable {
 		if _, problems := odrl.Publish(t.Context(), []byte(permit(`"constraint":`+tt.limit)), world()); !reports(problems, problem.Error, tt.says) {

@@ -27,7 +27,7 @@ func one(left, op, right string) string {
 	return `{"leftOperand":"` + left + `","operator":"` + op + `","rightOperand":` + right + `}`
 }
 
-func TestValidateNamesEveryFault(t *testing.T) {
+func TestValidateReportsEveryProblem(t *testing.T) {
 	const good = `"permission":[{` + asset + `,"action":"use"}]`
 	for name, tt := range map[string]struct {
 		doc     string
@@ -35,7 +35,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 		code    string
 		pointer string
 	}{
-		"no policy at all": {
+		"no policy": {
 			`{` + inContext + `,"@graph":[{"@id":"http://example.com/a","@type":"Asset"}]}`, problem.Error,
 			"no-policy", "",
 		},
@@ -128,7 +128,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			use(`"constraint":{"xone":[` + one("count", "lt", "5") + `]}`), problem.Error, "logic",
 			"/permission/0/constraint/xone",
 		},
-		"logic of no constraint": {
+		"logic without constraints": {
 			use(`"constraint":{"or":["http://a.example/c1","http://a.example/c2"]}`), problem.Error,
 			"reference", "/permission/0/constraint/or/0",
 		},
@@ -145,11 +145,11 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			use(`"constraint":` + one("count", "lt", `"many"`)), problem.Warning, "datatype",
 			"/permission/0/constraint/rightOperand",
 		},
-		"a number that is none": {
+		"an invalid number": {
 			use(`"constraint":` + one("count", "lt", `"NaN"`)), problem.Warning, "datatype",
 			"/permission/0/constraint/rightOperand",
 		},
-		"a day that is none": {
+		"an invalid day": {
 			use(`"constraint":` + one("dateTime", "lt", `"2026-02-30T00:00:00Z"`)), problem.Warning,
 			"datatype", "/permission/0/constraint/rightOperand",
 		},

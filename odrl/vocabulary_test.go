@@ -164,7 +164,7 @@ func shippedAs(t *testing.T, name string) []*odrl.Vocabulary {
 	return []*odrl.Vocabulary{v}
 }
 
-func TestVocabulariesOfProfilesAreKnown(t *testing.T) {
+func TestProfileVocabularies(t *testing.T) {
 	for _, tt := range profiled {
 		without := odrl.Validate(t.Context(), []byte(tt.doc), odrl.ValidateOptions{})
 		if !without.Failed() || !strings.Contains(text(without), "--profile "+tt.vocabulary) {
@@ -197,7 +197,7 @@ func TestVocabulariesOfProfilesAreKnown(t *testing.T) {
 }
 
 // The gateway enforces terms of a vocabulary, by its plan as by OPA, and without it refuses them as it did.
-func TestTermsOfAVocabularyAreEnforced(t *testing.T) {
+func TestVocabularyTermsAreEnforced(t *testing.T) {
 	doc := func(constraint string) []byte {
 		return []byte(strings.Replace(permit(`"constraint":`+constraint), `"http://www.w3.org/ns/odrl.jsonld"`,
 			`["http://www.w3.org/ns/odrl.jsonld",{"cx":"https://w3id.org/catenax/policy/","dpv":"https://w3id.org/dpv#"}]`, 1))
@@ -239,7 +239,7 @@ func TestTermsOfAVocabularyAreEnforced(t *testing.T) {
 }
 
 // A vocabulary says nothing about ODRL's own terms, and a label is no sentence of its own.
-func TestAVocabularyIsNotBelievedAboutODRL(t *testing.T) {
+func TestVocabularyCannotRedefineODRL(t *testing.T) {
 	const prefixes = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n" +
 		"@prefix e: <http://e.example/> .\n"
 	v, err := odrl.ReadVocabulary("ours.ttl", []byte(prefixes+`odrl:sell odrl:includedIn odrl:use .
@@ -263,7 +263,7 @@ func TestAVocabularyIsNotBelievedAboutODRL(t *testing.T) {
 	}
 }
 
-func TestFilesThatAreNoVocabulary(t *testing.T) {
+func TestInvalidVocabularies(t *testing.T) {
 	for doc, why := range map[string]string{
 		"":                        "no action",
 		"<http://e.example/a> a ": "line 1",

@@ -106,7 +106,7 @@ func readWorld(tree map[string]any) (WorldState, error) {
 	return w, nil
 }
 
-// eachObject calls read for each object of a list of at most most objects, or for a single object.
+// eachObject calls read for each object of a list, or for a single object. It returns an error if the list has more than most entries.
 func eachObject(v any, most int, read func(map[string]any) error) error {
 	list := model.ListOf(model.Field{Value: v})
 	if v == nil {

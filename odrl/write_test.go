@@ -53,7 +53,7 @@ func documents(tb testing.TB) map[string]string {
 	return docs
 }
 
-func TestCanonicalWritesWhatWasRead(t *testing.T) {
+func TestCanonicalRoundTrip(t *testing.T) {
 	for name, doc := range documents(t) {
 		out, problems := odrl.Canonical([]byte(doc), odrl.LoadOptions{Lenient: true})
 		if out == nil {
