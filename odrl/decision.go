@@ -28,7 +28,7 @@ type Decision struct {
 	Rule   string        // the deciding rule: uid, or JSON pointer into the document
 	Detail string        // for the agent: what was not met, without values of facts
 
-	// Candidates are the permissions under which the call may be made, best first: by lowest charge, then fewest limits, then document order.
+	// Candidates are the permissions that permit the call, best first: by lowest charge, then fewest limits, then document order.
 	Candidates []Candidate
 	// ForbidsExceeding reports that the policy also prohibits exceedRateLimit on this target.
 	ForbidsExceeding bool

@@ -1,4 +1,4 @@
-// Package pat handles the evidence of which agent agreed to which policy: it verifies the signatures of agents over a policy, and issues,
+// Package pat handles the evidence that agents agreed to policies: it verifies the signatures of agents over a policy, and issues,
 // verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
 //
 // It depends neither on HTTP nor on SQL. An IssuerStore and a ViewStore keep the state that must outlive the process, and Terms describe

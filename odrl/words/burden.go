@@ -15,7 +15,7 @@ import (
 // the requesting party.
 type burdens struct {
 	words    comparer
-	old, new map[string][]*model.Atom // duties by name, without the conditions under which they are owed
+	old, new map[string][]*model.Atom // duties by name, without their conditions
 	toSign   [2][]string              // for each policy, the names of its duties to sign
 	remedies bool                     // one of the policies has remedies
 	compared map[string][]difference  // results of compareDuties, by the names of the duties

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// owed describes a duty: who must do what, by when, and under which conditions. who owes the duty if it names no party.
+// owed describes a duty: who must do what, by when, and on what condition. who owes the duty if it names no party.
 func (r phraser) owed(node *model.Rule, who string) string {
 	if own := node.Parties["assignee"]; len(own) > 0 {
 		who = r.who(own)

@@ -97,8 +97,8 @@ func Open(ctx context.Context, c Config) (*Keyring, error) {
 	return k, nil
 }
 
-// For returns a Keyring for another purpose, with one algorithm and a separate private key in files. It shares the public keys with k, so
-// that k publishes those of the new Keyring too, and changes have to be applied only to k.
+// For returns a Keyring for another purpose, with one algorithm and a separate private key in files. The new Keyring shares the public keys
+// with k: k also publishes those of the new Keyring, and it is enough to apply changes to k.
 func (k *Keyring) For(ctx context.Context, purpose Purpose, algorithm string, files Files) (*Keyring, error) {
 	if _, ok := methods[algorithm]; !ok {
 		return nil, fmt.Errorf("a key for %s: %w", purpose, ErrUnsupported)
