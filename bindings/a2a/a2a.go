@@ -1,6 +1,6 @@
-// Package a2a is the door of the Agent2Agent protocol, revision 1.0: intents are skills, and a call is a task, which any process on the
-// store can report for a day. Each service has a signed agent card, and serves JSON-RPC at its path and HTTP+JSON at /v1 below it; both
-// bindings share one set of operations.
+// Package a2a is the door for the Agent2Agent protocol, version 1.0. Intents are skills, and a call is a task, which every process that
+// shares the store can report for a day. Each service has a signed agent card. It serves JSON-RPC at its path and HTTP+JSON at /v1 below
+// that path; both bindings support the same operations.
 package a2a
 
 import (
@@ -27,7 +27,7 @@ const (
 	// Extension is the URI of the extension for proofs, charges and limits.
 	Extension = "https://uimprotocol.com/a2a/v1"
 
-	version    = "1.0" // of the protocol. A2A 1.0, 3.6
+	version    = "1.0" // the protocol version. A2A 1.0, 3.6
 	belowREST  = "/v1"
 	mediaType  = "application/a2a+json"
 	jsonType   = "application/json"
@@ -50,7 +50,7 @@ func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{Key: Name, Settings: (*Settings)(nil), Doc: "Agent2Agent 1.0: intents are skills."}}}
 }
 
-// Provision implements door.Module. It makes the keys that sign agent cards.
+// Provision implements door.Module. It opens the keys that sign agent cards.
 func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	d.watchers = newWatchers()
 	for _, algorithm := range []string{keys.EdDSA, keys.ES256} {
@@ -63,7 +63,8 @@ func (d *Door) Provision(ctx context.Context, p door.Process) error {
 	return nil
 }
 
-// Route returns the path without the parts that the configuration and clients chose.
+// Route returns the path with the parts that the configuration or the client chose replaced by constants, or "" if the path does not
+// belong to this door.
 func (d *Door) Route(s *service.Definition, path string) string {
 	settings := SettingsOf(s)
 	if settings == nil {
@@ -88,28 +89,28 @@ type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	rest   bool       // HTTP+JSON; otherwise JSON-RPC
-	id     jsonrpc.ID // of the request, where it is JSON-RPC
+	id     jsonrpc.ID // the id of the request if it is JSON-RPC
 	params strictjson.Object
-	party  fairqueue.Party // the agent, among those of all services
-	call   execute.Call    // without the parameters
-	// outdated: the PAT is valid except that its policy is not offered any more. Calls are rejected for that; no other operation is
-	// served.
+	party  fairqueue.Party // identifies the agent across all services
+	call   execute.Call    // the parameters are read later
+	// outdated is set if the PAT is valid, but its policy is no longer offered. Execute refuses calls for that reason; all other operations
+	// are refused with outdated.
 	outdated *reason.Refusal
 	stream   bool // the response to the operation is a stream
-	extended bool // the extension is activated
+	extended bool // the client activated the extension
 }
 
-// An operation is an operation of the protocol. A2A 1.0, 5.3.
+// An operation describes one operation of the protocol. A2A 1.0, 5.3.
 type operation struct {
 	name   string
 	answer func(*exchange)
 	stream bool
-	sends  bool // a message
+	sends  bool // the request contains a message
 }
 
 var operations = map[string]operation{}
 
-func init() { //nolint:gochecknoinits // the operations name each other
+func init() { //nolint:gochecknoinits // an initializer would be cyclic
 	for _, o := range []operation{
 		{name: "SendMessage", answer: (*exchange).send, sends: true},
 		{name: "SendStreamingMessage", answer: (*exchange).send, sends: true, stream: true},
@@ -167,7 +168,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	o, known := operations[name]
 	switch {
 	case !known:
-		x.fail(&fault{code: jsonrpc.MethodNotFound, message: "The method is not known here; the methods are those of A2A 1.0."})
+		x.fail(&fault{code: jsonrpc.MethodNotFound, message: "The method is unknown. Use a method of A2A 1.0."})
 	case x.outdated != nil && !o.sends:
 		x.refuse(x.outdated)
 	default:
@@ -177,7 +178,8 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 
 var noStore = []string{"no-store"}
 
-// identified rejects requests without an accepted PAT before it reads their bodies.
+// identified authenticates a request before its body is read. If the PAT is not accepted, it responds and returns false; if only the
+// policy of the PAT is outdated, it sets x.outdated and returns true.
 func (x *exchange) identified() bool {
 	token, err := wire.Bearer(x.r.Header)
 	if err == nil {
@@ -201,7 +203,8 @@ func (x *exchange) identified() bool {
 	return true
 }
 
-// read reads the message, and with JSON-RPC the operation in it.
+// read reads the parameters of a request and, for JSON-RPC, the name of the operation. If the request is malformed, it responds and
+// returns false.
 func (x *exchange) read(name *string) bool {
 	if x.rest {
 		return x.readREST(*name)
@@ -225,7 +228,8 @@ func (x *exchange) read(name *string) bool {
 	return true
 }
 
-// speaksVersion rejects every version of the protocol except 1.0; a request without a version is of version 0.3. A2A 1.0, 3.6.2.
+// speaksVersion responds with an error and returns false unless the request uses version 1.0. A request that names no version uses 0.3.
+// A2A 1.0, 3.6.2.
 func (x *exchange) speaksVersion() bool {
 	requested := x.r.Header.Get(versionKey)
 	if requested == "" {
@@ -234,13 +238,13 @@ func (x *exchange) speaksVersion() bool {
 	if strings.TrimSpace(requested) == version {
 		return true
 	}
-	x.fail(versionNotSupported.because("This service speaks A2A 1.0 alone: send the header A2A-Version: 1.0."))
+	x.fail(versionNotSupported.because("This service supports only A2A 1.0: send the header A2A-Version: 1.0."))
 	return false
 }
 
 const extensionsKey = "A2A-Extensions"
 
-// activates reports whether a client requests the extension. A2A 1.0, topics/extensions, Extension Activation.
+// activates reports whether the client activates the extension. A2A 1.0, topics/extensions, Extension Activation.
 func activates(h http.Header) bool {
 	for _, field := range h[http.CanonicalHeaderKey(extensionsKey)] {
 		for uri := range strings.SplitSeq(field, ",") {
@@ -252,10 +256,10 @@ func activates(h http.Header) bool {
 	return false
 }
 
-// noPush responds to the operations on push notifications.
+// noPush rejects the operations on push notifications.
 func (x *exchange) noPush() { x.fail(pushNotSupported) }
 
-// noExtendedCard responds to GetExtendedAgentCard: the card is the same for all clients.
+// noExtendedCard rejects GetExtendedAgentCard: the card is the same for all clients.
 func (x *exchange) noExtendedCard() {
-	x.fail(unsupported.because("There is no other card than the public one, which is the same for everybody."))
+	x.fail(unsupported.because("There is no extended card. The public agent card is the same for all clients."))
 }

@@ -18,14 +18,14 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A card is an agent card as served. A2A 1.0, 8.
+// A card is an encoded agent card. A2A 1.0, 8.
 type card struct {
 	body []byte
 	etag string
-	keys []keys.ID // the keys that signed it
+	keys []keys.ID // the keys that signed the card
 }
 
-// serveCard serves the card of a service to all clients and to pages of all origins.
+// serveCard serves the card of a service to all clients, and lets web pages of every origin read it.
 func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -61,7 +61,7 @@ func (d *Door) serveCard(w http.ResponseWriter, r *http.Request, v *door.Request
 	}
 }
 
-// cardOf returns the card of a service, and makes it again once a key that signed it was retired.
+// cardOf returns the card of a service. It signs the card again when a signing key has been replaced.
 func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error) {
 	signers := make([]keys.ID, 0, len(d.signers))
 	for _, signer := range d.signers {
@@ -81,8 +81,8 @@ func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error)
 	})
 }
 
-// signed adds the signatures to a card and encodes it. They sign RFC 8785 of the card without them: the card has no member that a reader
-// would leave out. A2A 1.0, 8.4.
+// signed signs a card and returns it encoded with its signatures. They cover the RFC 8785 form of the card without signatures. The card
+// must not have members that a reader would leave out. A2A 1.0, 8.4.
 func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*keys.Keyring) ([]byte, error) {
 	payload, err := strictjson.Canonical(card)
 	if err != nil {
@@ -109,15 +109,15 @@ const (
 	versionDigits = 12
 )
 
-// describedBy makes the card of a service without signatures. No text and no list in it is empty: a member at its default would be in the
-// signed bytes of some readers and not in those of others.
+// describedBy returns the card of a service without signatures. The card contains no empty strings or lists: readers differ in whether
+// they sign members that have their default values.
 func describedBy(s *service.Definition) strictjson.Object {
 	about, offered := s.Catalog.Service, s.Offered()
 	description := descriptionOf(s)
 	if len(offered) > maxSkills {
 		slices.SortFunc(offered, func(a, b *service.Intent) int { return a.UID.Compare(b.UID) })
 		offered = offered[:maxSkills]
-		description += " (The skills are a part of the intents; all are found at " + s.At("/api/intents/search") + "?view=brief.)"
+		description += " (Only some of the intents are listed as skills; find all of them at " + s.At("/api/intents/search") + "?view=brief.)"
 	}
 	at := s.At(SettingsOf(s).Path)
 	card := strictjson.Object{
@@ -143,8 +143,8 @@ func describedBy(s *service.Definition) strictjson.Object {
 	return card
 }
 
-// securitySchemes are the ways to authenticate. A2A 1.0, 4.5. The card has no security requirements, because clients differ in the form
-// that they read.
+// securitySchemes returns the ways to authenticate. A2A 1.0, 4.5. The card has no security requirements, because clients expect them in
+// different forms.
 func securitySchemes(s *service.Definition) strictjson.Object {
 	schemes := strictjson.Object{
 		"pat": strictjson.Object{"httpAuthSecurityScheme": strictjson.Object{
@@ -153,7 +153,7 @@ func securitySchemes(s *service.Definition) strictjson.Object {
 				s.At("/api/pat/issue") + ".",
 		}},
 	}
-	if consent.Open(s) { // all doors share the page
+	if consent.Open(s) { // all doors share the consent page
 		token := s.At(consent.TokenPath)
 		schemes["oauth"] = strictjson.Object{"oauth2SecurityScheme": strictjson.Object{
 			"description": "For agents without a key: a person reads the terms on a page and agrees. Nothing is charged.",
@@ -167,7 +167,7 @@ func securitySchemes(s *service.Definition) strictjson.Object {
 	return schemes
 }
 
-// versionOf returns a version that changes with the catalogue.
+// versionOf returns a version of the card that changes when the catalogue changes.
 func versionOf(s *service.Definition) string {
 	body, err := s.AgentsFile("")
 	if err != nil {
@@ -203,7 +203,7 @@ func skills(s *service.Definition, offered []*service.Intent) []any {
 	return list
 }
 
-// extension announces UIM: the addresses, and the schemas of the skills if they are short.
+// extension describes the UIM extension: the addresses of the UIM endpoints, and the schemas of the skills if they are short enough.
 func extension(s *service.Definition, offered []*service.Intent) strictjson.Object {
 	policy := strictjson.Object{}
 	for name, value := range s.PolicyRef() {
@@ -227,11 +227,12 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 	}
 	return strictjson.Object{
 		"uri": Extension, "params": params,
-		"description": "Intents under an agreed policy: UIM. Messages may carry a proof of key in metadata; answers have charges and limits.",
+		"description": "UIM: intents under an agreed policy. Messages may carry a proof of key in their metadata; responses contain charges and limits.",
 	}
 }
 
-// schemasOf returns the schemas of intents if all of them are short; it leaves out those that some readers would sign differently.
+// schemasOf returns the input and output schemas of the intents, or nil if they are longer than maxSchemas in total. It omits schemas
+// that are not plain; see plain.
 func schemasOf(offered []*service.Intent) strictjson.Object {
 	schemas, size := strictjson.Object{}, 0
 	for _, in := range offered {

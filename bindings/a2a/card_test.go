@@ -44,7 +44,7 @@ func cardOf(g *gatetest.Gate, body []byte) (card strictjson.Object, signatures [
 	return card, signatures
 }
 
-func TestTheCardIsSignedTwice(t *testing.T) {
+func TestCardHasTwoSignatures(t *testing.T) {
 	g := gatetest.New(t, "")
 	answer := get(g, cardPath)
 	card, signatures := cardOf(g, answer.Body)
@@ -120,7 +120,7 @@ func verifiedBy(g *gatetest.Gate, s map[string]string, payload []byte) string {
 	return "nobody"
 }
 
-func TestTheCardFollowsTheCatalogue(t *testing.T) {
+func TestCardFollowsCatalogue(t *testing.T) {
 	g := gatetest.New(t, "")
 	first := get(g, cardPath)
 	etag := first.Header.Get("Etag")
@@ -156,7 +156,7 @@ func TestTheCardFollowsTheCatalogue(t *testing.T) {
 	}
 }
 
-func TestTheCardDescribesTheService(t *testing.T) {
+func TestCardDescribesService(t *testing.T) {
 	g := gatetest.New(t, "", func(g *gatetest.Gate) { g.Write("agents.json", agents) })
 	card, _ := cardOf(g, get(g, cardPath).Body)
 	for pointer, want := range map[string]any{
@@ -189,7 +189,7 @@ func TestTheCardDescribesTheService(t *testing.T) {
 	}
 }
 
-func TestAServiceWithoutIntentsAndADoorThatIsShut(t *testing.T) {
+func TestCardWithoutIntentsAndClosedDoor(t *testing.T) {
 	const plainly = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n"
 	g := gatetest.New(t, plainly, func(g *gatetest.Gate) {
 		g.Write("agents.json", `{"service-info": {"name": "shop.example"}, "intents": [

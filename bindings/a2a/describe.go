@@ -15,11 +15,11 @@ import (
 
 const (
 	described = 20      // intents in one response
-	maxQuery  = 1 << 10 // bytes of a text that are used for ranking
+	maxQuery  = 1 << 10 // bytes of a text that the search uses
 	maxSchema = 64 << 10
 )
 
-// An about has the texts about one intent for plain-text responses.
+// An about describes one intent in the response to a plain-text message.
 type about struct {
 	UID         string          `json:"intent_uid"`
 	Description string          `json:"description,omitempty"`
@@ -29,7 +29,8 @@ type about struct {
 	Example     json.RawMessage `json:"example"`
 }
 
-// describe responds to plain text without a model: it describes the service, its input, and the intents that match the words of the text.
+// describe responds to a plain-text message without using a language model. It describes the service, the input that it expects, and the
+// intents that match the text; if none match, it lists the first intents of the catalogue.
 func (x *exchange) describe(m *message) {
 	s := x.Service.Definition
 	request := strings.ToValidUTF8(m.text[:min(len(m.text), maxQuery)], "")
@@ -39,9 +40,9 @@ func (x *exchange) describe(m *message) {
 	}
 	var text strings.Builder
 	text.WriteString(nameOf(s) + ": " + descriptionOf(s) + "\n\n")
-	text.WriteString("This agent takes a part with data: {\"intent_uid\": …, \"parameters\": {…}}. Its intents")
+	text.WriteString("Send this agent a part with data: {\"intent_uid\": …, \"parameters\": {…}}. Its intents")
 	if len(found.Intents) < len(s.Offered()) {
-		text.WriteString(" that fit best, all are at " + s.At("/api/intents/search") + "?view=brief")
+		text.WriteString(" that match best (all are listed at " + s.At("/api/intents/search") + "?view=brief)")
 	}
 	text.WriteString(":\n")
 	list := []about{}
@@ -66,7 +67,7 @@ func (x *exchange) describe(m *message) {
 		"total": found.TotalResults,
 	})
 	if err != nil {
-		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
+		x.refuse(reason.Internal.Refusal("The response could not be encoded.").Because(err))
 		return
 	}
 	x.reply(m, text.String(), data)
@@ -94,7 +95,7 @@ func (x *exchange) reply(m *message, text string, data []byte) {
 	x.finish(w.End())
 }
 
-// exampleOf is the data of a message that calls an intent, with its required parameters.
+// exampleOf returns the data of an example message that calls an intent with its required parameters.
 func exampleOf(in *intents.Intent) json.RawMessage {
 	_, values, _ := page.Example(in)
 	text, err := strictjson.Append(nil, map[string]any{"intent_uid": in.UID.String(), "parameters": values})
@@ -112,7 +113,7 @@ func bounded(schema strictjson.Object) any {
 	return schema
 }
 
-// oneLine returns the beginning of a text, without line breaks.
+// oneLine joins the lines of a text and cuts it off after 200 bytes.
 func oneLine(s string) string {
 	const most = 200 // bytes
 	s = strings.Join(strings.Fields(s), " ")
@@ -122,7 +123,7 @@ func oneLine(s string) string {
 	return s
 }
 
-// nameOf returns the name of a service; never empty.
+// nameOf returns the name of a service, or its issuer if it has no name.
 func nameOf(s *service.Definition) string {
 	if name := strings.TrimSpace(s.Catalog.Service.Name); name != "" {
 		return name
@@ -130,7 +131,7 @@ func nameOf(s *service.Definition) string {
 	return s.Issuer
 }
 
-// descriptionOf is never empty.
+// descriptionOf returns the description of a service, or its name if it has no description.
 func descriptionOf(s *service.Definition) string {
 	if text := strings.TrimSpace(s.Catalog.Service.Description); text != "" {
 		return text

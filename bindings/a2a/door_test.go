@@ -72,7 +72,7 @@ func blocking(g *gatetest.Gate) (started chan struct{}, goOn chan struct{}) {
 	return started, goOn
 }
 
-func TestARepeatedMessageIsTheSameTask(t *testing.T) {
+func TestRepeatedMessageReturnsSameTask(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	started, goOn := blocking(g)
@@ -109,7 +109,7 @@ func TestARepeatedMessageIsTheSameTask(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
+func TestDisconnectDoesNotCancel(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	started, goOn := blocking(g)
@@ -127,8 +127,8 @@ func TestAClientThatGoesAwayCancelsNothing(t *testing.T) {
 	}
 }
 
-// A client that reads nothing of a long answer holds its connection, and nothing else.
-func TestAStreamWhoseReaderStalls(t *testing.T) {
+// A client that does not read a long response holds only its own connection.
+func TestStreamWithStalledReader(t *testing.T) {
 	g := gatetest.New(t, "")
 	a := g.Agreed("agent-1")
 	long := `{"text":"` + strings.Repeat("long ", 900_000) + `"}`
@@ -146,7 +146,7 @@ func TestAStreamWhoseReaderStalls(t *testing.T) {
 	}
 }
 
-func TestAProofOfKeyInTheMetadata(t *testing.T) {
+func TestProofOfKeyInMetadata(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a := g.Agreed("agent-1")
 	refused := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))

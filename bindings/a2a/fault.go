@@ -13,13 +13,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// A fault is an error of the protocol, in both bindings. A2A 1.0, 5.4.
+// A fault is an error of the protocol. Both bindings can encode it. A2A 1.0, 5.4.
 type fault struct {
-	code    int    // of JSON-RPC
-	status  int    // of HTTP+JSON; 0: by code
-	reason  string // of ErrorInfo, where the error is one of A2A; empty: one of JSON-RPC
+	code    int    // JSON-RPC error code
+	status  int    // HTTP+JSON status; 0: derived from code
+	reason  string // the reason in ErrorInfo if A2A defines the error; otherwise empty
 	message string
-	refusal *reason.Refusal // the refusal; nil: an error of the protocol only
+	refusal *reason.Refusal // nil if the protocol itself defines the error
 	fields  []violation     // the invalid members of the request
 }
 
@@ -31,11 +31,11 @@ var (
 	taskNotFound     = &fault{code: -32001, status: http.StatusNotFound, reason: "TASK_NOT_FOUND", message: "There is no such task."}
 	taskNotCancelled = &fault{
 		code: -32002, status: http.StatusBadRequest, reason: "TASK_NOT_CANCELABLE",
-		message: "A task cannot be cancelled once it was begun.",
+		message: "A task cannot be cancelled once it has started.",
 	}
 	pushNotSupported = &fault{
 		code: -32003, status: http.StatusBadRequest, reason: "PUSH_NOTIFICATION_NOT_SUPPORTED",
-		message: "There are no push notifications here: use a stream, or ask for the task.",
+		message: "Push notifications are not supported: use a stream, or call GetTask.",
 	}
 	unsupported = &fault{code: -32004, status: http.StatusBadRequest, reason: "UNSUPPORTED_OPERATION"}
 	contentType = &fault{code: -32005, status: http.StatusBadRequest, reason: "CONTENT_TYPE_NOT_SUPPORTED"}
@@ -43,21 +43,21 @@ var (
 	versionNotSupported = &fault{code: -32009, status: http.StatusBadRequest, reason: "VERSION_NOT_SUPPORTED"}
 )
 
-// because returns the same error with another message.
+// because returns a copy of the error with another message.
 func (f *fault) because(message string) *fault {
 	other := *f
 	other.message = message
 	return &other
 }
 
-// wrongMember returns the error for one member of a request.
+// wrongMember returns the error for an invalid member of a request. what is the predicate of its message, such as "must be a string".
 func wrongMember(pointer, what string) *fault {
 	return &fault{
 		code: jsonrpc.InvalidParams, message: "The member at " + pointer + " " + what + ".", fields: []violation{{pointer, what}},
 	}
 }
 
-// refusalOf returns the refusal in an error; nil if it has none.
+// refusalOf returns the refusal for an error, or nil if err is nil.
 func refusalOf(err error) *reason.Refusal {
 	if err == nil {
 		return nil
@@ -92,7 +92,7 @@ func faultOf(f *reason.Refusal) *fault {
 	return out
 }
 
-// violationsOf lists the invalid parameters. Pointers point into the data of the message.
+// violationsOf lists the invalid parameters. Their pointers are relative to the data of the message.
 func violationsOf(f *reason.Refusal) []violation {
 	var list []violation
 	for _, v := range refusal.Violations(f) {
@@ -107,8 +107,8 @@ func violationsOf(f *reason.Refusal) []violation {
 // refuse responds with a refusal as an error of the protocol.
 func (x *exchange) refuse(f *reason.Refusal) { x.fail(faultOf(f)) }
 
-// fail responds with an error. In JSON-RPC its HTTP status is 200, unless clients and proxies act on the status; then the response is not
-// a stream either.
+// fail responds with an error. With JSON-RPC, the HTTP status is 200, except for errors whose HTTP status clients and proxies act on.
+// Such errors are not sent as a stream.
 func (x *exchange) fail(f *fault) {
 	h := x.w.Header()
 	status := http.StatusOK
@@ -134,7 +134,7 @@ func (x *exchange) fail(f *fault) {
 	}
 	data, _ := f.details(nil, x) // strings can always be encoded
 	body := jsonrpc.AppendError(nil, x.id, &jsonrpc.Error{Code: f.code, Message: f.message, Data: data})
-	if x.stream && status == http.StatusOK { // clients of streams silently drop anything else
+	if x.stream && status == http.StatusOK { // streaming clients silently drop other responses
 		x.open().event(body)
 		return
 	}
@@ -148,8 +148,9 @@ const (
 	ofA2A       = "a2a-protocol.org"
 )
 
-// details appends the details of an error to its message. A2A 1.0, 9.5 and 11.6. The first ErrorInfo has the domain of A2A, because
-// official clients read the metadata of no other, and one of them that of the last.
+// details appends the JSON list of details of an error to out. A2A 1.0, 9.5 and 11.6. The first ErrorInfo has the domain of A2A, because
+// some official clients read the metadata only under that domain. The second has the same metadata, because one client reads only the
+// last ErrorInfo.
 func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	first := map[string]any{
 		"@type": errorInfo, "domain": ofA2A, "reason": cmp.Or(f.reason, genericStatus[x.restStatus(f)], genericCode[f.code]),
@@ -161,7 +162,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 		list = append(list, map[string]any{
 			"@type": errorInfo, "reason": string(r.Reason), "domain": x.Service.Issuer, "metadata": metadata,
 		})
-		if x.extended { // the whole UIM error
+		if x.extended { // add the complete UIM error
 			reply, err := strictjson.DecodeObject(wire.Envelope(r, x.About(r)))
 			if err != nil {
 				return out, err
@@ -179,7 +180,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	return strictjson.Append(out, list)
 }
 
-// metadata returns the metadata of a refusal for an ErrorInfo; its values are strings.
+// metadata returns the metadata of a refusal for ErrorInfo. Its values must be strings.
 func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	m := map[string]any{"request_id": string(x.RequestID), "reason": string(r.Reason)}
 	if number := r.Reason.Number(); number != "" {
@@ -204,7 +205,7 @@ func (x *exchange) write(status int, mediaType string, body []byte) {
 	_, _ = x.w.Write(body)
 }
 
-// succeed responds with the result of an operation, which is JSON.
+// succeed responds with the result of an operation, which must be JSON.
 func (x *exchange) succeed(result []byte) {
 	if x.rest {
 		x.write(http.StatusOK, mediaType, result)

@@ -10,8 +10,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTheOfficialClientOfJavaScript goes the way of an agent with @a2a-js/sdk, by both bindings: from the card to the task.
-func TestTheOfficialClientOfJavaScript(t *testing.T) {
+// TestOfficialJavaScriptClient uses @a2a-js/sdk from the card to the task, with both bindings.
+func TestOfficialJavaScriptClient(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
 	for _, binding := range []string{"JSONRPC", "HTTP+JSON"} {

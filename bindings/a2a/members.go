@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// members reads an object of a request. It ignores unknown members, as A2A 1.0, 5.7 requires; null counts as absent. It keeps the first
-// error.
+// members reads the members of one object in a request. It ignores unknown members, as A2A 1.0, 5.7 requires, and treats null as absent.
+// It keeps the first error in wrong.
 type members struct {
 	object strictjson.Object
 	at     string // JSON pointer to object in params
@@ -22,7 +22,7 @@ func (m *members) fail(name, what string) {
 	}
 }
 
-// text reads a string of at most most bytes.
+// text reads a string, or returns "" if the member is missing. most is the maximum length in bytes.
 func (m *members) text(name string, most int, required bool) string {
 	v := m.object[name]
 	s, isText := v.(string)
@@ -37,7 +37,7 @@ func (m *members) text(name string, most int, required bool) string {
 	return s
 }
 
-// flag reads a boolean.
+// flag reads a boolean. It returns false for a missing boolean.
 func (m *members) flag(name string) bool {
 	v := m.object[name]
 	is, isFlag := v.(bool)
@@ -47,7 +47,7 @@ func (m *members) flag(name string) bool {
 	return is
 }
 
-// number reads an integer between bounds; usual if it is missing.
+// number reads an integer from least to most. It returns usual if the member is missing or invalid.
 func (m *members) number(name string, least, most, usual int) int {
 	v := m.object[name]
 	if v == nil {
@@ -62,7 +62,7 @@ func (m *members) number(name string, least, most, usual int) int {
 	return int(n)
 }
 
-// within reads an object; a missing one has no members.
+// within reads an object. It returns an object without members if the member is missing or invalid.
 func (m *members) within(name string, required bool) members {
 	inner := members{object: strictjson.Object{}, at: m.at + "/" + strictjson.Escape(name)}
 	v := m.object[name]
@@ -78,7 +78,7 @@ func (m *members) within(name string, required bool) members {
 	return inner
 }
 
-// list reads a list.
+// list reads a list. It returns nil if the member is missing or invalid.
 func (m *members) list(name string) []any {
 	v := m.object[name]
 	list, isList := v.([]any)
@@ -88,7 +88,7 @@ func (m *members) list(name string) []any {
 	return list
 }
 
-// visible reports whether a text is of visible ASCII alone.
+// visible reports whether s consists of visible ASCII characters.
 func visible(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e })
 }

@@ -10,8 +10,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A message for which there is no memory is refused before it is read, and the error says that nothing was sent.
-func TestAMessageForWhichThereIsNoMemory(t *testing.T) {
+// If there is not enough memory for a message, it is refused before it is read, and the error reports that nothing was sent.
+func TestMessageBeyondMemoryLimit(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "", func(g *gatetest.Gate) {
 		g.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxMessageID = 124 // bytes; with the prefix, the id is an idempotency key
+	maxMessageID = 124 // bytes; keyPrefix and the id form an idempotency key
 	maxContextID = 128
 	maxTaskID    = 64
 	maxProof     = 16 << 10
@@ -17,14 +17,14 @@ const (
 	maxModes     = 100
 )
 
-// A message is a message from an agent. A2A 1.0, 3.2.1 and 4.1.4.
+// A message holds the parts of an agent's message that the door uses. A2A 1.0, 3.2.1 and 4.1.4.
 type message struct {
 	id, contextID, taskID string
-	data                  strictjson.Object // the requested call; nil: the message is plain text
+	data                  strictjson.Object // the call; nil if the message is plain text
 	text                  string
-	proof                 string // of key
-	traceparent           string // of the sender, as sent
-	immediately           bool   // the response does not wait for the end of the task
+	proof                 string // a proof of key
+	traceparent           string // as sent
+	immediately           bool   // respond before the task ends
 	modes                 []string
 }
 
@@ -58,7 +58,7 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	}
 	switch {
 	case !visible(m.id):
-		return nil, wrongMember("/message/messageId", "must be of visible ASCII characters")
+		return nil, wrongMember("/message/messageId", "must consist of visible ASCII characters")
 	case role != "ROLE_USER":
 		return nil, wrongMember("/message/role", "must be ROLE_USER")
 	case len(parts) == 0 || len(parts) > maxParts:
@@ -75,7 +75,8 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	return m, m.accepts()
 }
 
-// readParts finds the request: the one data part, or the text.
+// readParts sets m.data to the data of the only data part. If there is no data part, it sets m.text to the text, and m.data if the text
+// is a JSON object that names an intent.
 func (m *message) readParts(parts []any) *fault {
 	var texts []string
 	for i, v := range parts {
@@ -95,17 +96,17 @@ func (m *message) readParts(parts []any) *fault {
 		object, isObject := strictjson.AsObject(data)
 		switch {
 		case kinds != 1:
-			return wrongMember(at, "must have one of text, raw, url and data")
+			return wrongMember(at, "must have exactly one of text, raw, url and data")
 		case isText:
 			texts = append(texts, text)
 		case !isData && part["text"] == nil:
-			return contentType.because("Parts with raw bytes or URLs are not read here: send one part with data, or text.")
+			return contentType.because("Parts with raw bytes or URLs are not supported: send one part with data, or text.")
 		case !isData:
 			return wrongMember(at+"/text", "must be a string")
 		case !isObject || data == nil:
 			return wrongMember(at+"/data", `must be an object such as {"intent_uid": "…", "parameters": {…}}`)
 		case m.data != nil:
-			return wrongMember(at, "is a second part with data: a message asks for one intent")
+			return wrongMember(at, "is a second part with data: a message can call only one intent")
 		default:
 			m.data = object
 		}
@@ -114,7 +115,7 @@ func (m *message) readParts(parts []any) *fault {
 		return nil
 	}
 	m.text = strings.TrimSpace(strings.Join(texts, "\n"))
-	if strings.HasPrefix(m.text, "{") { // of clients that send only text
+	if strings.HasPrefix(m.text, "{") { // some clients can send only text
 		if object, err := strictjson.DecodeObject([]byte(m.text)); err == nil && (object["intent_uid"] != nil || object["intent"] != nil) {
 			m.data = object
 		}
@@ -122,7 +123,7 @@ func (m *message) readParts(parts []any) *fault {
 	return nil
 }
 
-// accepts rejects a message if the client does not accept any form of its response.
+// accepts returns an error if the client accepts no media type that the response can have.
 func (m *message) accepts() *fault {
 	if len(m.modes) == 0 {
 		return nil
@@ -137,5 +138,5 @@ func (m *message) accepts() *fault {
 	}) {
 		return nil
 	}
-	return contentType.because("Answers are application/json, which acceptedOutputModes does not name.")
+	return contentType.because("The response is application/json, which acceptedOutputModes does not include.")
 }

@@ -33,8 +33,8 @@ func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// TestTheOfficialClientOfGo goes the whole way of an agent with a2a-go, by both bindings: from the card to the task.
-func TestTheOfficialClientOfGo(t *testing.T) {
+// TestOfficialGoClient uses a2a-go from the card to the task, with both bindings.
+func TestOfficialGoClient(t *testing.T) {
 	for _, protocol := range []official.TransportProtocol{official.TransportProtocolJSONRPC, official.TransportProtocolHTTPJSON} {
 		t.Run(string(protocol), func(t *testing.T) {
 			g := gatetest.New(t, "", func(g *gatetest.Gate) { g.Write("agents.json", agents) })

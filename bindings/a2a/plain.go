@@ -6,10 +6,10 @@ import (
 	"unicode"
 )
 
-// plain reports whether every reader makes the same signed bytes of a value: no text, list or object is empty, numbers are integers that
-// a double holds, and names are ASCII.
+// plain reports whether all readers derive the same signed bytes from a value: strings, lists and objects are not empty, numbers are
+// integers that a double represents exactly, and names are ASCII. Null is not plain.
 func plain(v any) bool {
-	const digits = 15 // of an integer that a double represents exactly
+	const digits = 15 // a double represents every integer of 15 digits exactly
 	switch v := v.(type) {
 	case string:
 		return v != ""

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// restOperation finds the operation of a path below the base URL, and the path's name in logs. Without a method it finds only the path.
-// A2A 1.0, 5.3 and 11.3.
+// restOperation returns the operation of a method and a path below the base URL, the task id in the path, and the route for logs. name is
+// "" if the path does not support the method; route is "/*" if the path is unknown. A2A 1.0, 5.3 and 11.3.
 func restOperation(method, path string) (name, task, route string) {
 	by := func(names map[string]string) string { return names[method] }
 	switch path {
@@ -50,18 +50,18 @@ func restOperation(method, path string) (name, task, route string) {
 	if id, ok := strings.CutSuffix(task, ":cancel"); ok {
 		return by(map[string]string{http.MethodPost: "CancelTask"}), id, "/tasks/:id:cancel"
 	}
-	if id, ok := strings.CutSuffix(task, ":subscribe"); ok { // the text of A2A specifies POST, its proto GET
+	if id, ok := strings.CutSuffix(task, ":subscribe"); ok { // the A2A specification defines POST, its proto file GET
 		return by(map[string]string{http.MethodPost: "SubscribeToTask", http.MethodGet: "SubscribeToTask"}), id, "/tasks/:id:subscribe"
 	}
 	return by(map[string]string{http.MethodGet: "GetTask"}), task, "/tasks/:id"
 }
 
-// routed finds the operation of a request, and the parameters in its path.
+// routed returns the operation of a request, and stores the task id of its path in x.params.
 func (x *exchange) routed(path string) (name string, fail *fault) {
 	name, task, route := restOperation(x.r.Method, path)
 	switch {
 	case route == "/*":
-		return "", faultOf(reason.NoSuchPath.Refusal("There is no such path of A2A 1.0."))
+		return "", faultOf(reason.NoSuchPath.Refusal("A2A 1.0 has no such path."))
 	case name == "":
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			if other, _, _ := restOperation(method, path); other != "" {
@@ -76,13 +76,14 @@ func (x *exchange) routed(path string) (name string, fail *fault) {
 	return name, nil
 }
 
-// The parameters of queries that are not strings.
+// numbers and flags are the query parameters that are not strings.
 var (
 	numbers = []string{"historyLength", "pageSize"}
 	flags   = []string{"includeArtifacts"}
 )
 
-// readREST reads the parameters of a request in addition to its path: from the body if it sends a message, from the query otherwise.
+// readREST reads the parameters that are not in the path: from the body if the operation sends a message, otherwise from the query. If
+// they are malformed, it responds and returns false.
 func (x *exchange) readREST(name string) bool {
 	if !operations[name].sends {
 		return x.readQuery()
@@ -103,7 +104,7 @@ func (x *exchange) readREST(name string) bool {
 func (x *exchange) readQuery() bool {
 	query, err := url.ParseQuery(x.r.URL.RawQuery)
 	if err != nil {
-		x.refuse(reason.MalformedRequest.Refusal("The query of the URL cannot be read."))
+		x.refuse(reason.MalformedRequest.Refusal("The query of the URL is malformed."))
 		return false
 	}
 	for name, values := range query {
@@ -141,7 +142,7 @@ func (x *exchange) restStatus(f *fault) int {
 	return http.StatusBadRequest
 }
 
-// The names of errors that A2A does not define itself, by status and by JSON-RPC code.
+// genericStatus and genericCode name the errors that A2A does not define itself, by HTTP status and by JSON-RPC code.
 var (
 	genericStatus = map[int]string{http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusForbidden: "UNAUTHORIZED"}
 	genericCode   = map[int]string{
@@ -150,7 +151,7 @@ var (
 	}
 )
 
-// restError is the body of an error. A2A 1.0, 11.6.
+// restError returns the body of an error. A2A 1.0, 11.6.
 func (x *exchange) restError(f *fault) []byte {
 	status := x.restStatus(f)
 	name := reason.Canonical(status)
@@ -163,8 +164,8 @@ func (x *exchange) restError(f *fault) []byte {
 	w.Text("message", f.message)
 	w.Append("details", func(out []byte) ([]byte, error) { return f.details(out, x) })
 	body, err := w.End()
-	if err != nil { // without our own text
-		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"The answer could not be written.","details":[]}}`)
+	if err != nil { // send a constant body
+		return []byte(`{"error":{"code":500,"status":"INTERNAL","message":"The response could not be encoded.","details":[]}}`)
 	}
 	return append(body, '}')
 }

@@ -10,8 +10,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTasksOutsideOfTheScope: a PAT reads the tasks of intents in its scope alone, whatever the agent did with another one.
-func TestTasksOutsideOfTheScope(t *testing.T) {
+// TestTasksOutsideScope: a PAT reads only the tasks of intents in its scope, even if the agent called other intents with another PAT.
+func TestTasksOutsideScope(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "")
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {

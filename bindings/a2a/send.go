@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// keyPrefix is the prefix of idempotency keys made from message ids: a repeated message gets the same response.
+// keyPrefix and a message id form the idempotency key of the call, so that a repeated message gets the same response.
 const keyPrefix = "a2a:"
 
 // send responds to SendMessage and SendStreamingMessage. A2A 1.0, 3.1.1 and 3.1.2.
@@ -34,7 +34,7 @@ func (x *exchange) send() {
 	}
 }
 
-// malformed responds to a message without a call in it: it counts as a call that is refused as invalid.
+// malformed responds to a message without a valid call. The message counts as a call that is refused as invalid.
 func (x *exchange) malformed(fail *fault) {
 	own := reason.MalformedRequest.Refusal(fail.message)
 	x.call.Read = func() (execute.Request, error) { return execute.Request{}, own }
@@ -49,7 +49,7 @@ func (x *exchange) malformed(fail *fault) {
 	x.fail(fail)
 }
 
-// continued responds to a message that continues a task: tasks here end by themselves.
+// continued rejects a message for an existing task: a task takes no further messages.
 func (x *exchange) continued(task string) {
 	if _, err := x.Record(x.r.Context(), x.call, task); err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {
@@ -61,7 +61,7 @@ func (x *exchange) continued(task string) {
 	x.fail(unsupported.because("The task takes no further messages: send a new message without taskId."))
 }
 
-// unfound responds if there is no record, or it could not be read.
+// unfound responds to an error from reading a record. If the record does not exist, the response is taskNotFound.
 func (x *exchange) unfound(err error) {
 	if errors.Is(err, execute.ErrNoRecord) {
 		x.fail(taskNotFound)
@@ -70,7 +70,7 @@ func (x *exchange) unfound(err error) {
 	x.refuse(refusalOf(err))
 }
 
-// execute makes a call.
+// execute executes the call in a message.
 func (x *exchange) execute(m *message) {
 	if m.contextID == "" {
 		m.contextID = uuid.NewString()
@@ -87,7 +87,7 @@ func (x *exchange) execute(m *message) {
 	x.ended(&result, err, m.contextID)
 }
 
-// prepare completes the call with the members beside the parameters.
+// prepare sets the idempotency key, the context and the proof of the call, and the function that parses its parameters.
 func (x *exchange) prepare(m *message) (err error) {
 	key := keyPrefix + m.id
 	if own := x.r.Header.Get("Idempotency-Key"); own != "" {
@@ -129,12 +129,12 @@ func (x *exchange) done(result *execute.Result) task {
 	return t
 }
 
-// failed responds to a call that was not executed, or failed. A call that has begun is a failed task, and one that the policy refuses is
-// a rejected task. An invalid request, and a condition that the agent cannot wait for, is an error.
+// failed responds to a call that failed or was not executed. A call that was started becomes a failed task, and a call that the policy
+// refuses becomes a rejected task. All other refusals become errors.
 func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	started := x.Event != nil && x.Event.Reference != nil
 	switch {
-	case started && f.Replayed: // of a call that ended earlier, possibly successfully with an output that is no longer stored
+	case started && f.Replayed: // the call ended earlier, possibly with success, and its output is no longer stored
 		r, err := x.Record(x.r.Context(), x.call, x.Event.Reference.ID)
 		if err != nil {
 			x.refuse(f)
@@ -159,7 +159,7 @@ func (x *exchange) failed(f *reason.Refusal, contextID string) {
 	}
 }
 
-// refuseOrReject responds to a refused call without a record.
+// refuseOrReject responds to a refused call that has no record: with a rejected task if rejects(f), otherwise with an error.
 func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	if !rejects(f) {
 		x.refuse(f)
@@ -167,7 +167,7 @@ func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	}
 	id, err := uuid.NewV7()
 	if err != nil {
-		x.refuse(reason.Internal.Refusal("No identifier could be made.").Because(err))
+		x.refuse(reason.Internal.Refusal("The gateway could not generate a task id.").Because(err))
 		return
 	}
 	if contextID == "" {
@@ -181,10 +181,11 @@ func (x *exchange) refuseOrReject(f *reason.Refusal, contextID string) {
 	x.task(&t)
 }
 
-// rejects reports whether a refusal concerns a valid call: it is due to policy, limit or payment.
+// rejects reports whether a refusal makes the call a rejected task: the request is valid, but the policy, a limit or the payment does not
+// allow it.
 func rejects(f *reason.Refusal) bool {
 	if f.Reason == reason.ScopeExceeded || f.Reason == reason.InsufficientPermissions || f.Reason == reason.AgentBlocked {
-		return false // these concern the token, not the call
+		return false // these are about the token, not the call
 	}
 	switch f.Status() {
 	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusPaymentRequired:
@@ -193,7 +194,7 @@ func rejects(f *reason.Refusal) bool {
 	return f.Reason == reason.PolicyConflict
 }
 
-// headers sets limits and charge for a task that failed.
+// headers records the refusal of a call that becomes a task, and sets the headers for its limits and its charge.
 func (x *exchange) headers(f *reason.Refusal) {
 	x.Refusal = f
 	wire.WriteTaken(x.w.Header(), f)

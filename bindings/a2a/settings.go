@@ -8,13 +8,13 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// Settings are the block doors.a2a of a service.
+// Settings is the configuration block doors.a2a of a service.
 type Settings struct {
-	Enabled bool   `yaml:"enabled" default:"true" doc:"Whether it is open."`
-	Path    string `yaml:"path" default:"/a2a" doc:"Its path under public_url: JSON-RPC there, HTTP+JSON below /v1 of it."`
+	Enabled bool   `yaml:"enabled" default:"true" doc:"Whether the door is open."`
+	Path    string `yaml:"path" default:"/a2a" doc:"The path below public_url that serves JSON-RPC. HTTP+JSON is served at /v1 below it."`
 }
 
-// SettingsOf returns the settings of a service; nil: the door is closed.
+// SettingsOf returns the settings of a service, or nil if the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
@@ -35,7 +35,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 const CardPath = "/.well-known/agent-card.json"
 
 var note = template.Must(template.New("").Parse(
-	`<p>An agent that speaks Agent2Agent (A2A) starts at the <a href="{{.}}">agent card</a>, where each intent is a skill; it agrees in the same way.</p>`,
+	`<p>An agent that supports Agent2Agent (A2A) starts at the <a href="{{.}}">agent card</a>, where each intent is a skill. The agent agrees to the policy in the same way.</p>`,
 ))
 
 // Announce implements service.Announcer.

@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	readWithin = 10 * time.Second // the stream is closed if the client takes longer to read an event
-	aliveEvery = 15 * time.Second // a comment is sent, so that proxies keep the connection open
-	pollEvery  = 500 * time.Millisecond
+	readWithin = 10 * time.Second       // the stream ends if the client takes longer to read an event
+	aliveEvery = 15 * time.Second       // how often a comment is sent to keep the connection open
+	pollEvery  = 500 * time.Millisecond // how often a subscription reads the state of its task
 )
 
 // events is a stream of server-sent events. A2A 1.0, 9.4.2 and 11.7.
 type events struct {
 	*exchange
 	c    *http.ResponseController
-	lost bool // the client
+	lost bool // the client has disconnected or reads too slowly
 }
 
-// open begins a stream.
+// open starts a stream.
 func (x *exchange) open() *events {
 	h := x.w.Header()
 	h["Content-Type"] = []string{"text/event-stream"}
@@ -35,12 +35,12 @@ func (x *exchange) open() *events {
 	return &events{exchange: x, c: http.NewResponseController(x.w)}
 }
 
-// write writes an event, or a comment, within readWithin.
+// write writes an event or a comment. The stream is lost if that takes longer than readWithin.
 func (s *events) write(lines []byte) {
 	if s.lost {
 		return
 	}
-	_ = s.c.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // connections have the machine's clock
+	_ = s.c.SetWriteDeadline(time.Now().Add(readWithin)) //nolint:forbidigo // deadlines of connections use the system clock
 	if _, err := s.w.Write(lines); err != nil {
 		s.lost = true
 		return
@@ -66,10 +66,10 @@ func (s *events) send(name string, value func([]byte) ([]byte, error)) {
 	}
 }
 
-// alive sends a comment that keeps the stream open.
+// alive sends a comment to keep the connection open.
 func (s *events) alive() { s.write([]byte(": \n\n")) }
 
-// end sends the final state of a task that was working.
+// end sends the output and the final state of a task.
 func (s *events) end(t *task) {
 	if t.output != nil {
 		s.send("artifactUpdate", func(out []byte) ([]byte, error) {
@@ -90,7 +90,7 @@ func (s *events) end(t *task) {
 	})
 }
 
-// start makes a call whose task is reported before it ends: at once, or in a stream.
+// start starts a call, and responds before the call ends: once with the working task, or with a stream of its states.
 func (x *exchange) start(m *message) {
 	call := x.Start(x.r.Context(), x.call)
 	reference, started := call.Begun()
@@ -136,7 +136,7 @@ func (x *exchange) endOf(call *execute.StartedCall) *task {
 	return &t
 }
 
-// subscribe responds to SubscribeToTask: it polls a task that any process on the store works on until it ends.
+// subscribe responds to SubscribeToTask. It polls the store until the task ends, because another process may run the task.
 func (x *exchange) subscribe() {
 	in := members{object: x.params}
 	id := in.text("id", maxTaskID, true)
@@ -150,12 +150,12 @@ func (x *exchange) subscribe() {
 		x.unfound(err)
 		return
 	case r.Status != execute.CallRunning:
-		x.fail(unsupported.because("The task has ended: ask for it by GetTask."))
+		x.fail(unsupported.because("The task has ended: retrieve it with GetTask."))
 		return
 	}
 	leave, ok := x.d.watchers.enter(x.r.Context(), x.party)
 	if !ok {
-		x.refuse(reason.Overloaded.Refusal("Too many streams wait for the ends of tasks.").After(time.Second).ShedFor(reason.ShedStreams))
+		x.refuse(reason.Overloaded.Refusal("Too many streams are waiting for tasks to end.").After(time.Second).ShedFor(reason.ShedStreams))
 		return
 	}
 	defer leave()
@@ -176,7 +176,7 @@ func (x *exchange) follow(r *execute.Record) {
 			s.alive()
 		case <-ask.C:
 			now, err := x.Record(x.r.Context(), x.call, r.ID)
-			if err != nil { // for example because its PAT has expired
+			if err != nil { // for example because the PAT has expired
 				x.Refusal = refusalOf(err)
 				return
 			}
@@ -190,11 +190,11 @@ func (x *exchange) follow(r *execute.Record) {
 }
 
 const (
-	maxWatchers        = 256 // streams that wait for the ends of tasks
+	maxWatchers        = 256 // streams that wait for tasks to end
 	maxWatchersOfAgent = 8
 )
 
-// watchers are the places of streams that wait for the ends of tasks. They are safe for concurrent use.
+// watchers limits the number of streams that wait for tasks to end. It is safe for concurrent use.
 type watchers struct {
 	places *fairqueue.Places
 
@@ -206,7 +206,7 @@ func newWatchers() *watchers {
 	return &watchers{places: fairqueue.New(fairqueue.Bounds{Places: maxWatchers}), byAgent: map[string]int{}}
 }
 
-// enter takes a place, or reports false if there is none for the agent. leave gives it back.
+// enter takes a place for a stream of an agent; ok is false if there is none. The caller must call leave when the stream ends.
 func (c *watchers) enter(ctx context.Context, of fairqueue.Party) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -22,7 +22,7 @@ const (
 	rejected  state = "TASK_STATE_REJECTED"
 )
 
-// stateOf returns the task state of a record.
+// stateOf maps the status of a record to the state of its task.
 var stateOf = map[execute.CallStatus]state{
 	execute.CallRunning: working, execute.CallDone: completed, execute.CallFailed: failed,
 }
@@ -32,17 +32,17 @@ type task struct {
 	id, contextID string
 	state         state
 	since         time.Time
-	intent        string // its uid; empty: there is none
+	intent        string // the uid; empty if unknown
 	output        []byte // JSON; nil: there is no artifact
 	refusal       *reason.Refusal
 	charge        *reason.Charge
 	standing      []limit.Status
 	warnings      []intents.MissingOutput
 	replayed      bool
-	live          bool // the request made the call itself
+	live          bool // this request made the call
 }
 
-// of fills in the task from the event of a call.
+// of sets the members that the event of a call contains.
 func (t *task) of(e *execute.Event) {
 	t.intent = e.Intent
 	if r := e.Reference; r != nil {
@@ -79,7 +79,7 @@ func (x *exchange) recorded(r *execute.Record) {
 // finish responds with encoded JSON.
 func (x *exchange) finish(result []byte, err error) {
 	if err != nil {
-		x.refuse(reason.Internal.Refusal("The answer could not be written.").Because(err))
+		x.refuse(reason.Internal.Refusal("The response could not be encoded.").Because(err))
 		return
 	}
 	x.succeed(result)
@@ -112,10 +112,10 @@ func (x *exchange) appendStatus(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendReason appends the message that explains why a task failed: in words, and as the error of UIM.
+// appendReason appends the message that explains why a task failed or was rejected, as text and as a UIM error.
 func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
 	about := x.About(t.refusal)
-	if !t.live { // it was another request
+	if !t.live { // another request made the call
 		about.RequestID = ""
 	}
 	w := strictjson.NewWriter(out)
@@ -130,7 +130,7 @@ func (x *exchange) appendReason(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendParts appends a list with a text part and a data part, which is JSON.
+// appendParts appends a list of a text part and a data part. data must be JSON.
 func appendParts(out []byte, text string, data []byte) ([]byte, error) {
 	words := strictjson.NewWriter(append(out, '['))
 	words.Text("text", text)
@@ -157,7 +157,7 @@ func (x *exchange) appendArtifact(out []byte, t *task) ([]byte, error) {
 	return w.End()
 }
 
-// appendMetadata appends the metadata of the extension if the client requested it.
+// appendMetadata appends the metadata of the extension if the client activated the extension.
 func (x *exchange) appendMetadata(w *strictjson.Writer, t *task) {
 	if !x.extended {
 		return

@@ -18,7 +18,7 @@ const (
 	maxHistory = 1 << 20
 )
 
-// named returns the record of the task in a request; false: it has responded with an error.
+// named returns the record of the task that a request names. If it returns false, it has responded with an error.
 func (x *exchange) named() (execute.Record, bool) {
 	in := members{object: x.params}
 	id := in.text("id", 1<<10, true)
@@ -42,19 +42,19 @@ func (x *exchange) getTask() {
 	}
 }
 
-// cancelTask responds to CancelTask: a call cannot be cancelled once it has begun. A2A 1.0, 3.1.5.
+// cancelTask rejects CancelTask: a call cannot be cancelled once it has started. A2A 1.0, 3.1.5.
 func (x *exchange) cancelTask() {
 	if _, found := x.named(); found {
 		x.fail(taskNotCancelled)
 	}
 }
 
-// statusOf maps a task state to the status of records; it has no states that records never have.
+// statusOf maps a requested task state to the status of records; "" means any status. States that records never have are missing.
 var statusOf = map[state]execute.CallStatus{
 	"": "", "TASK_STATE_UNSPECIFIED": "", working: execute.CallRunning, completed: execute.CallDone, failed: execute.CallFailed,
 }
 
-// otherStates are the task states that are never stored.
+// otherStates are the valid task states that records never have.
 var otherStates = map[state]bool{
 	"TASK_STATE_SUBMITTED": true, "TASK_STATE_CANCELED": true, rejected: true, "TASK_STATE_INPUT_REQUIRED": true,
 	"TASK_STATE_AUTH_REQUIRED": true,
@@ -73,7 +73,7 @@ func (x *exchange) listTasks() {
 		page, err = x.Records(x.r.Context(), x.call, q)
 		switch {
 		case errors.Is(err, execute.ErrNoRecord):
-			x.fail(wrongMember("/pageToken", "was not given to this agent"))
+			x.fail(wrongMember("/pageToken", "must be a token from a response to this agent"))
 			return
 		case err != nil:
 			x.refuse(refusalOf(err))
@@ -101,7 +101,7 @@ func (x *exchange) listTasks() {
 	x.finish(w.End())
 }
 
-// readListing reads the parameters of ListTasks; none: no task can be in the requested state.
+// readListing reads the parameters of ListTasks. none reports that no task can be in the requested state.
 func readListing(params map[string]any) (q execute.RecordQuery, size int, none bool, fail *fault) {
 	in := members{object: params}
 	size = in.number("pageSize", 1, mostTasks, usualPage)
@@ -123,13 +123,13 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	if token := in.text("pageToken", 1<<10, false); token != "" {
 		var ok bool
 		if q.After, ok = readPageToken(token); !ok {
-			in.fail("pageToken", "was not given to this agent")
+			in.fail("pageToken", "must be a token from a response to this agent")
 		}
 	}
 	return q, size, !known, in.wrong
 }
 
-// pageToken encodes a position; empty for the end. Only the agent of the call in it can use it; for others it is invalid.
+// pageToken encodes a position; the end is "". The position contains a task id, and only the agent of that task can use the token.
 func pageToken(c execute.RecordCursor) string {
 	if c.ID == "" {
 		return ""
