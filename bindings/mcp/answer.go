@@ -15,10 +15,10 @@ import (
 type answer struct {
 	http.ResponseWriter
 	*request
-	stream bool // as the only event of a stream, for a client that accepts nothing else
+	stream bool // send a stream of one event, because the client accepts only streams
 }
 
-// write sends a message.
+// write sends a JSON-RPC message.
 func (a *answer) write(status int, message []byte) {
 	h := a.Header()
 	if a.stream && status == http.StatusOK {
@@ -26,17 +26,17 @@ func (a *answer) write(status int, message []byte) {
 		h["X-Accel-Buffering"] = []string{"no"}
 		a.WriteHeader(status)
 		event := append(make([]byte, 0, len(message)+32), "event: message\n"...)
-		_, _ = a.Write(jsonrpc.AppendEvent(event, message)) //nolint:gosec // JSON inside of an event
+		_, _ = a.Write(jsonrpc.AppendEvent(event, message)) //nolint:gosec // JSON in an event
 		return
 	}
 	h["Content-Type"] = applicationJSON
 	a.WriteHeader(status)
-	_, _ = a.Write(message) //nolint:gosec // JSON, and sent as that
+	_, _ = a.Write(message) //nolint:gosec // sent as application/json
 }
 
 var applicationJSON = []string{"application/json"}
 
-// result responds with a result, which is a JSON object.
+// result responds with a result, which must be a JSON object.
 func (a *answer) result(result []byte) {
 	a.write(http.StatusOK, jsonrpc.AppendResult(make([]byte, 0, len(result)+64), a.ID, result))
 }
@@ -46,7 +46,8 @@ func (a *answer) failed(status int, e *jsonrpc.Error) {
 	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
 }
 
-// refused responds with the status of a refusal: before there is a message, and where clients act on the status.
+// refused responds with a refusal and its HTTP status. It is used before a message has been read, and for refusals whose status clients
+// act on.
 func (a *answer) refused(err error) {
 	f := refusal.For(err)
 	a.Refusal = f
@@ -56,7 +57,7 @@ func (a *answer) refused(err error) {
 	if challenge := door.Challenge(a.Service.Definition, SettingsOf(a.Service.Definition).Path, f); challenge != "" {
 		h["Www-Authenticate"] = []string{challenge}
 		if strings.Contains(challenge, `"invalid_token"`) {
-			status = http.StatusUnauthorized // a client discards its token only then
+			status = http.StatusUnauthorized // clients discard their token only then
 		}
 	}
 	a.stream = false

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// A value that the HTTP door takes as a header may also be a member of _meta, by the same name.
+// Values that the HTTP door reads from headers. They can also be members of _meta with the same names.
 const (
 	idempotencyKey = "Idempotency-Key"
 	proof          = "UIM-Proof"
@@ -67,7 +67,7 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	}
 }
 
-// beside reads the values beside the arguments, from headers or from members of _meta.
+// beside reads the idempotency key, the proof, the request id and the trace of a call from headers or from _meta.
 func (a *answer) beside(call *execute.Call) error {
 	meta := a.meta()
 	key, err := either(a.header, meta, idempotencyKey)
@@ -103,7 +103,7 @@ func (a *answer) trace(call *execute.Call, tool string) {
 	}}
 }
 
-// either reads a value from a header or from _meta; if both have it, they must be equal.
+// either reads a value from a header or from the member of _meta with the same name. If both are present, they must be equal.
 func either(h http.Header, meta strictjson.Object, name string) (string, error) {
 	inHeader := h.Get(name)
 	v, sent := meta[name]
@@ -112,15 +112,15 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 	case !sent:
 		return inHeader, nil
 	case !isText || inMeta == "":
-		return "", reason.InvalidParameter.Refusal("The member " + name + " of _meta must be a string, and not empty.")
+		return "", reason.InvalidParameter.Refusal("The member " + name + " of _meta must be a non-empty string.")
 	case inHeader != "" && inHeader != inMeta:
-		return "", reason.InvalidParameter.Refusal("The header "+name+" and the member of _meta by that name differ.").
-			With("suggestion", "Send it in one of the two places.")
+		return "", reason.InvalidParameter.Refusal("The header "+name+" and the member of _meta with the same name differ.").
+			With("suggestion", "Send the value in only one of the two places.")
 	}
 	return inMeta, nil
 }
 
-// metaOf appends _meta, with the header fields of the HTTP door.
+// metaOf appends the member _meta, with the values that the HTTP door sends as header fields.
 func (a *answer) metaOf(out []byte) []byte {
 	w := strictjson.NewWriter(append(out, `,"_meta":`...))
 	h := a.Header()
@@ -137,8 +137,8 @@ func (a *answer) metaOf(out []byte) []byte {
 	return ended(w)
 }
 
-// toolFailed responds with a refusal that a model can act on: a sentence, and the error as JSON. It has no structuredContent, which would
-// have to match the schema of the tool's output. MCP 2026-07-28, server/tools, Error Handling.
+// toolFailed responds with a refusal as a tool error that a model can act on: a sentence, and the UIM error as JSON. The result has no
+// structuredContent, because that would have to match the output schema of the tool. MCP 2026-07-28, server/tools, Error Handling.
 func (a *answer) toolFailed(f *reason.Refusal) {
 	a.Refusal = f
 	wire.WriteTaken(a.Header(), f)
@@ -155,9 +155,9 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
 }
 
-// unknownTool is the error for a tool that does not exist, with the closest name.
+// unknownTool returns the error for an unknown tool. It suggests the closest name.
 func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
-	const looked = 500 // enough to help, and bounded
+	const looked = 500 // the maximum number of names to compare
 	text := "Unknown tool: " + bounded(name) + "."
 	near, _ := f.Details["nearest"].(string)
 	if near == "" {

@@ -27,7 +27,7 @@ func (d *Door) discovered(q *request) []byte {
 	return ended(w)
 }
 
-// initialized responds to initialize: with the revision that the client requests, or with the newest that has a handshake. MCP
+// initialized responds to initialize: with the revision that the client requests, or with the newest revision that has a handshake. MCP
 // 2025-11-25, basic/lifecycle, Initialization.
 func (d *Door) initialized(q *request) []byte {
 	version, _ := q.Params["protocolVersion"].(string)
@@ -54,18 +54,18 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 	}
 }
 
-// instructions explain to a model what the tools do not describe.
+// instructions returns the text that explains to a model what the tools do not describe.
 func instructions(q *request) string {
 	s := q.Service
-	text := "Tools of " + s.Issuer + ". Each call is bound to the policy at " + s.At("/api/policy") + ", which the token was issued under; " +
-		"a refusal has what is wrong and what to do."
+	text := "Tools of " + s.Issuer + ". Each call is subject to the policy at " + s.At("/api/policy") + ", under which the token was issued. " +
+		"A refusal states what is wrong and what to do."
 	if about := s.Catalog.Service.Description; about != "" {
 		text = tool.Plain(about, 1000) + "\n\n" + text
 	}
 	return text
 }
 
-// ended returns a result whose texts are ours, or were checked when they were loaded.
+// ended returns the encoded object. Encoding does not fail: the strings are constants or were checked when they were loaded.
 func ended(w strictjson.Writer) []byte {
 	out, err := w.End()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package mcp is the door of the Model Context Protocol: intents are tools. One endpoint of each service speaks the revision 2026-07-28,
-// in which every request is independent, and those with a handshake, up to 2025-11-25. There are no sessions, because the PAT identifies
-// the caller.
+// Package mcp is the door for the Model Context Protocol: intents are tools. The endpoint of a service supports revision 2026-07-28, in
+// which every request is independent, and the earlier revisions with a handshake, up to 2025-11-25. There are no sessions, because the
+// PAT identifies the caller.
 package mcp
 
 import (
@@ -46,7 +46,7 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	return nil
 }
 
-// Route returns the configured path.
+// Route returns "/mcp" for the configured path and "" for any other path.
 func (d *Door) Route(s *service.Definition, path string) string {
 	if own := SettingsOf(s); own != nil && path == own.Path {
 		return "/mcp"
@@ -54,7 +54,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// A request is one message, as far as it was read.
+// A request is one HTTP request and the message in it, as far as they have been read.
 type request struct {
 	*door.Request
 	jsonrpc.Message
@@ -115,8 +115,8 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	d.dispatch(r, a, call)
 }
 
-// ofAKnownAgent reports whether a refusal concerns an agent with a valid PAT, such as a blocked one: a client that gets 403 without a
-// challenge considers the whole server unusable.
+// ofAKnownAgent reports whether a refusal concerns an agent with a valid PAT, for example a blocked agent. Such a refusal is sent in the
+// result of a call, because clients that get 403 without a challenge consider the whole server unusable.
 func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
 	return f.Status() == http.StatusForbidden && !door.Challenged(f)
 }
@@ -124,7 +124,7 @@ func (a *answer) ofAKnownAgent(f *reason.Refusal) bool {
 // dispatch responds to a well-formed message.
 func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 	q := a.request
-	if q.Answer || q.IsNotification() { // no operation of the door waits for a notification
+	if q.Answer || q.IsNotification() { // the door does not use responses and notifications
 		a.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -142,16 +142,16 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 		a.result([]byte("{}"))
 	default:
 		status := http.StatusNotFound
-		if withHandshake { // clients of that time expect errors under 200
+		if withHandshake { // clients of these revisions expect errors with status 200
 			status = http.StatusOK
 		}
-		a.failed(status, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "The method is not known here."})
+		a.failed(status, &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: "The method is unknown."})
 	}
 }
 
 var noStore = []string{"no-store"}
 
-// admitted responds to input that cannot be a message at all.
+// admitted reports whether a request can contain a message. If it returns false, it has responded.
 func (a *answer) admitted(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	allowed := a.allows(origin)
@@ -170,10 +170,10 @@ func (a *answer) admitted(r *http.Request) bool {
 		a.WriteHeader(http.StatusNoContent)
 	case r.Method != http.MethodPost:
 		a.Header().Set("Allow", "POST, OPTIONS")
-		a.refused(reason.MethodNotAllowed.Refusal("The endpoint takes messages by POST; it has no stream of its own and no sessions."))
+		a.refused(reason.MethodNotAllowed.Refusal("Messages must be sent with POST. The endpoint has no separate stream and no sessions."))
 	case !a.stream && !takesJSON(r.Header):
 		a.failed(http.StatusNotAcceptable, &jsonrpc.Error{
-			Code: jsonrpc.InvalidRequest, Message: "Accept must name application/json and text/event-stream.",
+			Code: jsonrpc.InvalidRequest, Message: "The header Accept must contain application/json and text/event-stream.",
 		})
 	default:
 		return true
@@ -181,7 +181,7 @@ func (a *answer) admitted(r *http.Request) bool {
 	return false
 }
 
-// allows reports whether pages of an origin may use the endpoint. A request without an origin is allowed.
+// allows reports whether web pages of an origin may use the endpoint. A request without an origin is allowed.
 func (a *answer) allows(origin string) bool {
 	s := a.Service.Definition
 	return origin == "" || slices.Contains(SettingsOf(s).Origins, origin) || slices.Contains(s.Origins(), strings.ToLower(origin))

@@ -65,7 +65,7 @@ func callTool(g *gatetest.Gate, token, tool string, arguments map[string]any, he
 
 var lamp, aLamp = map[string]any{"query": "lamp"}, map[string]any{"product": "lamp"}
 
-func TestOutputIsThatOfTheOtherDoor(t *testing.T) {
+func TestOutputMatchesHTTPDoor(t *testing.T) {
 	long := strings.Repeat(`é\"\u2028\\😀`, 20_000)
 	for name, answer := range map[string]string{
 		"large object": "{\n" + `"a":"` + long + `",` + "\n" + `"b":"x` + long + `"}`, "large text": `"` + long + `"`,
@@ -193,8 +193,8 @@ func TestRefusalsKeepTheirReason(t *testing.T) {
 	}
 }
 
-// TestPagesOfTools reads the whole list page by page, also while a reload adds a tool.
-func TestPagesOfTools(t *testing.T) {
+// TestToolListPages reads the whole list page by page, also while a reload adds a tool.
+func TestToolListPages(t *testing.T) {
 	const settings = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {mcp: {page_size: 2}}}\n"
 	catalogue := func(names ...string) string {
 		list := make([]string, 0, len(names))
@@ -236,8 +236,8 @@ func TestPagesOfTools(t *testing.T) {
 	}
 }
 
-// TestShutDoor has no path.
-func TestShutDoor(t *testing.T) {
+// TestClosedDoor: a closed door has no path.
+func TestClosedDoor(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {mcp: {enabled: false}}}\n")
 	g.Refuses(g.Call("/mcp", g.Agreed("agent-1").Token, map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
 	if got := g.Get("/agents.json"); strings.Contains(string(got.Body), "uim-mcp") {
@@ -245,8 +245,8 @@ func TestShutDoor(t *testing.T) {
 	}
 }
 
-// TestWhatIsToldOfACall has the door in it.
-func TestWhatIsToldOfACall(t *testing.T) {
+// TestLogNamesDoor: the log line of a call names the door.
+func TestLogNamesDoor(t *testing.T) {
 	g := gatetest.New(t, "")
 	callTool(g, g.Agreed("agent-1").Token, "search_v1", lamp)
 	for _, entry := range g.Logs.FilterMessage("request").All() {

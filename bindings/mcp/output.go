@@ -14,20 +14,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// piece is how much of a response is written at once, in bytes: a large output occurs twice in its response, and is not copied in memory
-// for that.
+// piece is the number of bytes after which a part of a response is written. A large output occurs twice in its response; written in
+// pieces, it need not be copied as a whole.
 const piece = 64 << 10
 
 var pieces = sync.Pool{New: func() any { return new([]byte) }}
 
-// done responds with the output of a call: unchanged if it is an object, and as text.
+// done responds with the output of a call: as text and, if the output is an object, also unchanged as structuredContent.
 func (a *answer) done(result *execute.Result) {
 	if !utf8.Valid(result.Output) {
-		a.toolFailed(reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge))
+		a.toolFailed(reason.Internal.Refusal("The response could not be encoded.").Charged(result.Charge))
 		return
 	}
 	door.WriteHeader(a.Header(), result)
-	buffer := pieces.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put there
+	buffer := pieces.Get().(*[]byte) //nolint:forcetypeassert // the pool has only this type
 	p := &written{answer: a, out: jsonrpc.BeginResult((*buffer)[:0], a.ID)}
 	p.out = append(append(p.out, '{'), a.complete()...)
 	p.out = append(p.out, `"content":[{"type":"text","text":"`...)
@@ -45,7 +45,7 @@ func (a *answer) done(result *execute.Result) {
 	}
 }
 
-// A written is a response that is written in pieces. A stream is one event, and so one piece.
+// A written is a response that is written in pieces. A stream has only one event, so it is written in one piece.
 type written struct {
 	*answer
 	out     []byte // not yet written
@@ -63,7 +63,7 @@ func (p *written) flush() {
 	p.out = p.out[:0]
 }
 
-// quoted adds a text as the contents of a JSON string.
+// quoted appends a text as the contents of a JSON string.
 func (p *written) quoted(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), piece)
@@ -80,17 +80,17 @@ func (p *written) quoted(text []byte) {
 	}
 }
 
-// raw adds a text unchanged.
+// raw appends a JSON text unchanged.
 func (p *written) raw(text []byte) {
 	if p.stream || len(text) < piece {
 		p.out = append(p.out, text...)
 		return
 	}
 	p.flush()
-	_, _ = p.Write(text) //nolint:gosec // JSON, and sent as that
+	_, _ = p.Write(text) //nolint:gosec // sent as application/json
 }
 
-// end writes the rest.
+// end writes the remaining bytes.
 func (p *written) end() {
 	if p.started {
 		p.flush()

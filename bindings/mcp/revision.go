@@ -10,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// The supported revisions, the newest first. Those before 2026-07-28 begin with a handshake, and otherwise do not differ for this door.
+// The supported revisions, newest first. Revisions before 2026-07-28 begin with a handshake; for this door, they do not differ in
+// anything else.
 const (
 	revision2026 = "2026-07-28"
 	revision2025 = "2025-11-25"
@@ -20,8 +21,8 @@ var revisions = []string{revision2026, revision2025, "2025-06-18", "2025-03-26"}
 
 // A revision is the protocol revision of one request.
 type revision struct {
-	name  string // as in the header; may be empty
-	alone bool   // each request is independent: 2026-07-28
+	name  string // the value of the header; may be empty
+	alone bool   // each request is independent, without a handshake
 }
 
 // Codes of errors. MCP 2026-07-28, basic, Error Codes.
@@ -41,7 +42,7 @@ func revisionOf(h http.Header) revision {
 	return revision{name: name, alone: name == revision2026}
 }
 
-// settle determines the revision of a message, and compares its header with its body. MCP 2026-07-28, basic/versioning;
+// settle determines the revision of a message, and checks that its headers match its body. MCP 2026-07-28, basic/versioning;
 // basic/transports/streamable-http, Server Validation.
 func (q *request) settle() *jsonrpc.Error {
 	meta := q.meta()
@@ -76,7 +77,7 @@ func (q *request) settle() *jsonrpc.Error {
 	return nil
 }
 
-// compareHeaders compares the headers with the body members that they repeat.
+// compareHeaders checks that the headers match the members of the body that they repeat.
 func (q *request) compareHeaders() *jsonrpc.Error {
 	if q.revision.name == "" {
 		return mismatch("MCP-Protocol-Version")
@@ -95,8 +96,8 @@ func (q *request) compareHeaders() *jsonrpc.Error {
 	return nil
 }
 
-// decoded returns the value of a header that may be encoded because of its characters. MCP 2026-07-28, basic/transports/streamable-http,
-// Value Encoding.
+// decoded returns the value of a header. Clients encode values that contain special characters. MCP 2026-07-28,
+// basic/transports/streamable-http, Value Encoding.
 func decoded(value string) string {
 	inner, wrapped := strings.CutPrefix(value, "=?base64?")
 	if inner, ended := strings.CutSuffix(inner, "?="); wrapped && ended {
@@ -107,7 +108,7 @@ func decoded(value string) string {
 	return value
 }
 
-// meta is params._meta.
+// meta returns params._meta.
 func (q *request) meta() strictjson.Object {
 	m, _ := strictjson.AsObject(q.Params["_meta"])
 	return m
@@ -124,9 +125,9 @@ func invalidParams(message string) *jsonrpc.Error {
 func unsupported(requested string) *jsonrpc.Error {
 	data, err := strictjson.Append(nil, map[string]any{"supported": anyOf(revisions), "requested": bounded(requested)})
 	if err != nil {
-		data = nil // the requested revision is not a text
+		data = nil // the requested revision could not be encoded
 	}
-	return &jsonrpc.Error{Code: unsupportedVersion, Message: "The protocol version is not spoken here.", Data: data}
+	return &jsonrpc.Error{Code: unsupportedVersion, Message: "The protocol version is not supported.", Data: data}
 }
 
 func anyOf(list []string) []any {
@@ -137,7 +138,7 @@ func anyOf(list []string) []any {
 	return out
 }
 
-// bounded returns a short text of a client that may be quoted to the client.
+// bounded returns the first 64 bytes of a client's text, as valid UTF-8, to be quoted in the response.
 func bounded(s string) string {
 	const most = 64
 	if len(s) > most {

@@ -11,20 +11,20 @@ import (
 	"github.com/uimgate/uimgate/internal/yamlconf"
 )
 
-// Settings are the block doors.mcp of a service.
+// Settings is the configuration block doors.mcp of a service.
 type Settings struct {
-	Enabled  bool     `yaml:"enabled" default:"true" doc:"Whether it is open."`
-	Path     string   `yaml:"path" default:"/mcp" doc:"Its path under public_url."`
-	PageSize int      `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one answer. Many clients never ask for the next page."`
-	Origins  []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use it, such as https://inspector.example.com, beside that of public_url."`
-	Consent  bool     `yaml:"consent" default:"true" doc:"Whether people may agree for clients without a key on the gateway's own page, by OAuth. Such an agreement reaches no more than a static one: it never charges. Needs pat.freshness: optional."`
-	// ConsentFor bounds how long tokens can be refreshed, not their lifetime.
-	ConsentFor time.Duration `yaml:"consent_for" default:"30d" min:"1h" max:"366d" doc:"How long after a person's consent its client gets further tokens."`
+	Enabled  bool     `yaml:"enabled" default:"true" doc:"Whether the door is open."`
+	Path     string   `yaml:"path" default:"/mcp" doc:"The path of the endpoint below public_url."`
+	PageSize int      `yaml:"page_size" default:"200" min:"1" max:"1000" doc:"Tools in one response. Many clients never request the next page."`
+	Origins  []string `yaml:"origins" max:"100" doc:"Origins of web pages that may use the endpoint, such as https://inspector.example.com, in addition to the origin of public_url."`
+	Consent  bool     `yaml:"consent" default:"true" doc:"Whether people may agree to the policy on a page of the gateway, for OAuth clients that have no key. Such an agreement permits no more than a static one: its calls are never charged. Requires pat.freshness: optional."`
+	// ConsentFor limits how long tokens can be refreshed, not how long a token is valid.
+	ConsentFor time.Duration `yaml:"consent_for" default:"30d" min:"1h" max:"366d" doc:"How long after a person's consent the client can refresh its tokens."`
 
 	consents bool // Consent is set, and pat.freshness allows it
 }
 
-// SettingsOf returns the settings of a service; nil: the door is closed.
+// SettingsOf returns the settings of a service, or nil if the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings

@@ -17,7 +17,7 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	t := d.tools.Of(ctx, a.Service.Definition)
 	from, ok := after(t, a.Params["cursor"])
 	if !ok {
-		a.failed(http.StatusOK, invalidParams("The cursor does not belong to this list."))
+		a.failed(http.StatusOK, invalidParams("The cursor is not valid for this list."))
 		return
 	}
 	to := min(from+SettingsOf(a.Service.Definition).PageSize, len(t.Names))
@@ -42,8 +42,8 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	a.result(append(out, '}'))
 }
 
-// after returns the position of a cursor in the list. A cursor is the name of the tool before it, so that it is valid after reloads and
-// at every replica. Forging one gains nothing, because the list is public.
+// after returns the position in the list at which a cursor continues. A cursor contains the name of the last tool before it, so it stays
+// valid after a reload and is valid at every replica. A forged cursor is harmless, because the list is public.
 func after(t *tool.Tools, cursor any) (at int, ok bool) {
 	if cursor == nil {
 		return 0, true
@@ -65,14 +65,14 @@ func after(t *tool.Tools, cursor any) (at int, ok bool) {
 	return at, true
 }
 
-// cursorForm begins each cursor.
+// cursorForm is the prefix of each cursor, before encoding.
 const cursorForm = "after:"
 
 func cursorAfter(name string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(cursorForm + name))
 }
 
-// complete is the member of each result in a revision without handshake.
+// complete returns the member that every result has in revisions without a handshake.
 func (a *answer) complete() string {
 	if a.revision.alone {
 		return `"resultType":"complete",`

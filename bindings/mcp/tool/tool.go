@@ -1,5 +1,5 @@
-// Package tool describes the intents of a service as tools of the Model Context Protocol, for each protocol whose agents know
-// such tools.
+// Package tool describes the intents of a service as tools of the Model Context Protocol. Every protocol whose agents support such tools
+// uses it.
 package tool
 
 import (
@@ -18,20 +18,21 @@ import (
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
-// Bounds of the texts of one tool, in bytes.
+// The maximum lengths of a tool's texts, in bytes.
 const (
 	toolDescription = 4000
 	toolTitle       = 200
 )
 
-// Tools are the tools of one service. They are read-only.
+// Tools holds the tools of one service. It is read-only.
 type Tools struct {
 	Names     []string // sorted
 	Described [][]byte // JSON, in the order of Names
 	uids      map[string]string
 }
 
-// Made makes the tools of each service when they are first requested. The zero value is ready, and safe for concurrent use.
+// Made describes the tools of each service when they are first requested, and caches them. The zero value is ready to use. It is safe for
+// concurrent use.
 type Made struct{ made door.Cache[*Tools] }
 
 // Of returns the tools of a service.
@@ -50,7 +51,7 @@ func newTools(ctx context.Context, s *service.Definition) *Tools {
 	described := map[string][]byte{}
 	for name, uid := range toolname.Names(uids) {
 		text, err := describe(ctx, s, name, byUID[uid])
-		if err != nil { // one tool that cannot be described must not hide the others
+		if err != nil { // omit the tool, but offer the others
 			continue
 		}
 		described[name], t.uids[name] = text, uid.String()
@@ -62,7 +63,7 @@ func newTools(ctx context.Context, s *service.Definition) *Tools {
 	return t
 }
 
-// UID returns the intent of a tool, or the name itself, which may be a uid, if there is no such tool.
+// UID returns the uid of the intent of a tool. If there is no such tool, it returns the name, which may itself be a uid.
 func (t *Tools) UID(name string) string {
 	if uid, ok := t.uids[name]; ok {
 		return uid
@@ -70,7 +71,7 @@ func (t *Tools) UID(name string) string {
 	return name
 }
 
-// A tool is one intent. MCP 2026-07-28, server/tools, Tool.
+// A tool describes one intent. MCP 2026-07-28, server/tools, Tool.
 type tool struct {
 	Name         string         `json:"name"`
 	Title        string         `json:"title,omitempty"`
@@ -81,7 +82,7 @@ type tool struct {
 	Meta         map[string]any `json:"_meta"`
 }
 
-// annotations are hints, which clients do not trust. MCP 2026-07-28, schema, ToolAnnotations.
+// annotations are hints, which clients need not trust. MCP 2026-07-28, schema, ToolAnnotations.
 type annotations struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    bool   `json:"readOnlyHint"`
@@ -111,7 +112,7 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	}
 	lines = append(lines, "Intent: "+in.ID, "Terms: "+terms)
 	if s.NeedsKey(ctx, in) {
-		lines = append(lines, "Needs an agent with a key of its own, such as the local bridge: uimgate mcp.")
+		lines = append(lines, "Requires an agent that has its own key, such as the local bridge: uimgate mcp.")
 	}
 	t.Description = strings.Join(lines, "\n")
 	about := map[string]any{"uid": in.ID, "version": in.UID.Version, "terms": terms}
@@ -125,7 +126,8 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	return json.Marshal(t)
 }
 
-// Plain returns an operator's text for a model: at most this many bytes, without control characters.
+// Plain returns an operator's text for a model, without control characters other than line breaks and tabs. A text of more than most
+// bytes is cut off.
 func Plain(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
