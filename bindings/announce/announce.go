@@ -1,5 +1,5 @@
-// Package announce publishes the addresses of a service's doors in the documents that the registries and crawlers of other protocols
-// read: the AI catalog, the API catalog (RFC 9727) and the server card of MCP.
+// Package announce publishes the addresses of a service's doors in the documents that registries and crawlers of other protocols read:
+// the AI catalog, the API catalog (RFC 9727) and the MCP server card.
 package announce
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	AICatalog  = "/.well-known/ai-catalog.json"
 	apiCatalog = "/.well-known/api-catalog"
-	serverCard = "/.well-known/mcp/server-card.json" // beside the one below the endpoint itself
+	serverCard = "/.well-known/mcp/server-card.json" // the same card is also served below the path of the endpoint
 )
 
 // Media types.
@@ -56,7 +56,7 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	return nil
 }
 
-// Route names the documents.
+// Route returns the route of a document, or "" for any other path. Both paths of the server card have the same route.
 func (d *Door) Route(s *service.Definition, path string) string {
 	switch path {
 	case AICatalog, apiCatalog:
@@ -69,7 +69,7 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	return ""
 }
 
-// cardPath returns the path of the MCP server card, in addition to serverCard; empty: the service does not speak MCP.
+// cardPath returns the path of the MCP server card below the MCP endpoint, or "" if the service has no MCP endpoint.
 func cardPath(s *service.Definition) string {
 	if own := mcp.SettingsOf(s); own != nil {
 		return own.Path + "/server-card"
@@ -77,7 +77,7 @@ func cardPath(s *service.Definition) string {
 	return ""
 }
 
-// Serve serves GET and HEAD.
+// Serve responds to GET and HEAD with a document.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -88,7 +88,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 	all, err := d.documents(v.Service.Definition)
 	if err != nil {
-		refused(w, v, reason.Internal.Refusal("The document could not be written.").Because(err))
+		refused(w, v, reason.Internal.Refusal("The document could not be encoded.").Because(err))
 		return
 	}
 	route := d.Route(v.Service.Definition, r.URL.Path)
@@ -101,7 +101,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(all[route].body))
 }
 
-// documents are those of a service.
+// documents returns the documents of a service by route.
 func (d *Door) documents(s *service.Definition) (map[string]document, error) {
 	return d.made.Get(s, nil, func() (map[string]document, error) {
 		all := map[string]document{}
@@ -128,7 +128,7 @@ func refused(w http.ResponseWriter, v *door.Request, f *reason.Refusal) {
 	_, _ = w.Write(wire.Envelope(f, v.About(f)))
 }
 
-// An entry of the AI catalog. Agent-Card/ai-catalog, specification 1.0.
+// An entry is an entry of the AI catalog. Agent-Card/ai-catalog, specification 1.0.
 type entry struct {
 	Identifier string   `json:"identifier"`
 	Name       string   `json:"displayName,omitempty"`
@@ -157,13 +157,13 @@ func aiCatalog(s *service.Definition) any {
 	}
 }
 
-// A link of a linkset. RFC 9264 4.2.
+// A link is a target of a linkset. RFC 9264 4.2.
 type link struct {
 	Href string `json:"href"`
 	Type string `json:"type,omitempty"`
 }
 
-// linkset is the API catalog. RFC 9727 4; its relations are those of RFC 8631.
+// linkset returns the API catalog. RFC 9727 4; its link relations are defined in RFC 8631.
 func linkset(s *service.Definition) any {
 	meta := []link{{s.At("/agents.json"), mediaJSON}}
 	if card := cardPath(s); card != "" {
@@ -189,8 +189,8 @@ type Remote struct {
 	Headers  []Header `json:"headers,omitempty"`
 }
 
-// A Card is the server card of MCP, or the server.json that its registry takes, which is nearly the same.
-// MCP, experimental-ext-server-card; registry, server.json.
+// A Card is an MCP server card, or a server.json for the MCP registry: the two formats are nearly the same. MCP,
+// experimental-ext-server-card; registry, server.json.
 type Card struct {
 	Schema      string   `json:"$schema"`
 	Name        string   `json:"name"`
@@ -213,7 +213,7 @@ func card(s *service.Definition, version string) Card {
 	}
 }
 
-// short bounds a text to the maximum of cards: 100 characters.
+// short joins the lines of a text and shortens it to 100 characters, the maximum in a card.
 func short(s string) string {
 	const most = 100
 	runes := []rune(strings.Join(strings.Fields(s), " "))

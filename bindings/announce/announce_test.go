@@ -53,8 +53,8 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestShutDoorsAreNotAnnounced leaves out what is not open.
-func TestShutDoorsAreNotAnnounced(t *testing.T) {
+// TestClosedDoorsAreNotAnnounced: the documents omit doors that are not open.
+func TestClosedDoorsAreNotAnnounced(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		"doors: {mcp: {enabled: false}, a2a: {enabled: false}}}\n")
 	for _, path := range []string{"/.well-known/ai-catalog.json", "/.well-known/api-catalog"} {

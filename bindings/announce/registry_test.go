@@ -39,7 +39,7 @@ func TestServerJSON(t *testing.T) {
 		"no endpoint":     {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
 		"a very long name": {
 			func(d *service.Definition) { d.ID = strings.Repeat("x", 200) }, "shop.example", "1.0.0",
-			"", "more than 200 characters",
+			"", "at most 200 characters",
 		},
 	} {
 		d := s
