@@ -37,7 +37,7 @@ func (b *browser) waiting(path string) pat.AgentID {
 	return pat.AgentID(id)
 }
 
-func TestConsentThatTheOperatorApproves(t *testing.T) {
+func TestOperatorApprovesConsent(t *testing.T) {
 	g := newGate(t, "pat: {admission: approval}")
 	p, b := newPKCE(), g.browser()
 	path := b.agree(p)
@@ -66,7 +66,7 @@ func TestConsentThatTheOperatorApproves(t *testing.T) {
 	}
 }
 
-func TestConsentThatTheOperatorRefuses(t *testing.T) {
+func TestOperatorRefusesConsent(t *testing.T) {
 	for name, end := range map[string]func(*gate, pat.AgentID){
 		"blocked": func(g *gate, id pat.AgentID) {
 			g.Must(g.Directory.Current().Service("default").Issuance.Revoke(g.Context(), pat.Revocation{
@@ -134,8 +134,8 @@ func TestConsentByInvitation(t *testing.T) {
 	}
 }
 
-// A page that comes back, such as for a mistyped invitation, keeps what the person took away.
-func TestAPageThatComesBackKeepsWhatWasTakenAway(t *testing.T) {
+// A page that is shown again, for example after a mistyped invitation, keeps the person's selection.
+func TestReshownPageKeepsSelection(t *testing.T) {
 	g := newGate(t, `pat: {admission: allowlist, allow: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"]}`, func(g *gatetest.Gate) {
 		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `, "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]`, "", 1))
 	})

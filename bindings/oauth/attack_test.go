@@ -18,8 +18,8 @@ func (g *gate) registered(redirect string) oauth {
 	return g.oauth(g.Call("/oauth/register", "", map[string]any{"client_name": "x", "redirect_uris": []string{redirect}}))
 }
 
-// Anybody registers a client with any redirect URI: without the person, no browser is sent there. RFC 9700 4.11.2.
-func TestNoBrowserIsSentToAnotherSiteByItself(t *testing.T) {
+// Anyone can register a client with any redirect URI, so a browser is redirected only after the person's decision. RFC 9700 4.11.2.
+func TestErrorsDoNotRedirectToOtherSites(t *testing.T) {
 	g := newGate(t, "")
 	client := g.registered("https://evil.example/login").ClientID
 	a := g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE(), func(v url.Values) {
@@ -34,7 +34,7 @@ func TestNoBrowserIsSentToAnotherSiteByItself(t *testing.T) {
 	}
 }
 
-func TestHostsThatLookLikeOthers(t *testing.T) {
+func TestLookalikeHosts(t *testing.T) {
 	g := newGate(t, "")
 	for _, uri := range []string{
 		"https://%D0%B0pple.example/cb", "https://shop.example%E2%80%8B.evil.example/cb", "https://shop.example,evil.example/cb",
@@ -63,8 +63,8 @@ func TestHostsThatLookLikeOthers(t *testing.T) {
 	}
 }
 
-// A scheme is claimed by any program, as a port is.
-func TestAProgramOfTheSameMachineIsWarnedOf(t *testing.T) {
+// Any program can claim a scheme or a port.
+func TestWarningAboutLocalProgram(t *testing.T) {
 	g := newGate(t, "")
 	client := g.registered("cursor://anysphere/cb").ClientID
 	page := g.browser().page(g.query(newPKCE(), func(v url.Values) {
@@ -76,7 +76,7 @@ func TestAProgramOfTheSameMachineIsWarnedOf(t *testing.T) {
 	}
 }
 
-func TestTextsThatNoStoreHolds(t *testing.T) {
+func TestTextsThatStoresReject(t *testing.T) {
 	g := newGate(t, "")
 	for name, change := range map[string]func(url.Values){
 		"a NUL in state":             func(v url.Values) { v.Set("state", "a\x00") },
@@ -90,7 +90,7 @@ func TestTextsThatNoStoreHolds(t *testing.T) {
 	}
 }
 
-func TestMethodsThatAreNone(t *testing.T) {
+func TestUnsupportedMethods(t *testing.T) {
 	g := newGate(t, "")
 	for path, methods := range map[string][]string{
 		"/oauth/token": {"POS", "T", "GET", "HEAD", "PUT"}, "/oauth/authorize": {"EAD", "POS", "OPTIONS"}, "/oauth/wait": {"HEAD", "POST", "GE"},
@@ -112,8 +112,8 @@ func TestMethodsThatAreNone(t *testing.T) {
 	}
 }
 
-// On this machine, a page may come in by a name of its own that its owner lets point here.
-func TestAHostThatIsNotOurs(t *testing.T) {
+// A web page can use a host name that its owner points to this machine.
+func TestForeignHost(t *testing.T) {
 	g := newGate(t, "")
 	for path, form := range map[string]url.Values{"/oauth/authorize?" + g.query(newPKCE()).Encode(): nil, "/oauth/token": {"grant_type": {"x"}}} {
 		method := http.MethodGet
@@ -130,8 +130,8 @@ func TestAHostThatIsNotOurs(t *testing.T) {
 	}
 }
 
-// What the operator ends stays ended, for whoever holds a refresh token as well.
-func TestWhatTheOperatorEndsIsNotRefreshed(t *testing.T) {
+// After the operator has revoked a policy or an agent, a refresh token no longer works.
+func TestNoRefreshAfterRevocation(t *testing.T) {
 	for name, end := range map[string]func(*gate, *pat.Claims){
 		"a policy": func(g *gate, c *pat.Claims) {
 			g.Must(g.Directory.Current().Service("default").Issuance.Revoke(g.Context(),
@@ -158,7 +158,7 @@ func TestWhatTheOperatorEndsIsNotRefreshed(t *testing.T) {
 	}
 }
 
-func TestAConsentIsRevokedWhileConsentIsSwitchedOff(t *testing.T) {
+func TestRevokeWhileConsentIsOff(t *testing.T) {
 	const consent = "\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: \"http://127.0.0.1:9\"}, " +
 		gatetest.Unproved + ", doors: {mcp: {consent: SWITCH}}}\n"
 	set := func(g *gate, to string) {
@@ -176,7 +176,7 @@ func TestAConsentIsRevokedWhileConsentIsSwitchedOff(t *testing.T) {
 	g.wants("once it is on again", g.post("/oauth/token", g.refresh(got.Refresh)), "invalid_grant")
 }
 
-func TestRefreshingIsBounded(t *testing.T) {
+func TestRefreshRateIsLimited(t *testing.T) {
 	g := newGate(t, "server: {issue_per_address: 2/minute}")
 	got := g.tokens()
 	for range 2 {
@@ -191,7 +191,7 @@ func TestRefreshingIsBounded(t *testing.T) {
 	}
 }
 
-func TestAnInvitationThatLetNobodyInIsStillGood(t *testing.T) {
+func TestUnusedInvitationStaysValid(t *testing.T) {
 	g := newGate(t, `pat: {admission: allowlist, allow: ["n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg"]}`)
 	invitation, err := consent.Invite(t.Context(), g.Store, "default", "Ann", g.Now(), time.Hour)
 	g.Must(err)
@@ -209,8 +209,8 @@ func TestAnInvitationThatLetNobodyInIsStillGood(t *testing.T) {
 	}
 }
 
-// Codes and refresh tokens that are used by many at once are good for one at most, and then for nobody.
-func TestUsesAtOnce(t *testing.T) {
+// If a code or a refresh token is used several times concurrently, at most one use succeeds, and none after that.
+func TestConcurrentUses(t *testing.T) {
 	g := newGate(t, "")
 	once := func(name string, form url.Values) {
 		var group sync.WaitGroup
@@ -240,8 +240,8 @@ func TestUsesAtOnce(t *testing.T) {
 	once("a refresh token", g.refresh(g.tokens().Refresh))
 }
 
-// A scope is never wider than what the person left of it.
-func TestARefreshIsNeverWider(t *testing.T) {
+// A refresh cannot widen the scope that the person permitted.
+func TestRefreshNeverWidensScope(t *testing.T) {
 	g := newGate(t, "")
 	got := g.tokens()
 	for _, scope := range []string{

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-func TestDocumentsThatAreRefused(t *testing.T) {
+func TestRefusedDocuments(t *testing.T) {
 	g := newGateWaiting(t, 2*time.Second, "")
 	says := func(change func(map[string]any)) func() { return func() { g.client.says(change) } }
 	serves := func(h http.HandlerFunc) func() { return func() { g.client.set(h) } }
@@ -55,8 +55,8 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	}
 }
 
-// A stranger names the URL: it must not lead into the operator's own network.
-func TestNoDocumentOfThisNetworkIsFetched(t *testing.T) {
+// An unauthenticated client chooses the URL, so it must not lead into the operator's network.
+func TestPrivateDocumentsAreNotFetched(t *testing.T) {
 	g := newGate(t, "\nserver: {issue_per_address: 1000/second, per_address: 10000/second, listen: 127.0.0.1:8080}", func(*gatetest.Gate) {})
 	g.Write("uimgate.yaml", `billing: {credit: 100 EUR}
 services:
@@ -126,7 +126,7 @@ func TestRegistration(t *testing.T) {
 	}
 }
 
-func TestEachAddressIsBounded(t *testing.T) {
+func TestLimitPerAddress(t *testing.T) {
 	g := newGate(t, "server: {issue_per_address: 2/minute}")
 	register := func() oauth {
 		return g.oauth(g.Call("/oauth/register", "", map[string]any{"redirect_uris": []string{callback}}))
@@ -153,8 +153,8 @@ func TestEachAddressIsBounded(t *testing.T) {
 	}
 }
 
-// An agent with a key needs nobody's consent: its own agreement is the assertion.
-func TestAnAgentThatHoldsAKey(t *testing.T) {
+// An agent with a key needs no consent: its signed agreement is the assertion.
+func TestAgentWithKey(t *testing.T) {
 	g := newGate(t, "")
 	a := g.Unapproved("agent-1")
 	assertion := func(change func(header, claims map[string]any)) string {
@@ -236,7 +236,7 @@ func TestWithoutConsent(t *testing.T) {
 	}
 }
 
-func TestThePageOfAHugePolicyIsShort(t *testing.T) {
+func TestHugePolicyHasShortPage(t *testing.T) {
 	rules := make([]string, 0, 4000)
 	for n := range 4000 {
 		rules = append(rules, fmt.Sprintf(`{"uid": "https://shop.example/rule/%d/%s", "target": "shop.example:search:v1", "action": "execute"}`,
@@ -252,9 +252,9 @@ func TestThePageOfAHugePolicyIsShort(t *testing.T) {
 	g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(page)))
 }
 
-// TestThePageTellsTheFreeTerms is about an intent that may also be called for money, in more ways than a page tells: none of those
-// is for a consent.
-func TestThePageTellsTheFreeTerms(t *testing.T) {
+// TestPageShowsFreeTerms uses an intent that can also be called for a charge, under more terms than a page shows. None of those terms
+// apply to a consent.
+func TestPageShowsFreeTerms(t *testing.T) {
 	rules := []string{}
 	for n := range 5 {
 		rules = append(rules, fmt.Sprintf(`{"target": "shop.example:search:v1", "action": "execute",

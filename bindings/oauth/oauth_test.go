@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestAClientWithoutAKey walks the whole way, in the order in which a client of MCP does.
-func TestAClientWithoutAKey(t *testing.T) {
+// TestClientWithoutKey makes all requests of an MCP client, in their usual order.
+func TestClientWithoutKey(t *testing.T) {
 	g := newGate(t, "")
 	var metadata struct {
 		Resource string
@@ -78,7 +78,7 @@ func TestAClientWithoutAKey(t *testing.T) {
 	}
 }
 
-func TestTheEvidenceOfAConsent(t *testing.T) {
+func TestConsentEvidence(t *testing.T) {
 	g := newGate(t, "")
 	token := g.tokens().Access
 	claims, err := g.Directory.Current().Service("default").Verifier.Verify(t.Context(), token, g.Now())
@@ -137,8 +137,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// What the client may not be told is told to the person alone; nothing is ever sent to a URI that the client has not named.
-func TestRequestsThatAreNotShown(t *testing.T) {
+// Errors that the client may not see are shown only to the person. No browser is redirected to a URI that the client did not register.
+func TestRejectedAuthorizationRequests(t *testing.T) {
 	g := newGate(t, "")
 	set := func(name, value string) func(url.Values) { return func(v url.Values) { v.Set(name, value) } }
 	for name, change := range map[string]func(url.Values){
@@ -195,7 +195,7 @@ func TestRequestsThatAreNotShown(t *testing.T) {
 	}
 }
 
-func TestThePageCannotBeFramedNorForged(t *testing.T) {
+func TestPageCannotBeFramedOrForged(t *testing.T) {
 	g := newGate(t, "")
 	b := g.browser()
 	page := b.page(g.query(newPKCE()))
@@ -255,7 +255,7 @@ func TestThePageCannotBeFramedNorForged(t *testing.T) {
 	}
 }
 
-func TestAPageThatHasChangedIsShownAgain(t *testing.T) {
+func TestChangedPageIsShownAgain(t *testing.T) {
 	for name, change := range map[string]func(*gate){
 		"the policy": (*gate).changePolicy,
 		"the client's document": func(g *gate) {
@@ -279,7 +279,7 @@ func TestAPageThatHasChangedIsShownAgain(t *testing.T) {
 	}
 }
 
-func TestCodesThatAreRefused(t *testing.T) {
+func TestRefusedCodes(t *testing.T) {
 	g := newGate(t, "")
 	p := newPKCE()
 	set := func(name, value string) func(url.Values) { return func(v url.Values) { v.Set(name, value) } }
@@ -330,8 +330,8 @@ func TestCodesThatAreRefused(t *testing.T) {
 	g.wants("after the policy changed", g.post("/oauth/token", g.exchange(before, p)), "invalid_grant")
 }
 
-// The document may be fetched anew by another process: what it says then counts.
-func TestADocumentThatChangesBetweenPageAndToken(t *testing.T) {
+// Another process may fetch the document again: then its current contents apply.
+func TestDocumentChangesBeforeToken(t *testing.T) {
 	g := newGate(t, "")
 	p := newPKCE()
 	g.client.set(func(http.ResponseWriter, *http.Request) {})
@@ -385,7 +385,7 @@ func TestRefreshTokensRotate(t *testing.T) {
 	}
 }
 
-func TestAConsentIsRevoked(t *testing.T) {
+func TestConsentIsRevoked(t *testing.T) {
 	g := newGate(t, "")
 	for name, token := range map[string]func(oauth) string{
 		"by the refresh token": func(o oauth) string { return o.Refresh }, "by the access token": func(o oauth) string { return o.Access },

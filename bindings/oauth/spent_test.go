@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TestASpentCodeInOtherHandsEndsNothing sends a code that was used, and its handle, as someone does who read it in a browser's
-// history or a log: without the verifier.
-func TestASpentCodeInOtherHandsEndsNothing(t *testing.T) {
+// TestLeakedSpentCodeRevokesNothing sends a used code, and its handle, without the verifier, like someone who found them in a browser's
+// history or a log.
+func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "")
 	p := newPKCE()
@@ -54,8 +54,8 @@ func TestASpentCodeInOtherHandsEndsNothing(t *testing.T) {
 	}
 }
 
-// TestAFormThatIsSentAgain sends one form three times, one after the other and at once.
-func TestAFormThatIsSentAgain(t *testing.T) {
+// TestResubmittedForm sends one form three times, sequentially and concurrently.
+func TestResubmittedForm(t *testing.T) {
 	t.Parallel()
 	for name, atOnce := range map[string]bool{"one after the other": false, "at once": true} {
 		t.Run(name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Documents of clients that strangers name may hang. The client of an approved agent is read all the same.
-func TestStrangersLeavePlacesForClientDocuments(t *testing.T) {
+// Even if client documents named by unapproved agents hang, the document of an approved agent is fetched.
+func TestUnapprovedLeavePlacesForDocuments(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "server: {issue_per_address: 1000/second, per_address: 10000/second, trusted_proxies: [127.0.0.1]}")
 	got := g.tokens()
@@ -62,8 +62,8 @@ func TestStrangersLeavePlacesForClientDocuments(t *testing.T) {
 	}
 }
 
-// Consents by invitation do not wait for those of strangers.
-func TestStrangersLeaveConsentsToInvitations(t *testing.T) {
+// Consents by invitation do not wait for those of unapproved agents.
+func TestUnapprovedLeavePlacesForInvitations(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "server: {issue_per_address: 1000/second, per_address: 10000/second, consents: 3/minute}")
 	invitation, err := consent.Invite(t.Context(), g.Store, "default", "Ann", g.Now(), time.Hour)
