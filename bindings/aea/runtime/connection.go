@@ -16,38 +16,39 @@ var ErrNoPeer = errors.New("no peer with this address is connected")
 
 // A Connection receives and sends envelopes. It is safe for concurrent use.
 type Connection interface {
-	// ID names the connection in routing and in EnvelopeContext.
+	// ID identifies the connection in routing and in EnvelopeContext.
 	ID() wire.PublicID
 	// Run serves the connection until ctx ends, and then ends everything that it has started. It passes received envelopes to port. If it
-	// returns an error earlier, it is called again after a while.
+	// returns before ctx ends, it is called again after a pause.
 	Run(ctx context.Context, port *Port) error
-	// Send queues an envelope and does not wait for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and ErrDown. The
-	// connection reports the outcome to the port.
+	// Send queues an envelope without waiting for the peer. Errors are ErrNoPeer, ErrFull, wire.ErrUnsendable and ErrDown. The connection
+	// later reports the outcome to the port.
 	Send(e wire.Envelope) error
 	// Confidential reports whether only the peer can read envelopes sent to it.
 	Confidential() bool
-	// State returns the present state of the connection.
+	// State returns the current state of the connection.
 	State() ConnectionState
 }
 
-// A ConnectionState is a connection's report about itself.
+// A ConnectionState is the state that a connection reports.
 type ConnectionState struct {
 	Listening string `json:"listening,omitempty"` // the address that agents connect to, or the directory
 	Peers     int    `json:"peers"`
-	Queued    int    `json:"queued"` // queued envelopes
+	Queued    int    `json:"queued"` // envelopes
 }
 
-// ConnectionOptions restrict the use of a connection. Protocols are named by their specification ids.
+// ConnectionOptions restricts the use of a connection. It names protocols by their specification ids.
 type ConnectionOptions struct {
-	// Restricted, if not empty, are the only protocols that are sent; Excluded are those that are not sent.
+	// If Restricted is not empty, only these protocols are sent. The protocols in Excluded are not sent.
 	Restricted, Excluded []wire.PublicID
-	// Inside: the connection serves skills, component to component, and no agent uses it.
+	// Inside means that skills use the connection, component to component, and agents do not.
 	Inside bool
-	// Relay: agents on this connection and others with Relay may write to each other. The connection must authenticate them.
+	// Relay means that agents on this connection may send messages to agents on all connections with Relay. The connection must authenticate
+	// the agents.
 	Relay bool
 }
 
-// A Port connects one connection to the mailbox, and receives its reports.
+// A Port connects one connection to the mailbox, and receives the reports of the connection.
 type Port struct {
 	m          *Multiplexer
 	connection Connection
@@ -63,36 +64,36 @@ type Port struct {
 	lastAt  time.Time
 }
 
-// Receive puts an envelope into the InBox, and waits until there is space. It drops and counts envelopes that this agent does not serve:
-// those for other agents, and those for components that come from outside. If the error is that of ctx or ErrStopped, the envelope was
-// not accepted. If it is ErrNoPeer, the connection relays and the receiver is not connected; the connection must then notify the sender,
-// by its protocol or by NotConnected.
+// Receive puts an envelope into the InBox, and waits until there is space. It counts and drops envelopes that this agent does not serve:
+// those for other agents, and those from outside for a component. If the error is that of ctx or ErrStopped, the envelope was not
+// accepted. If the error is ErrNoPeer, the connection relays, but the receiver is not connected; the connection must then notify the
+// sender, with a status of its protocol or with NotConnected.
 func (p *Port) Receive(ctx context.Context, e wire.Envelope) error {
 	return p.m.receive(ctx, p, e, nil)
 }
 
-// ReceiveFrom is Receive for a peer that does not prove its address: replies to the envelope go only into its own queue, and not to other
-// peers that claim the address.
+// ReceiveFrom is like Receive, for a peer that does not prove its address. Replies to the envelope go only into the queue back of this
+// peer, and not to other peers that claim the same address.
 func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) error {
 	return p.m.receive(ctx, p, e, back)
 }
 
-// NotConnected notifies the sender of an envelope that its receiver is not connected, by an error of the protocol default. It is for
+// NotConnected notifies the sender of an envelope that the receiver is not connected, with an error of the protocol default. It is for
 // connections whose protocol has no status for this case.
 func (p *Port) NotConnected(e wire.Envelope) {
 	p.m.relay.refuse(p, e, "The receiver is not connected.")
 }
 
-// Queue makes a queue for a peer, within the bounds of the OutBox.
+// Queue returns a new queue for a peer, within the limits of the OutBox.
 func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }
 
 // Now returns the time of the runtime's clock.
 func (p *Port) Now() time.Time { return p.m.now() }
 
-// Sent counts an envelope that has left.
+// Sent counts an envelope that was sent.
 func (p *Port) Sent() { p.sent.Add(1) }
 
-// Refused counts input that is not an envelope for this connection. Operators see err, whose text must not contain any of the input.
+// Refused counts input that is not an envelope for this connection. Operators see err, so its text must not contain any of the input.
 func (p *Port) Refused(err error) {
 	p.refused.Add(1)
 	p.Failed(err)
@@ -106,10 +107,10 @@ func (p *Port) Dropped(n int, err error) {
 	}
 }
 
-// maxErrorText bounds the text of an error for operators, in characters.
+// maxErrorText limits the text of an error for operators, in characters.
 const maxErrorText = 200
 
-// Failed records the last error for operators.
+// Failed records err as the last error of the connection, for operators.
 func (p *Port) Failed(err error) {
 	if err == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A DecisionMaker acts for handlers that may not act themselves: it alone holds the key of the agent. The pipeline of the gateway decides
-// about agreements and calls through a separate interface of the skill; this part is common to all agents.
+// A DecisionMaker signs for handlers: only it has the key of the agent. It makes no decisions about agreements and calls; the pipeline of
+// the gateway makes them, through a separate interface of the skill.
 type DecisionMaker interface {
 	// Address returns the address of the agent.
 	Address() string

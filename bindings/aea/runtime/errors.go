@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// An ErrorHandler handles envelopes that no handler can process: it counts them, and notifies their sender by an error of the protocol
-// default. It never responds to an error or an end of that protocol, and notifies no sender more often than Limits.Errors allows.
+// An ErrorHandler handles envelopes that no handler can process. It counts them, and notifies their senders with an error of the protocol
+// default. It never responds to an error or an end of that protocol, and it notifies no sender more often than Limits.Errors allows.
 type ErrorHandler struct {
 	perSender *ratelimit.Set
 	deliver   func(Envelope) error
@@ -20,7 +20,7 @@ type ErrorHandler struct {
 	counts ErrorStatus
 }
 
-// An ErrorStatus counts the envelopes that reached no handler, by cause.
+// An ErrorStatus counts the envelopes that no handler processed, by cause.
 type ErrorStatus struct {
 	UnsupportedProtocol uint64 `json:"unsupported_protocol"`
 	Undecodable         uint64 `json:"undecodable"`
@@ -44,7 +44,7 @@ func (h *ErrorHandler) Status() ErrorStatus {
 	return h.counts
 }
 
-// handle counts an envelope that caused err, and notifies its sender if that is an agent.
+// handle counts an envelope that caused err, and notifies the sender if it is an agent.
 func (h *ErrorHandler) handle(e Envelope, err error) {
 	h.count(func(s *ErrorStatus) {
 		switch protocol.CodeOf(err) {
@@ -88,7 +88,7 @@ func (h *ErrorHandler) send(e Envelope, m wire.Message) bool {
 	return true
 }
 
-// mayBeFinal reports whether an envelope holds an error or an end of the protocol default.
+// mayBeFinal reports whether an envelope contains an error or an end of the protocol default.
 func mayBeFinal(e Envelope) bool {
 	if e.Protocol != defaultSpec {
 		return false

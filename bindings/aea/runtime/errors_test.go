@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestWhatCannotBeHandled holds what is answered, and what is only counted. The last message of each row is one that is answered,
-// so that what stands before it has been worked on.
-func TestWhatCannotBeHandled(t *testing.T) {
+// TestUnhandledMessages lists which messages get an error and which are only counted. The last message of each row gets a reply, which
+// proves that those before it have been processed.
+func TestUnhandledMessages(t *testing.T) {
 	t.Parallel()
 	fault := protocol.DefaultMessage{Performative: protocol.DefaultError, Code: protocol.CodeInvalidMessage, Text: "x"}
 	end := protocol.DefaultMessage{Performative: protocol.DefaultEnd}
@@ -88,8 +88,8 @@ func TestWhatCannotBeHandled(t *testing.T) {
 	}
 }
 
-// TestErrorsAreNotSentWithoutEnd floods from one sender: it is told about ten, and another one is told as well.
-func TestErrorsAreNotSentWithoutEnd(t *testing.T) {
+// TestErrorsAreRateLimited: a sender that floods gets about ten errors, and another sender still gets one.
+func TestErrorsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	now := clock()
@@ -116,8 +116,8 @@ func TestErrorsAreNotSentWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestErrorOfASkill: a handler may say what is wrong in its own words, by the same bounds.
-func TestErrorOfASkill(t *testing.T) {
+// TestSkillError: a handler may send an error with its own text, within the same limits.
+func TestSkillError(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	sent := make(chan bool, 100)

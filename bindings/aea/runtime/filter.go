@@ -5,10 +5,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Filter selects the handlers of an envelope, and the behaviours that run: those of the enabled skills.
+// A Filter selects, among the enabled skills, the handlers for an envelope and the behaviours to run.
 type Filter struct{ resources *Resources }
 
-// SetEnabled enables or disables a skill while the agent runs. The error is ErrNoSkill.
+// SetEnabled enables or disables a skill while the agent runs. It returns ErrNoSkill if there is no such skill.
 func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	f.resources.mu.Lock()
 	defer f.resources.mu.Unlock()
@@ -21,13 +21,14 @@ func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	return nil
 }
 
-// An active handler with its skill.
+// active is a handler of an enabled skill.
 type active struct {
 	Handler
 	of *skillEntry
 }
 
-// handlers returns the handlers of a protocol: of the skill that to names, or of all skills if to is the address of an agent.
+// handlers returns the handlers for a protocol. If to is a public id, they are those of that skill; if to is the address of an agent,
+// they are those of all enabled skills.
 func (f *Filter) handlers(to string, p *protocol.Protocol) []active {
 	f.resources.mu.RLock()
 	defer f.resources.mu.RUnlock()

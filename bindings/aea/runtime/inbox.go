@@ -16,8 +16,8 @@ import (
 var ErrStopped = errors.New("the runtime has stopped")
 
 // An InBox holds envelopes until a worker takes them. If there is no space, put blocks, which slows the peer down. Envelopes of one
-// dialogue are processed one after the other, in order; others of the same sender may overtake them. Senders are served in turn. No
-// sender and no protocol gets all workers: each may take one more as long as it has fewer than are free.
+// dialogue are processed one after the other, in order; envelopes of other dialogues may overtake them. Senders are served in turn. No
+// sender and no protocol gets all workers: it gets one more only while it has fewer workers than are free.
 type InBox struct {
 	workers   int
 	perSender int64
@@ -32,19 +32,19 @@ type InBox struct {
 	shut    bool
 }
 
-// An InBoxStatus is a report for monitoring.
+// An InBoxStatus counts envelopes, for monitoring.
 type InBoxStatus struct {
-	Waiting int    `json:"waiting"` // envelopes, now
+	Waiting int    `json:"waiting"` // envelopes that wait now
 	Working int    `json:"working"` // envelopes that handlers are processing now
 	Taken   uint64 `json:"taken"`
-	Held    uint64 `json:"held"`    // envelopes that had to wait for space, with their connection
-	Dropped uint64 `json:"dropped"` // envelopes dropped at the runtime's end
+	Held    uint64 `json:"held"`    // envelopes that had to wait for space and blocked their connection
+	Dropped uint64 `json:"dropped"` // envelopes dropped when the runtime stopped
 }
 
-// A sender has envelopes that wait or are being processed, or one that waits for space.
+// A sender is an agent with envelopes that wait, are being processed, or wait for space.
 type sender struct {
 	room    *semaphore.Weighted
-	holders int // of the above
+	holders int // the number of these envelopes
 	waiting []waitingEnvelope
 	busy    map[string]bool // the dialogues that are being processed
 	working int
@@ -53,7 +53,7 @@ type sender struct {
 
 type waitingEnvelope struct {
 	envelope Envelope
-	dialogue string // the dialogue's reference chosen by its initiator; empty if it cannot be read
+	dialogue string // the reference that the initiator chose; empty if it is unreadable
 }
 
 func newInBox(l Limits) *InBox {
@@ -65,14 +65,14 @@ func newInBox(l Limits) *InBox {
 	return b
 }
 
-// Status returns the present and past numbers of envelopes.
+// Status returns the counts.
 func (b *InBox) Status() InBoxStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.counts
 }
 
-// put adds an envelope, and waits until there is space. Errors are those of ctx, and ErrStopped.
+// put adds an envelope, and waits until there is space. It returns the error of ctx, or ErrStopped.
 func (b *InBox) put(ctx context.Context, e Envelope) error {
 	w := waitingEnvelope{envelope: e}
 	if m, err := wire.DecodeMessage(e.Message); err == nil {
@@ -101,7 +101,7 @@ func (b *InBox) put(ctx context.Context, e Envelope) error {
 	return nil
 }
 
-// hold returns the state of a sender, which is kept until letGo.
+// hold returns the state of a sender, and keeps it until letGo is called.
 func (b *InBox) hold(address string) *sender {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -120,7 +120,8 @@ func (b *InBox) letGo(address string, s *sender) {
 	}
 }
 
-// enter reserves the space for an envelope: from its sender's share first, so that a sender that sends too much delays only itself.
+// enter reserves the space for an envelope. It reserves the sender's share first, so that a sender that sends too much delays only
+// itself.
 func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 	if s.room.TryAcquire(n) {
 		if b.room.TryAcquire(n) {
@@ -141,7 +142,7 @@ func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 	return nil
 }
 
-// leave releases what enter and hold took. The caller holds the lock.
+// leave releases what enter and hold took. The caller must hold the lock.
 func (b *InBox) leave(s *sender, e Envelope) {
 	n := weight(e.Envelope, minReceived)
 	s.room.Release(n)
@@ -149,8 +150,8 @@ func (b *InBox) leave(s *sender, e Envelope) {
 	b.letGo(e.Sender, s)
 }
 
-// take returns the next envelope, and waits for one; the caller calls done when it has been processed. It returns none once the box is
-// closed and empty.
+// take returns the next envelope, and waits for one if necessary. The caller must call done when the envelope has been processed. ok is
+// false once the box is stopped and empty.
 func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +167,8 @@ func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	return Envelope{}, nil, false
 }
 
-// next returns the next envelope that may be processed, by its sender and its index there.
+// next returns the next envelope that may be processed, as its sender and its index in sender.waiting. The sender is nil if there is
+// none.
 func (b *InBox) next() (*sender, int) {
 	free := b.workers - b.counts.Working
 	for turn := b.waiting.Front(); turn != nil; turn = turn.Next() {
@@ -211,13 +213,13 @@ func (b *InBox) finish(s *sender, w waitingEnvelope) {
 	b.counts.Working--
 	b.leave(s, w.envelope)
 	if b.shut && b.counts.Waiting == 0 {
-		b.changed.Broadcast() // nothing comes any more
+		b.changed.Broadcast() // no more envelopes will arrive
 	} else {
 		b.changed.Signal()
 	}
 }
 
-// stop closes the box to new envelopes.
+// stop makes the box reject new envelopes.
 func (b *InBox) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

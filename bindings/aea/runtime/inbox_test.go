@@ -36,8 +36,8 @@ func request(t *testing.T, from, ref string) wire.Envelope {
 	return message(t, from, ref, 1, 0, httpSpec, protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"})
 }
 
-// TestOneHurtsNobodyElse has a handler, and then a sender, take as much as they can: others are served.
-func TestOneHurtsNobodyElse(t *testing.T) {
+// TestBusyAgentDoesNotBlockOthers: a handler, and then a sender, take as much as they can; other senders are still served.
+func TestBusyAgentDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	started, let := make(chan string, 100), make(chan struct{})
 	l := newLine("first")
@@ -63,8 +63,8 @@ func TestOneHurtsNobodyElse(t *testing.T) {
 	}
 }
 
-// TestDialoguesGoInOrder: whatever there is beside them.
-func TestDialoguesGoInOrder(t *testing.T) {
+// TestDialoguesAreOrdered: messages of one dialogue are handled in order, whatever other dialogues there are.
+func TestDialoguesAreOrdered(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	got := make(chan string, 1000)
@@ -96,8 +96,8 @@ func TestDialoguesGoInOrder(t *testing.T) {
 	}
 }
 
-// TestAFullInBoxHoldsItsSenderBack: the connection waits for the one, and brings what others send.
-func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
+// TestFullInBoxBlocksSender: the connection of that sender waits, and envelopes of other senders are accepted.
+func TestFullInBoxBlocksSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		started, let := make(chan string, 100), make(chan struct{})
@@ -126,8 +126,8 @@ func TestAFullInBoxHoldsItsSenderBack(t *testing.T) {
 	})
 }
 
-// TestALittleMemory leaves room for a little: here for two of the longest envelopes, to one agent and to each of eight.
-func TestALittleMemory(t *testing.T) { // beside no other test, whose memory it bounds
+// TestLittleMemory: with little memory, there is space for two of the longest envelopes, to one agent and to each of eight.
+func TestLittleMemory(t *testing.T) { // beside no other test, whose memory it bounds
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	for agents, limit := range map[int]int64{0: 96 << 20, 8: 768 << 20} {
 		debug.SetMemoryLimit(limit)
@@ -148,8 +148,8 @@ func TestALittleMemory(t *testing.T) { // beside no other test, whose memory it 
 	}
 }
 
-// TestAPeerThatReadsNothing fills its own queue: whoever sends is told, and others are sent to.
-func TestAPeerThatReadsNothing(t *testing.T) {
+// TestPeerThatDoesNotRead: such a peer fills its own queue. Senders get an error, and other peers receive their envelopes.
+func TestPeerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	few := limits()

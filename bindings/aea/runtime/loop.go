@@ -15,7 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// flush bounds the time for sending queued envelopes once no task is left: connected agents poll every two seconds, others never will.
+// flush limits the time for sending queued envelopes after all tasks have ended. Connected agents poll every two seconds; disconnected
+// agents would not fetch their envelopes in any case.
 const flush = 3 * time.Second
 
 // loop runs behaviours, handlers and tasks until ctx ends.
@@ -61,8 +62,8 @@ func (r *Runtime) act(ctx context.Context) {
 			switch {
 			case now.Before(b.due):
 				pause = min(pause, b.due.Sub(now))
-			case !b.running.CompareAndSwap(false, true): // its end wakes this loop
-			case r.Do(b.act(r)) != nil: // too many tasks are running
+			case !b.running.CompareAndSwap(false, true): // it is still running, and its end wakes this loop
+			case r.Do(b.act(r)) != nil: // too many tasks are waiting
 				b.running.Store(false)
 				pause = min(pause, time.Second)
 			default:
@@ -114,7 +115,8 @@ func (r *Runtime) react(ctx context.Context) {
 	}
 }
 
-// dispatch passes an envelope to its handlers. It finds them before it decodes the envelope. It reports an error to the sender.
+// dispatch passes an envelope to its handlers. It looks for the handlers before it decodes the envelope. It returns the error to report
+// to the sender.
 func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 	p, err := protocol.Lookup(e.Protocol)
 	if err != nil {
@@ -125,7 +127,7 @@ func (r *Runtime) dispatch(ctx context.Context, e Envelope) error {
 		return protocol.ErrUnhandled
 	}
 	dialogues := r.dialogues
-	if e.ToComponent() { // the named skill has one handler
+	if e.ToComponent() { // exactly one skill has this id
 		dialogues = r.skills.get(handlers[0].of.ID)
 	}
 	turn, err := dialogues.Receive(e.Envelope)
@@ -158,7 +160,7 @@ func (r *Runtime) guard(do func() error) (err error) {
 
 var errPanic = errors.New("a handler, behaviour or task panicked")
 
-// note counts the results of a skill, and reports whether the skill rejects the message as meaningless.
+// note counts the result of a handler or behaviour of a skill. It reports whether the handler rejected the message as meaningless.
 func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	of.handled.Add(1)
 	if err != nil {
@@ -167,7 +169,7 @@ func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	return errors.Is(err, protocol.ErrMessage)
 }
 
-// skillDialogues are the dialogues of skills with connections; each skill has separate ones.
+// skillDialogues holds the dialogues of skills with connections, separately for each skill.
 type skillDialogues struct {
 	limits dialogue.Limits
 	now    func() time.Time
@@ -175,7 +177,7 @@ type skillDialogues struct {
 	of     map[wire.PublicID]*dialogue.Dialogues
 }
 
-// get returns the dialogues of a skill that is registered.
+// get returns the dialogues of a registered skill.
 func (s *skillDialogues) get(skill wire.PublicID) *dialogue.Dialogues {
 	s.mu.Lock()
 	defer s.mu.Unlock()

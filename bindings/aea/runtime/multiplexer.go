@@ -15,26 +15,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// Errors of sending, in addition to ErrNoPeer, ErrFull and wire.ErrUnsendable.
+// Errors of Multiplexer.Send, in addition to ErrNoPeer, ErrFull and wire.ErrUnsendable.
 var (
-	ErrNoConnection = errors.New("no connection with this id")
+	ErrNoConnection = errors.New("no connection has this id")
 	ErrNotAllowed   = errors.New("the connection does not send this protocol")
-	ErrDown         = errors.New("the connection is not up")
+	ErrDown         = errors.New("the connection is down")
 )
 
-// Router selects the connections of envelopes without another rule.
+// A Router selects the connections of envelopes for which no other rule applies.
 type Router struct {
 	// ByProtocol maps a protocol's specification id to a connection.
 	ByProtocol map[wire.PublicID]wire.PublicID
-	// Default is the connection for all others; zero: the first that was added.
+	// Default is the connection for all other protocols. Zero means the first connection that was added.
 	Default wire.PublicID
 }
 
-// A Multiplexer joins the connections of an agent with its mailbox. It selects the connection of an envelope that leaves:
+// A Multiplexer joins the connections of an agent with its mailbox. It selects the connection by which an envelope leaves:
 //
-//   - from component to component: the one that To names, by its whole id or by author and name alone;
-//   - from agent to agent, the first of: the one in its context; the one of the receiver's last envelope; the
-//     one of its protocol; the default.
+//   - from component to component, the connection that To names, by its complete id or by its author and name;
+//   - from agent to agent, the first of these that exists: the connection in the context of the envelope, the connection of the
+//     receiver's last envelope, the connection for the protocol, the default.
 type Multiplexer struct {
 	address string
 	box     MailBox
@@ -43,12 +43,12 @@ type Multiplexer struct {
 	relay   relay
 	now     func() time.Time
 
-	unserved atomic.Uint64 // envelopes for another agent, or from outside for a component
+	unserved atomic.Uint64 // envelopes for other agents, or from outside for a component
 
 	mu      sync.RWMutex
 	ports   []*Port
 	routing Router
-	start   func(*Port) // nil: run has not begun
+	start   func(*Port) // nil: run has not been called
 }
 
 func newMultiplexer(address string, l Limits, now func() time.Time) *Multiplexer {
@@ -65,7 +65,7 @@ func (m *Multiplexer) add(c Connection, o ConnectionOptions) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if slices.ContainsFunc(m.ports, func(p *Port) bool { return p.connection.ID() == c.ID() }) {
-		return fmt.Errorf("the connection %s is there already", c.ID())
+		return fmt.Errorf("the connection %s already exists", c.ID())
 	}
 	p := &Port{m: m, connection: c, options: o, confidence: c.Confidential()}
 	m.ports = append(m.ports, p)
@@ -97,7 +97,7 @@ const (
 	lastPause  = time.Minute
 )
 
-// keepUp restarts a connection whenever it ends, until ctx does.
+// keepUp runs a connection, and restarts it whenever it ends, until ctx ends.
 func (p *Port) keepUp(ctx context.Context) {
 	for pause := firstPause; ctx.Err() == nil; pause = min(2*pause, lastPause) {
 		began := p.m.now()
@@ -119,7 +119,7 @@ func (p *Port) keepUp(ctx context.Context) {
 	}
 }
 
-// receive is Port.Receive.
+// receive implements Port.Receive and Port.ReceiveFrom.
 func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, back *Queue) error {
 	p.received.Add(1)
 	switch {
@@ -139,7 +139,7 @@ func (m *Multiplexer) receive(ctx context.Context, p *Port, e wire.Envelope, bac
 	return m.box.InBox.put(ctx, Envelope{e, EnvelopeContext{p.connection.ID(), back}})
 }
 
-// Send sends an envelope. It does not wait for the peer: an error means that the envelope is not sent, or not now.
+// Send queues an envelope at its connection, without waiting for the peer. If it returns an error, the envelope is not sent.
 func (m *Multiplexer) Send(e Envelope) error {
 	if _, err := e.Encode(); err != nil {
 		return err
@@ -164,14 +164,14 @@ func (m *Multiplexer) Send(e Envelope) error {
 	return err
 }
 
-// choose returns the port by which an envelope leaves.
+// choose returns the port of the connection by which an envelope leaves.
 func (m *Multiplexer) choose(e Envelope) (*Port, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	named := e.Context.ConnectionID
 	if e.ToComponent() {
 		if named != (wire.PublicID{}) {
-			return nil, fmt.Errorf("%w: a context between components", wire.ErrUnsendable)
+			return nil, fmt.Errorf("%w: an envelope between components has a context", wire.ErrUnsendable)
 		}
 		return m.component(e.To)
 	}

@@ -31,7 +31,7 @@ func (h *hand) move(by time.Duration) {
 	h.at = h.at.Add(by)
 }
 
-func TestWhichConnectionIsTaken(t *testing.T) {
+func TestConnectionSelection(t *testing.T) {
 	t.Parallel()
 	lines := map[string]*line{}
 	now := clock()
@@ -125,8 +125,8 @@ func TestWhichConnectionIsTaken(t *testing.T) {
 	}
 }
 
-// TestDefaultIsTheFirst holds where no default is named.
-func TestDefaultIsTheFirst(t *testing.T) {
+// TestFirstConnectionIsDefault if the router has no default.
+func TestFirstConnectionIsDefault(t *testing.T) {
 	t.Parallel()
 	a, b := newLine("a"), newLine("b")
 	r := running(t, runtime.Options{}, nil, a, b)

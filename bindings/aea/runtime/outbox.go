@@ -8,27 +8,27 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ErrFull means that too many envelopes are already queued.
-var ErrFull = errors.New("as much waits as may")
+// ErrFull means that too many envelopes or tasks are already queued.
+var ErrFull = errors.New("the queue is full")
 
-// A MailBox is where connections put received envelopes and take queued ones.
+// A MailBox holds the envelopes that connections have received, and those that connections must send.
 type MailBox struct {
 	InBox  *InBox
 	OutBox *OutBox
 }
 
-// An OutBox holds the queued envelopes, in one Queue for each peer: a peer that does not read fills only its own. A queue may grow as
-// long as it holds less than is free, so that many such peers leave space for others. Relayed envelopes have separate bounds, so that
-// they take no space from those of this agent.
+// An OutBox holds the queued envelopes. There is one Queue for each peer, so that a peer that does not read fills only its own queue. A
+// queue can grow only while it holds less than is free, so that many such peers leave space for others. Relayed envelopes have separate
+// limits, so that they leave space for the envelopes of this agent.
 type OutBox struct {
 	address       string
 	perPeer, size int64
 
 	mu       sync.Mutex
 	emptied  sync.Cond
-	held     int64            // by all envelopes
-	relayed  int64            // by relayed envelopes
-	bySender map[string]int64 // of those
+	held     int64            // bytes of all envelopes
+	relayed  int64            // bytes of relayed envelopes
+	bySender map[string]int64 // bytes of relayed envelopes
 }
 
 func newOutBox(address string, l Limits) *OutBox {
@@ -39,10 +39,10 @@ func newOutBox(address string, l Limits) *OutBox {
 	return b
 }
 
-// relays reports whether an envelope belongs to another agent.
+// relays reports whether an envelope was sent by another agent and is relayed.
 func (b *OutBox) relays(e wire.Envelope) bool { return !e.ToComponent() && e.Sender != b.address }
 
-// take reserves space for an envelope in a queue that already holds some of its kind.
+// take reserves space for an envelope. held is the space that envelopes of the same kind, own or relayed, already take in the queue.
 func (b *OutBox) take(e wire.Envelope, held int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -97,19 +97,19 @@ func (b *OutBox) drain(ctx context.Context) {
 type Queue struct {
 	box     *OutBox
 	mu      sync.Mutex
-	held    int64 // by this agent's envelopes: those that wait, and the one that was taken
-	relayed int64 // by relayed envelopes
+	held    int64 // bytes of this agent's envelopes, both queued and taken
+	relayed int64 // bytes of relayed envelopes, both queued and taken
 	list    []wire.Envelope
-	more    chan struct{} // receives when there may be more
+	more    chan struct{} // receives when there may be an envelope
 	shut    bool
-	// back: the first of the list was taken before; again: so was the last one taken.
+	// back reports that the first envelope of list was returned by Back, and again that the envelope taken last was.
 	back, again bool
 }
 
-// Queue makes a queue for a peer. It is closed with Close.
+// Queue returns a new queue for a peer. The caller must close it with Close.
 func (b *OutBox) Queue() *Queue { return &Queue{box: b, more: make(chan struct{}, 1)} }
 
-// Put appends an envelope. The error is ErrFull, or ErrNoPeer after Close.
+// Put appends an envelope. It returns ErrFull, or ErrNoPeer after Close.
 func (q *Queue) Put(e wire.Envelope) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -126,7 +126,7 @@ func (q *Queue) Put(e wire.Envelope) error {
 	return nil
 }
 
-// of returns how much the envelopes of this kind hold.
+// of returns the counter for envelopes of this kind, own or relayed.
 func (q *Queue) of(e wire.Envelope) *int64 {
 	if q.box.relays(e) {
 		return &q.relayed
@@ -141,8 +141,8 @@ func (q *Queue) wake() {
 	}
 }
 
-// Take returns the next envelope, and waits for one. It counts as queued until sent is called. The error is that of ctx, or ErrNoPeer
-// after Close.
+// Take returns the next envelope, and waits for one if necessary. The envelope takes space until sent is called. The error is that of
+// ctx, or ErrNoPeer after Close.
 func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err error) {
 	for {
 		e, found, err := q.first()
@@ -160,7 +160,7 @@ func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err err
 	}
 }
 
-// First returns the next envelope if there is one, and does not wait. Otherwise it is like Take.
+// First is like Take, but does not wait: ok is false if there is no envelope.
 func (q *Queue) First() (e wire.Envelope, sent func(), ok bool) {
 	e, ok, err := q.first()
 	if err != nil || !ok {
@@ -182,14 +182,14 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 	e, q.list[0] = q.list[0], wire.Envelope{}
 	q.back, q.again = false, q.back
 	if q.list = q.list[1:]; len(q.list) > 0 {
-		q.wake() // another goroutine that takes
+		q.wake() // for another goroutine in Take
 	}
 	return e, true, nil
 }
 
-// Back returns the envelope that was taken last to the front of the queue, because it may not have arrived; sent is then not called. This
-// is possible once: Back returns false and drops the envelope if it was returned before, and after Close. Use it only if one goroutine
-// takes.
+// Back returns the envelope that was taken last to the front of the queue, because it may not have arrived. The caller must then not call
+// sent. An envelope can be returned once: if it was returned before, or after Close, Back drops it and returns false. Back may be used
+// only if a single goroutine takes envelopes.
 func (q *Queue) Back(e wire.Envelope) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// Every frame may use its first 64 KiB; further space is reserved in portions.
+// portion is the space that every frame may use, and the unit in which further space is reserved, in bytes.
 const portion = 64 << 10
 
-// Reader reads one frame from r. While incomplete frames hold too many bytes it waits, until ctx ends. done is called when nothing holds
-// the frame any more.
+// Reader returns a reader for one frame from r. While incomplete frames take too much space, the reader waits, until ctx ends. The caller
+// must call done when it no longer uses the frame.
 func (p *Port) Reader(ctx context.Context, r io.Reader) (frame io.Reader, done func()) {
 	f := &reading{ctx: ctx, r: r, m: p.m, room: portion}
 	return f, func() { p.m.reading.Release(f.taken) }

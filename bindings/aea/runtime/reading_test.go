@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 )
 
-// TestFramesShareMemory: what has come of long frames is bounded for all together; short ones are read nevertheless.
+// TestFramesShareMemory: the received parts of long frames are limited together; short frames are read in any case.
 func TestFramesShareMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A relay passes on messages between agents that are connected here, without reading them, between connections with the option Relay.
-// Nothing is kept for an agent that is not connected.
+// A relay passes on messages between agents on connections with the option Relay, without reading the messages. It keeps nothing for an
+// agent that is not connected.
 type relay struct {
 	m         *Multiplexer
 	perSender *ratelimit.Set
@@ -20,16 +20,17 @@ type relay struct {
 	relayed, undelivered, held atomic.Uint64
 }
 
-// A RelayStatus counts envelopes between agents. Those whose receiver is not connected are in Status.Unserved, and their sender is
-// notified.
+// A RelayStatus counts envelopes between agents. It does not count envelopes whose receiver is not connected: they are in
+// Status.Unserved, and their sender is notified.
 type RelayStatus struct {
-	Relayed     uint64 `json:"relayed"`     // queued for their receiver
-	Undelivered uint64 `json:"undelivered"` // too many waited for their receiver or of their sender
-	Held        uint64 `json:"held"`        // of senders beyond Limits.Relay
+	Relayed     uint64 `json:"relayed"`     // queued for the receiver
+	Undelivered uint64 `json:"undelivered"` // the queue of the receiver, or the share of the sender, was full
+	Held        uint64 `json:"held"`        // the sender exceeded Limits.Relay
 }
 
-// pass relays an envelope of a connection that authenticates its sender. If the receiver is connected and does not get it, pass notifies
-// the sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected: the connection then notifies the sender.
+// pass relays an envelope from a connection that authenticates its sender. If the receiver is connected but cannot get the envelope now,
+// pass notifies the sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected; the connection must then notify the
+// sender.
 func (r *relay) pass(from *Port, e wire.Envelope) error {
 	if r.m.box.InBox.stopped() {
 		return ErrStopped
@@ -37,7 +38,7 @@ func (r *relay) pass(from *Port, e wire.Envelope) error {
 	r.m.routes.set(e.Sender, from.connection.ID(), r.m.now())
 	if !r.perSender.Admit(e.Sender, r.m.now()) {
 		r.held.Add(1)
-		r.refuse(from, e, "The gateway relays no more messages of this sender now.")
+		r.refuse(from, e, "The gateway currently relays no more messages from this sender.")
 		return nil
 	}
 	switch err := r.send(e); {
@@ -48,13 +49,13 @@ func (r *relay) pass(from *Port, e wire.Envelope) error {
 		return ErrNoPeer
 	default:
 		r.undelivered.Add(1)
-		r.refuse(from, e, "The receiver takes no more messages now.")
+		r.refuse(from, e, "The receiver currently accepts no more messages.")
 	}
 	return nil
 }
 
-// send queues an envelope for its receiver, at the connection of the receiver's last envelope or at another. It uses only relaying
-// connections: at others, anyone can claim the address of the receiver.
+// send queues an envelope for its receiver: first at the connection of the receiver's last envelope, then at others. It uses only
+// relaying connections, because on others anyone can claim the address of the receiver.
 func (r *relay) send(e wire.Envelope) error {
 	heard := r.m.routes.get(e.To, r.m.now())
 	err := ErrNoPeer
@@ -71,7 +72,7 @@ func (r *relay) send(e wire.Envelope) error {
 	return err
 }
 
-// refuse notifies the sender of an envelope that it is not delivered, and names its dialogue.
+// refuse notifies the sender of an envelope that the envelope is not delivered. The error names the dialogue of the envelope.
 func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	of := Envelope{e, EnvelopeContext{ConnectionID: from.connection.ID()}}
 	if mayBeFinal(of) {
@@ -85,7 +86,7 @@ func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	r.tell(of, wire.Message{ID: 1, Content: message.Encode()})
 }
 
-// status returns the counts; nil: no connection relays.
+// status returns the counts, or nil if no connection relays.
 func (r *relay) status() *RelayStatus {
 	if len(r.m.relaying()) == 0 {
 		return nil

@@ -75,8 +75,8 @@ func decodeDefault(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
 	return d
 }
 
-// TestWhoIsRelayedToWhom: only between connections that know who comes, in the bytes that came.
-func TestWhoIsRelayedToWhom(t *testing.T) {
+// TestRelayingConnections: envelopes are relayed unchanged, and only between connections that authenticate their agents.
+func TestRelayingConnections(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		from, to string
@@ -133,8 +133,8 @@ func unknownProtocol(e *wire.Envelope) {
 	e.URI, e.Message = "http://x/y", []byte("anything")
 }
 
-// TestNothingIsRelayedUnlessAConnectionDoes is the door as it is by default.
-func TestNothingIsRelayedUnlessAConnectionDoes(t *testing.T) {
+// TestRelayIsOffByDefault: without a connection with Relay, nothing is relayed.
+func TestRelayIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
 	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, l)
@@ -146,8 +146,8 @@ func TestNothingIsRelayedUnlessAConnectionDoes(t *testing.T) {
 	}
 }
 
-// TestTheReceiverIsWhereItWasHeardLast for one that is connected twice.
-func TestTheReceiverIsWhereItWasHeardLast(t *testing.T) {
+// TestRelayToLastConnection: an agent that is connected twice gets envelopes on the connection of its last envelope.
+func TestRelayToLastConnection(t *testing.T) {
 	t.Parallel()
 	proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
 	relaying(t, limits(), proven, other)
@@ -162,8 +162,8 @@ func TestTheReceiverIsWhereItWasHeardLast(t *testing.T) {
 	}
 }
 
-// TestARelayedMessageThatFindsNoRoom is told, and takes none from what the gateway itself has to say.
-func TestARelayedMessageThatFindsNoRoom(t *testing.T) {
+// TestRelayToFullQueue: the sender is notified, and the gateway's own messages keep their space.
+func TestRelayToFullQueue(t *testing.T) {
 	t.Parallel()
 	l := limits()
 	l.Relay = limit.Rate{Max: 1_000_000, Period: limit.Minute}
@@ -198,8 +198,8 @@ func TestARelayedMessageThatFindsNoRoom(t *testing.T) {
 	}
 }
 
-// TestManyThatAreRelayedLeaveRoom: agents that read nothing, and are written to by others, do not keep the gateway from answering.
-func TestManyThatAreRelayedLeaveRoom(t *testing.T) {
+// TestRelayedMessagesLeaveRoom: messages to agents that do not read leave space for the replies of the gateway.
+func TestRelayedMessagesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	l := limits()
 	l.OutBox, l.PerPeer = 4*wire.MaxEnvelope, wire.MaxEnvelope
@@ -223,8 +223,8 @@ func TestManyThatAreRelayedLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestASenderIsRelayedOnlySoOften, whoever it writes to, and others are not held back by it.
-func TestASenderIsRelayedOnlySoOften(t *testing.T) {
+// TestRelayLimitPerSender: the limit applies to all receivers of one sender together, and does not affect other senders.
+func TestRelayLimitPerSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := limits()

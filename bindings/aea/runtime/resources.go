@@ -12,13 +12,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// Errors of registries.
+// Errors of Resources and Filter.
 var (
-	ErrSkill   = errors.New("not a skill as it should be")
-	ErrNoSkill = errors.New("no skill with this id")
+	ErrSkill   = errors.New("invalid skill")
+	ErrNoSkill = errors.New("no skill has this id")
 )
 
-// Resources are the registries of an agent: its skills, with their handlers and behaviours. They may change while the agent runs. The
+// Resources holds the registries of an agent: its skills, with their handlers and behaviours. They may change while the agent runs. The
 // protocols are those of package protocol.
 type Resources struct {
 	mu      sync.RWMutex
@@ -34,7 +34,7 @@ type skillEntry struct {
 	behaviours      []*behaviour
 }
 
-// A behaviour is due at a time. Only the behaviour loop reads due.
+// A behaviour is a Behaviour with its state. Only the behaviour loop uses due.
 type behaviour struct {
 	Behaviour
 	of      *skillEntry
@@ -44,38 +44,38 @@ type behaviour struct {
 
 func newResources() *Resources { return &Resources{changed: make(chan struct{}, 1)} }
 
-// Add registers a skill and enables it. It returns ErrSkill for a skill without an id, with the id of another, with two handlers of a
-// protocol, or with incomplete handlers or behaviours.
+// Add registers a skill and enables it. It returns ErrSkill if the skill has no id or an id that is already registered, if it has two
+// handlers for one protocol, or if a handler or behaviour is incomplete.
 func (r *Resources) Add(s Skill) error {
 	if !wire.IsComponent(s.ID.String()) {
-		return fmt.Errorf("%w: its id is not a public id", ErrSkill)
+		return fmt.Errorf("%w: the id is not a public id", ErrSkill)
 	}
 	for i, h := range s.Handlers {
 		if h.Protocol == nil || h.Handle == nil {
-			return fmt.Errorf("%w: a handler without protocol or function", ErrSkill)
+			return fmt.Errorf("%w: a handler has no protocol or no function", ErrSkill)
 		}
 		if slices.ContainsFunc(s.Handlers[:i], func(other Handler) bool { return other.Protocol == h.Protocol }) {
-			return fmt.Errorf("%w: two handlers of %s", ErrSkill, h.Protocol.Name)
+			return fmt.Errorf("%w: there are two handlers for %s", ErrSkill, h.Protocol.Name)
 		}
 	}
 	skill := &skillEntry{Skill: s}
 	for _, b := range s.Behaviours {
 		if b.Act == nil || b.Every <= 0 {
-			return fmt.Errorf("%w: a behaviour without function or interval", ErrSkill)
+			return fmt.Errorf("%w: a behaviour has no function or no interval", ErrSkill)
 		}
 		skill.behaviours = append(skill.behaviours, &behaviour{Behaviour: b, of: skill})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.find(s.ID) != nil {
-		return fmt.Errorf("%w: another one has its id", ErrSkill)
+		return fmt.Errorf("%w: another skill has the same id", ErrSkill)
 	}
 	r.skills = append(r.skills, skill)
 	r.wake()
 	return nil
 }
 
-// Remove removes a skill, or returns ErrNoSkill. The skill may finish its work in progress.
+// Remove removes a skill. It returns ErrNoSkill if there is no such skill. The skill may finish its work in progress.
 func (r *Resources) Remove(id wire.PublicID) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,15 +8,15 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// routes map each peer to the connection of its last envelope. The peer that was silent longest is removed for a new one, and each entry
-// expires after a while.
+// routes maps each peer to the connection of its last envelope. If there are too many peers, the peer that has been silent longest is
+// removed. Entries expire after age.
 type routes struct {
 	most int
 	age  time.Duration
 
 	mu     sync.Mutex
 	byPeer map[string]*list.Element
-	silent list.List // of *route, the longest silent first
+	silent list.List // of *route, longest silent first
 }
 
 type route struct {
@@ -44,7 +44,7 @@ func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
 	}
 }
 
-// get returns the connection of a peer; zero: unknown.
+// get returns the connection of a peer, or zero if it is unknown.
 func (r *routes) get(peer string, now time.Time) wire.PublicID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,4 +1,4 @@
-// Package runtime runs one agent of the AEA framework: its connections, its mailbox, its skills. Its parts have the names that they have
+// Package runtime runs one agent of the AEA framework, with its connections, its mailbox and its skills. The parts have the same names as
 // in the framework.
 //
 //	r := runtime.New(address, runtime.Options{Now: time.Now})
@@ -6,9 +6,9 @@
 //	r.Connect(connection, runtime.ConnectionOptions{})
 //	r.Run(ctx) // until ctx ends
 //
-// An envelope arrives on a Connection and passes through its Port into the InBox. A worker finds the handlers of its protocol, checks
-// whether it is valid in its dialogue, and calls them. Their replies go through the Multiplexer, which selects the connection, into the
-// queue of one peer in the OutBox.
+// An envelope arrives on a Connection and passes through its Port into the InBox. A worker finds the handlers for the protocol of the
+// envelope, checks that the envelope is valid in its dialogue, and calls the handlers. Their replies go through the Multiplexer, which
+// selects the connection, into the queue of one peer in the OutBox.
 package runtime
 
 import (
@@ -23,13 +23,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// Options are the options of a Runtime. Only Now is required.
+// Options configures a Runtime. Only Now is required.
 type Options struct {
 	Now     func() time.Time
 	Limits  Limits // zero: DefaultLimits
 	Routing Router
-	Log     *zap.Logger // of panics of handlers, behaviours and tasks
-	// Agents is the number of agents that share the memory of the process, including this one; 0: it is the only one.
+	Log     *zap.Logger // receives the panics of handlers, behaviours and tasks
+	// Agents is the number of agents that share the memory of the process, including this one; 0 means 1.
 	Agents int
 }
 
@@ -48,7 +48,7 @@ type Runtime struct {
 	tasks       chan Task
 }
 
-// New returns the runtime of the agent with this address, which must not be a public id.
+// New returns the runtime of the agent with an address. The address must not be a public id.
 func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
@@ -82,12 +82,12 @@ func (r *Runtime) Filter() *Filter { return r.filter }
 // Multiplexer returns the multiplexer of connections and mailbox.
 func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 
-// Connect adds a connection, before Run or while it runs. It returns an error if one with its id exists.
+// Connect adds a connection, before or during Run. It returns an error if there is already a connection with the same id.
 func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.multiplexer.add(c, o) }
 
-// Start begins a dialogue with another agent or, if skill is not zero, of that skill with a connection, whose public id is to. Replies
-// reach the handlers like all messages: those of the one skill, or of all. Errors are those of dialogue.Dialogues.Start and
-// Multiplexer.Send.
+// Start begins a dialogue. If skill is zero, the dialogue is with the agent at the address to, and the handlers of all skills receive the
+// replies. Otherwise the dialogue is between that skill and the connection with the public id to, and only the handlers of the skill
+// receive the replies. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send.
 func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
 	d := r.dialogues
 	if skill != (wire.PublicID{}) {
@@ -100,7 +100,7 @@ func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content
 	return g, r.multiplexer.Send(Envelope{Envelope: e})
 }
 
-// Do runs a task beside the handlers. The error is ErrFull if too many are waiting.
+// Do queues a task, which runs concurrently with the handlers. It returns ErrFull if too many tasks are waiting.
 func (r *Runtime) Do(t Task) error {
 	select {
 	case r.tasks <- t:
@@ -110,6 +110,6 @@ func (r *Runtime) Do(t Task) error {
 	}
 }
 
-// Run runs the agent until ctx ends, once. It then accepts no envelopes, and spends at most Limits.Drain on accepted ones and on running
-// tasks. Everything that Run has started has ended when it returns.
+// Run runs the agent until ctx ends. It may be called only once. After ctx has ended, Run accepts no envelopes, and spends at most
+// Limits.Drain on accepted envelopes and running tasks. When it returns, everything that it started has ended.
 func (r *Runtime) Run(ctx context.Context) { r.loop(ctx) }

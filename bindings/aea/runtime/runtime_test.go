@@ -62,7 +62,7 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 	}
 }
 
-func TestSkillsThatAreRefused(t *testing.T) {
+func TestInvalidSkills(t *testing.T) {
 	t.Parallel()
 	handle := func(context.Context, runtime.Message) error { return nil }
 	act := func(context.Context) error { return nil }
@@ -80,8 +80,8 @@ func TestSkillsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestBehavioursAct when they are due, one act of each at a time, and not while their skill is disabled.
-func TestBehavioursAct(t *testing.T) {
+// TestBehaviours: each behaviour runs when it is due, one run at a time, and not while its skill is disabled.
+func TestBehaviours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var quick, long atomic.Int64
@@ -113,8 +113,8 @@ func TestBehavioursAct(t *testing.T) {
 	})
 }
 
-// TestTasksAreBounded in number that run, and that wait.
-func TestTasksAreBounded(t *testing.T) {
+// TestTasksAreLimited: both running and waiting tasks are limited.
+func TestTasksAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		few := limits()
@@ -147,7 +147,7 @@ func TestTasksAreBounded(t *testing.T) {
 	})
 }
 
-// TestStopping works on what has come, takes nothing more, and leaves nothing running: of that the bubble makes sure.
+// TestStopping: a stopping runtime processes accepted envelopes, accepts no others, and leaves no goroutine, which synctest checks.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,7 +181,8 @@ func TestStopping(t *testing.T) {
 	})
 }
 
-// TestStoppingDoesNotWaitForever for a handler that obeys its context, for what waits behind it, and for a peer that reads nothing.
+// TestStoppingDoesNotWaitForever: neither a handler that obeys its context, nor the envelopes behind it, nor a peer that does not read
+// can block the end.
 func TestStoppingDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,7 +230,7 @@ func (b *broken) Run(ctx context.Context, _ *runtime.Port) error {
 	return nil
 }
 
-func TestConnectionsAreTriedAgain(t *testing.T) {
+func TestConnectionsAreRestarted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := &broken{newLine("broken"), 3, make(chan struct{})}
@@ -251,8 +252,9 @@ func TestConnectionsAreTriedAgain(t *testing.T) {
 	})
 }
 
-// TestADialogueBegunHere goes on with what comes, and one of a skill with a connection stays between the two.
-func TestADialogueBegunHere(t *testing.T) {
+// TestStartedDialogue: replies continue a dialogue that the runtime started. A dialogue between a skill and a connection reaches no other
+// skill.
+func TestStartedDialogue(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)
 	skill := func(id wire.PublicID) runtime.Skill {

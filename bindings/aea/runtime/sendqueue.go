@@ -6,14 +6,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A SendQueue is the one queue of a connection that has one peer, or treats all peers alike. It is open while the connection runs; the
-// zero value is closed. It is safe for concurrent use.
+// A SendQueue is the only queue of a connection that has one peer, or that treats all peers alike. It is open while the connection runs.
+// The zero value is closed. It is safe for concurrent use.
 type SendQueue struct {
 	mu    sync.Mutex
 	queue *Queue // nil: the connection is down
 }
 
-// Open opens the queue, for Run.
+// Open opens and returns the queue. Connection.Run calls it.
 func (o *SendQueue) Open(port *Port) *Queue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *SendQueue) Len() (n int, open bool) {
 	return o.queue.Len(), true
 }
 
-// Close closes the queue. cause is why the queued envelopes are not sent.
+// Close closes the queue and drops the queued envelopes. cause is the reason that is recorded for operators.
 func (o *SendQueue) Close(port *Port, cause error) {
 	o.mu.Lock()
 	queue := o.queue

@@ -9,40 +9,40 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A Skill is a capability of an agent: it responds to messages, and acts by itself.
+// A Skill is a capability of an agent. Its handlers respond to messages, and its behaviours run periodically.
 type Skill struct {
-	// ID names the skill inside this agent. Agents outside cannot name it.
+	// ID identifies the skill inside this agent. Other agents cannot address it.
 	ID         wire.PublicID
 	Handlers   []Handler // at most one for each protocol
 	Behaviours []Behaviour
 }
 
-// A Handler handles the messages of one protocol. If several skills have handlers of the same protocol, each receives every message, so
-// only one of them should reply.
+// A Handler handles the messages of one protocol. If several skills have handlers for the same protocol, each handler receives every
+// message, so only one of them should reply.
 type Handler struct {
 	Protocol *protocol.Protocol
-	// Handle is called with messages that are valid in their dialogue: concurrently, but one after the other within a dialogue. An error
-	// is counted; one that wraps protocol.ErrMessage notifies the sender that the message has no meaning here. ctx ends when the stopping
-	// runtime has waited long enough.
+	// Handle is called with messages that are valid in their dialogue. Calls are concurrent, but messages of one dialogue are handled one
+	// after the other. Errors are counted. If an error wraps protocol.ErrMessage, the sender is notified that the message is meaningless
+	// here. ctx ends if the runtime stops and Limits.Drain has passed.
 	Handle func(ctx context.Context, m Message) error
 }
 
-// A Behaviour is an action that a skill takes by itself: immediately, and again each time Every has passed since it began, but not before
-// it has ended.
+// A Behaviour is an action that a skill takes periodically: first immediately, and again when Every has passed since the last start. It
+// does not start while it is still running.
 type Behaviour struct {
 	Name  string
 	Every time.Duration
 	Act   func(ctx context.Context) error
 }
 
-// A Task is work that a handler delegates because it takes long.
+// A Task is work that takes too long for a handler.
 type Task func(ctx context.Context)
 
-// A Message is the input of a Handler.
+// A Message is a received message, with what a Handler needs to reply.
 type Message struct {
 	dialogue.Turn
-	Sender string // as claimed; only the connection can prove it
-	// Connection is the connection that the message arrived on; replies leave by it.
+	Sender string // the claimed address; the connection may have verified it
+	// Connection is the connection on which the message arrived. Replies leave by the same connection.
 	Connection wire.PublicID
 	// Confidential reports whether only the sender can read the replies.
 	Confidential bool
@@ -53,11 +53,11 @@ type Message struct {
 	in   *Runtime
 }
 
-// Spec returns the specification id that the sender has for the protocol.
+// Spec returns the specification id that the sender used for the protocol.
 func (m Message) Spec() wire.PublicID { return m.spec }
 
-// Reply replies to the message, over the connection that it arrived on. It may be called after Handle, and as often as the protocol
-// allows. Errors are protocol.ErrDialogue and those of Multiplexer.Send.
+// Reply replies to the message, over the connection on which the message arrived. It may also be called after Handle has returned, and as
+// often as the protocol allows. Errors are protocol.ErrDialogue and those of Multiplexer.Send.
 func (m Message) Reply(c protocol.Content) error {
 	if m.Dialogue == nil {
 		return protocol.ErrDialogue
@@ -73,8 +73,8 @@ func (m Message) Reply(c protocol.Content) error {
 	return m.in.multiplexer.Send(Envelope{e, m.context()})
 }
 
-// Error sends the sender an error outside of dialogues: at most as many as Limits.Errors allows, and none in response to an error or an
-// end of the protocol default. It reports whether the error was sent.
+// Error sends an error to the sender of the message, outside of dialogues. It sends no more errors than Limits.Errors allows, and none in
+// response to an error or an end of the protocol default. It reports whether the error was sent.
 func (m Message) Error(d protocol.DefaultMessage) bool {
 	d.Performative = protocol.DefaultError
 	if isFinal(m.Content) {

@@ -14,10 +14,10 @@ type Status struct {
 	InBox       InBoxStatus        `json:"inbox"`
 	Dialogues   dialogue.Counts    `json:"dialogues"`
 	Errors      ErrorStatus        `json:"errors"`
-	Unserved    uint64             `json:"unserved"`        // envelopes to others, or from outside to a component
+	Unserved    uint64             `json:"unserved"`        // envelopes for other agents, or from outside for a component
 	Relay       *RelayStatus       `json:"relay,omitempty"` // nil: no connection relays
 	Routes      int                `json:"routes"`          // peers whose connection is remembered
-	Tasks       int                `json:"tasks"`           // that wait
+	Tasks       int                `json:"tasks"`           // waiting tasks
 }
 
 // A ConnectionStatus is the state of one connection.
@@ -39,10 +39,10 @@ type SkillStatus struct {
 	ID      string `json:"id"`
 	Enabled bool   `json:"enabled"`
 	Handled uint64 `json:"handled"` // messages that it received, and runs of its behaviours
-	Failed  uint64 `json:"failed"`  // of those
+	Failed  uint64 `json:"failed"`  // messages and runs that failed
 }
 
-// Status returns the present state of the runtime.
+// Status returns the current state of the runtime.
 func (r *Runtime) Status() Status {
 	m := r.multiplexer
 	s := Status{
