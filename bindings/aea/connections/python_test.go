@@ -17,9 +17,9 @@ import (
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 )
 
-// TestAnAgentInPython has an agent that shares no code with the gateway come by both connections: it encodes its messages by hand,
-// and over TLS verifies the node's proof and registers.
-func TestAnAgentInPython(t *testing.T) {
+// TestPythonAgent connects an agent that shares no code with the gateway by both connections. The agent encodes its messages by hand and,
+// over TLS, verifies the node's proof and registers.
+func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	python := bindtest.Python(t)
 	plain, err := tcp.Listen(t.Context(), ":0", tcp.Bounds{})

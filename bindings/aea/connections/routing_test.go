@@ -65,9 +65,9 @@ func (a all) status(t *testing.T, id wire.PublicID) runtime.ConnectionStatus {
 	return runtime.ConnectionStatus{}
 }
 
-// TestAnswersLeaveByTheConnectionTheyCameBy, for one agent that is connected twice; what is begun here leaves by the one by which
-// it was heard last.
-func TestAnswersLeaveByTheConnectionTheyCameBy(t *testing.T) {
+// TestRepliesUseSameConnection, for an agent that is connected twice. Messages that start a dialogue use the connection of the agent's
+// last envelope.
+func TestRepliesUseSameConnection(t *testing.T) {
 	t.Parallel()
 	a := listening(t, runtime.Limits{})
 	secure := a.byDelegate(t, 7)
@@ -94,7 +94,7 @@ func TestAnswersLeaveByTheConnectionTheyCameBy(t *testing.T) {
 	}
 }
 
-// TestOneAgentForAllConnections: whoever comes by whatever connection is answered by it.
+// TestOneAgentForAllConnections: on every connection, the same agent replies.
 func TestOneAgentForAllConnections(t *testing.T) {
 	t.Parallel()
 	a := listening(t, runtime.Limits{})
@@ -125,9 +125,9 @@ func TestOneAgentForAllConnections(t *testing.T) {
 	}
 }
 
-// TestFloodsHurtNobodyElse: many agents on one connection send as fast as they can and read nothing, and those of the others are
-// answered meanwhile. What waits is bounded.
-func TestFloodsHurtNobodyElse(t *testing.T) { // beside no other test, whose time it would take
+// TestFloodsDoNotAffectOthers: many agents on one connection send as fast as they can and do not read, while agents on the other
+// connections get replies. The queues stay bounded.
+func TestFloodsDoNotAffectOthers(t *testing.T) { // beside no other test, whose time it would take
 	few := runtime.DefaultLimits
 	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond
 	a := listening(t, few)

@@ -1,15 +1,15 @@
-// Package delegate is the connection for agents over TLS, the framework's connection p2p_libp2p_client to a node of the agent
-// communication network that represents them. The node proves that the certificate is its own. The agent registers, and proves with the
-// key of its address that the node may represent it. Then both send each other envelopes, one at a time, and acknowledge each with a
-// status.
+// Package delegate is the connection for agents over TLS. Agents use the framework's connection p2p_libp2p_client to a node of the agent
+// communication network, which represents them. First the node proves that the certificate is its own. Then the agent registers, and
+// proves with the key of its address that the node may represent it. After that, each side sends envelopes to the other, one at a time,
+// and the other acknowledges each with a status.
 //
-// If a connection ends before the agent has acknowledged an envelope, the envelope is sent once more when the agent returns; it and those
-// queued behind it are kept for five minutes. If an agent connects twice, the earlier connection is closed.
+// If a connection ends before the agent has acknowledged an envelope, the envelope is sent once more when the agent returns. This
+// envelope and those queued behind it are kept for five minutes. If an agent connects twice, the earlier connection is closed.
 //
-// An agent that gets a failure reconnects, sends once more, and then gives up. Therefore every readable envelope is acknowledged with
-// success, even one that is dropped; problems of a message are reported in its dialogue. There are two exceptions. An envelope to be
-// relayed to an agent that is not connected gets status 20. If agents of one IP address register more than 30 times a minute, they get
-// status 3.
+// An agent that gets a failure reconnects, sends the envelope once more, and then gives up. Therefore every accepted envelope is
+// acknowledged with success, even one that is dropped; problems with a message are reported in its dialogue. An envelope that cannot be
+// queued in time gets status 21, and one to be relayed to an agent that is not connected gets status 20. Agents that register more than
+// 30 times a minute from one IP address get status 3.
 package delegate
 
 import (
@@ -28,13 +28,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
 
-// ID names the connection.
+// ID is the public id of the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "delegate", Version: "1.0.0"}
 
 // patience is how long an envelope waits for space in the InBox. Agents wait five seconds for the status.
 const patience = 4 * time.Second
 
-// Bounds are the bounds of concurrent connections.
+// Bounds limits the agents' connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -54,22 +54,22 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 	return &Connection{node: n, listener: l, asking: socket.NewRegistering(now)}, nil
 }
 
-// ID is the package's ID.
+// ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
 // Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
-// Close ends a connection that was never run.
+// Close closes a connection that was never run.
 func (c *Connection) Close() error { return c.listener.Close() }
 
-// Confidential returns true: TLS, to an agent that has the key of its address.
+// Confidential returns true: the agents use TLS, and have proved that they have the keys of their addresses.
 func (c *Connection) Confidential() bool { return true }
 
-// Send queues an envelope for its receiver, which has registered and may have disconnected for a while.
+// Send queues an envelope for its receiver, which must have registered. The receiver may have disconnected for a while.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
-// State returns the present state of the connection.
+// State returns the current state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.peers.Count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
@@ -92,10 +92,10 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 
 // Errors that operators see.
 var (
-	errRegister = errors.New("an agent did not register as it should")
-	errTooMany  = errors.New("agents of one address registered too often")
-	errSender   = errors.New("an envelope of another sender than the one that registered")
-	errPayload  = errors.New("a message that agents do not send")
+	errRegister = errors.New("an agent sent an invalid registration")
+	errTooMany  = errors.New("agents of one IP address registered too often")
+	errSender   = errors.New("the sender of an envelope is not the registered agent")
+	errPayload  = errors.New("an agent sent an unexpected message")
 	errStatus   = errors.New("an agent did not acknowledge an envelope")
 )
 
@@ -129,14 +129,14 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	a.read(ctx)
 }
 
-// register proves the identity of the node, and registers the agent. It returns ok if the agent should be notified.
+// register proves the identity of the node, and registers the agent. If it returns ok, the caller must acknowledge the registration.
 func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address string, ok bool) {
 	if conn.Answer(c.node.Proof()) != nil {
 		return "", false
 	}
 	frame, err := conn.Greet(maxRegister)
 	if err != nil {
-		if !socket.IsEnd(err) { // a client that only wanted the proof or the certificate disconnects
+		if !socket.IsEnd(err) { // clients that need only the proof or the certificate disconnect
 			port.Refused(errRegister)
 		}
 		return "", false
@@ -162,7 +162,7 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	return m.Record.Address, true
 }
 
-// maxRegister bounds the registration message of an agent, which has eight texts.
+// maxRegister limits the registration message of an agent, which contains eight texts.
 const maxRegister = 8*(acn.MaxText+4) + 16
 
 // An agent is a registered agent.
@@ -170,8 +170,8 @@ type agent struct {
 	conn         *socket.Conn
 	address      string
 	port         *runtime.Port
-	acknowledged chan acn.Code // its acknowledgement of the last sent envelope
-	patience     time.Duration // for that acknowledgement
+	acknowledged chan acn.Code // receives the status of the last sent envelope
+	patience     time.Duration // how long to wait for that status
 }
 
 // read reads the agent's frames until the connection is closed.
@@ -193,7 +193,7 @@ func (a *agent) read(ctx context.Context) {
 	}
 }
 
-// take processes one frame. An error is one of writing.
+// take processes one frame. It returns an error if the response cannot be written.
 func (a *agent) take(ctx context.Context, frame []byte) error {
 	m, err := acn.Decode(frame)
 	if err != nil {
@@ -231,7 +231,7 @@ func (a *agent) envelope(ctx context.Context, data []byte) error {
 	case errors.Is(err, runtime.ErrNoPeer):
 		return a.answer(ctx, acn.UnknownAgentAddress)
 	case err != nil:
-		return a.answer(ctx, acn.AgentNotReady) // it was not accepted: the agent may send it again
+		return a.answer(ctx, acn.AgentNotReady) // not accepted: the agent may send the envelope again
 	}
 	return a.answer(ctx, acn.Success)
 }
@@ -278,7 +278,7 @@ func (a *agent) send(ctx context.Context, e wire.Envelope) (acn.Code, error) {
 		return 0, err
 	}
 	select {
-	case <-a.acknowledged: // an unexpected acknowledgement
+	case <-a.acknowledged: // discard an unexpected acknowledgement
 	default:
 	}
 	if err := a.conn.Write(ctx, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode()); err != nil {

@@ -67,8 +67,8 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	}
 }
 
-// TestTheNodeProvesItsCertificate by its key on secp256k1, over the key of the certificate as a point.
-func TestTheNodeProvesItsCertificate(t *testing.T) {
+// TestNodeProvesCertificate with its secp256k1 key, which signs the public key of the certificate as a point.
+func TestNodeProvesCertificate(t *testing.T) {
 	t.Parallel()
 	c, _ := listening(t, delegate.Bounds{})
 	conn, proof := aeatest.Connect(t, c.Address())
@@ -111,7 +111,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 	}
 }
 
-func TestWhoMayRegister(t *testing.T) {
+func TestRegistrationProof(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})
 	with := func(change func(*acn.Record)) []byte {
@@ -158,8 +158,8 @@ func TestWhoMayRegister(t *testing.T) {
 	}
 }
 
-// TestStatusOfWhatComes: what can be read is a success, whatever becomes of it.
-func TestStatusOfWhatComes(t *testing.T) {
+// TestEnvelopeStatus: every readable envelope is acknowledged with success, even if it is dropped.
+func TestEnvelopeStatus(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})
 	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
@@ -265,8 +265,8 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 	}
 }
 
-// TestThoseThatDoNotGoOn are closed, and hold nobody else up.
-func TestThoseThatDoNotGoOn(t *testing.T) {
+// TestStalledAgents are disconnected, and delay no other agent.
+func TestStalledAgents(t *testing.T) {
 	t.Parallel()
 	strict, _ := listening(t, delegate.Bounds{Greeting: 50 * time.Millisecond})
 	silent, err := net.Dial("tcp", strict.Address()) // no TLS at all
@@ -296,8 +296,8 @@ func TestThoseThatDoNotGoOn(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatComesBack is sent again what it has not acknowledged, once, and then what came meanwhile.
-func TestAnAgentThatComesBack(t *testing.T) {
+// TestReturningAgent gets the envelope that it has not acknowledged once more, and then the envelopes queued in the meantime.
+func TestReturningAgent(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})
 	connect := func() *aeatest.Peer {

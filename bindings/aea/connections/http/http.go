@@ -1,6 +1,6 @@
-// Package http is the connection that skills use for requests to HTTP servers, component to component, like the framework's connection
-// http_client: for example to the webhook or the HTTP server of an agent. A skill sends a request of the protocol http to the
-// connection's ID, and receives the response, or the status 600 if there is none.
+// Package http is the connection through which skills send requests to HTTP servers, for example to the webhook of an agent. Like the
+// framework's connection http_client, it exchanges messages with skills, component to component: a skill sends a request of the protocol
+// http to ID, and receives the response, or the status 600 if there is no response.
 //
 // Servers are not trusted: only https is used, addresses of private networks are refused, and redirects are not followed.
 package http
@@ -18,15 +18,15 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// ID names the connection. It is added to a runtime with ConnectionOptions.Inside.
+// ID is the public id of the connection. The connection must be added to a runtime with ConnectionOptions.Inside.
 var ID = wire.PublicID{Author: "uimgate", Name: "http", Version: "1.0.0"}
 
 const (
-	// workers bounds the requests in progress.
+	// workers limits the requests in progress.
 	workers = 8
-	// maxBody bounds the body of a response, so that it fits into an envelope.
+	// maxBody limits the body of a response, so that the response fits into an envelope.
 	maxBody = 1 << 20
-	// statusFailed is the status without a response, and textFailed its text, as in the framework.
+	// statusFailed and textFailed are sent if there is no response, as in the framework.
 	statusFailed = 600
 	textFailed   = "HTTPConnection request error."
 )
@@ -39,18 +39,18 @@ type Connection struct {
 	out runtime.SendQueue
 }
 
-// New returns a connection that uses this client.
+// New returns a connection that sends requests with client.
 func New(client *fetch.Client, now func() time.Time) *Connection {
 	return &Connection{client: client, dialogues: dialogue.New(ID.String(), dialogue.DefaultLimits, now)}
 }
 
-// ID is the package's ID.
+// ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
 // Confidential returns true: the response stays inside the process.
 func (c *Connection) Confidential() bool { return true }
 
-// State returns the present state of the connection.
+// State returns the current state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	queued, _ := c.out.Len()
 	return runtime.ConnectionState{Queued: queued}
@@ -86,9 +86,10 @@ func (c *Connection) work(ctx context.Context, queue *runtime.Queue, port *runti
 	}
 }
 
-// exchange sends a skill's request to a server, and passes the response to the skill. An error concerns the request, not the server.
+// exchange sends a skill's request to a server, and passes the response to the skill. It returns an error if the request is invalid or
+// the runtime does not accept the response. If the server fails, the response has statusFailed.
 func (c *Connection) exchange(ctx context.Context, e wire.Envelope, port *runtime.Port) error {
-	named := e.To // a skill may name another version, and identifies the dialogue by it
+	named := e.To // may name another version of the connection; the reply must come from that id
 	e.To = ID.String()
 	turn, err := c.dialogues.Receive(e)
 	if err != nil {

@@ -67,7 +67,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	}, r
 }
 
-func TestASkillAsksAServer(t *testing.T) {
+func TestSkillRequest(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
 		if r.URL.Path == "/elsewhere" {
@@ -102,8 +102,8 @@ func TestASkillAsksAServer(t *testing.T) {
 	})
 }
 
-// TestServersThatAreNotAsked or do not answer: the skill is told by the framework's own status, without a word of the reason.
-func TestServersThatAreNotAsked(t *testing.T) {
+// TestRefusedServers: if a server is refused or does not respond, the skill gets the framework's own status, without the reason.
+func TestRefusedServers(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nethttp.NotFoundHandler())
 	gone.Close()

@@ -1,5 +1,5 @@
-// Package mailbox is the connection for agents that poll for their envelopes over HTTPS: the framework's connection p2p_libp2p_mailbox.
-// An agent registers as with package delegate, and gets a token:
+// Package mailbox is the connection for agents that poll for their envelopes over HTTPS. Agents use the framework's connection
+// p2p_libp2p_mailbox. An agent registers as in package delegate, and gets a token:
 //
 //	GET  /ssl_signature   the node's proof that the certificate is its own
 //	POST /register        an acn.Record: 200 and the token, or 400
@@ -7,8 +7,9 @@
 //	GET  /get_envelope    200 with an envelope, or with an empty body
 //	GET  /unregister      200
 //
-// The last three need the token in the header Session-Id, and return 400 without a valid one. An agent reconnects after any status but
-// 200. Its envelopes are kept while it polls, and when it registers again; they are dropped ten minutes after its last poll.
+// The last three require the token in the header Session-Id. Without a valid token, they return 400. An agent reconnects after any status
+// other than 200. The node keeps the envelopes of an agent while it polls, also if it registers again, and drops them ten minutes after
+// its last poll.
 package mailbox
 
 import (
@@ -29,17 +30,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
 
-// ID names the connection.
+// ID is the public id of the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "mailbox", Version: "1.0.0"}
 
 const (
 	// patience is how long an envelope waits for space in the InBox.
 	patience = 4 * time.Second
-	// maxRecord bounds a registration, which has eight texts.
+	// maxRecord limits a registration, which contains eight texts.
 	maxRecord = 8 * (acn.MaxText + 4)
 )
 
-// Bounds are the bounds of concurrent connections.
+// Bounds limits the agents' connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -59,22 +60,22 @@ func Listen(ctx context.Context, address string, n *node.Node, b Bounds, now fun
 	return &Connection{node: n, listener: l, sessions: newSessions(now), asking: socket.NewRegistering(now)}, nil
 }
 
-// ID is the package's ID.
+// ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
 // Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
-// Close ends a connection that was never run.
+// Close closes a connection that was never run.
 func (c *Connection) Close() error { return c.listener.Close() }
 
-// Confidential returns true: TLS, to an agent that has the key of its address.
+// Confidential returns true: the agents use TLS, and have proved that they have the keys of their addresses.
 func (c *Connection) Confidential() bool { return true }
 
 // Send puts an envelope into the mailbox of its receiver.
 func (c *Connection) Send(e wire.Envelope) error { return c.sessions.send(e) }
 
-// State returns the present state of the connection.
+// State returns the current state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.sessions.count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
@@ -123,7 +124,7 @@ func (c *Connection) routes(port *runtime.Port) http.Handler {
 	return m
 }
 
-// with passes the session of a request to a handler.
+// with returns a handler that passes the session of a request to serve. If there is no session, the response is 400.
 func (c *Connection) with(serve func(http.ResponseWriter, *http.Request, *session)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s := c.sessions.get(r.Header.Get("Session-Id"))
@@ -143,8 +144,8 @@ func answer(w http.ResponseWriter, body []byte) {
 
 // Errors that operators see.
 var (
-	errRegister = errors.New("an agent did not register as it should")
-	errSender   = errors.New("an envelope of another sender than the one that registered")
+	errRegister = errors.New("an agent sent an invalid registration")
+	errSender   = errors.New("the sender of an envelope is not the registered agent")
 )
 
 func (c *Connection) register(w http.ResponseWriter, r *http.Request, port *runtime.Port) {
@@ -195,7 +196,7 @@ func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, po
 	}
 }
 
-// give returns the next envelope to an agent.
+// give sends the next envelope to an agent.
 func give(w http.ResponseWriter, s *session, port *runtime.Port) {
 	e, done, ok := s.queue.First()
 	if !ok {

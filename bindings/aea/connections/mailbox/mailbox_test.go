@@ -76,7 +76,7 @@ func (c client) try(token, method, path string, body []byte) (int, string) {
 	return status, string(answer)
 }
 
-func TestWhatIsAnswered(t *testing.T) {
+func TestStatusCodes(t *testing.T) {
 	t.Parallel()
 	connection, r, _ := listening(t)
 	c := client{t, connection.Address(), aeatest.Trusting(t, connection.Address())}

@@ -11,14 +11,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// The bounds of sessions. Agents poll every two seconds.
+// Limits of sessions. Agents poll every two seconds.
 const (
 	maxSessions = 4096
 	idle        = 10 * time.Minute
 )
 
-// sessions are the sessions of registered agents, one for each. The one that was idle longest ends when a new one needs its place, and
-// each ends after a while without a poll.
+// sessions holds the sessions of registered agents, one for each agent. A session ends when its agent has not polled for the duration
+// idle. If there are too many sessions, a new one replaces the one that has been idle longest.
 type sessions struct {
 	now func() time.Time
 
@@ -26,7 +26,7 @@ type sessions struct {
 	port      *runtime.Port // nil: the connection is down
 	byToken   map[string]*session
 	byAddress map[string]*session
-	resting   list.List // of *session, the longest idle first
+	resting   list.List // of *session, longest idle first
 }
 
 type session struct {
@@ -56,8 +56,8 @@ func (s *sessions) close() {
 	s.port = nil
 }
 
-// begin returns the token of a new session; envelopes queued in an earlier session of the agent move to it. It fails if the connection is
-// down.
+// begin starts a session and returns its token. Envelopes queued in an earlier session of the agent move to the new one. begin returns ""
+// if the connection is down.
 func (s *sessions) begin(address string) (token string) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
@@ -85,7 +85,7 @@ func (s *sessions) begin(address string) (token string) {
 	return token
 }
 
-// get returns the session of a token; nil: there is none.
+// get returns the session with a token, or nil if there is none.
 func (s *sessions) get(token string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +128,7 @@ func (s *sessions) forget(one *session) {
 	s.port.Dropped(one.queue.Close(), runtime.ErrNoPeer)
 }
 
-// send puts an envelope into a mailbox. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+// send puts an envelope into the mailbox of its receiver. It returns runtime.ErrNoPeer or runtime.ErrFull.
 func (s *sessions) send(e wire.Envelope) error {
 	s.mu.Lock()
 	s.expire()

@@ -1,13 +1,16 @@
 //go:build unix
 
-// Package stub is the connection for one agent on this machine that uses two files in a directory, like the framework's connection stub:
+// Package stub is the connection for one agent on this machine. Like the framework's connection stub, it uses two files in a directory:
 // the agent reads input_file, which this package writes, and writes output_file, which this package reads. Both sides lock a file while
 // they change it.
 //
-// An agent reads the whole file at once and finds only the first of several records. Therefore a record is written only when the file is
-// empty. The others wait until the agent has read it; an unread record is dropped after a minute. Records that were read here are cut
-// off; the agent continues at its old offset, so that zeros precede its next record. The agent creates the files; the connection waits
-// for a missing one. Anyone who can write to the directory can send in the name of any agent.
+// An agent reads the whole file at once, and finds only the first of several records. Therefore a record is written only when the file is
+// empty. Other envelopes wait until the agent has read the record; an envelope that cannot be written within a minute is dropped. Records
+// that this package has read are removed from output_file. The agent continues to write at its old offset, so zeros precede its next
+// record.
+//
+// The agent creates the files; the connection waits for missing files. Anyone who can write to the directory can send in the name of any
+// agent.
 package stub
 
 import (
@@ -27,10 +30,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ID names the connection.
+// ID is the public id of the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "stub", Version: "1.0.0"}
 
-// The file names are those of the agent.
+// The file names, as the agent uses them.
 const (
 	toAgent   = "input_file"
 	fromAgent = "output_file"
@@ -39,7 +42,7 @@ const (
 const (
 	poll     = 20 * time.Millisecond
 	sendTime = time.Minute
-	// maxFile bounds the file of the agent: a longer file is discarded.
+	// maxFile limits the unread bytes of output_file. If there are more, they are discarded.
 	maxFile = 16 << 20
 )
 
@@ -48,22 +51,22 @@ type Connection struct {
 	directory string
 
 	// State of output_file, for the one goroutine that reads it.
-	read  int64 // the bytes before it have been read
-	empty bool  // the file was emptied since
+	read  int64 // the offset up to which the file has been read
+	empty bool  // the file was truncated at that offset
 
 	out runtime.SendQueue
 }
 
-// New returns a connection in a directory. It opens nothing before Run.
+// New returns a connection that uses the files in a directory. It opens nothing before Run.
 func New(directory string) *Connection { return &Connection{directory: directory} }
 
-// ID is the package's ID.
+// ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
-// Confidential returns true: the owner of this machine decides who may read the files.
+// Confidential returns true: the owner of this machine controls who may read the files.
 func (c *Connection) Confidential() bool { return true }
 
-// State returns the present state of the connection. There is one peer, with any address.
+// State returns the current state of the connection. The connection has one peer, which may have any address.
 func (c *Connection) State() runtime.ConnectionState {
 	s := runtime.ConnectionState{Listening: c.directory}
 	if queued, open := c.out.Len(); open {
@@ -72,7 +75,7 @@ func (c *Connection) State() runtime.ConnectionState {
 	return s
 }
 
-// Send queues an envelope. If it does not fit into a record, the error is wire.ErrUnsendable.
+// Send queues an envelope. The error is wire.ErrUnsendable if the envelope does not fit into a record.
 func (c *Connection) Send(e wire.Envelope) error {
 	if _, err := wire.AppendRecord(nil, e); err != nil {
 		return err
@@ -94,16 +97,16 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 // errBusy means that another process has locked a file.
 var errBusy = errors.New("the file is locked")
 
-// locked calls a function while a file is locked. It does not wait for the lock: the error is then errBusy.
+// locked locks a file and calls a function. It does not wait for the lock: it returns errBusy if another process has it.
 func (c *Connection) locked(name string, do func(f *os.File) error) error {
-	// It does not wait for a pipe in place of the file, and does not follow a link.
+	// The flags prevent waiting for a pipe in place of the file, and following a symbolic link.
 	f, err := os.OpenFile(filepath.Join(c.directory, name), os.O_RDWR|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
-	defer f.Close() //nolint:errcheck // ends the lock as well
+	defer f.Close() //nolint:errcheck // closing also releases the lock
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return errors.Join(err, errors.New(name+" is not a file"))
+		return errors.Join(err, errors.New(name+" is not a regular file"))
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
@@ -119,14 +122,14 @@ func (c *Connection) receive(ctx context.Context, port *runtime.Port) {
 	for missing := false; ctx.Err() == nil; {
 		envelopes, err := c.take(port)
 		if was := missing; err != nil && !errors.Is(err, errBusy) {
-			if missing = true; !was { // reported once, and not each time
+			if missing = true; !was { // report an error only once
 				port.Failed(err)
 			}
 		} else {
 			missing = false
 		}
 		for _, e := range envelopes {
-			_ = port.Receive(ctx, e) // the runtime ends
+			_ = port.Receive(ctx, e) // an error means that the runtime ends
 		}
 		if len(envelopes) == 0 {
 			pause(ctx)
@@ -141,7 +144,7 @@ func pause(ctx context.Context) {
 	}
 }
 
-// take returns the records that the agent has written, and empties its file. It leaves an incomplete record.
+// take returns the records that the agent has written, and empties its file. It leaves an incomplete record in the file.
 func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err error) {
 	err = c.locked(fromAgent, func(f *os.File) error {
 		data, err := c.unread(f)
@@ -176,14 +179,14 @@ func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err er
 	return envelopes, err
 }
 
-// unread reads the unread bytes from the first that is not 0, which is then at c.read.
+// unread returns the unread bytes, starting with the first that is not 0. It sets c.read to the offset of that byte.
 func (c *Connection) unread(f *os.File) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
 	var first [1]byte
-	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // the writer started again
+	if _, err := f.ReadAt(first[:], 0); err != nil || info.Size() < c.read || c.empty && first[0] != 0 { // the agent has started a new file
 		c.read = 0
 	}
 	c.empty = c.empty && first[0] == 0
@@ -200,7 +203,7 @@ func (c *Connection) unread(f *os.File) ([]byte, error) {
 
 // Errors that operators see.
 var (
-	errLong   = errors.New("output_file had more than 16 MiB")
+	errLong   = errors.New("output_file has more than 16 MiB of unread data")
 	errUnread = errors.New("the agent does not read input_file")
 )
 
@@ -221,7 +224,7 @@ func (c *Connection) write(ctx context.Context, queue *runtime.Queue, port *runt
 	}
 }
 
-// put writes a record as soon as the file exists and is empty, or returns why it could not in time.
+// put writes a record as soon as the file exists and is empty. If that does not happen within sendTime, put returns the reason.
 func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 	record, err := wire.AppendRecord(nil, e)
 	if err != nil {
@@ -235,7 +238,7 @@ func (c *Connection) put(ctx context.Context, e wire.Envelope) error {
 				return errors.Join(err, errUnread)
 			}
 			if _, err := f.Write(record); err != nil {
-				return errors.Join(err, f.Truncate(0)) // a partial record does not count
+				return errors.Join(err, f.Truncate(0)) // remove a partial record
 			}
 			return nil
 		})

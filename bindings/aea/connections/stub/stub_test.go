@@ -174,8 +174,8 @@ func TestOneRecordAtATime(t *testing.T) {
 	})
 }
 
-// TestFilesThatAreNotAsTheyShouldBe are waited for, and shown to the operator.
-func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
+// TestInvalidFiles: the connection waits for valid files, and reports the error to the operator.
+func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &files{t: t, dir: t.TempDir()}
@@ -198,7 +198,7 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 		if err := unix.Mkfifo(filepath.Join(f.dir, "output_file"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is not a file") })
+		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "is not a regular file") })
 		if err := os.Remove(filepath.Join(f.dir, "output_file")); err != nil {
 			t.Fatal(err)
 		}
@@ -228,8 +228,8 @@ func TestFilesThatAreNotAsTheyShouldBe(t *testing.T) {
 	})
 }
 
-// TestWhoeverWrites may go on where it was, begin anew, or append.
-func TestWhoeverWrites(t *testing.T) {
+// TestWriters: a writer may continue at its old offset, start over, or append.
+func TestWriters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()
@@ -273,8 +273,8 @@ func TestWhoeverWrites(t *testing.T) {
 	})
 }
 
-// TestWhatARecordCannotHold is said to whoever sends it.
-func TestWhatARecordCannotHold(t *testing.T) {
+// TestUnsendableEnvelope: Send returns an error for an envelope that does not fit into a record.
+func TestUnsendableEnvelope(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := (&files{t: t, dir: t.TempDir()}).make()

@@ -1,10 +1,12 @@
-// Package tcp is the connection for agents over plain TCP, whose other side is the framework's connection fetchai/tcp: a frame with the
-// agent's address, and then a frame for each envelope, in both directions.
+// Package tcp is the connection for agents over plain TCP. Agents use the framework's connection fetchai/tcp: an agent sends a frame with
+// its address, and then both sides send a frame for each envelope.
 //
-// Nothing proves the address, and anyone on the network path can read the traffic. An agent on this connection has exactly the address
-// that it announced first: envelopes of other senders are dropped, and replies to its envelopes go only to it. Therefore it listens on
-// the loopback address unless another one is configured. Agents stop when their connection is closed, so it stays open after malformed
-// frames. It is closed only if a frame takes too long or announces more than 64 MiB.
+// The address is not proven, and anyone on the network path can read the traffic. Therefore the connection listens on the loopback
+// address unless another address is configured. An agent on this connection has only the address that it announced first: envelopes from
+// other senders are dropped, and replies to its envelopes go only to it.
+//
+// Agents stop when their connection is closed, so it stays open after malformed frames. It is closed only if a frame takes too long or
+// announces more than 64 MiB.
 package tcp
 
 import (
@@ -18,10 +20,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ID names the connection.
+// ID is the public id of the connection.
 var ID = wire.PublicID{Author: "uimgate", Name: "tcp", Version: "1.0.0"}
 
-// Bounds are the bounds of concurrent connections.
+// Bounds limits the agents' connections.
 type Bounds = socket.Bounds
 
 // A Connection listens for agents.
@@ -39,22 +41,22 @@ func Listen(ctx context.Context, address string, b Bounds) (*Connection, error) 
 	return &Connection{listener: l}, nil
 }
 
-// ID is the package's ID.
+// ID returns the public id of the connection.
 func (c *Connection) ID() wire.PublicID { return ID }
 
 // Address returns the bound address, host:port.
 func (c *Connection) Address() string { return c.listener.Address() }
 
-// Close ends a connection that was never run.
+// Close closes a connection that was never run.
 func (c *Connection) Close() error { return c.listener.Close() }
 
 // Confidential reports whether only this machine can connect.
 func (c *Connection) Confidential() bool { return c.listener.Local() }
 
-// Send queues an envelope for the agent that announced its receiver's address last.
+// Send queues an envelope for the agent that announced the address of the receiver last.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
-// State returns the present state of the connection.
+// State returns the current state of the connection.
 func (c *Connection) State() runtime.ConnectionState {
 	peers, queued := c.peers.Count()
 	return runtime.ConnectionState{Listening: c.Address(), Peers: peers, Queued: queued}
@@ -69,8 +71,8 @@ func (c *Connection) Run(ctx context.Context, port *runtime.Port) error {
 
 // Errors that operators see.
 var (
-	errAddress = errors.New("no address of an agent was announced")
-	errSender  = errors.New("an envelope of another sender than the one that was announced")
+	errAddress = errors.New("the first frame is not the address of an agent")
+	errSender  = errors.New("the sender of an envelope is not the announced address")
 )
 
 // serve serves one agent.
@@ -149,5 +151,5 @@ func take(ctx context.Context, conn *socket.Conn, address string, queue *runtime
 		return
 	}
 	conn.Keep()
-	_ = port.ReceiveFrom(ctx, e, queue) // the connection or the runtime ends
+	_ = port.ReceiveFrom(ctx, e, queue) // an error means that the connection or the runtime ends
 }

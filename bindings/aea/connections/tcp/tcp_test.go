@@ -120,8 +120,8 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 
 func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
 
-// TestTwoWithOneAddress: the one that came last is written to, and the first one that leaves does not take it along.
-func TestTwoWithOneAddress(t *testing.T) {
+// TestDuplicateAddress: envelopes go to the peer that connected last, and continue to do so when the first one leaves.
+func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
 	first := aeatest.TCP(t, c.Address(), "me")
@@ -143,8 +143,8 @@ func TestTwoWithOneAddress(t *testing.T) {
 	}
 }
 
-// TestWhoAsksIsAnswered, and not whoever announces the same address after it: nothing proves who that is, and the answer may be a PAT.
-func TestWhoAsksIsAnswered(t *testing.T) {
+// TestReplyGoesToSender, and not to a peer that announces the same address later: addresses are not proven, and the reply may be a PAT.
+func TestReplyGoesToSender(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
 	first := aeatest.TCP(t, c.Address(), "me")
@@ -182,8 +182,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAnAgentThatReadsNothing has its own envelopes dropped, and others are answered.
-func TestAnAgentThatReadsNothing(t *testing.T) {
+// TestAgentThatDoesNotRead: its envelopes are dropped, and other agents get their replies.
+func TestAgentThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
 	deaf, other := aeatest.TCP(t, c.Address(), "deaf"), aeatest.TCP(t, c.Address(), "other")

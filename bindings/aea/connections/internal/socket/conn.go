@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A Conn is a connection that carries frames. One goroutine reads; any may write.
+// A Conn is a connection that carries frames. One goroutine may read, and any number may write.
 type Conn struct {
 	net.Conn
 	framing wire.FrameFormat
@@ -25,7 +25,7 @@ type Conn struct {
 	writing sync.Mutex
 }
 
-// NewConn makes a Conn from an accepted connection. The time for its greeting starts.
+// NewConn returns a Conn for an accepted connection, and starts the time for the greeting.
 func (l *Listener) NewConn(ctx context.Context, c net.Conn, f wire.FrameFormat, port *runtime.Port) *Conn {
 	_ = c.SetDeadline(until(ctx, l.Bounds.Greeting))
 	return &Conn{Conn: c, framing: f, bounds: l.Bounds, port: port, r: bufio.NewReader(c)}
@@ -42,10 +42,10 @@ func (c *Conn) Keep() {
 	}
 }
 
-// Greeted ends the greeting: from now on the connection may be idle.
+// Greeted ends the greeting: after it, the connection may be idle.
 func (c *Conn) Greeted() { _ = c.SetDeadline(time.Time{}) }
 
-// until returns the time after d.
+// until returns the time after d, or the deadline of ctx if it is earlier.
 func until(ctx context.Context, d time.Duration) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -53,17 +53,17 @@ func until(ctx context.Context, d time.Duration) time.Time {
 	return at
 }
 
-// Greet reads the first frame, of at most most bytes, within the time of the greeting.
+// Greet reads the first frame within the time for the greeting. most is the maximum length of the frame in bytes.
 func (c *Conn) Greet(most int) ([]byte, error) {
 	return c.framing.Read(io.LimitReader(c.r, int64(most)+4))
 }
 
-// maxSkipped bounds a frame that is too long and is read to its end.
+// maxSkipped limits the length of a frame that is too long and is skipped.
 const maxSkipped = 64 << 20
 
-// Read waits without a deadline for a frame to begin, and then reads it. done is called when nothing holds the frame any more, also after
-// an error. skipped reports whether the next frame can be read: after wire.ErrEmptyFrame, and after wire.ErrLongFrame if the frame was
-// not much too long.
+// Read waits without a deadline for a frame to begin, and then reads it. The caller must call done when it no longer uses the frame, also
+// after an error. skipped reports that an error concerns only this frame, and the next one can be read: after wire.ErrEmptyFrame, and
+// after a wire.LongFrameError of at most maxSkipped.
 func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped bool, err error) {
 	if _, err := c.r.Peek(1); err != nil {
 		return nil, func() {}, false, err
@@ -82,12 +82,12 @@ func (c *Conn) Read(ctx context.Context) (frame []byte, done func(), skipped boo
 	return frame, done, errors.Is(err, wire.ErrEmptyFrame), err
 }
 
-// IsEnd reports whether a connection was closed, by either side, and not in the middle of a frame.
+// IsEnd reports whether an error means that one side closed the connection between two frames.
 func IsEnd(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// Write writes one frame immediately, within the time for writing. After an error the connection cannot be written to.
+// Write writes one frame within Bounds.Write. After an error, the connection must not be written to.
 func (c *Conn) Write(ctx context.Context, content []byte) error {
 	frame, err := c.framing.Append(nil, content)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *Conn) Write(ctx context.Context, content []byte) error {
 	return err
 }
 
-// Answer is Write within the time of the greeting.
+// Answer is like Write, but within the time for the greeting.
 func (c *Conn) Answer(content []byte) error {
 	frame, err := c.framing.Append(nil, content)
 	if err == nil {

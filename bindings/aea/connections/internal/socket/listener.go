@@ -1,5 +1,5 @@
-// Package socket holds the common parts of connections that agents open: it accepts connections within bounds, reads and writes frames
-// within deadlines, and keeps the connected peers by address.
+// Package socket contains the common parts of connections that listen for agents. It accepts network connections within limits, reads and
+// writes frames within deadlines, and holds the connected peers by address.
 package socket
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// Bounds are the bounds of one listener. Zero means the default stated with each.
+// Bounds are the limits of one listener. Zero means the default that is stated with each field.
 type Bounds struct {
-	Connections int // concurrent connections: 4096. The oldest without an agent is closed for a new one, then the one that was idle longest.
-	PerAddress  int // concurrent connections of one IP address: 64
-	// Greeting is the time for everything before the first envelope: 10s.
+	Connections int // concurrent connections: 4096. Beyond that, a new one replaces one without an agent, or the longest idle one.
+	PerAddress  int // concurrent connections from one IP address: 64
+	// Greeting limits the time for everything before the first envelope: 10s.
 	Greeting time.Duration
-	// Frame is the time for a frame, from its first byte to its last: 30s.
+	// Frame limits the time for a frame, from its first byte to its last: 30s.
 	Frame time.Duration
-	// Write is the time for a peer to read an envelope and, where the protocol requires it, acknowledge it: 60s. Then its connection is
-	// closed.
+	// Write limits the time in which a peer must read an envelope and, if the protocol requires it, acknowledge the envelope: 60s. After
+	// that, the connection is closed.
 	Write time.Duration
 }
 
-// orDefault replaces zero values by the defaults.
+// orDefault replaces zero values with the defaults.
 func (b Bounds) orDefault() Bounds {
 	return Bounds{
 		cmp.Or(b.Connections, 4096), cmp.Or(b.PerAddress, 64),
@@ -36,14 +36,14 @@ func (b Bounds) orDefault() Bounds {
 	}
 }
 
-// A Listener accepts the connections of agents. It keeps its address when it is served again.
+// A Listener accepts the connections of agents. If it is served again, it listens at the same address.
 type Listener struct {
 	Bounds  Bounds // as configured
 	accept  connlimit.Bounds
 	address net.Addr
 
 	mu   sync.Mutex
-	next net.Listener // nil: must be opened again
+	next net.Listener // nil: Take must open it again
 	port *runtime.Port
 }
 
@@ -75,8 +75,8 @@ func (l *Listener) open(ctx context.Context, address string) (net.Listener, erro
 	return connlimit.New(ln, l.accept), nil
 }
 
-// errShed means that a connection was refused, or closed in favour of another one.
-var errShed = errors.New("more connections than there may be")
+// errShed means that a connection was refused, or was closed to make room for another one.
+var errShed = errors.New("too many connections")
 
 func (l *Listener) shed(connlimit.Cause) {
 	l.mu.Lock()
@@ -95,7 +95,7 @@ func (l *Listener) Local() bool {
 	return ok && at.IP.IsLoopback()
 }
 
-// Close ends a listener that is not being served.
+// Close closes a listener that is not being served.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +107,7 @@ func (l *Listener) Close() error {
 	return ln.Close()
 }
 
-// Take returns the listener to a server that closes it.
+// Take passes the network listener to a server, which must close it. If a server has already closed it, Take opens it again.
 func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,8 +120,8 @@ func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, 
 	return l.open(ctx, l.address.String())
 }
 
-// Serve calls serve for each connection until ctx ends; the ctx of serve also ends with the connection. When Serve returns, all
-// connections are closed and all calls have returned.
+// Serve calls serve for each connection until ctx ends. The context that it passes to serve also ends when serve returns. When Serve
+// returns, all connections are closed and all calls have returned.
 func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx context.Context, c net.Conn)) error {
 	ln, err := l.Take(ctx, port)
 	if err != nil {
@@ -147,7 +147,7 @@ func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		default: // for example because of too many open files
+		default: // for example, too many files are open
 			port.Failed(err)
 			pause(ctx, 100*time.Millisecond)
 		}

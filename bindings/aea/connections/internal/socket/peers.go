@@ -7,14 +7,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// Peers are the connected peers with the queue of each, by address. The zero Peers is empty.
+// Peers holds the queues of the connected peers, by address. The zero value is empty and ready to use.
 type Peers struct {
 	mu     sync.Mutex
 	queues map[string]*runtime.Queue
 }
 
-// Enter makes a queue for a connected peer. If the address is already in use, envelopes go to the new peer from now on. leave ends the
-// queue.
+// Enter adds a connected peer and returns its queue. If another peer has the same address, envelopes go to the new peer from now on. The
+// caller must call leave when the peer disconnects.
 func (p *Peers) Enter(address string, port *runtime.Port) (queue *runtime.Queue, leave func()) {
 	queue = port.Queue()
 	p.mu.Lock()
@@ -33,7 +33,7 @@ func (p *Peers) Enter(address string, port *runtime.Port) (queue *runtime.Queue,
 	}
 }
 
-// Send queues an envelope for its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+// Send queues an envelope for its receiver. It returns runtime.ErrNoPeer or runtime.ErrFull.
 func (p *Peers) Send(e wire.Envelope) error {
 	p.mu.Lock()
 	queue := p.queues[e.To]

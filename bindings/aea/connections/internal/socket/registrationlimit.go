@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 )
 
-// registrations is how often agents of one client address may register over one connection type: checking a registration costs two
-// signatures.
+// registrations limits the registrations from one client address on one connection type, because checking a registration requires the
+// verification of two signatures.
 var registrations = limit.Rate{Max: 30, Period: limit.Minute}
 
 // RegistrationLimit limits the registrations of client addresses. It is safe for concurrent use.
@@ -18,7 +18,7 @@ type RegistrationLimit struct {
 	from *ratelimit.Set
 }
 
-// NewRegistering makes one that reads this clock.
+// NewRegistering returns a RegistrationLimit that uses a clock.
 func NewRegistering(now func() time.Time) *RegistrationLimit {
 	return &RegistrationLimit{now: now, from: ratelimit.NewSet(registrations)}
 }
@@ -26,10 +26,10 @@ func NewRegistering(now func() time.Time) *RegistrationLimit {
 // Admit reports whether another agent may register from an address (host:port).
 func (r *RegistrationLimit) Admit(remote string) bool { return r.from.Admit(network(remote), r.now()) }
 
-// Close stops the background work, which would otherwise stop later.
+// Close stops the background work immediately. Without Close, it stops some time after the last use.
 func (r *RegistrationLimit) Close() { r.from.Close() }
 
-// network returns the unit that clients are counted by: the IPv4 address, or the /64 of the IPv6 address.
+// network returns the unit by which clients are counted: the IPv4 address, or the /64 of the IPv6 address.
 func network(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {

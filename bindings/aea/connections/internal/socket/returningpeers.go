@@ -9,19 +9,20 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// How long, and for how many disconnected peers, queued envelopes are kept.
+// away is how long queued envelopes are kept for a disconnected peer, and maxAway limits the number of disconnected peers.
 const (
 	away    = 5 * time.Minute
 	maxAway = 4096
 )
 
-// ReturningPeers holds peers that have proved their address, by address. A peer that connects again replaces its earlier connection,
-// which is closed, and receives the queued envelopes, even after an absence. The zero value is empty.
+// ReturningPeers holds, by address, the peers that have proved their address. If a peer connects again, its earlier connection is closed,
+// and the new connection receives the queued envelopes. This also works after an absence of at most away. The zero value is empty and
+// ready to use.
 type ReturningPeers struct {
 	mu    sync.Mutex
 	port  *runtime.Port
 	peers map[string]*returningPeer
-	left  list.List // of *returning, the earliest disconnected first
+	left  list.List // of *returningPeer, earliest disconnected first
 }
 
 type returningPeer struct {
@@ -34,11 +35,11 @@ type returningPeer struct {
 
 type session struct {
 	end  func()
-	gone chan struct{} // closed when it has ended
+	gone chan struct{} // closed when the session has ended
 }
 
-// Enter returns the queue of a connected peer. end is called when another connection replaces this one; the caller calls leave when it
-// takes no more envelopes.
+// Enter adds a connected peer and returns its queue. end is called when another connection replaces this one. The caller must call leave
+// when it takes no more envelopes.
 func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
 	me := &session{end, make(chan struct{})}
 	r.mu.Lock()
@@ -72,7 +73,7 @@ func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (
 	}
 }
 
-// stay records that a peer is connected.
+// stay removes a peer from the list of disconnected peers.
 func (r *ReturningPeers) stay(one *returningPeer) {
 	if one.place != nil {
 		r.left.Remove(one.place)
@@ -80,7 +81,7 @@ func (r *ReturningPeers) stay(one *returningPeer) {
 	}
 }
 
-// expire removes peers that disconnected too long ago, and the earliest ones if there are too many.
+// expire removes peers that disconnected too long ago. If there are too many disconnected peers, it removes the earliest ones.
 func (r *ReturningPeers) expire() {
 	for e := r.left.Front(); e != nil; e = r.left.Front() {
 		one, _ := e.Value.(*returningPeer)
@@ -106,7 +107,7 @@ func (r *ReturningPeers) Close() {
 	}
 }
 
-// Send queues an envelope for its receiver. Errors are runtime.ErrNoPeer and runtime.ErrFull.
+// Send queues an envelope for its receiver. It returns runtime.ErrNoPeer or runtime.ErrFull.
 func (r *ReturningPeers) Send(e wire.Envelope) error {
 	r.mu.Lock()
 	if r.port != nil {
@@ -120,7 +121,7 @@ func (r *ReturningPeers) Send(e wire.Envelope) error {
 	return one.queue.Put(e)
 }
 
-// Count returns how many are connected, and how many envelopes wait for them and for those that have left.
+// Count returns the number of connected peers, and the number of envelopes that are queued for connected and disconnected peers.
 func (r *ReturningPeers) Count() (peers, queued int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// TestThoseThatHaveLeftAreForgotten after a while, and the first of them when they are too many.
-func TestThoseThatHaveLeftAreForgotten(t *testing.T) {
+// TestDisconnectedPeersExpire after a while, and the earliest ones if there are too many.
+func TestDisconnectedPeersExpire(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
