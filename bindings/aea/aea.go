@@ -1,8 +1,8 @@
-// Package aea is the door of the AEA framework: each service that opens it is an agent with an address, which negotiates PATs and
-// responds to calls of other agents. It does not use the public listener, but the connections that agents of the frameworks agents-aea
-// and open-aea use to reach each other.
+// Package aea is the door for agents of the AEA framework. Each service that opens the door is an agent with an address; it negotiates
+// PATs with other agents and executes their calls. The door does not use the public listener. It uses the connections through which
+// agents of the frameworks agents-aea and open-aea reach each other.
 //
-// The packages below it are the parts of an agent: its runtime, its connections, and the skill that responds.
+// The packages below aea are the parts of an agent: its runtime, its connections, and the skill that replies to other agents.
 package aea
 
 import (
@@ -62,12 +62,12 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 		return nil
 	}
 	if own.Address, own.NodeKey, err = d.keys.Identity(s.ID, own.key.Reveal()); err != nil {
-		return fmt.Errorf("the identity of %s among agents of AEA: %w", s.ID, err)
+		return fmt.Errorf("loading the AEA key of %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-// Open implements door.Opener. Agents of services with unchanged settings continue.
+// Open implements door.Opener. The agents of services whose settings have not changed keep running.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.OpenRequest[*agent]{
 		Drain: d.DrainTimeout(), Good: func(a *agent, s *service.Service) bool {

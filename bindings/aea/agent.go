@@ -16,7 +16,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// ids are the connections by their names in the configuration.
+// ids maps the name of a connection in the configuration to its id.
 var ids = map[ConnectionName]wire.PublicID{"tcp": tcp.ID, "delegate": delegate.ID, "mailbox": mailbox.ID, "stub": stub.ID}
 
 // A listener is a connection that listens for agents.
@@ -31,10 +31,11 @@ type agent struct {
 	settings  *Settings
 	runtime   *runtime.Runtime
 	skill     *skill.Skill
-	listeners map[string]listener // by their names in the configuration
+	listeners map[string]listener // by name in the configuration
 }
 
-// open makes the agent of a service and listens, but runs nothing yet. It divides the memory of the process among this many agents.
+// open creates the agent of a service and opens its listeners, but runs nothing. agents is the number of agents that share the memory of
+// the process.
 func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *agent, err error) {
 	set := SettingsOf(s.Definition)
 	limits := runtime.DefaultLimits
@@ -57,7 +58,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	var own *node.Node
 	if set.Delegate != "" || set.Mailbox != "" {
 		if own, err = node.Open(d.keys.of(set.Address), d.keys.files.Certificate(s.ID), d.Now()); err != nil {
-			return nil, fmt.Errorf("its certificate: %w", err)
+			return nil, fmt.Errorf("opening the node certificate: %w", err)
 		}
 	}
 	for _, l := range []struct {
@@ -76,7 +77,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 			return nil, fmt.Errorf("%s: %w", l.name, err)
 		}
 		a.listeners[l.name] = opened
-		proven := l.name != "tcp" // the agents that connect to it
+		proven := l.name != "tcp" // agents prove their addresses on this connection
 		if err := a.runtime.Connect(opened, runtime.ConnectionOptions{Relay: relays && proven}); err != nil {
 			return nil, err
 		}
@@ -94,7 +95,7 @@ func (d *Door) open(ctx context.Context, s *service.Service, agents int) (_ *age
 	return a, a.runtime.Resources().Add(a.skill.Skill())
 }
 
-// routing selects connections for messages that do not reply to another message.
+// routing returns the router that selects connections for messages that are not replies.
 func routing(set *Settings) runtime.Router {
 	first := set.DefaultConnection
 	if open := set.connections(); first == "" && len(open) > 0 {
@@ -119,7 +120,7 @@ func (a *agent) Close() {
 	}
 }
 
-// Run implements door.Agent. Work in progress may take as long as the runtime allows.
+// Run implements door.Agent. The runtime limits how long work in progress may take.
 func (a *agent) Run(taking, _ context.Context) {
 	a.runtime.Run(taking)
 	a.skill.Close()
@@ -131,7 +132,7 @@ func (a *agent) UnderWay() int {
 	return in.Working + in.Waiting
 }
 
-// addresses are the addresses that agents connect to.
+// addresses returns the addresses that agents connect to.
 func (a *agent) addresses() map[string]string {
 	all := map[string]string{"address": a.settings.Address, "node_key": a.settings.NodeKey}
 	for name, l := range a.listeners {

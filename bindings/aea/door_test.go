@@ -67,8 +67,8 @@ func call(intent, token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": %s, "pat": %q}`, intent, parameters, token)
 }
 
-// TestWhatEveryDoorAnswers is the table of all doors, over each connection: in bytes and by requests.
-func TestWhatEveryDoorAnswers(t *testing.T) {
+// TestCommonBehaviour is the table of all doors, over each connection: in bytes and by requests.
+func TestCommonBehaviour(t *testing.T) {
 	t.Parallel()
 	for way := range coming {
 		t.Run(way, func(t *testing.T) {
@@ -128,8 +128,8 @@ func TestWhatEveryDoorAnswers(t *testing.T) {
 	}
 }
 
-// A reload opens and shuts doors; what it does not touch goes on, with its connections.
-func TestReloadsOpenAndShut(t *testing.T) {
+// A reload opens and closes doors. A door that the reload does not change keeps running, with its connections.
+func TestReloadOpensAndCloses(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	first := addresses(g)
@@ -188,8 +188,8 @@ func TestReloadsOpenAndShut(t *testing.T) {
 	}
 }
 
-// A door whose address is taken stays shut, and says so; the others are open.
-func TestAnAddressThatIsTaken(t *testing.T) {
+// A door whose address is in use stays closed and reports an error; the other doors are open.
+func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -209,7 +209,7 @@ func TestAnAddressThatIsTaken(t *testing.T) {
 	}
 }
 
-// What operators see of the door counts what came, and holds nothing of it.
+// The status of the door counts messages, and contains nothing of them.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)

@@ -51,9 +51,9 @@ func ended(t *testing.T, before map[string]string) {
 	}
 }
 
-// TestNoGoroutineIsLeft of a door that was shut, nor of a gateway that has ended, with agents on every connection, negotiations in
-// their middle, and dialogues that nobody has ended. Nothing may run beside it, so it is not parallel.
-func TestNoGoroutineIsLeft(t *testing.T) {
+// TestNoGoroutineLeak: neither a closed door nor a stopped gateway leaves a goroutine, with agents on every connection, unfinished
+// negotiations and open dialogues. The test is not parallel, because it counts goroutines.
+func TestNoGoroutineLeak(t *testing.T) {
 	g := gatetest.New(t, "")
 	open := strings.Replace(g.Settings, gatetest.Unproved, gatetest.Unproved+", doors: {aea: {tcp: '127.0.0.1:0', "+
 		"delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0', stub: '"+t.TempDir()+"', relay: {per_agent: 5/hour}}}", 1)

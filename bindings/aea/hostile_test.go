@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestHalfOpenDialogues has many agents begin thousands of dialogues by tcp that they never go on with. What is kept stays bounded, and
-// an agent of the delegate and the public listener are served as if nothing had been.
+// TestHalfOpenDialogues: many agents start thousands of dialogues by tcp and do not continue them. The state stays bounded, and an agent
+// of the delegate and the public listener are served as usual.
 func TestHalfOpenDialogues(t *testing.T) {
 	t.Parallel()
 	const floods, each = 40, 250
@@ -70,8 +70,8 @@ func TestHalfOpenDialogues(t *testing.T) {
 	}
 }
 
-// TestPATsOfOthers replays the messages of an agent under another name: nothing reaches the service.
-func TestPATsOfOthers(t *testing.T) {
+// TestForeignPATs replays the messages of an agent under another name: nothing reaches the service.
+func TestForeignPATs(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	var reached atomic.Int64

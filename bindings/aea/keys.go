@@ -7,26 +7,27 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// Files stores the keys of services among agents of the AEA framework.
+// Files provides the stored keys and certificates of services as agents of the AEA framework.
 type Files struct {
-	// Key returns the private key of a service without a configured one, as hexadecimal digits. Repeated calls return the same key.
+	// Key returns the stored private key of a service that has no configured key, in hexadecimal digits. It must return the same key every
+	// time.
 	Key func(service string) (digits string, err error)
 	// Certificate returns the path of the certificate file of a service.
 	Certificate func(service string) (path string)
 }
 
-// Keys are the identities of the services of this process. It is safe for concurrent use.
+// Keys holds the keys of the services of this process as agents. It is safe for concurrent use.
 type Keys struct {
 	files Files
 	mu    sync.RWMutex
 	keys  map[string]identity.Key // by address
 }
 
-// NewKeys makes Keys.
+// NewKeys returns Keys without any key.
 func NewKeys(f Files) *Keys { return &Keys{files: f, keys: map[string]identity.Key{}} }
 
-// Identity returns the address and the public key of a service whose private key has these hexadecimal digits; empty: Files makes the
-// key. The Door can use the key from then on.
+// Identity returns the address and the public key of a service, and keeps its private key for the Door. digits is the private key in
+// hexadecimal; if it is empty, Identity gets the key from Files. It returns identity.ErrKey or an error of Files.
 func (k *Keys) Identity(service, digits string) (address, public string, err error) {
 	if digits == "" {
 		if digits, err = k.files.Key(service); err != nil {
@@ -48,7 +49,7 @@ func (k *Keys) Identity(service, digits string) (address, public string, err err
 	return own.Address(), own.String(), nil
 }
 
-// of returns the key of an address. It returns the zero Key, which signs nothing, if the address does not belong to this process.
+// of returns the key of an address, or the zero Key, which cannot sign, if the address does not belong to this process.
 func (k *Keys) of(address string) identity.Key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()

@@ -16,9 +16,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestAnAgentInPythonAgreesAndCalls has an agent that shares no code with the gateway negotiate and call, by both connections. What it
-// signed proves the agreement.
-func TestAnAgentInPythonAgreesAndCalls(t *testing.T) {
+// TestPythonAgentAgreesAndCalls: an agent that shares no code with the gateway negotiates and calls, by both connections. What it signed
+// proves the agreement.
+func TestPythonAgentAgreesAndCalls(t *testing.T) {
 	t.Parallel()
 	python := bindtest.Python(t)
 	g := gatetest.New(t, settings)

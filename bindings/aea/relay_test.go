@@ -31,8 +31,8 @@ func activity(g *gatetest.Gate) runtime.Status {
 	return runtime.Status{}
 }
 
-// TestAgentsWriteToEachOther: a stock negotiation between two agents, of which the gateway is only the way, by each pair of connections.
-func TestAgentsWriteToEachOther(t *testing.T) {
+// TestRelayedNegotiation relays an ordinary negotiation between two agents, over each pair of connections.
+func TestRelayedNegotiation(t *testing.T) {
 	t.Parallel()
 	for _, ways := range [][2]string{{"delegate", "delegate"}, {"delegate", "mailbox"}, {"mailbox", "delegate"}, {"mailbox", "mailbox"}} {
 		t.Run(ways[0]+" to "+ways[1], func(t *testing.T) {
@@ -72,8 +72,9 @@ func TestAgentsWriteToEachOther(t *testing.T) {
 	}
 }
 
-// TestWhoIsNotRelayed: who did not prove its address, who writes in the name of another, and whoever, where the operator did not say so.
-func TestWhoIsNotRelayed(t *testing.T) {
+// TestNotRelayed: messages are not relayed if the sender did not prove its address or uses the name of another agent, and never without
+// the block relay.
+func TestNotRelayed(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		settings, way string
@@ -122,7 +123,7 @@ func TestWhoIsNotRelayed(t *testing.T) {
 			}
 		})
 	}
-	t.Run("to nobody by delegate", func(t *testing.T) {
+	t.Run("unknown receiver by delegate", func(t *testing.T) {
 		t.Parallel()
 		g := gatetest.New(t, relaying)
 		at, key := addresses(g), aeatest.Numbered(t, 2)
@@ -142,7 +143,7 @@ func TestWhoIsNotRelayed(t *testing.T) {
 			t.Errorf("%+v, %+v", s, s.Relay)
 		}
 	})
-	t.Run("another's name by delegate and mailbox", func(t *testing.T) {
+	t.Run("forged sender by delegate and mailbox", func(t *testing.T) {
 		t.Parallel()
 		g := gatetest.New(t, relaying)
 		at := addresses(g)

@@ -11,11 +11,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TestAReloadInTheMiddleOfANegotiation: an offer is made, the configuration is reloaded, and the offer is accepted. Where agent and
-// policy are what they were, it is good, once. Where the policy is another one, it is not the one whose terms were offered, and the
-// negotiation ends. Where the agent of the service is another one, it knows nothing of the negotiation. Whatever became of it, there is
-// no agreement but those that the agent is told of, and it negotiates anew.
-func TestAReloadInTheMiddleOfANegotiation(t *testing.T) {
+// TestReloadDuringNegotiation: an offer is made, the configuration is reloaded, and the offer is accepted. If neither the agent nor the
+// policy has changed, the offer is valid, once. If the policy has changed, the terms of the offer are outdated, and the negotiation ends.
+// If the agent of the service has changed, it does not have the negotiation. In all cases, there is no agreement that the agent was not
+// notified of, and the agent can negotiate again.
+func TestReloadDuringNegotiation(t *testing.T) {
 	t.Parallel()
 	dearer := func(g *gatetest.Gate) {
 		g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.75"`, 1))

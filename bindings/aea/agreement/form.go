@@ -10,7 +10,7 @@ import (
 
 const form = "aea-1"
 
-// Form is the form of agreement of agents of the framework. Their ids are addresses.
+// Form returns the form of agreement of agents of the AEA framework. The ids of these agents are addresses.
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{form}, IsAddress: IsAddress,
@@ -26,13 +26,14 @@ func Form() pat.Form {
 	}
 }
 
-// Evidence is an offer of the gateway that an agent accepts in a negotiation with its signature. The agent's id is its address, which is
-// derived from its key; such a key signs agreements only in this form. The agreement is fresh: the gateway makes its nonce, which is used
-// once.
+// Evidence is an agreement that an agent made in a negotiation by signing an offer of the gateway. The agent's id is its address, which
+// is derived from its key; such a key can sign agreements only in this form. The agreement is fresh: the gateway chose its nonce, which
+// can be used once.
 type Evidence struct {
-	Agreement // PolicySHA256 is the digest of the policy as the agent has read it: pat.Offer.SHA256
+	Agreement // PolicySHA256 is the digest of the policy that the agent read; see pat.Offer.SHA256
 
-	// Until is the end of the offer, at most 15 minutes ahead. The caller made the offer to this agent, with an unguessable nonce.
+	// Until is when the offer expires, at most 15 minutes from now. The caller must have made the offer to this agent, with an unguessable
+	// nonce.
 	Until     time.Time
 	Ledger    string // empty: fetchai
 	PublicKey string // in the ledger's encoding
@@ -56,7 +57,7 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance,
 	return signer, pat.Acceptance{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
-// kept is a stored agreement. It does not include its time, nor whether the named gateway was the one of this service.
+// kept is a stored agreement. It proves neither when it was made, nor that the gateway that it names belonged to this service.
 type kept struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.

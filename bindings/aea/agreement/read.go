@@ -1,10 +1,10 @@
-// Package agreement is the agreement of agents of the AEA framework. In a negotiation they sign a text of five lines that names the
-// gateway, the agent, the policy and an offer of the gateway, with the key of the agent's address. Text, signature and key are the whole
-// evidence, and can be verified at any time:
+// Package agreement implements the agreements of agents of the AEA framework. In a negotiation, an agent signs a text of five lines that
+// names the gateway, the agent, the policy and an offer of the gateway. It signs with the key of its address. Text, signature and key are
+// the complete evidence, and can be verified at any time:
 //
 //	a, err := agreement.Read(text, signature, key)
 //
-// Only the gateway knows whether it made the offer, and until when it is valid.
+// Only the gateway knows whether it made the offer, and until when the offer is valid.
 package agreement
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// An Agreement is a text that an agent's key has signed.
+// An Agreement is a text that an agent signed with its key.
 type Agreement = identity.Agreement
 
 // The errors of this package.
 var (
 	// ErrKey means that a text is not a public key in the format of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
-	ErrKey = errors.New("it is not a public key as the ledger writes it")
-	// ErrSignature means that the agent's key did not sign the agreement.
-	ErrSignature = errors.New("it is not an agreement that the agent's key has signed")
+	ErrKey = errors.New("not a public key in the format of its ledger")
+	// ErrSignature means that a text is not an agreement, or that the agent's key did not sign it.
+	ErrSignature = errors.New("not an agreement signed with the agent's key")
 )
 
 // ParseKey parses a public key in the ledger's encoding. An empty ledger means fetchai, the default of the framework. The error is
@@ -37,8 +37,8 @@ func ParseKey(ledger, text string) (identity.PublicKey, error) {
 	return key, nil
 }
 
-// Read verifies the signature of an agreement, and that a point on secp256k1 is the key of the agent. The ledger of the agent's address
-// determines the format of both. The error is ErrSignature.
+// Read parses an agreement, and verifies that the point on secp256k1 is the agent's key and that this key made the signature. The ledger
+// of the agent's address determines the formats of the key and the signature. The error is ErrSignature.
 func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	a, ok := identity.ParseAgreement(text)
 	if key, known := keyOf(a.Agent, point); ok && known && a.SignedBy(key, signature) {
@@ -47,7 +47,7 @@ func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	return Agreement{}, ErrSignature
 }
 
-// keyOf returns the key at a point, if the address is derived from it.
+// keyOf returns the key at a point, if the address is derived from that key.
 func keyOf(address string, point []byte) (identity.PublicKey, bool) {
 	ledger, known := identity.LedgerOf(address)
 	if !known {

@@ -23,7 +23,7 @@ var text = strings.Join([]string{
 	"uim-aea-1", "fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", agent, strings.Repeat("a", 64), "offer-1",
 }, "\n")
 
-func TestAnAgreementOfTheFramework(t *testing.T) {
+func TestFrameworkAgreement(t *testing.T) {
 	t.Parallel()
 	key, err := agreement.ParseKey("", publicKey)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestAnAgreementOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestKeysOfLedgers(t *testing.T) {
+func TestLedgerKeys(t *testing.T) {
 	t.Parallel()
 	for _, c := range [][2]string{{"solana", publicKey}, {"fetchai", ""}, {"ethereum", publicKey}, {"cosmos", "0x" + publicKey}} {
 		if key, err := agreement.ParseKey(c[0], c[1]); !errors.Is(err, agreement.ErrKey) || key != (identity.PublicKey{}) {
@@ -72,7 +72,7 @@ func TestKeysOfLedgers(t *testing.T) {
 	}
 }
 
-func TestWhatIsAnAddress(t *testing.T) {
+func TestIsAddress(t *testing.T) {
 	t.Parallel()
 	key, err := identity.ParsePublicKey(identity.Fetchai, publicKey)
 	if err != nil {

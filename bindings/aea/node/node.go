@@ -1,5 +1,5 @@
-// Package node makes the gateway a node of the agent communication network: it holds the secp256k1 key, the certificate of the listeners,
-// and the proof that the certificate belongs to the node. Agents download the certificate, trust only it, and check the proof.
+// Package node makes the gateway a node of the agent communication network. A node has a secp256k1 key, a certificate for its listeners,
+// and a proof that the certificate belongs to the node. Agents download the certificate, trust no other certificate, and check the proof.
 package node
 
 import (
@@ -21,17 +21,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A Node is one such node. It is safe for concurrent use.
+// A Node is a node of the agent communication network. It is safe for concurrent use.
 type Node struct {
 	public      identity.PublicKey
 	certificate tls.Certificate
 	proof       []byte
 }
 
-// life is the validity of a certificate. Agents do not check for revocation.
+// life is how long a certificate is valid. Agents do not check for revocation.
 const life = 10 * 365 * 24 * time.Hour
 
-// New makes a node with a new certificate that is not stored. The error is identity.ErrKey for the zero Key.
+// New returns a node with a new certificate that is not stored. The error is identity.ErrKey for the zero Key.
 func New(key identity.Key, now time.Time) (*Node, error) {
 	pemData, err := newCertificate(now)
 	if err != nil {
@@ -40,9 +40,9 @@ func New(key identity.Key, now time.Time) (*Node, error) {
 	return of(key, pemData)
 }
 
-// Open makes a node whose certificate and private key are stored in a file that only its owner can read, so that agents of a mailbox can
-// return after a restart. Open creates a missing file and replaces an expired certificate. Errors are those of package privatefile,
-// identity.ErrKey, and ErrCertificate.
+// Open returns a node whose certificate and private key are stored in a file that only its owner can read. With the stored certificate,
+// agents of a mailbox can reconnect after a restart. Open creates a missing file and replaces an expired certificate. Errors are those of
+// package privatefile, identity.ErrKey, and ErrCertificate.
 func Open(key identity.Key, path string, now time.Time) (*Node, error) {
 	pemData, err := privatefile.Read(path, maxFile)
 	if err == nil {
@@ -65,12 +65,12 @@ func Open(key identity.Key, path string, now time.Time) (*Node, error) {
 	return of(key, pemData)
 }
 
-// ErrCertificate means that a file does not hold a certificate with a private key on P-256.
-var ErrCertificate = errors.New("no certificate of a node with its private key, in PEM")
+// ErrCertificate means that a file does not contain a certificate and its private key, on P-256.
+var ErrCertificate = errors.New("the file does not contain a PEM certificate of a node with its private key on P-256")
 
 const maxFile = 16 << 10
 
-// of makes a node from its key and its certificate.
+// of returns the node with a key and a certificate in PEM.
 func of(key identity.Key, pemData []byte) (*Node, error) {
 	certificate, err := tls.X509KeyPair(pemData, pemData)
 	if err != nil {
@@ -87,7 +87,7 @@ func of(key identity.Key, pemData []byte) (*Node, error) {
 	return &Node{public: key.Public(identity.Fetchai), certificate: certificate, proof: proof}, nil
 }
 
-// newCertificate makes a self-signed certificate, which agents expect, and returns it with its private key.
+// newCertificate returns a new certificate with its private key, in PEM. The certificate is self-signed, as agents expect.
 func newCertificate(now time.Time) ([]byte, error) {
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -115,13 +115,13 @@ func newCertificate(now time.Time) ([]byte, error) {
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})...), nil
 }
 
-// PublicKey returns the node's key in the form of an agent's configuration: 66 hexadecimal digits.
+// PublicKey returns the node's key in the format of an agent's configuration: 66 hexadecimal digits.
 func (n *Node) PublicKey() string { return n.public.String() }
 
-// Proof returns the node's signature over the key of its certificate, in DER.
+// Proof returns the node's signature over the public key of its certificate, in DER.
 func (n *Node) Proof() []byte { return n.proof }
 
-// TLS returns the configuration of a listener of the node.
+// TLS returns the TLS configuration for listeners of the node.
 func (n *Node) TLS() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{n.certificate}, MinVersion: tls.VersionTLS12}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// TestTheCertificateIsKept in a file that nobody else can read, until it has ended.
-func TestTheCertificateIsKept(t *testing.T) {
+// TestCertificateIsStored in a file that only its owner can read, until the certificate expires.
+func TestCertificateIsStored(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "aea-node.pem")
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-func TestRequestsInMessages(t *testing.T) {
+func TestHTTPRequests(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -97,8 +97,8 @@ func TestCallsInBytes(t *testing.T) {
 	}
 }
 
-// A message that comes again after its dialogue was forgotten is told again, and not done again.
-func TestACallIsDoneOnce(t *testing.T) {
+// A message that is repeated after its dialogue was removed gets the same reply, and is not executed again.
+func TestCallIsExecutedOnce(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	var calls atomic.Int64
@@ -140,8 +140,8 @@ func TestACallIsDoneOnce(t *testing.T) {
 	}
 }
 
-// A call may ask for what it has cost, and how the limit stands, with the output.
-func TestACallIsAnsweredWithItsChargeAndLimits(t *testing.T) {
+// A call may request its charge and its remaining limits with the output.
+func TestReplyHasChargeAndLimits(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -167,8 +167,8 @@ func TestACallIsAnsweredWithItsChargeAndLimits(t *testing.T) {
 	}
 }
 
-// An output that no envelope holds was made and paid all the same: the agent is told.
-func TestAnAnswerThatNoEnvelopeHolds(t *testing.T) {
+// If an output is too long for an envelope, the call was executed and charged nevertheless: the reply reports that.
+func TestReplyTooLongForEnvelope(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	s.Upstream = func(w http.ResponseWriter, _ *http.Request) {

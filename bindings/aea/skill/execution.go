@@ -27,7 +27,7 @@ import (
 
 const headerIdempotencyKey = "Idempotency-Key"
 
-// request answers a message of http as the API answers such a request. It ignores scheme and host of the URL.
+// request replies to a message of the protocol http with the response of the API. It ignores the scheme and the host of the URL.
 func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	request, ok := m.Content.(protocol.HTTPMessage)
 	if !ok || request.Performative != protocol.HTTPRequest {
@@ -37,7 +37,7 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	target, err := url.Parse(request.URL)
 	switch {
 	case err != nil || target.Opaque != "":
-		err = reason.MalformedRequest.Refusal("The url of the request cannot be read.")
+		err = reason.MalformedRequest.Refusal("The url of the request is malformed.")
 	case strings.HasSuffix(target.Path, "/pat/issue"):
 		err = s.mayAgree()
 	}
@@ -54,7 +54,8 @@ func (s *Skill) request(ctx context.Context, m runtime.Message) error {
 	})
 }
 
-// call answers a message of default, whose bytes are a call, with the output of the intent, or with the error in the form of all doors.
+// call replies to a message of the protocol default whose bytes are a call. The reply is the output of the intent, or an error in the
+// form that all doors share.
 func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.DefaultMessage)
 	if !ok || message.Performative != protocol.DefaultBytes {
@@ -79,15 +80,15 @@ func (s *Skill) call(ctx context.Context, m runtime.Message) error {
 	})
 }
 
-// origin names the sender of a message to the host.
+// origin describes the sender of a message for the host.
 func (s *Skill) origin(m runtime.Message) door.Origin {
 	return door.Origin{
 		Door: s.Door, Service: s.ID, RequestID: execute.RequestIDFrom(""), Sender: pat.AgentID(m.Sender), Confidential: m.Confidential || s.Clear,
 	}
 }
 
-// execute makes a call, and replies with its output, in the draft's envelope if requested. A call without an idempotency key has that of
-// its message, so that a repeated message gets the same reply and is not executed again.
+// execute executes a call and writes the output to answer, in the draft's envelope if draft is set. If the call has no idempotency key,
+// the key is derived from the message, so that a repeated message gets the same reply and is not executed again.
 func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response, c door.Call, draft bool) {
 	from, began := s.origin(m), s.Now()
 	if c.IdempotencyKey == "" {
@@ -105,9 +106,9 @@ func (s *Skill) execute(ctx context.Context, m runtime.Message, answer *response
 	_, _ = answer.Write(body)
 }
 
-// readCall decodes a call. Its tree, which may be many times as large as its text, is charged to the memory that requests share, like an
-// unauthenticated one. draft: the member accept requests the draft's envelope. The error is protocol.ErrMessage if the text is not a JSON
-// object, or a *reason.Refusal.
+// readCall decodes a call. The decoded tree can be many times larger than its text, so it is charged to the memory that requests share,
+// like that of an unauthenticated request. draft reports whether the member accept requests the draft's envelope. The error is
+// protocol.ErrMessage if the text is not a JSON object, and otherwise a *reason.Refusal.
 func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft bool, err error) {
 	share := s.Memory.Open()
 	defer share.Close()
@@ -134,13 +135,13 @@ func (s *Skill) readCall(ctx context.Context, text []byte) (c door.Call, draft b
 		return c, false, reason.MalformedRequest.Refusal("The member accept must be application/json or " + wire.MediaType + ".")
 	}
 	if c.Body, err = strictjson.Append(nil, tree); err != nil {
-		return c, false, reason.MalformedRequest.Refusal("The call cannot be read.").Because(err)
+		return c, false, reason.MalformedRequest.Refusal("The call could not be encoded.").Because(err)
 	}
 	return c, accept == wire.MediaType, nil
 }
 
-// serve passes a request of the sender of a message to the API. A request without an idempotency key has that of the message, so that a
-// repeated one gets the stored response and is not executed again.
+// serve passes the HTTP request of a message to the API. If a POST has no idempotency key, the key is derived from the message, so that a
+// repeated message gets the stored response and is not executed again.
 func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, target *url.URL, request *protocol.HTTPMessage) {
 	origin := s.origin(m)
 	r, err := http.NewRequestWithContext(origin.In(ctx), strings.ToUpper(request.Method), "/", bytes.NewReader(request.Body))
@@ -162,13 +163,13 @@ func (s *Skill) serve(ctx context.Context, m runtime.Message, answer *response, 
 	}
 }
 
-// key is the idempotency key of a message that brings none. Only its sender names the dialogue so.
+// key returns the idempotency key for a message without one. It is unique among the messages of the sender.
 func (s *Skill) key(m runtime.Message) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d", m.Dialogue.Protocol().Name, m.Message.StarterRef, m.Message.ID))
 	return s.Door + ":" + hex.EncodeToString(sum[:])
 }
 
-// refuse replies with a refusal. id is that of the request that the host logged; it is empty if the skill itself refuses.
+// refuse sets answer to a refusal. id is the id of the request that the host logged; it is empty if the skill itself refuses.
 func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID) {
 	wire.WriteHeader(answer.header, f, "")
 	answer.status = f.Status()
@@ -176,14 +177,14 @@ func (s *Skill) refuse(answer *response, f *reason.Refusal, id execute.RequestID
 	answer.body.Write(s.envelope(s.Serving(), f, id))
 }
 
-// reply sends a reply. If it is too long for an envelope, the reply reports that: the call was made.
+// reply sends a reply. If the reply is too long for an envelope, it sends an error instead, with the outcome done if the call succeeded.
 func (s *Skill) reply(m runtime.Message, answer *response, content func() protocol.Content) error {
 	if !answer.long {
 		if err := m.Reply(content()); !errors.Is(err, aeawire.ErrUnsendable) {
 			return err
 		}
 	}
-	f := reason.ResponseInvalid.Refusal("The answer is longer than an envelope, which holds " + strconv.Itoa(aeawire.MaxEnvelope) + " bytes.")
+	f := reason.ResponseInvalid.Refusal("The response is longer than the " + strconv.Itoa(aeawire.MaxEnvelope) + " bytes of an envelope.")
 	if answer.status < http.StatusBadRequest {
 		f.With("outcome", "done")
 	}
@@ -191,18 +192,18 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	return m.Reply(content())
 }
 
-// A response records the API's response, as far as an envelope can hold it.
+// A response records a response of the API up to the maximum size of an envelope.
 type response struct {
 	header http.Header
 	status int
 	body   bytes.Buffer
-	long   bool // the response was longer
+	long   bool // the response was longer, and body is empty
 }
 
 // Header returns the header fields.
 func (w *response) Header() http.Header { return w.header }
 
-// WriteHeader sets the status, once.
+// WriteHeader sets the status. Later calls have no effect.
 func (w *response) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status

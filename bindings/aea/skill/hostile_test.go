@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestNegotiationsOutOfOrder sends each message where its dialogue does not let it come: nothing but an error comes back, and the
-// agent is served afterwards.
+// TestNegotiationsOutOfOrder sends each message where its dialogue does not permit it. The only replies are errors, and the agent is
+// served afterwards.
 func TestNegotiationsOutOfOrder(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
@@ -60,8 +60,8 @@ func TestNegotiationsOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestOffersWithoutEnd has many agents call for proposals and never go on: another one agrees as if nothing had been.
-func TestOffersWithoutEnd(t *testing.T) {
+// TestFloodOfOffers: many agents call for proposals and do not continue, while another agent agrees as usual.
+func TestFloodOfOffers(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	var floods sync.WaitGroup
@@ -101,8 +101,8 @@ func TestOffersWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestWrongSignaturesWithoutEnd: what does not verify costs the caller its turns at the desk, and nobody else's.
-func TestWrongSignaturesWithoutEnd(t *testing.T) {
+// TestFloodOfWrongSignatures: invalid signatures use up only the sender's own limit.
+func TestFloodOfWrongSignatures(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "server: {issue_per_address: 5/minute, per_address: 10000/second}\n"+
 		"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
@@ -125,8 +125,9 @@ func TestWrongSignaturesWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestAgreementsUnderManyNames: names of agents cost nothing, so what all of them agree to is bounded together, however it comes.
-func TestAgreementsUnderManyNames(t *testing.T) {
+// TestAgreementsOfManySenders: an agent can create any number of addresses, so the agreements of all of them are limited together, in
+// whatever form they are sent.
+func TestAgreementsOfManySenders(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	refusals := map[string]int{}

@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// What a call is read into is many times as large as its text, and comes out of what requests may hold: a call for which there is no
-// room is refused, and what another one took is given back.
-func TestCallsAreReadInMemory(t *testing.T) {
+// A decoded call takes many times the memory of its text, from the memory that all requests share. A call for which there is not enough
+// memory is refused, and a call that has ended releases its memory.
+func TestCallMemoryLimit(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", func(c *skill.Config, g *gatetest.Gate) {
 		c.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })

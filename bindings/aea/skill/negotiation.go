@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A turn is a message of a negotiation, and what is needed to reply to it.
+// A turn is one message of a negotiation, with the data for the reply.
 type turn struct {
 	*Skill
 	runtime.Message
@@ -24,8 +24,8 @@ type turn struct {
 	message protocol.FIPAMessage
 }
 
-// negotiate replies to a message of fipa, in which the service is the seller. A refusal ends the negotiation, and an error of the
-// protocol default has the reason.
+// negotiate replies to a message of the protocol fipa, in which the service is the seller. A refusal ends the negotiation; its reason is
+// sent as an error of the protocol default.
 func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	message, ok := m.Content.(protocol.FIPAMessage)
 	if !ok || m.Dialogue == nil {
@@ -45,7 +45,7 @@ func (s *Skill) negotiate(ctx context.Context, m runtime.Message) error {
 	return m.Reply(answer)
 }
 
-// An answer is the reply to a message; without performative: none.
+// answer returns the reply to the message. If the reply has no performative, it is not sent.
 func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	switch t.message.Performative {
 	case protocol.FIPACFP:
@@ -71,7 +71,8 @@ func (t *turn) answer(ctx context.Context) (protocol.FIPAMessage, error) {
 	}
 }
 
-// refuse ends the negotiation, if the protocol permits that after this message, and gives the reason.
+// refuse ends the negotiation and sends the reason. It declines or ends the dialogue only if the protocol permits that after this
+// message.
 func (t *turn) refuse(f *reason.Refusal) error {
 	t.offers.end(t.Dialogue.Label())
 	var err error
@@ -88,7 +89,7 @@ func (t *turn) refuse(f *reason.Refusal) error {
 	return err
 }
 
-// envelope encodes a refusal in the form that all doors share. id is that of the request that the host logged; it is empty if the skill
+// envelope encodes a refusal in the form that all doors share. id is the id of the request that the host logged; it is empty if the skill
 // itself refuses.
 func (s *Skill) envelope(of *service.Service, f *reason.Refusal, id execute.RequestID) []byte {
 	about := wire.About{RequestID: string(id)}
@@ -98,7 +99,7 @@ func (s *Skill) envelope(of *service.Service, f *reason.Refusal, id execute.Requ
 	return wire.Envelope(refusal.InMessage(f), about)
 }
 
-// called replies to a call for proposals with an offer of one intent.
+// called replies to a call for proposals with an offer for one intent.
 func (t *turn) called(ctx context.Context) (protocol.FIPAMessage, error) {
 	if err := t.admitted(); err != nil {
 		return protocol.FIPAMessage{}, err
@@ -116,18 +117,18 @@ func (t *turn) offered(intent string, terms service.Estimate, rounds int) protoc
 	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
 }
 
-// admitted bounds how often an agent gets an offer.
+// admitted limits how often an agent gets an offer.
 func (t *turn) admitted() error {
 	if !t.byAgent.Admit(t.Sender, t.Now()) {
 		t.Shed(reason.ShedRequestsAddress)
-		return reason.TooManyConnections.Refusal("Too many calls for proposals from this agent.").After(t.byAgent.Wait()).
+		return reason.TooManyConnections.Refusal("This agent has sent too many calls for proposals.").After(t.byAgent.Wait()).
 			ShedFor(reason.ShedRequestsAddress)
 	}
 	return nil
 }
 
-// countered replies to a counter-offer: the terms are those of the policy. A counter-offer that meets them is accepted; any other gets
-// the same terms again, a few times.
+// countered replies to a counter-offer. A counter-offer that satisfies the terms of the policy is accepted. After any other, the same
+// terms are offered again, at most maxRounds times.
 func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -143,7 +144,7 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	case satisfies(t.message.Proposal, propose(t.of, o, terms)):
 		return protocol.FIPAMessage{Performative: protocol.FIPAAccept}, nil
 	case o.rounds >= maxRounds:
-		return protocol.FIPAMessage{}, reason.PolicyViolation.Refusal("The terms of the policy do not change by counter-offers.")
+		return protocol.FIPAMessage{}, reason.PolicyViolation.Refusal("The terms of the policy are not negotiable.")
 	}
 	return t.offered(o.intent, terms, o.rounds+1), nil
 }
@@ -160,7 +161,8 @@ func (t *turn) open() (offer, error) {
 	return o, nil
 }
 
-// signHere replies to a plain acceptance with the text to sign: the offered terms, as long as they are those of the policy.
+// signHere replies to an unsigned acceptance with the text to sign. The error is a *pat.PolicyMismatchError if the policy has changed
+// since the offer.
 func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) {
 	o, err := t.open()
 	if err != nil {
@@ -176,7 +178,7 @@ func (t *turn) signHere(by protocol.Performative) (protocol.FIPAMessage, error) 
 	}}, nil
 }
 
-// agreed replies to a signed acceptance with a PAT.
+// agreed replies to a signed acceptance with a PAT, or with the status pending if the operator must approve the agent first.
 func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.FIPAMessage, error) {
 	if err := t.mayAgree(); err != nil {
 		return protocol.FIPAMessage{}, err
@@ -198,7 +200,7 @@ func (t *turn) agreed(ctx context.Context, by protocol.Performative) (protocol.F
 	return t.withPAT(by, issued), nil
 }
 
-// acceptance reads the signed text. The issuer judges the key.
+// acceptance returns the signed acceptance as a request for a PAT. The issuer verifies the signature and the key.
 func (t *turn) acceptance() (pat.IssueRequest, error) {
 	info := t.message.Info
 	o, err := t.open()
@@ -224,7 +226,7 @@ func (t *turn) renewed(ctx context.Context, old string) (protocol.FIPAMessage, e
 	return t.withPAT(protocol.FIPAInform, issued), nil
 }
 
-// withPAT returns a message with a PAT.
+// withPAT returns a message that contains a PAT.
 func (t *turn) withPAT(by protocol.Performative, issued pat.Issuance) protocol.FIPAMessage {
 	return protocol.FIPAMessage{Performative: by, Info: map[string]string{
 		"pat": issued.Token, "jti": string(issued.Claims.ID), "expires_at": strconv.FormatInt(issued.Claims.ExpiresAt.Unix(), 10),

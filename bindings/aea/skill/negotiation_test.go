@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func TestAnOfferAndItsAcceptance(t *testing.T) {
+func TestOfferAndAcceptance(t *testing.T) {
 	t.Parallel()
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		s := opened(t, "")
@@ -57,7 +57,7 @@ func TestAnOfferAndItsAcceptance(t *testing.T) {
 	}
 }
 
-func TestAPlainAcceptance(t *testing.T) {
+func TestUnsignedAcceptance(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -92,8 +92,8 @@ func TestAPlainAcceptance(t *testing.T) {
 	}
 }
 
-// Nothing in a message proves a key for the renewal of a PAT that charges: it is refused, and a new negotiation brings the next PAT.
-func TestAPATThatChargesIsNegotiatedAnew(t *testing.T) {
+// A message contains no proof of key, so a PAT that charges cannot be renewed: the agent must negotiate a new PAT.
+func TestChargingPATIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -163,7 +163,7 @@ func TestCounterOffers(t *testing.T) {
 	}
 }
 
-func TestAcceptancesThatAreRefused(t *testing.T) {
+func TestRefusedAcceptances(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a, other := s.agent(identity.Fetchai), s.other(1)
@@ -207,8 +207,8 @@ func TestAcceptancesThatAreRefused(t *testing.T) {
 	}
 }
 
-// An agreement that was signed once makes one PAT, in whichever dialogue and form it comes again.
-func TestAnOfferIsUsedOnce(t *testing.T) {
+// An agreement leads to one PAT, even if it is sent again in another dialogue or form.
+func TestOfferIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -228,7 +228,7 @@ func TestAnOfferIsUsedOnce(t *testing.T) {
 	}
 }
 
-func TestAnAgentThatWaitsForApproval(t *testing.T) {
+func TestPendingApproval(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a := s.agent(identity.Fetchai)

@@ -13,39 +13,39 @@ import (
 const (
 	// offerFor is how long an offer is valid.
 	offerFor = 10 * time.Minute
-	// maxOffers bounds the open offers, and offersOfOne those to one agent. The oldest is dropped for a new one.
+	// maxOffers limits the open offers, and offersOfOne the open offers to one agent. A new offer replaces the oldest one.
 	maxOffers   = 8192
 	offersOfOne = 16
-	// maxRounds bounds the counter-offers in one negotiation.
+	// maxRounds limits the counter-offers in one negotiation.
 	maxRounds = 5
 )
 
-// An offer is a proposal of the gateway in a negotiation: it names the terms of one intent, under a nonce that is used once.
+// An offer is a proposal of the gateway in a negotiation. It contains the terms for one intent, and a nonce that can be used once.
 type offer struct {
 	in     dialogue.Label
 	intent string
-	policy string // SHA-256 of the policy whose terms they are, in hexadecimal digits
+	policy string // SHA-256 of the policy of these terms, in hexadecimal digits
 	nonce  string
 	until  time.Time
-	rounds int  // counter-offers of the agent in this negotiation
+	rounds int  // the number of counter-offers in this negotiation
 	used   bool // an agreement was made from it
 }
 
-// offers are the open offers, at most one in each negotiation. They are safe for concurrent use.
+// offers holds the open offers, at most one for each negotiation. It is safe for concurrent use.
 type offers struct {
 	now func() time.Time
 
 	mu      sync.Mutex
 	open    map[dialogue.Label]*offer
-	byAgent map[string][]*offer // by address, the oldest first
-	ages    []*offer            // the oldest first; removed offers are skipped when they reach the front
+	byAgent map[string][]*offer // by address, oldest first
+	ages    []*offer            // oldest first; removed offers stay until they reach the front or trim removes them
 }
 
 func newOffers(now func() time.Time) *offers {
 	return &offers{now: now, open: map[dialogue.Label]*offer{}, byAgent: map[string][]*offer{}}
 }
 
-// make opens an offer of an intent in a negotiation, and replaces the open one.
+// make opens an offer for an intent in a negotiation. It replaces the open offer of the negotiation, if there is one.
 func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offer {
 	var random [32]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -63,7 +63,7 @@ func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offe
 		o.forget(o.ages[0])
 		o.trim()
 	}
-	until := now.Add(offerFor).Truncate(time.Second) // as the offer states it
+	until := now.Add(offerFor).Truncate(time.Second) // the offer states whole seconds
 	made := &offer{in: in, intent: intent, policy: policy, nonce: hex.EncodeToString(random[:]), until: until, rounds: rounds}
 	o.open[in] = made
 	o.byAgent[in.Opponent] = append(o.byAgent[in.Opponent], made)
@@ -114,7 +114,8 @@ func (o *offers) expire(now time.Time) {
 	}
 }
 
-// trim moves an open offer to the front of ages, and keeps fewer ended offers there than open ones.
+// trim deletes removed offers from the front of ages, so that an open offer is first. It deletes all removed offers if they outnumber the
+// open ones.
 func (o *offers) trim() {
 	gone := func(one *offer) bool { return o.open[one.in] != one }
 	for len(o.ages) > 0 && gone(o.ages[0]) {

@@ -58,7 +58,7 @@ func TestOffersAreBounded(t *testing.T) {
 	}
 }
 
-func TestOffersThatEnd(t *testing.T) {
+func TestOffersEnd(t *testing.T) {
 	t.Parallel()
 	o := newOffers(time.Now)
 	in := dialogue.Label{StarterRef: "1", Opponent: "a"}

@@ -12,26 +12,26 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// The names of attributes that queries and proposals share.
+// Names of attributes that occur in queries and in proposals.
 const (
 	attributePrice    = "price"
 	attributeCurrency = "currency_id"
 )
 
-// maxEstimates bounds for how many intents the policy is evaluated to answer one query.
+// maxEstimates limits the intents for which the policy is evaluated for one query.
 const maxEstimates = 256
 
-// A wish is an agent's query, and how many evaluations of the policy it may still use.
+// A wish is an agent's query. left is how many more evaluations of the policy it may cause.
 type wish struct {
 	of     *service.Service
 	agent  pat.AgentID
 	query  search.Query
-	priced bool // it mentions prices
+	priced bool // the query mentions prices
 	left   int
 }
 
-// match returns the first intent of the catalogue that matches the query and that the agent may agree to. If there is none, the error is
-// a *reason.Refusal: why the first matching intent is not offered.
+// match returns the first intent in the catalogue that matches the query and that the agent may agree to. If there is none, the error is
+// a *reason.Refusal, which states why the first matching intent is not offered.
 func match(ctx context.Context, s *service.Service, agent string, q search.Query) (*service.Intent, service.Estimate, error) {
 	w := &wish{s, pat.AgentID(agent), q, q.Mentions(attributePrice) || q.Mentions(attributeCurrency), maxEstimates}
 	var refused error
@@ -51,12 +51,13 @@ func match(ctx context.Context, s *service.Service, agent string, q search.Query
 		}
 	}
 	if refused == nil {
-		refused = reason.IntentNotFound.Refusal("No intent of the service is what the query describes.")
+		refused = reason.IntentNotFound.Refusal("No intent of the service matches the query.")
 	}
 	return nil, service.Estimate{}, refused
 }
 
-// meets reports whether an intent matches the query, and on which terms the agent may have it.
+// meets reports whether an intent matches the query, and returns the terms for the agent. err is why the agent may not agree to the
+// intent.
 func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.Estimate, matches bool, err error) {
 	is := describe(in)
 	if !w.priced && !w.query.Matches(is) {
@@ -75,7 +76,7 @@ func (w *wish) meets(ctx context.Context, in *service.Intent) (estimate service.
 	return estimate, w.query.Matches(is), err
 }
 
-// describe returns the description of an intent, of model uim_intent, without its price.
+// describe returns the description of an intent without its price, in the data model uim_intent.
 func describe(in *service.Intent) search.Attributes {
 	is := search.Attributes{
 		"intent_uid": {search.Text(in.ID)}, "intent_name": {search.Text(in.Name)}, "namespace": {search.Text(in.UID.Namespace)},
@@ -92,8 +93,8 @@ func describe(in *service.Intent) search.Attributes {
 	return is
 }
 
-// propose describes an offer to an agent, of model uim_offer. The price is that of quantity calls, in minor units of the currency, so
-// that it is always an integer.
+// propose returns the description of an offer, in the data model uim_offer. The price is for quantity calls, in minor units of the
+// currency, so that it is always an integer.
 func propose(s *service.Service, o offer, terms service.Estimate) search.Description {
 	policy := s.Offer()
 	price, quantity := terms.Charge.Minor()
@@ -116,7 +117,7 @@ func propose(s *service.Service, o offer, terms service.Estimate) search.Descrip
 }
 
 // satisfies reports whether a counter-offer asks for no more than the offer gives: it pays at least as much for at most as many calls,
-// and leaves everything else unchanged. Attributes that it does not name are those of the offer.
+// and changes nothing else. It may omit attributes that it does not change.
 func satisfies(counter, own search.Description) bool {
 	for _, v := range counter.Values {
 		offered := own.Value(v.Key)

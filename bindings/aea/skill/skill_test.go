@@ -91,7 +91,7 @@ func call(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}, "pat": %q}`, gatetest.Searching, token)
 }
 
-func TestWhatIsLookedFor(t *testing.T) {
+func TestQueries(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	relation := func(name string, op search.Operator, v search.Value) search.Expr {
@@ -126,8 +126,8 @@ func TestWhatIsLookedFor(t *testing.T) {
 	}
 }
 
-// What every call of which has to be proved is offered to nobody here: the keys of agents prove no call.
-func TestWhatIsNotOffered(t *testing.T) {
+// An intent for which every call needs a proof is not offered: agents cannot prove calls with their keys.
+func TestIntentsNotOffered(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a := s.agent(identity.Fetchai)
@@ -142,8 +142,9 @@ func TestWhatIsNotOffered(t *testing.T) {
 	}
 }
 
-// No PAT is told where others can read it, neither by a negotiation nor by a request of http; calls are made there.
-func TestConnectionsThatOthersRead(t *testing.T) {
+// No PAT is sent over a connection that others can read, neither in a negotiation nor in response to an HTTP request. Calls are executed
+// on such connections.
+func TestNoPATsInClear(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
@@ -173,7 +174,7 @@ func TestConnectionsThatOthersRead(t *testing.T) {
 	aeatest.NewAgent(open.clear, open.address, a.Key, a.Ledger).Agrees(t, gatetest.Searching)
 }
 
-func TestWhatIsWrittenDown(t *testing.T) {
+func TestLogHasNoPATs(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
 	a := s.agent(identity.Fetchai)
