@@ -1,5 +1,5 @@
-// Package bindings lists the protocols of agents in addition to UIM over HTTP: modules that share one catalogue, agreement, limits and
-// ledger.
+// Package bindings lists the protocols that a service offers to agents in addition to UIM over HTTP. Each protocol is a module; all
+// modules share the catalogue, the agreements, the limits and the ledger.
 package bindings
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Modules returns new instances of all modules. The configuration of each service decides which of them it opens.
+// Modules returns a new instance of each module. The configuration of a service determines which modules it opens.
 func Modules() []door.Module {
 	return []door.Module{&announce.Door{}, &mcp.Door{}, &oauth.Door{}, &a2a.Door{}, &uagents.Door{}, &aea.Door{}, &mrp.Door{}}
 }
 
-// Forms returns their forms of agreement, and of agent ids.
+// Forms returns the forms of agreements and agent ids that the modules add.
 func Forms() []pat.Form { return door.Forms(Modules()) }
 
-// Blocks returns the blocks of the configuration that they read.
+// Blocks returns the configuration blocks that the modules read.
 func Blocks() config.Blocks { return door.Blocks(Modules()) }

@@ -66,11 +66,11 @@ var ways = map[string]way{
 	},
 }
 
-// TestALimitHoldsThroughAllDoorsAtOnce sends ten times as many calls as a limit allows, through every door at the same time. An
-// agent of uAgents, one of AEA and one of MRP each have their own key, and so a limit of its own: each comes through its door and all
-// others, that of uAgents for answers at once and later. The runs of the other two are smaller ones in make test, since all but their own
-// ways are those of the first.
-func TestALimitHoldsThroughAllDoorsAtOnce(t *testing.T) {
+// TestLimitAcrossDoors sends ten times as many calls as a limit allows, through all doors concurrently. The agents of uAgents, AEA and
+// MRP have separate keys and therefore separate limits: each calls through its own door and all other doors, the agent of uAgents with
+// immediate and with later replies. The runs of the other two are shorter in make test, because only their own doors differ from the
+// first run.
+func TestLimitAcrossDoors(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limit int64

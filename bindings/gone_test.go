@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// TestAStoreThatIsGone: while nobody knows what was revoked, no door lets a call through, and each says that nothing was sent. An
-// envelope that names no PAT asks the store for one. The relay of MRP is elsewhere.
-func TestAStoreThatIsGone(t *testing.T) {
+// TestStoreUnavailable: while revocations are unknown, no door accepts a call, and each door reports that nothing was sent. An envelope
+// without a PAT needs a PAT from the store. The relay of MRP is elsewhere.
+func TestStoreUnavailable(t *testing.T) {
 	t.Parallel()
 	const members = "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}"
 	elsewhere := gatetest.New(t, gatetest.RelaySettings+members+"}\n")

@@ -14,8 +14,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestHostilePeersAtEveryDoor sends each door what no client sends, and then a call: nothing of the first reaches the service, and
-// the call is answered as if nothing had been.
+// TestHostilePeersAtEveryDoor sends invalid input to each door, and then a call. None of the input reaches the service, and the call
+// succeeds.
 func TestHostilePeersAtEveryDoor(t *testing.T) {
 	t.Parallel()
 	const maxBody = 64 << 10
@@ -62,8 +62,8 @@ func TestHostilePeersAtEveryDoor(t *testing.T) {
 	}
 }
 
-// TestAFloodAtOneDoorLeavesTheOthersOpen holds half requests of one agent open at each door; another calls through all of them.
-func TestAFloodAtOneDoorLeavesTheOthersOpen(t *testing.T) {
+// TestFloodAtOneDoorSparesOthers keeps incomplete requests of one agent open at each door, while another agent calls through all doors.
+func TestFloodAtOneDoorSparesOthers(t *testing.T) {
 	t.Parallel()
 	const held = 100
 	g := gatetest.New(t, "")

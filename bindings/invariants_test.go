@@ -71,20 +71,20 @@ var rows = map[string]map[invariant]cell{
 	"*a2a.Door": {
 		reservedID:  notApplicable("No agent agrees at the endpoint: it takes PATs that the other doors issue."),
 		strangerBit: elsewhere("bindings.TestOneApprovedAgentIsServed"),
-		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/a2a.TestTheCardFollowsTheCatalogue"),
+		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/a2a.TestCardFollowsCatalogue"),
 		scopedReads: cell{
 			test:  func(t *testing.T) { t.Helper(); narrow(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") },
-			named: []string{"bindings/a2a.TestTasksOutsideOfTheScope", "gateway/execute.TestRecordsWithinTheScope"},
+			named: []string{"bindings/a2a.TestTasksOutsideScope", "gateway/execute.TestRecordsWithinTheScope"},
 		},
 		released:   here(func(t *testing.T) { t.Helper(); releases(t, "A2A, JSON-RPC", "A2A, HTTP+JSON", "A2A, a stream") }),
-		notDropped: elsewhere("bindings/a2a.TestAClientThatGoesAwayCancelsNothing"),
+		notDropped: elsewhere("bindings/a2a.TestDisconnectDoesNotCancel"),
 	},
 	"*oauth.Door": {
 		reservedID:  notApplicable("The gateway makes the id of each consent."),
-		strangerBit: elsewhere("bindings/oauth.TestStrangersLeavePlacesForClientDocuments"),
-		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/oauth.TestAHostThatIsNotOurs"),
+		strangerBit: elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
+		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/oauth.TestForeignHost"),
 		scopedReads: notApplicable("The door reads nothing of an intent."),
-		released:    elsewhere("bindings/oauth.TestStrangersLeavePlacesForClientDocuments"),
+		released:    elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
 		notDropped:  notApplicable("The response is the answer."),
 	},
 	"*uagents.Door": {
@@ -101,7 +101,7 @@ var rows = map[string]map[invariant]cell{
 		knownHost: notApplicable("The door has no path of the public listener. The mailbox is https with a certificate of the node, " +
 			"which no browser accepts for another name."),
 		scopedReads: notApplicable("The door reads no call of the past."),
-		released:    elsewhere("bindings.TestALimitHoldsThroughAllDoorsAtOnce"),
+		released:    elsewhere("bindings.TestLimitAcrossDoors"),
 		notDropped:  notApplicable("The answer goes by the connection that the request came by; a sender that lost it repeats the message."),
 	},
 	"*mrp.Door": {
@@ -109,7 +109,7 @@ var rows = map[string]map[invariant]cell{
 		strangerBit: elsewhere("bindings/mrp.TestStrangersLeavePlacesToApprovedAgents", "bindings/mrp/relay.TestAWebhookIsProbedFirst"),
 		knownHost:   notApplicable("The door has no path of the public listener. A relay takes signed requests alone."),
 		scopedReads: notApplicable("The door reads no call of the past."),
-		released:    elsewhere("bindings.TestALimitHoldsThroughAllDoorsAtOnce"),
+		released:    elsewhere("bindings.TestLimitAcrossDoors"),
 		notDropped:  notApplicable("The relay keeps the answer until the agent takes it."),
 	},
 	"*announce.Door": everywhere(notApplicable("The door has public documents alone."), map[invariant]cell{
@@ -127,7 +127,7 @@ func everywhere(c cell, but map[invariant]cell) map[invariant]cell {
 	return row
 }
 
-// TestInvariantsAtEveryDoor runs the table. A door without a whole row fails, and so does a cell whose test does not exist.
+// TestInvariantsAtEveryDoor runs the table. It fails if a door has an incomplete row, or if a cell names a test that does not exist.
 func TestInvariantsAtEveryDoor(t *testing.T) {
 	t.Parallel()
 	doors := []string{"*gateway.Server"}

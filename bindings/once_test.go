@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestOnceThroughAllDoors repeats a call through every door: under the key of an earlier one it is told again, and a proof that
-// was used at one door is of no use at any.
-func TestOnceThroughAllDoors(t *testing.T) {
+// TestIdempotencyAcrossDoors repeats a call through every door. Under the key of an earlier call, each door returns the stored result; a
+// proof that was used at one door is rejected by all doors.
+func TestIdempotencyAcrossDoors(t *testing.T) {
 	t.Parallel()
 	for first := range ways {
 		t.Run(first, func(t *testing.T) {

@@ -53,9 +53,9 @@ func (s secrets) in(text string) (found []string) {
 	return found
 }
 
-// TestWhatOperatorsAreNotTold: agents of all networks agree, call, renew and are refused, in every way that takes a secret along.
-// Neither a line of the log, at any level, nor the status of a door, nor a metric tells one.
-func TestWhatOperatorsAreNotTold(t *testing.T) {
+// TestSecretsAreNotReported: agents of all networks agree, call, renew and are refused, in every way that involves a secret. No log line
+// at any level, no status of a door and no metric contains a secret.
+func TestSecretsAreNotReported(t *testing.T) {
 	t.Parallel()
 	absent := httptest.NewServer(http.NotFoundHandler()) // takes no answer
 	t.Cleanup(absent.Close)

@@ -140,8 +140,8 @@ func (d *lineDoor) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// A door with a key, a port and a form of agreement of its own is one file: its calls are paid, and done once.
-func TestASixthDoorIsOneFile(t *testing.T) {
+// TestCustomDoor: a door with its own key, port and form of agreement needs only one file. Its calls are charged, and executed once.
+func TestCustomDoor(t *testing.T) {
 	t.Parallel()
 	own := &lineDoor{}
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+gatetest.Unproved+

@@ -8,8 +8,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestASlashAtTheEnd: the endpoint of a door is the same with a slash behind its path.
-func TestASlashAtTheEnd(t *testing.T) {
+// TestTrailingSlash: a slash at the end of the path does not change the endpoint of a door.
+func TestTrailingSlash(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"lamps":1}`)) }

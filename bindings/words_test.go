@@ -14,9 +14,9 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestEveryDoorTellsTheSecondsInWords uses up a limit. The text of the refusal has the seconds to wait at every door: in the message where
-// agents get no header fields, else in the suggestion.
-func TestEveryDoorTellsTheSecondsInWords(t *testing.T) {
+// TestRefusalTextHasRetrySeconds uses up a limit. At every door, the text of the refusal contains the seconds to wait: in the message if
+// agents get no header fields, and otherwise in the suggestion.
+func TestRefusalTextHasRetrySeconds(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
 	settings := gatetest.RelaySettings + "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " +
