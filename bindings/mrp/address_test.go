@@ -7,8 +7,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestAStrangerCannotTakeAnAgentsAddress claims the key of an agent of the relay over REST, before that agent has agreed.
-func TestAStrangerCannotTakeAnAgentsAddress(t *testing.T) {
+// TestOtherKeyCannotTakeAddress claims the key of an agent of the relay over REST, before that agent has agreed.
+func TestOtherKeyCannotTakeAddress(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)

@@ -22,23 +22,23 @@ import (
 
 // Bounds of one agent.
 const (
-	atOnce   = 64       // messages that are answered concurrently, shared among their senders
-	inLine   = 192      // that wait
-	heldMost = 64 << 20 // bytes of messages in progress
-	heldEach = 64 << 10 // that one message counts at least
-	fetched  = 16       // messages that are taken from the relay at a time
+	atOnce   = 64       // messages that are handled concurrently; their senders share these places
+	inLine   = 192      // messages that wait for a place
+	heldMost = 64 << 20 // bytes of messages that are waiting or in progress
+	heldEach = 64 << 10 // the minimum number of bytes that each message counts as
+	fetched  = 16       // messages that are received from the relay at a time
 
-	lineWait    = 30 * time.Second
-	firstPause  = time.Second // after a failure, then twice as long each time
+	lineWait    = 30 * time.Second // how long a message waits for a place
+	firstPause  = time.Second      // after a failure; each further failure doubles the pause, up to longPause
 	longPause   = time.Minute
-	sendTries   = 8 // of one answer
-	publishTime = 10 * time.Second
+	sendTries   = 8                // attempts to send one reply
+	publishTime = 10 * time.Second // to send a profile to the relay of this process
 )
 
-// chatLimit bounds how often one sender gets a reply in words: two agents that do so could continue for ever.
+// chatLimit limits the replies to text messages of one sender. Without a limit, two agents could reply to each other forever.
 var chatLimit = limit.Rate{Max: 20, Period: limit.Hour}
 
-// An agent is the agent of one service at a relay.
+// An agent represents one service at a relay.
 type agent struct {
 	d        *Door
 	service  string
@@ -48,9 +48,9 @@ type agent struct {
 	box      mailbox
 
 	places    *fairqueue.Places
-	held      *semaphore.Weighted // bytes of messages in hand
+	held      *semaphore.Weighted // bytes of messages that are waiting or in progress
 	chatLimit *ratelimit.Set
-	work      sync.WaitGroup // messages in hand
+	work      sync.WaitGroup // messages that are waiting or in progress
 	news      chan wire.Change
 
 	inHand, answered, lost atomic.Int64
@@ -67,8 +67,8 @@ func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box
 	}
 }
 
-// publish sends the relay the profile of the service: immediately if the relay is in this process, otherwise as soon as it can be
-// reached.
+// publish sends the profile of the service to the relay. If the relay is in this process, publish returns the error. Otherwise
+// keepPublishing sends the profile as soon as the relay can be reached.
 func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	profile := profileOf(s)
 	if a.settings.Relay == LocalRelay {
@@ -80,7 +80,7 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 		}
 		return err
 	}
-	select { // only the newest counts
+	select { // the new profile replaces one that was not yet sent
 	case <-a.news:
 	default:
 	}
@@ -115,13 +115,13 @@ func (a *agent) Close() {
 // UnderWay implements door.Agent.
 func (a *agent) UnderWay() int { return int(a.inHand.Load()) }
 
-// take receives messages until taking ends; their processing continues until working ends.
+// take receives messages until taking ends. It handles each message in a goroutine, which may continue until working ends.
 func (a *agent) take(taking, working context.Context) {
 	pause := firstPause
 	for taking.Err() == nil {
 		list, err := a.box.Next(taking, fetched)
 		if err != nil {
-			a.failed(taking, "taking messages", err)
+			a.failed(taking, "receiving messages", err)
 			if sleep(taking, pause) != nil {
 				return
 			}
@@ -136,7 +136,7 @@ func (a *agent) take(taking, working context.Context) {
 				size = min(heldMost, size+int64(len(m.Evidence.Body)))
 			}
 			if a.held.Acquire(taking, size) != nil {
-				return // messages that were not started arrive again
+				return // the relay delivers messages that were not handled again
 			}
 			a.inHand.Add(1)
 			a.work.Go(func() {
@@ -148,7 +148,7 @@ func (a *agent) take(taking, working context.Context) {
 	}
 }
 
-// handle replies to one message. The message is done once the relay has the reply.
+// handle replies to one message, and marks the message as done once the reply is delivered or lost.
 func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 	answer := a.answer(ctx, m)
 	if ctx.Err() != nil || answer != nil && !a.deliver(ctx, answer) {
@@ -156,12 +156,12 @@ func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 		return
 	}
 	if err := a.box.Done(ctx, m.ID); err != nil {
-		a.failed(ctx, "noting that a message was answered", err) // it arrives again when the process restarts, and gets a reply then
+		a.failed(ctx, "recording that a message is done", err) // after a restart of the process it arrives again and gets a reply again
 	}
 }
 
-// deliver passes a reply to the relay. It returns false if ctx ends first. A reply that the recipient does not accept, or that the relay
-// refuses permanently, is lost: the sender can send its message again.
+// deliver sends a reply to the relay, and returns false if ctx ends first. The reply is lost if the relay refuses it permanently, for
+// example because the recipient does not accept it, or after sendTries attempts. The sender can then send its message again.
 func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 	for attempt, pause := 1, firstPause; ; attempt++ {
 		_, err := a.box.Send(ctx, *s)
@@ -171,15 +171,15 @@ func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 			return true
 		case ctx.Err() != nil:
 			return false
-		case isRefusal && refused.HTTPStatus() == http.StatusConflict && refused.Code == wire.BadRequest: // it was answered before
-			return true
+		case isRefusal && refused.HTTPStatus() == http.StatusConflict && refused.Code == wire.BadRequest:
+			return true // another reply was already sent under this key
 		case isRefusal && forGood(refused), attempt == sendTries:
 			a.lost.Add(1)
-			a.d.Log.Warn("an answer could not be sent", zap.String("door", Name), zap.String("service", a.service),
+			a.d.Log.Warn("a reply could not be sent", zap.String("door", Name), zap.String("service", a.service),
 				zap.Stringer("recipient", s.Recipient), zap.String("in_reply_to", s.InReplyTo), zap.Error(err))
 			return true
 		}
-		a.failed(ctx, "sending an answer", err)
+		a.failed(ctx, "sending a reply", err)
 		if sleep(ctx, pause) != nil {
 			return false
 		}
@@ -187,7 +187,7 @@ func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 	}
 }
 
-// forGood reports whether a relay would refuse the same message again.
+// forGood reports whether a refusal is permanent: the relay would refuse the same message again.
 func forGood(e *wire.Error) bool {
 	switch status := e.HTTPStatus(); status {
 	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusConflict:
@@ -197,7 +197,7 @@ func forGood(e *wire.Error) bool {
 	}
 }
 
-// keepPublishing sends a remote relay the new profile until the relay has it.
+// keepPublishing sends each new profile to a remote relay, and retries until the relay accepts it.
 func (a *agent) keepPublishing(ctx context.Context) {
 	for {
 		select {
@@ -208,7 +208,7 @@ func (a *agent) keepPublishing(ctx context.Context) {
 					a.well()
 					break
 				}
-				a.failed(ctx, "publishing the offer at the relay", err)
+				a.failed(ctx, "publishing the profile at the relay", err)
 				if sleep(ctx, pause) != nil {
 					return
 				}
@@ -223,7 +223,7 @@ func (a *agent) keepPublishing(ctx context.Context) {
 	}
 }
 
-// sleep waits, or returns the error of ctx.
+// sleep waits for d, or returns the error of ctx if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

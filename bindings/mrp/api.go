@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// origin names the sender of the message to the host.
+// origin identifies the sender of the message to the host.
 func (x *exchange) origin() door.Origin {
 	return door.Origin{
 		Door: Name, Service: x.a.service, RequestID: x.requestID, Sender: pat.AgentID(x.received.Sender.String()), SenderKey: x.key.Thumbprint(),
@@ -24,10 +24,10 @@ func (x *exchange) origin() door.Origin {
 	}
 }
 
-// refuse replies with an error that the door itself found.
+// refuse returns the reply for an error that the door itself detected.
 func (x *exchange) refuse(err error) answer { return x.refused(err, "") }
 
-// failed replies with an error of the host, which has logged it under the id of the request.
+// failed returns the reply for an error of the host, which has logged the error under the request id.
 func (x *exchange) failed(err error) answer { return x.refused(err, x.requestID) }
 
 func (x *exchange) refused(err error, id execute.RequestID) answer {
@@ -49,12 +49,12 @@ func (x *exchange) refused(err error, id execute.RequestID) answer {
 	return response(wire.ResponseError, "error", w)
 }
 
-// long replies that the result is longer than a message. The request was carried out.
+// long returns the reply for a result that is too long for a message. The request has been carried out.
 func (x *exchange) long() answer {
-	return x.refuse(reason.ResponseInvalid.Refusal("The answer is longer than a message can hold.").With("outcome", "done"))
+	return x.refuse(reason.ResponseInvalid.Refusal("The result is too long for a message.").With("outcome", "done"))
 }
 
-// fault replies with an error of the protocol itself.
+// fault returns the reply for an error that the Machine Relay Protocol defines.
 func (x *exchange) fault(f wire.Fault) answer {
 	w := strictjson.NewWriter(nil)
 	w.Text("code", f.Code)
@@ -63,7 +63,7 @@ func (x *exchange) fault(f wire.Fault) answer {
 	return response(wire.ResponseError, "error", w)
 }
 
-// result replies that the request succeeded.
+// result returns the reply for a request that succeeded.
 func result(w strictjson.Writer) answer { return response(wire.ResponseOK, "result", w) }
 
 func response(status, member string, content strictjson.Writer) answer {
@@ -72,13 +72,13 @@ func response(status, member string, content strictjson.Writer) answer {
 	w.Text("status", status)
 	w.JSON(member, inner)
 	body, unwritten := w.End()
-	if err != nil || unwritten != nil { // JSON that the gateway itself has encoded
+	if err != nil || unwritten != nil { // cannot happen: the gateway itself has encoded the parts
 		return answer{wire.TypeResponse, []byte(`{"status":"error","error":{"code":"internal","message":"The answer could not be written."}}`)}
 	}
 	return answer{wire.TypeResponse, body}
 }
 
-// textOf returns the text at a pointer; empty: there is none.
+// textOf returns the string at a JSON pointer, or "" if there is none.
 func textOf(document []byte, pointer string) (text string) {
 	raw, ok := strictjson.Find(document, pointer)
 	if !ok || json.Unmarshal(raw, &text) != nil {
@@ -87,7 +87,7 @@ func textOf(document []byte, pointer string) (text string) {
 	return text
 }
 
-// keyOf returns an idempotency key derived from a message, for what is sent because of it.
+// keyOf returns an idempotency key that is derived from the id of a message.
 func keyOf(prefix, id string) string {
 	if key, err := execute.ParseIdempotencyKey(prefix + id); err == nil {
 		return string(key)

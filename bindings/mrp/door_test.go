@@ -85,8 +85,8 @@ func expect(t *testing.T, what, answer string, want ...string) {
 	}
 }
 
-// TestWhatEveryDoorAnswers is the table of all doors, over each relay: plain and encrypted.
-func TestWhatEveryDoorAnswers(t *testing.T) {
+// TestCallsOverEachRelay makes the calls that every door must handle, over a local and a remote relay, unencrypted and encrypted.
+func TestCallsOverEachRelay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ elsewhere, encrypted bool }{
 		"plain": {false, false}, "encrypted": {false, true}, "elsewhere, plain": {true, false}, "elsewhere, encrypted": {true, true},
@@ -153,8 +153,8 @@ func TestWhatEveryDoorAnswers(t *testing.T) {
 	}
 }
 
-// A PAT that its key has got by another door is good here as well, and renewals are for its key alone.
-func TestAPATIsGoodForItsKey(t *testing.T) {
+// A PAT that was issued through another door is valid here for the same key, and only that key can renew it.
+func TestPATIsBoundToKey(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	elsewhere := g.Agreed("agent-1")
@@ -191,8 +191,8 @@ func TestAPATIsGoodForItsKey(t *testing.T) {
 	expect(t, "another's agreement", answer, `"status":"error"`)
 }
 
-// A message that comes twice is answered alike, and done once.
-func TestOnce(t *testing.T) {
+// Two calls with the same idempotency key get the same result, and are executed once.
+func TestRepeatedCall(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)
@@ -215,8 +215,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// What an operator says of the relay of the gateway stands in agents.json.
-func TestTheRelayOfTheGatewayIsNamed(t *testing.T) {
+// agents.json has the public URL of the gateway's relay.
+func TestGatewayRelayIsAnnounced(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, strings.Replace(settings, "mrp_relay: {", "mrp_relay: {public_url: 'https://relay.shop.example', ", 1))
 	if body := string(g.Get("/agents.json").Body); !strings.Contains(body, `"uim-mrp-relay": "https://relay.shop.example"`) {

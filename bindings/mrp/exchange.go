@@ -28,20 +28,20 @@ type exchange struct {
 	a        *agent
 	service  *service.Service
 	received relay.Arrival // as received
-	says     wire.Message  // the same, or the message sealed in it
-	sealed   string        // the digest of the ciphertext, which the encrypted reply names; empty: it was not encrypted
+	says     wire.Message  // the same message, decrypted if it was encrypted
+	sealed   string        // the digest of the ciphertext, which the encrypted reply names; empty: the message was not encrypted
 	key      keys.Key      // of the sender
 
 	requestID execute.RequestID
 }
 
-// An answer is the content of a message.
+// An answer is the content of a reply. If the content type is empty, no reply is sent.
 type answer struct {
 	contentType string
 	body        []byte
 }
 
-// answer returns the message to send; nil: none.
+// answer returns the reply to a message, or nil if the message gets no reply.
 func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	x := &exchange{
 		a: a, service: door.Serving(a.d.Services(), a.service), received: m, says: m.Message, requestID: execute.RequestIDFrom(""),
@@ -58,7 +58,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	}
 	if err != nil {
 		a.d.Shed(reason.ShedEnvelopes)
-		return x.send(x.refuse(reason.Overloaded.Refusal("As many messages wait for their answers as may.").
+		return x.send(x.refuse(reason.Overloaded.Refusal("Too many messages are pending.").
 			After(lineWait).ShedFor(reason.ShedEnvelopes)), "re:")
 	}
 	defer leave()
@@ -68,7 +68,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	return x.send(x.answer(ctx), "re:")
 }
 
-// party is a sender among those that share the places.
+// party returns the sender as a party that shares the places.
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	of := fairqueue.Party{Name: sender.String(), Unapproved: true}
 	if key, err := keys.New(sender.Public()); err == nil {
@@ -77,7 +77,7 @@ func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	return of
 }
 
-// wantsNone reports whether messages of a type get no reply: they are replies, or concern replies.
+// wantsNone reports whether messages of a type get no reply: responses, events and progress reports.
 func wantsNone(contentType string) bool {
 	switch mediaType(contentType) {
 	case wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
@@ -95,7 +95,7 @@ func mediaType(contentType string) string {
 	return kind
 }
 
-// answer replies to a message by its type. One without a content type gets no reply.
+// answer returns the reply to the message, which depends on the content type of the message.
 func (x *exchange) answer(ctx context.Context) answer {
 	if mediaType(x.says.ContentType) == wire.TypeEncrypted {
 		if err := x.open(); err != nil {
@@ -112,24 +112,24 @@ func (x *exchange) answer(ctx context.Context) answer {
 	switch mediaType(x.says.ContentType) {
 	case wire.TypeRequest:
 		if len(x.says.Attachments) > 0 {
-			return x.refuse(reason.MalformedRequest.Refusal("Attachments are not read here: put all parameters into the body."))
+			return x.refuse(reason.MalformedRequest.Refusal("This agent does not read attachments: put all parameters into the body."))
 		}
 		return x.requested(ctx)
 	case wire.TypeText, wire.TypeJSON:
 		return x.talk(ctx)
 	default:
 		return x.refuse(reason.UnsupportedMediaType.Refusal(
-			"Messages of this type are not read here: send a request, of type " + wire.TypeRequest + "."))
+			"This agent does not read messages of this type: send a request, with the type " + wire.TypeRequest + "."))
 	}
 }
 
-// open decrypts the message. The relay can change the content type outside the ciphertext, and so make the service execute a message that
-// its sender meant otherwise: therefore a request has its type inside.
+// open decrypts the message. The relay can change the content type outside the ciphertext, and so could make the service execute a message
+// that its sender did not send as a request. Therefore a request must also name its type inside the ciphertext.
 func (x *exchange) open() error {
 	m, err := e2e.OpenMessage(x.a.private, x.received.Message)
 	switch {
 	case errors.Is(err, e2e.ErrType):
-		return reason.MalformedRequest.Refusal("The content type of the message is not the one that its sender encrypted.")
+		return reason.MalformedRequest.Refusal("The content type of the message differs from the one inside the encrypted body.")
 	case err != nil:
 		return reason.MalformedRequest.Refusal("The message cannot be decrypted with the keys of its sender and of this agent.")
 	}
@@ -138,13 +138,13 @@ func (x *exchange) open() error {
 	}
 	x.says = m
 	if mediaType(m.ContentType) == wire.TypeRequest && !e2e.Names(m) {
-		return reason.MalformedRequest.Refusal("An encrypted request has to name its type, which the relay could change.").
+		return reason.MalformedRequest.Refusal("An encrypted request must name its type inside the encrypted body, because the relay could change the type outside.").
 			With("suggestion", `Put the member "mrp_content_type": "`+wire.TypeRequest+`" into the request before you encrypt it.`)
 	}
 	return nil
 }
 
-// requested answers a request, and sends one progress report if that takes long.
+// requested handles a request, and sends one progress report if that takes longer than progressAfter.
 func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
 	var progress sync.WaitGroup
@@ -152,7 +152,7 @@ func (x *exchange) requested(ctx context.Context) answer {
 		if sleep(telling, progressAfter) != nil {
 			return
 		}
-		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is being worked on."}`)}
+		working := answer{wire.TypeStatus, []byte(`{"state":"working","progress":0,"detail":"The request is in progress."}`)}
 		if s := x.send(working, "st:"); s != nil {
 			_, _ = x.a.box.Send(telling, *s) // the reply supersedes it
 		}
@@ -162,8 +162,8 @@ func (x *exchange) requested(ctx context.Context) answer {
 	return x.request(ctx)
 }
 
-// send is an answer as a message to the sender, in its thread; nil: there is none. What comes twice is answered under one key, so that
-// the sender has one answer.
+// send returns an answer as a message to the sender, in the thread of the sender's message, or nil if there is nothing to send. A message
+// that arrives twice gets two replies with the same idempotency key, so the relay accepts only one of them.
 func (x *exchange) send(of answer, prefix string) *wire.Send {
 	if of.contentType == "" {
 		return nil
@@ -187,7 +187,7 @@ func (x *exchange) message(of answer, prefix string) *wire.Send {
 		return &m
 	}
 	sealed, err := e2e.SealAnswer(x.a.private, m, x.received.Body)
-	if err != nil { // it was opened with this key
+	if err != nil { // cannot happen: the message was decrypted with this key
 		return nil
 	}
 	return &sealed

@@ -24,20 +24,21 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// How long the door waits for a call under the same key that another process of the gateway, or an earlier one, is making.
+// How often and at which interval the door retries a call whose idempotency key belongs to a call in progress, in another process of the
+// gateway or in an earlier one.
 const (
 	runningTries = 30
 	runningPause = 2 * time.Second
 )
 
-// A call is a request for an intent.
+// A call is a request to execute an intent.
 type call struct {
 	uid               string
 	parameters        []byte // an object, as encoded by the sender; nil: none
 	token, proof, key string
 }
 
-// execute handles the action of every intent.
+// execute handles actionExecute, which calls any intent.
 func (x *exchange) execute(ctx context.Context, r request) answer {
 	var c call
 	if err := x.params(ctx, r, "parameters", func(m *apiwire.Members) error {
@@ -56,9 +57,10 @@ func (x *exchange) execute(ctx context.Context, r request) answer {
 	return x.call(ctx, c)
 }
 
-// call makes a call. A call without an idempotency key has that of its message, so that a repeated message has the same result and is not
-// executed again; while another process executes it, call waits for its end. An encrypted message is identified by its ciphertext: the
-// relay chooses the id, and could deliver the message again under another.
+// call executes a call and returns the reply. If the call has no idempotency key, call derives one from the message, so that a repeated
+// message gets the same result and is not executed again. While another process executes the message, call waits for up to a minute. The
+// key of an encrypted message is derived from the ciphertext, because the relay chooses the id, and could deliver the message again under
+// another id.
 func (x *exchange) call(ctx context.Context, c call) answer {
 	w := strictjson.NewWriter(nil)
 	w.Text("intent_uid", c.uid)
@@ -99,11 +101,13 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 	return result(w)
 }
 
-// provesFor is how long the signed request of a message proves who has the key. Its signature is kept as used for as long.
+// provesFor is how long after its signing time a request counts as a proof of key. The used signature is remembered until that time has
+// passed.
 const provesFor = 15 * time.Minute
 
-// proved returns the message as a proof of key: its sender signed the request that brought it to the relay of this process, addressed to
-// this service and with the whole call. nil: the relay is remote, and brings no such signature.
+// proved returns the message as a proof of key. The sender signed the HTTP request that brought the message to the relay of this process,
+// and the signature covers the recipient and the whole call. If there is no valid signature, proved returns nil; a remote relay never
+// passes signatures on.
 func (x *exchange) proved() *pat.Proof {
 	e := x.received.Evidence
 	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {
@@ -120,7 +124,7 @@ func (x *exchange) proved() *pat.Proof {
 	return &pat.Proof{Nonce: hex.EncodeToString(sum[:]), Until: a.Time.Add(provesFor + pat.ProofWindow), Key: x.key}
 }
 
-// sends reports whether the target of a request is the messages endpoint, below any prefix of the relay.
+// sends reports whether the target of a request is the messages endpoint, under any path prefix of the relay.
 func sends(target string) bool {
 	u, err := url.ParseRequestURI(target)
 	return err == nil && strings.HasSuffix(u.Path, "/v1/messages")

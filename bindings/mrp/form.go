@@ -8,17 +8,17 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Form implements door.FormSource: an agent's id is its Ed25519 key. It signs a JWS like every other agent.
+// Form implements door.FormSource. The id of an agent is its Ed25519 public key. It has no Names, because agents sign agreements as JWSs.
 func (d *Door) Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
 
 // isAddress reports whether an id has the form of an address: an Ed25519 key in base64url. A lenient decoder accepts several spellings of
-// one key, so all of them count.
+// one key, so isAddress accepts all of them.
 func isAddress(id string) bool {
 	b, err := base64.RawURLEncoding.DecodeString(id)
 	return err == nil && len(b) == ed25519.PublicKeySize && len(id) == base64.RawURLEncoding.EncodedLen(len(b))
 }
 
-// owns reports whether an id is the key itself, or its thumbprint: both have the same form.
+// owns reports whether an id is the key itself or the thumbprint of the key, which has the same form.
 func owns(id pat.AgentID, key keys.Key) bool {
 	public, _ := key.Public().(ed25519.PublicKey)
 	return string(id) == base64.RawURLEncoding.EncodeToString(public) || string(id) == string(key.Thumbprint())

@@ -13,7 +13,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-func TestWhatIsNoRequestIsAnswered(t *testing.T) {
+func TestInvalidRequests(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "server: {max_body: 2KiB, issue_per_address: 1000/second, per_address: 10000/second}\n"+settings)
 	a := agent(g)
@@ -24,19 +24,19 @@ func TestWhatIsNoRequestIsAnswered(t *testing.T) {
 		"an action of another type":  {wire.TypeRequest, `{"action":7}`, `"The member action must be a string."`},
 		"parameters of another type": {wire.TypeRequest, `{"action":"uim:search","params":[]}`, `"The member params must be an object."`},
 		"too long":                   {wire.TypeRequest, `{"action":"uim:search","params":{"query":"` + strings.Repeat("x", 4<<10) + `"}}`, `"code":"body_too_large"`},
-		"an unknown parameter":       {wire.TypeRequest, `{"action":"uim:search","params":{"querry":"x"}}`, `did you mean query?`},
-		"an unknown cursor":          {wire.TypeRequest, `{"action":"uim:search","params":{"cursor":"x"}}`, `"The member cursor was not given here."`},
+		"an unknown parameter":       {wire.TypeRequest, `{"action":"uim:search","params":{"querry":"x"}}`, `perhaps query is meant`},
+		"an unknown cursor":          {wire.TypeRequest, `{"action":"uim:search","params":{"cursor":"x"}}`, `"The member cursor is not a cursor that this service returned."`},
 		"a wrong agreement":          {wire.TypeRequest, `{"action":"uim:agree","params":{"agreement":"x"}}`, `"status":"error"`},
 		"no agreement":               {wire.TypeRequest, `{"action":"uim:agree"}`, `"The member agreement is missing."`},
-		"a token of lines":           {wire.TypeRequest, `{"action":"uim:execute","params":` + call(gatetest.Searching, "x\ny") + `}`, `"code":"invalid_token"`},
-		"a key of lines":             {wire.TypeRequest, `{"action":"uim:execute","params":` + call(gatetest.Searching, token, `"idempotency_key":"a\nb"`) + `}`, `"code":"malformed_request"`},
-		"members of tomorrow":        {wire.TypeRequest, `{"action":"uim:policy","params":{},"response_format":"json","of":"tomorrow"}`, `"status":"ok"`},
-		"null is as if not there":    {wire.TypeRequest, `{"action":"uim:policy","params":null,"uim_pat":null}`, `"status":"ok"`},
+		"a multi-line token":         {wire.TypeRequest, `{"action":"uim:execute","params":` + call(gatetest.Searching, "x\ny") + `}`, `"code":"invalid_token"`},
+		"a multi-line key":           {wire.TypeRequest, `{"action":"uim:execute","params":` + call(gatetest.Searching, token, `"idempotency_key":"a\nb"`) + `}`, `"code":"malformed_request"`},
+		"unknown members":            {wire.TypeRequest, `{"action":"uim:policy","params":{},"response_format":"json","of":"tomorrow"}`, `"status":"ok"`},
+		"null members":               {wire.TypeRequest, `{"action":"uim:policy","params":null,"uim_pat":null}`, `"status":"ok"`},
 		"no text":                    {wire.TypeText, `{}`, `"code":"malformed_request"`},
 		"JSON without text":          {wire.TypeJSON, `{"action":"uim:search"}`, wire.TypeRequest},
 		"an image":                   {"image/png", `"x"`, `"code":"unsupported_media_type"`},
-		"what nobody can open":       {wire.TypeEncrypted, `{"v":2,"enc":"` + strings.Repeat("A", 43) + `","ct":"` + strings.Repeat("A", 43) + `","ct_content_type":"application/json"}`, `cannot be decrypted`},
-		"what is not encrypted":      {wire.TypeEncrypted, `{"action":"uim:search"}`, `cannot be decrypted`},
+		"an undecryptable body":      {wire.TypeEncrypted, `{"v":2,"enc":"` + strings.Repeat("A", 43) + `","ct":"` + strings.Repeat("A", 43) + `","ct_content_type":"application/json"}`, `cannot be decrypted`},
+		"an unencrypted body":        {wire.TypeEncrypted, `{"action":"uim:search"}`, `cannot be decrypted`},
 		"words":                      {wire.TypeText, `"hello"`, `uim:search`},
 		"words as JSON":              {wire.TypeJSON, `{"text":"hello"}`, `{"text":"shop.example: A shop`},
 		"an upper-case type":         {"Application/X-MRP-Request+JSON; charset=utf-8", `{"action":"uim:policy"}`, `"status":"ok"`},
@@ -54,8 +54,8 @@ func TestWhatIsNoRequestIsAnswered(t *testing.T) {
 	}
 }
 
-// What answers something, or tells of it, is not answered; and nobody is talked to for ever.
-func TestWhatWantsNoAnswer(t *testing.T) {
+// Responses, events and progress reports get no reply, and text messages get only a limited number of replies.
+func TestMessagesWithoutReply(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)
@@ -89,8 +89,8 @@ func TestWhatWantsNoAnswer(t *testing.T) {
 	}
 }
 
-// A sender who sends more than is worked off is told so, and the messages of others are answered.
-func TestAFloodDoesNotStarveOthers(t *testing.T) {
+// If a sender sends more messages than the service can handle, the excess is refused, and messages of others still get replies.
+func TestFloodDoesNotStarveOthers(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	flooder, other := agent(g), agent(g)

@@ -9,24 +9,24 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrSeed means that the configuration does not hold the key of an agent.
-var ErrSeed = errors.New("want the 32 bytes of a seed of Ed25519, as 64 hexadecimal digits")
+// ErrSeed means that the key of an agent is unknown or invalid.
+var ErrSeed = errors.New("want a 32-byte Ed25519 seed, as 64 hexadecimal digits")
 
-// Keys are the identities of the services of this process. It is safe for concurrent use.
+// Keys holds the private keys of the services of this process. It is safe for concurrent use.
 type Keys struct {
 	made func(service string) (digits string, err error)
 	mu   sync.RWMutex
 	keys map[wire.Key]ed25519.PrivateKey
 }
 
-// NewKeys makes Keys. made returns the seed of a service without a configured one, as hexadecimal digits; repeated calls return the same
-// seed.
+// NewKeys returns an empty Keys. For a service without a configured seed, made returns a generated one as hexadecimal digits; it must
+// return the same seed each time.
 func NewKeys(made func(service string) (digits string, err error)) *Keys {
 	return &Keys{made: made, keys: map[wire.Key]ed25519.PrivateKey{}}
 }
 
-// Identity returns the public key of a service whose seed has these hexadecimal digits, in its text form; empty: use the made seed. The
-// Door can use the key from then on. The error may be ErrSeed.
+// Identity adds the key of a service, whose seed is given as hexadecimal digits, and returns the public key in text form. If digits is
+// empty, Identity uses the generated seed. It returns ErrSeed if the seed is invalid.
 func (k *Keys) Identity(service, digits string) (public string, err error) {
 	if digits == "" {
 		if digits, err = k.made(service); err != nil {

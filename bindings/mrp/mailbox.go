@@ -8,22 +8,22 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A mailbox is an agent's place at a relay. It is safe for concurrent use. *relay.Local is one.
+// A mailbox receives and sends the messages of an agent at a relay. It is safe for concurrent use. *relay.Local and *remote implement it.
 type mailbox interface {
 	// Update changes the agent's profile.
 	Update(ctx context.Context, c wire.Change) error
-	// Next waits for messages, and returns at most limit, oldest first. It returns no message twice, unless Again is called for it, or
-	// the process restarts before Done was called.
+	// Next waits for messages, and returns at most limit, oldest first. It returns a message a second time only if Again is called for
+	// it, or if the process restarts before Done is called.
 	Next(ctx context.Context, limit int) ([]relay.Arrival, error)
-	// Send sends a message. The error may be a *wire.Error: what the relay refuses.
+	// Send sends a message. If the relay refuses it, the error is a *wire.Error.
 	Send(ctx context.Context, s wire.Send) (wire.Receipt, error)
-	// Done records that a message has been processed.
+	// Done records that a message has been handled.
 	Done(ctx context.Context, id string) error
 	// Again makes Next return a message once more.
 	Again(id string)
 }
 
-// mailbox opens the mailbox of a key.
+// mailbox opens the mailbox of a key at a relay, which is LocalRelay or a URL.
 func (d *Door) mailbox(ctx context.Context, at string, private ed25519.PrivateKey) (mailbox, error) {
 	if at != LocalRelay {
 		return newRemote(at, private, d.Now)

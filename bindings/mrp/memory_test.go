@@ -11,9 +11,9 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// What a request is read into is many times as large as its text, and comes out of what requests may hold: one for which there is no
-// room is refused, whatever it asks for, and what another one took is given back.
-func TestRequestsAreReadInMemory(t *testing.T) {
+// The decoded values of a request are many times as large as its text, and count against the memory budget of requests. A request that
+// exceeds the budget is refused, whatever its action, and each request releases its memory.
+func TestRequestsUseMemoryBudget(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings, func(g *gatetest.Gate) {
 		g.Memory = membudget.NewBudget(64<<10, func() { g.Metrics.Shed(reason.ShedMemory) })

@@ -1,7 +1,9 @@
-// Package mrp is the door of the Machine Relay Protocol: each service that opens it is an agent on a relay, in this process or elsewhere,
-// whose capabilities are its intents. Requests and responses are messages, so agents need neither an address nor a port.
+// Package mrp is the door of the Machine Relay Protocol. Each service that opens the door is an agent on a relay, in this process or
+// elsewhere, and its intents are the capabilities of that agent. Requests and responses are messages, so agents need neither an address
+// nor a port.
 //
-// The packages below it are the relay and its listener. The door contains no rules of its own: a door.Host executes the requests.
+// Package relay implements the relay, and package relayhost serves it on a listener. The door itself contains no rules: a door.Host
+// executes the requests.
 package mrp
 
 import (
@@ -25,7 +27,7 @@ type Door struct {
 	door.Process
 
 	keys   *Keys
-	relay  *relayhost.Host // nil: this process runs none
+	relay  *relayhost.Host // nil: this process runs no relay
 	agents door.Agents[*agent]
 }
 
@@ -37,11 +39,11 @@ func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{
 		Doors: []config.Block{{
 			Key: Name, Settings: (*Settings)(nil),
-			Doc: "The Machine Relay Protocol: the service is an agent on a relay, which answers messages. Open if this block is present.",
+			Doc: "The Machine Relay Protocol: the service is an agent on a relay, and replies to messages. Open if this block is present.",
 		}},
 		Beside: []config.Block{{
 			Key: relayhost.Key, Settings: (*relayhost.Settings)(nil), Restart: true,
-			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Open if this block is present; it may be {}.",
+			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Open if this block is present, even if it is {}.",
 		}},
 	}
 }
@@ -73,12 +75,13 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 		return nil
 	}
 	if own.Key, err = d.keys.Identity(s.ID, own.seed.Reveal()); err != nil {
-		return fmt.Errorf("the identity of %s among agents of MRP: %w", s.ID, err)
+		return fmt.Errorf("the MRP identity of %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-// Open implements door.Opener. Agents of services with the same key at the same relay continue, and send the relay their new profile.
+// Open implements door.Opener. If the key and the relay of a service are unchanged, its agent continues to run and sends its new profile
+// to the relay.
 func (d *Door) Open(ctx context.Context, services []*service.Service) error {
 	o := door.OpenRequest[*agent]{
 		New: d.open, Update: func(ctx context.Context, a *agent, s *service.Service) error { return a.publish(ctx, s) }, Drain: d.DrainTimeout(),
@@ -111,10 +114,10 @@ func (d *Door) Run(ctx context.Context) error {
 // Drain implements door.Runner.
 func (d *Door) Drain(ctx context.Context) (left int) { return d.agents.Drain(ctx) }
 
-// ErrNoRelay means that a service uses the relay of this process, but the process has none.
-var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add a block mrp_relay, and restart")
+// ErrNoRelay means that a service uses the relay of this process, but the process runs no relay.
+var ErrNoRelay = errors.New("doors.mrp.relay is local, but this gateway runs no relay: add the block mrp_relay and restart the gateway")
 
-// open makes the agent of a service but does not run it.
+// open creates the agent of a service, but does not run it.
 func (d *Door) open(ctx context.Context, s *service.Service) (*agent, error) {
 	set := SettingsOf(s.Definition)
 	private := d.keys.of(set.Key)

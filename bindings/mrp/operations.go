@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search replies with a page of whole intents. A cursor is valid only for its query.
+// search replies with a page of full intent descriptions. A cursor is valid only for the query that returned it.
 func (x *exchange) search(ctx context.Context, r request) answer {
 	query := url.Values{"view": {"full"}}
 	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
@@ -26,7 +26,7 @@ func (x *exchange) search(ctx context.Context, r request) answer {
 		}
 		if cursor := m.Text("cursor", false); cursor != "" {
 			if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-				return m.Wrong("cursor", "was not given here")
+				return m.Wrong("cursor", "is not a cursor that this service returned")
 			}
 			query.Set("page", cursor)
 		}
@@ -64,7 +64,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	return result(w)
 }
 
-// agree replies with a PAT for an agreement that the sender's key has signed. The sender's id is its key.
+// agree replies with a PAT for an agreement that is signed with the sender's key. The id of the sender is that key.
 func (x *exchange) agree(ctx context.Context, query request) answer {
 	r := pat.IssueRequest{AgentID: x.received.Sender.String()}
 	if err := x.params(ctx, query, "", func(m *apiwire.Members) error {
@@ -85,7 +85,7 @@ func (x *exchange) agree(ctx context.Context, query request) answer {
 	return x.agreed(issued)
 }
 
-// renew replies with the successor of a PAT of the sender.
+// renew replies with a PAT that succeeds one of the sender's PATs.
 func (x *exchange) renew(ctx context.Context, r request) answer {
 	var token, proof string
 	if err := x.params(ctx, r, "", func(m *apiwire.Members) error {
@@ -101,11 +101,11 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 	return x.agreed(issued)
 }
 
-// agreed replies with a PAT, or that the operator must first approve the agent.
+// agreed replies with the PAT, or with a refusal if the operator must first approve the agent.
 func (x *exchange) agreed(issued pat.Issuance) answer {
 	if issued.State == pat.AgreementPending {
 		return x.refuse(reason.InsufficientPermissions.Refusal(
-			"The agreement is kept; the operator of the service has to approve the agent first.").
+			"The agreement is stored, but the operator of the service must approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new agreement, once the operator has approved the agent."))
 	}
@@ -120,7 +120,7 @@ func (x *exchange) agreed(issued pat.Issuance) answer {
 	return result(w)
 }
 
-// marshaled appends the JSON of a value, for strictjson.Writer.Append.
+// marshaled returns a function for strictjson.Writer.Append that appends v as JSON.
 func marshaled(v any) func(out []byte) ([]byte, error) {
 	return func(out []byte) ([]byte, error) {
 		text, err := json.Marshal(v)

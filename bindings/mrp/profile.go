@@ -12,7 +12,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The actions of the door itself. The uid of an intent is also an action.
+// The door's own actions. The uid of an intent is also an action.
 const (
 	actionSearch  = "uim:search"
 	actionPolicy  = "uim:policy"
@@ -43,21 +43,22 @@ func profileOf(s *service.Service) wire.Change {
 	return c
 }
 
-// own are the capabilities of every service.
+// own lists the capabilities that every service has.
 var own = []wire.Capability{
-	ability(actionSearch, "Search what this service offers. The result has intents, with their parameters, and a cursor where there are more.",
+	ability(actionSearch, "Search the intents of this service. The result has intents, with their parameters, and a cursor if there are more.",
 		`{"query":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}},"cursor":{"type":"string"}}`, `[]`),
-	ability(actionPolicy, "Read the terms of use, an ODRL policy. The result has uid, digest, issuer and document.", `{}`, `[]`),
-	ability(actionAgree, "Agree to the policy, by a JWS of type uim-agreement+jwt that your key has signed. The result has a token, pat.",
+	ability(actionPolicy, "Read the terms of use, an ODRL policy. The result has uid, digest, issuer, issue_url and document.", `{}`, `[]`),
+	ability(actionAgree, "Agree to the policy with a JWS of type uim-agreement+jwt, signed with your key. The result has a token in pat.",
 		`{"agreement":{"type":"string"},"scope":{"type":"array","items":{"type":"string"}}}`, `["agreement"]`),
-	ability(actionRenew, "Get a token that expires later in place of one that you have.",
+	ability(actionRenew, "Exchange a token for one that expires later. The result has the new token in pat.",
 		`{"pat":{"type":"string"},"proof":{"type":"string"}}`, `["pat"]`),
-	ability(actionExecute, "Call an intent. The result has output, charge and rate_limit. The uid of an intent is an action too, with uim_pat beside params.",
+	ability(actionExecute, "Call an intent. The result has output, charge and rate_limit. You can also use the uid of an intent as the action, with uim_pat next to params.",
 		`{"intent_uid":{"type":"string"},"parameters":{"type":"object"},"pat":{"type":"string"},"proof":{"type":"string"},`+
 			`"idempotency_key":{"type":"string"}}`, `["intent_uid","pat"]`),
 }
 
-// ability returns an action of the door with the JSON Schemas of its parameters and the names of the required ones.
+// ability returns the capability for one of the door's own actions. properties holds the JSON Schemas of its parameters, and required is
+// the JSON list of the parameters that are required.
 func ability(name, description, properties, required string) wire.Capability {
 	return wire.Capability{
 		Name: name, Description: description, Tags: []string{"uim", name}, Version: "1",
@@ -65,7 +66,7 @@ func ability(name, description, properties, required string) wire.Capability {
 	}
 }
 
-// capabilities returns those that the profile of a service lists: the actions of the door, then intents as long as there is space.
+// capabilities returns the capabilities in the profile of a service: the door's own actions, then as many intents as a profile can hold.
 func capabilities(s *service.Service) []wire.Capability {
 	list := slices.Clone(own)
 	for _, in := range s.Offered() {
@@ -91,26 +92,26 @@ func capabilities(s *service.Service) []wire.Capability {
 	return list
 }
 
-// help describes the service and its requests in words.
+// help returns a text that describes the service and the requests that it accepts.
 func help(s *service.Service) string {
 	about := s.Catalog.Service
 	var b strings.Builder
 	b.WriteString(strings.TrimSuffix(tool.Plain(about.Name+": "+about.Description, wire.MaxDescription), ":"))
-	b.WriteString("\n\nThis agent answers requests of agents: messages of type " + wire.TypeRequest +
-		" with an action and params. The actions are:\n")
+	b.WriteString("\n\nThis agent accepts requests: messages of type " + wire.TypeRequest +
+		" with an action and params. Its actions are:\n")
 	list := capabilities(s)
 	for _, c := range list {
 		b.WriteString("- " + c.Name + ": " + strings.ReplaceAll(c.Description, "\n", " ") + "\n")
 	}
 	if more := len(s.Offered()) - (len(list) - len(own)); more > 0 {
-		b.WriteString("More intents are found by " + actionSearch + ".\n")
+		b.WriteString("Use " + actionSearch + " to find more intents.\n")
 	}
 	b.WriteString("For example: " + `{"action":"` + actionSearch + `","params":{"query":"` + exampleQuery(s) + `"}}` +
-		"\nBefore the first call read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + ").")
+		"\nBefore the first call, read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + ").")
 	return b.String()
 }
 
-// exampleQuery is a word to search for.
+// exampleQuery returns a word to search for: the name of an intent, or "" if the service offers none.
 func exampleQuery(s *service.Service) string {
 	for _, in := range s.Offered() {
 		return in.UID.Name

@@ -18,7 +18,7 @@ const (
 )
 
 // The request that brought a message proves who has the key, for a quarter of an hour. After that, a call that charges needs a proof.
-func TestTheRequestThatBroughtAMessageIsAProof(t *testing.T) {
+func TestSignedRequestIsProof(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)
@@ -68,8 +68,8 @@ func answerTo(t *testing.T, a *mrptest.Agent, id string) wire.Message {
 	}
 }
 
-// A service at a relay elsewhere says there what it offers, and says in its agents.json where that is. See TestWhatEveryDoorAnswers.
-func TestARelayElsewhere(t *testing.T) {
+// A service at a relay elsewhere says there what it offers, and says in its agents.json where that is. See TestCallsOverEachRelay.
+func TestRemoteRelay(t *testing.T) {
 	t.Parallel()
 	elsewhere := gatetest.New(t, shut)
 	g := gatetest.New(t, "services:\n- {"+members+", doors: {mrp: {relay: '"+elsewhere.RelayURL+"', name: Lamps}}}\n")

@@ -55,7 +55,7 @@ func TestReloads(t *testing.T) {
 	}
 }
 
-func TestALocalRelayHasToRun(t *testing.T) {
+func TestLocalRelayMustRun(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, strings.ReplaceAll(shut, gatetest.RelaySettings, ""))
 	g.Write("uimgate.yaml", gatetest.RelaySettings+strings.Replace(g.Settings, "policy.json,", "policy.json, doors: {mrp: {relay: local}},", 1))

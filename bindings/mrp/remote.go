@@ -12,26 +12,26 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A remote is the mailbox of an agent at a remote relay. Messages arrive over a WebSocket, or by polling if the relay has none. Only the
-// relay vouches for their senders.
+// A remote is the mailbox of an agent at a remote relay. Messages arrive over a WebSocket, or by polling if the relay does not support
+// WebSockets. Only the relay vouches for the senders of messages.
 type remote struct {
 	client *client.Client
 	come   chan wire.Message
 
 	mu     sync.Mutex
-	dealt  map[string]chan error // messages in progress, by id: nil once done
-	broken error                 // why no messages arrive; nil: they do
+	dealt  map[string]chan error // the results of messages in progress, by id: nil means done
+	broken error                 // why no messages arrive; nil: messages arrive
 	change chan struct{}         // closed when broken changes
 }
 
-// errAgain makes a message arrive once more.
-var errAgain = errors.New("the message was not dealt with")
+// errAgain makes a message arrive again.
+var errAgain = errors.New("the message was not handled")
 
 // newRemote opens a mailbox. No messages arrive before Run.
 func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*remote, error) {
 	c, err := client.New(client.Options{
 		Relay: at, Key: private, Now: now, UserAgent: "uimgate",
-		AllowInsecure: true, // only the operator can name it
+		AllowInsecure: true, // only the operator can configure the relay
 	})
 	if err != nil {
 		return nil, err
@@ -47,14 +47,14 @@ func (r *remote) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.state(err) // the relay refuses the agent; perhaps not permanently
+		r.state(err) // the relay refuses the agent, perhaps only for a time
 		if sleep(ctx, pause) != nil {
 			return
 		}
 	}
 }
 
-// state records whether messages arrive.
+// state records why no messages arrive; nil means that they do.
 func (r *remote) state(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,7 @@ func (r *remote) state(err error) {
 	r.change = make(chan struct{})
 }
 
-// hand passes a message to a caller of Next, and waits until it is processed.
+// hand passes a message to a caller of Next, and waits until Done or Again is called for it. It returns errAgain after Again.
 func (r *remote) hand(ctx context.Context, m wire.Message) error {
 	dealt := make(chan error, 1)
 	r.mu.Lock()
@@ -87,7 +87,7 @@ func (r *remote) hand(ctx context.Context, m wire.Message) error {
 	}
 }
 
-// Next returns one message. The error is why none arrive.
+// Next waits for one message. If the relay cannot be reached or refuses the agent while Next waits, Next returns the reason.
 func (r *remote) Next(ctx context.Context, _ int) ([]relay.Arrival, error) {
 	r.mu.Lock()
 	change := r.change
@@ -121,13 +121,13 @@ func (r *remote) Update(ctx context.Context, c wire.Change) error {
 	return err
 }
 
-// Done notifies the relay that a message was processed.
+// Done acknowledges a message to the relay.
 func (r *remote) Done(_ context.Context, id string) error {
 	r.deal(id, nil)
 	return nil
 }
 
-// Again makes Next return a message once more.
+// Again makes Next return a message again.
 func (r *remote) Again(id string) { r.deal(id, errAgain) }
 
 func (r *remote) deal(id string, err error) {

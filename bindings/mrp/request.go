@@ -11,18 +11,18 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// longMember bounds each member of a request except its parameters, in bytes: an agreement is the longest.
+// longMember is the maximum length in bytes of each member of a request other than its parameters. Agreements are the longest members.
 const longMember = 64 << 10
 
-// A request is the request in a message.
+// A request is the decoded body of a message of type wire.TypeRequest.
 type request struct {
 	action string
 	params []byte // an object, as encoded by the sender
-	// token and proof are members beside the parameters of an intent.
+	// token and proof are the members uim_pat and uim_proof, next to params.
 	token, proof string
 }
 
-// operations handle the actions of the door itself.
+// operations maps the door's own actions to their handlers.
 var operations = map[string]func(x *exchange, ctx context.Context, r request) answer{
 	actionSearch:  (*exchange).search,
 	actionPolicy:  (*exchange).policy,
@@ -31,7 +31,7 @@ var operations = map[string]func(x *exchange, ctx context.Context, r request) an
 	actionExecute: (*exchange).execute,
 }
 
-// request handles a request.
+// request handles the message as a request: one of the door's own actions, or an intent.
 func (x *exchange) request(ctx context.Context) answer {
 	if int64(len(x.says.Body)) > x.service.MaxBody {
 		return x.refuse(reason.BodyTooLarge.Refusal(""))
@@ -51,8 +51,8 @@ func (x *exchange) request(ctx context.Context) answer {
 	return x.unsupported()
 }
 
-// readRequest reads the body of a request. It ignores unknown members, as the protocol requires: a later version may add some. The error
-// is a *reason.Refusal.
+// readRequest reads the body of a request. It ignores unknown members, as the protocol requires, because a later version may add members.
+// The error is a *reason.Refusal.
 func readRequest(ctx context.Context, body []byte) (request, error) {
 	tree, err := objectOf(ctx, body, "params")
 	if err != nil {
@@ -76,15 +76,15 @@ func readRequest(ctx context.Context, body []byte) (request, error) {
 	return r, nil
 }
 
-// memory returns a context for reading: the results take memory from the share of requests, like those of an unauthenticated sender,
-// until free is called.
+// memory returns a context for decoding. Decoded values count against the memory budget of requests, like those of an unauthenticated
+// sender, until free is called.
 func (x *exchange) memory(ctx context.Context) (held context.Context, free func()) {
 	share := x.a.d.Memory.Open()
 	return membudget.With(ctx, share), share.Close
 }
 
-// params reads the parameters of an action of the door. read takes members, and may return an error for one. asItIs names a member that
-// stays encoded. The error is a *reason.Refusal.
+// params reads the parameters of one of the door's own actions. read takes the members, and returns an error if one is invalid. asItIs
+// names a member that stays encoded; it may be empty. The error is a *reason.Refusal.
 func (x *exchange) params(ctx context.Context, r request, asItIs string, read func(m *apiwire.Members) error) error {
 	held, free := x.memory(ctx)
 	defer free()
@@ -99,8 +99,8 @@ func (x *exchange) params(ctx context.Context, r request, asItIs string, read fu
 	return m.Done()
 }
 
-// objectOf reads an object strictly, in memory of the share that ctx carries. The named member stays encoded, as a json.RawMessage; null
-// counts as absent. The error is a *reason.Refusal.
+// objectOf reads an object strictly, and counts its values against the memory share in ctx. The member asItIs stays encoded, as a
+// json.RawMessage. A member that is null counts as absent. The error is a *reason.Refusal.
 func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.Object, error) {
 	tree := strictjson.Object{}
 	c := strictjson.Begin(document)
@@ -112,7 +112,7 @@ func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.O
 		case name == asItIs:
 			tree[name] = json.RawMessage(raw)
 		case len(raw) > longMember:
-			return nil, reason.MalformedRequest.Refusal("A member of the body is longer than any can be.")
+			return nil, reason.MalformedRequest.Refusal("A member of the body is longer than 64 KiB.")
 		default:
 			if err := apiwire.Affords(ctx, raw); err != nil {
 				return nil, err
@@ -133,29 +133,29 @@ func objectOf(ctx context.Context, document []byte, asItIs string) (strictjson.O
 	if _, err := strictjson.DecodeObjectOf(document, apiwire.MaxValues); err != nil {
 		return nil, apiwire.Malformed(err)
 	}
-	return nil, reason.MalformedRequest.Refusal("The body is not the JSON that is asked for.")
+	return nil, reason.MalformedRequest.Refusal("The body is not a valid JSON object.")
 }
 
-// unsupported replies to an unknown action, with the known ones.
+// unsupported replies to an unknown action with the list of known actions.
 func (x *exchange) unsupported() answer {
 	var actions []string
 	for _, c := range capabilities(x.service) {
 		actions = append(actions, c.Name)
 	}
 	return x.fault(wire.Fault{
-		Code: wire.UnsupportedAction, Message: "There is no such action here.", Details: map[string]any{
+		Code: wire.UnsupportedAction, Message: "This agent does not have that action.", Details: map[string]any{
 			"actions":    actions,
-			"suggestion": "Find the uid of an intent by the action " + actionSearch + ", and use it as action, or by " + actionExecute + ".",
+			"suggestion": "Find the uid of an intent with the action " + actionSearch + ". Then use the uid as the action, or pass it to " + actionExecute + ".",
 		},
 	})
 }
 
-// talk replies to words: it describes the service and its requests.
+// talk replies to a message in plain text with a description of the service and of the requests that it accepts.
 func (x *exchange) talk(ctx context.Context) answer {
 	text, form := "", mediaType(x.says.ContentType)
 	if form == wire.TypeText {
 		if json.Unmarshal(x.says.Body, &text) != nil {
-			return x.refuse(reason.MalformedRequest.Refusal("The body of a message of type " + wire.TypeText + " is a text."))
+			return x.refuse(reason.MalformedRequest.Refusal("The body of a message of type " + wire.TypeText + " must be a string."))
 		}
 	} else {
 		held, free := x.memory(ctx)
@@ -165,11 +165,11 @@ func (x *exchange) talk(ctx context.Context) answer {
 			return x.refuse(err)
 		}
 		if _, ok := tree["text"].(string); !ok {
-			return x.refuse(reason.MalformedRequest.Refusal("A request has the type " + wire.TypeRequest + ", and an action."))
+			return x.refuse(reason.MalformedRequest.Refusal("A request must have the type " + wire.TypeRequest + " and an action."))
 		}
 	}
 	if !x.a.chatLimit.Admit(x.received.Sender.String(), x.a.d.Now()) {
-		return answer{} // two agents that talk would go on for ever
+		return answer{} // otherwise two agents could reply to each other forever
 	}
 	message := help(x.service)
 	if form == wire.TypeText {

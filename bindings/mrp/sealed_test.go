@@ -34,7 +34,7 @@ func delivers(t *testing.T, a *mrptest.Agent, body []byte) string {
 }
 
 // A relay that keeps what it passes on can deliver it again under another id. The call is executed once.
-func TestAnEncryptedCallThatARelayRepeatsIsMadeOnce(t *testing.T) {
+func TestRepeatedEncryptedCallIsExecutedOnce(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)
@@ -57,7 +57,7 @@ func TestAnEncryptedCallThatARelayRepeatsIsMadeOnce(t *testing.T) {
 }
 
 // A relay can change the content type that stands outside of the ciphertext. What the sender did not seal as a request is not executed.
-func TestARelayCannotMakeARequestOfAnotherMessage(t *testing.T) {
+func TestRelayCannotChangeContentType(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
 	a := agent(g)
@@ -87,7 +87,7 @@ func jsonText(t *testing.T, s string) string {
 }
 
 // A relay cannot pass off the answer to one request as the answer to another, nor can a peer answer without naming the request.
-func TestAnEncryptedAnswerBelongsToItsRequest(t *testing.T) {
+func TestEncryptedReplyIsBoundToRequest(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, shut)
 	a := mrptest.New(t, g.RelayURL, strings.Repeat("A", 43), g.Now)

@@ -17,18 +17,18 @@ import (
 
 // Settings are the block doors.mrp of a service. The door is open if the file has the block.
 type Settings struct {
-	Relay      string      `yaml:"relay" default:"local" doc:"Where agents reach the service: local for the relay of this gateway, which mrp_relay opens, or the URL of another, such as https://relay.mrphub.io."`
-	KeyFile    config.File `yaml:"key_file" doc:"File with the seed of the service's key, as agents of the protocol keep it: its 32 bytes, or 64 hexadecimal digits. Empty: made once in the data directory. Several gateways on one store need it."`
-	AgentName  string      `yaml:"name" doc:"Name of the agent, of at most 256 characters. Default: that of the service."`
-	Visibility Visibility  `yaml:"visibility" default:"public" enum:"public,private" doc:"Whether agents find the service at the relay: public, or private for those who know its key."`
+	Relay      string      `yaml:"relay" default:"local" doc:"The relay through which agents reach the service: local for the relay of this gateway (see mrp_relay), or the URL of another relay, such as https://relay.mrphub.io."`
+	KeyFile    config.File `yaml:"key_file" doc:"File with the seed of the service's Ed25519 key, in the format that agents of the protocol use: 32 bytes, or 64 hexadecimal digits. Empty: the gateway creates a key in the data directory. Gateways that share a store need the same file."`
+	AgentName  string      `yaml:"name" doc:"Name of the agent, at most 256 characters. Default: the name of the service."`
+	Visibility Visibility  `yaml:"visibility" default:"public" enum:"public,private" doc:"Who can find the service at the relay: public for all agents, private for agents that know its key."`
 
-	// Key is the public key of the service, as 43 characters of base64url, once the door has it.
+	// Key is the public key of the service, as 43 characters of base64url. Door.Prepare sets it.
 	Key string `yaml:"-"`
-	// PublicRelay is the URL of the relay for agents; empty: it is not announced.
+	// PublicRelay is the URL at which agents reach the relay. If it is empty, the relay is not announced.
 	PublicRelay string `yaml:"-"`
 
 	open bool
-	seed config.Secret // of KeyFile, as hexadecimal digits; empty: the door makes one
+	seed config.Secret // the content of KeyFile, as hexadecimal digits; empty: the gateway creates a seed
 }
 
 // A Visibility decides who can find an agent.
@@ -40,10 +40,10 @@ const (
 	Private Visibility = "private"
 )
 
-// LocalRelay is the Relay of a service that is an agent on the relay of this process.
+// LocalRelay is the value of Settings.Relay that selects the relay of this process.
 const LocalRelay = "local"
 
-// SettingsOf returns the settings of a service; nil: the door is closed.
+// SettingsOf returns the settings of a service, or nil if the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
@@ -55,7 +55,7 @@ func (s *Settings) Open() bool { return s.open }
 // Bounds of the settings.
 const (
 	seedSize = 32  // bytes
-	longName = 256 // characters of the name of an agent
+	longName = 256 // characters in the name of an agent
 )
 
 // Check implements config.Settings.
@@ -65,7 +65,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	}
 	s.checkRelay(b)
 	if utf8.RuneCountInString(s.AgentName) > longName || !b.Printable(s.AgentName) {
-		b.Errorf("name", "is not a name: want at most %d characters in one line", longName)
+		b.Errorf("name", "is not a valid name: want one line of at most %d printable characters", longName)
 	}
 	b.OwnKey(s.KeyFile)
 	seed, read := b.Secret("key_file", &s.KeyFile)
@@ -75,7 +75,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	if len(seed) != seedSize {
 		var err error
 		if seed, err = hex.DecodeString(string(bytes.TrimSpace(seed))); err != nil || len(seed) != seedSize {
-			b.Errorf("key_file", "%s holds no key: want the 32 bytes of a seed, or 64 hexadecimal digits", s.KeyFile.Path)
+			b.Errorf("key_file", "%s does not contain a seed: want 32 bytes, or 64 hexadecimal digits", s.KeyFile.Path)
 			return
 		}
 	}
@@ -83,14 +83,14 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	b.Identity("key_file", s.seed)
 }
 
-// checkRelay checks the setting of the relay.
+// checkRelay checks Relay, and sets PublicRelay.
 func (s *Settings) checkRelay(b *config.BlockCheck) {
 	if s.Relay == LocalRelay {
 		if own, ok := b.Config.Module(relayhost.Key).(*relayhost.Settings); ok && own.PublicURL != nil {
 			s.PublicRelay = own.PublicURL.String()
 		}
 		if !b.HasBeside(relayhost.Key) {
-			b.Errorf("relay", "is local, but this gateway runs no relay: add a block mrp_relay")
+			b.Errorf("relay", "is local, but this gateway runs no relay: add the block mrp_relay")
 		}
 		return
 	}
@@ -102,13 +102,13 @@ func (s *Settings) checkRelay(b *config.BlockCheck) {
 	s.Relay = strings.TrimRight((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String(), "/")
 	s.PublicRelay = s.Relay
 	if u.Scheme != "https" && !b.Loopback(u.Hostname()) {
-		b.Warnf("relay", "is not an https URL: everybody on the way reads the PATs of agents that do not encrypt their messages")
+		b.Warnf("relay", "is not an https URL: anyone on the network path can read the PATs of agents that do not encrypt their messages")
 	}
 }
 
 var note = template.Must(template.New("").Parse(
-	`<p>An agent of the Machine Relay Protocol (MRP) sends its requests to <code>{{.Key}}</code>` +
-		`{{with .PublicRelay}} by the relay <code>{{.}}</code>{{else}} by the relay of this gateway{{end}}, and agrees with its own key.</p>`,
+	`<p>Agents of the Machine Relay Protocol (MRP) send their requests to <code>{{.Key}}</code>` +
+		`{{with .PublicRelay}} through the relay <code>{{.}}</code>{{else}} through the relay of this gateway{{end}}, and sign agreements with their own key.</p>`,
 ))
 
 // Announce implements service.Announcer.

@@ -10,7 +10,7 @@ import (
 	configtest "github.com/uimgate/uimgate/internal/test/config"
 )
 
-func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
+func TestBlockOpensDoor(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	dir.Write(t, "raw.key", "\nA234567890123456789012345678901")
@@ -48,14 +48,14 @@ func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotHold(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	for doors, want := range map[string][]string{
 		"  doors: {mrp: {relay: local, key_file: agents.json, name: " + strings.Repeat("n", 257) + "}}\n": {
-			"uimgate.yaml:6: services[0].doors.mrp.relay: is local, but this gateway runs no relay: add a block mrp_relay",
-			"uimgate.yaml:6: services[0].doors.mrp.key_file: agents.json holds no key: want the 32 bytes of a seed, or 64 hexadecimal digits",
-			"uimgate.yaml:6: services[0].doors.mrp.name: is not a name: want at most 256 characters in one line",
+			"uimgate.yaml:6: services[0].doors.mrp.relay: is local, but this gateway runs no relay: add the block mrp_relay",
+			"uimgate.yaml:6: services[0].doors.mrp.key_file: agents.json does not contain a seed: want 32 bytes, or 64 hexadecimal digits",
+			"uimgate.yaml:6: services[0].doors.mrp.name: is not a valid name: want one line of at most 256 printable characters",
 		},
 		"  doors: {mrp: {relay: relay.mrphub.io}}\n": {
 			`uimgate.yaml:6: services[0].doors.mrp.relay: "relay.mrphub.io" is not a relay: want local, or a URL such as https://relay.mrphub.io`,
@@ -68,7 +68,7 @@ func TestSettingsThatCannotHold(t *testing.T) {
 	}
 	for doors, want := range map[string][]string{
 		"  doors: {mrp: {relay: 'http://relay.example'}}\n": {
-			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is not an https URL: everybody on the way reads the PATs of agents that do not encrypt their messages",
+			"uimgate.yaml:6: warning: services[0].doors.mrp.relay: is not an https URL: anyone on the network path can read the PATs of agents that do not encrypt their messages",
 		},
 		"  doors: {mrp: {relay: 'https://relay.example'}}\nstore: postgres://u:p@127.0.0.1/x\n": {
 			"uimgate.yaml:6: warning: services[0].doors.mrp: its key_file is empty: each gateway on this store would be a different agent; " +

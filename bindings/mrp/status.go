@@ -8,12 +8,12 @@ import (
 
 // Activity is the operator's view of an agent at a relay.
 type Activity struct {
-	Connected bool  `json:"connected"` // the relay's last response to a request for messages
+	Connected bool  `json:"connected"` // whether the last request to the relay succeeded
 	Working   int   `json:"working"`   // messages in progress
-	Waiting   int   `json:"waiting"`   // messages that wait
-	Answered  int64 `json:"answered"`  // since the agent started
-	Lost      int64 `json:"lost"`      // replies that the relay or their recipient did not accept
-	// LastError is the last error; it is cleared once the relay responds.
+	Waiting   int   `json:"waiting"`   // messages that wait to be handled
+	Answered  int64 `json:"answered"`  // replies since the agent started
+	Lost      int64 `json:"lost"`      // replies that the relay or the recipient did not accept
+	// LastError is the error of the last request to the relay; it is cleared once a request succeeds.
 	LastError string `json:"last_error,omitempty"`
 }
 
@@ -26,7 +26,7 @@ func (a *agent) activity() Activity {
 	}
 }
 
-// failed records an error of the relay, and logs it if it differs from the last. It ignores errors after the end.
+// failed records an error of a request to the relay, and logs it if it differs from the last one. It ignores errors after ctx has ended.
 func (a *agent) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -39,15 +39,15 @@ func (a *agent) failed(ctx context.Context, what string, err error) {
 		return
 	}
 	a.lastError = text
-	a.d.Log.Warn("the relay of MRP", zap.String("door", Name), zap.String("service", a.service), zap.String("problem", text))
+	a.d.Log.Warn("a request to the MRP relay failed", zap.String("door", Name), zap.String("service", a.service), zap.String("problem", text))
 }
 
-// well records that the relay has responded.
+// well records that a request to the relay succeeded.
 func (a *agent) well() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.lastError != "" {
-		a.d.Log.Info("the relay of MRP answers again", zap.String("door", Name), zap.String("service", a.service))
+		a.d.Log.Info("the MRP relay responds again", zap.String("door", Name), zap.String("service", a.service))
 	}
 	a.connected, a.lastError = true, ""
 }

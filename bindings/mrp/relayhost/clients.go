@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// clients returns the addresses of clients behind these proxies.
+// clients identifies clients, including those behind trusted proxies with these addresses.
 type clients []netip.Prefix
 
 func (c clients) trusts(a netip.Addr) bool {
@@ -19,7 +19,7 @@ func (c clients) trusts(a netip.Addr) bool {
 	return false
 }
 
-// of returns the name that the client of a request is counted under.
+// of returns the name under which the client of a request is counted.
 func (c clients) of(r *http.Request) string {
 	return connlimit.CountedAs(connlimit.Client(r, c.trusts))
 }

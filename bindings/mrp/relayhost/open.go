@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// blobs is the directory of blobs below the data directory, unless the configuration names another.
+// blobs is the default directory of blobs, in the data directory.
 const blobs = "mrp-blobs"
 
-var errNoState = errors.New("the store keeps no messages")
+var errNoState = errors.New("the store does not support messages")
 
-// Open makes the relay of a gateway whose configuration has the block, and binds its listener. nil: the block is missing.
+// Open creates the relay of a gateway, and binds its listener. It returns nil if the configuration does not have the block mrp_relay.
 func Open(ctx context.Context, p door.Process) (*Host, error) {
 	set, ok := p.Config.Module(Key).(*Settings)
 	if !ok || !set.Open() {

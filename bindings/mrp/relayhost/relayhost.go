@@ -1,5 +1,5 @@
-// Package relayhost runs a relay of the Machine Relay Protocol on a listener, beside a gateway or as a separate process. Its state is in
-// a database of store/sqlstore.
+// Package relayhost runs a relay of the Machine Relay Protocol on a listener, next to a gateway or as a separate process. The relay stores
+// its state in a database of package sqlstore.
 //
 //	h, err := relayhost.New(relayhost.Options{Listener: ln, State: state, Settings: settings, Log: log})
 //	err = h.Run(ctx)
@@ -28,49 +28,49 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// How connections are bounded.
+// Limits of connections, of memory and of idle agents.
 const (
 	idleTime   = 2 * time.Minute
 	maxHeaders = 16 << 10 // bytes
-	// idleAgents is the time after which an agent without any data is deleted: keys are free.
+	// idleAgents is the time without a request after which an agent without data is deleted: anyone can create any number of agents.
 	idleAgents = 7 * 24 * time.Hour
-	// bodiesPart is the part of the process's memory that all bodies together may take.
+	// bodiesPart is the divisor that yields the memory for all bodies together from the memory that the process may use.
 	bodiesPart = 4
 )
 
-// bounds are those that tests reduce.
+// bounds are the limits that tests lower.
 type bounds struct {
-	header     time.Duration // for the headers of a request
+	header     time.Duration // to read the headers of a request
 	all        int           // concurrent connections
-	perAddress int           // of one address
+	perAddress int           // concurrent connections of one address
 }
 
-// usual are the bounds of a relay.
+// usual are the default bounds.
 var usual = bounds{header: 10 * time.Second, all: 20_000, perAddress: 1024}
 
 // Options of New.
 type Options struct {
 	// Listener is the bound listener for agents. Required.
 	Listener net.Listener
-	// Certificate returns the certificate for https. nil: http.
+	// Certificate returns the certificate for https. If it is nil, the relay serves http.
 	Certificate func() *tls.Certificate
 	// State holds the relay's records. Required.
 	State *sqlstore.Store
-	// Blobs is the directory for the bytes of blobs. Required.
+	// Blobs is the directory for the content of blobs. Required.
 	Blobs string
-	// Settings are the relay's. BlobsDir and Listen are ignored.
+	// Settings are the settings of the relay. BlobsDir, Listen and PublicURL are ignored.
 	Settings Settings
-	// Shared reports that other processes use the same state.
+	// Shared means that other processes use the same state.
 	Shared bool
-	// Proxies are networks whose X-Forwarded-For is believed.
+	// Proxies are the networks of proxies whose X-Forwarded-For header is trusted.
 	Proxies []netip.Prefix
-	// Drain bounds how long requests in progress may take to end.
+	// Drain is how long Run waits for requests in progress after its context ends.
 	Drain   time.Duration
 	Version string
 	Log     *zap.Logger
 	Metrics prometheus.Registerer
 
-	bounds bounds // usual where it is zero
+	bounds bounds // zero: usual
 }
 
 // A Host is a relay and its server.
@@ -82,7 +82,7 @@ type Host struct {
 	url      string
 }
 
-// New makes a relay that Run serves.
+// New creates a relay, which Run serves.
 func New(o Options) (*Host, error) {
 	s, bounds := o.Settings, cmp.Or(o.bounds, usual)
 	limits := relay.DefaultLimits()
@@ -140,12 +140,12 @@ func (h *Host) Run(ctx context.Context) error {
 		return fmt.Errorf("the relay on %s: %w", h.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	stop() // waiting polls and WebSockets end at once
+	stop() // ends waiting polls and WebSockets at once
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.options.Drain)
 	defer cancel()
 	err := h.server.Shutdown(drain)
 	if errors.Is(err, context.DeadlineExceeded) {
-		h.options.Log.Warn("requests to the relay were still running when the drain timeout ended")
+		h.options.Log.Warn("requests to the relay were still in progress when the drain timeout ended")
 		err = h.server.Close()
 	}
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {

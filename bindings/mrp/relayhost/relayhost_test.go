@@ -114,7 +114,7 @@ func ended(t *testing.T, conn net.Conn) {
 }
 
 // Headers that come a byte at a time, or never, end with their connection.
-func TestHeadersThatComeSlowly(t *testing.T) {
+func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
 	relay := start(t, 200*time.Millisecond, 100, 100)
 	for name, begin := range map[string]string{
@@ -137,7 +137,7 @@ func TestHeadersThatComeSlowly(t *testing.T) {
 }
 
 // Strangers who hold connections, from one address and from many, keep neither an agent out that is there nor one that comes.
-func TestConnectionsThatAreHeld(t *testing.T) {
+func TestHeldConnections(t *testing.T) {
 	t.Parallel()
 	const all, perAddress = 12, 4
 	relay := start(t, time.Minute, all, perAddress)
