@@ -12,7 +12,7 @@ import (
 )
 
 // A socket on which nobody says who they are is told so, and ended.
-func TestASocketThatSaysNothing(t *testing.T) {
+func TestSilentSocket(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", relay.Hurry(relay.Times{Greet: 100 * time.Millisecond}))
 	l := &line{h.dial(), h.agent()}
@@ -49,7 +49,7 @@ func TestElevenAttachments(t *testing.T) {
 }
 
 // A timestamp of a second less than the tolerance is in time, and one of a second more is not, before as after.
-func TestTheEdgesOfTheTolerance(t *testing.T) {
+func TestToleranceBounds(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()

@@ -16,7 +16,7 @@ func entryOf(e mail.Entry) wire.Entry {
 	return wire.Entry{ID: e.ID, Owner: e.Owner, Peer: e.Peer, Type: wire.EntryType(e.Type), CreatedAt: e.CreatedAt.UTC()}
 }
 
-// setEntry permits or blocks messages of a peer to the caller. The path or the body names the peer.
+// setEntry permits or blocks messages from a peer to the caller. The path or the body names the peer.
 func (r *Relay) setEntry(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused
@@ -37,7 +37,7 @@ func (r *Relay) setEntry(w http.ResponseWriter, c *call) *wire.Error {
 	if err != nil {
 		refused := r.refusal(err, wire.NotFound)
 		if refused.Code == wire.NoRoom {
-			refused = wire.Refuse(wire.Unprocessable, "an access list has at most 10000 entries")
+			refused = wire.Refuse(wire.Unprocessable, "an access list can have at most 10000 entries")
 		}
 		return refused
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// profile responds with the profile of an agent. Anyone who has its key can read a private one.
+// profile responds with the profile of an agent. Anyone who knows the key of the agent can also read a private profile.
 func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
 	a, refused := r.agentOf(c)
 	if refused != nil {
@@ -60,7 +60,7 @@ func nameOf(a mail.Agent) *string {
 
 func capabilitiesOf(a mail.Agent) []wire.Capability {
 	list := []wire.Capability{}
-	_ = json.Unmarshal(a.Capabilities, &list) // this relay wrote it
+	_ = json.Unmarshal(a.Capabilities, &list) // this relay encoded the list
 	return list
 }
 
@@ -98,8 +98,8 @@ func (r *Relay) changes(c *call, change wire.Change) (mail.Agent, *wire.Error) {
 	return a, r.refusal(err, wire.AgentNotFound)
 }
 
-// update changes an agent's record. If another change came in between, it recomputes the search words, because they depend on both
-// changes.
+// update changes an agent's record. If the record was changed by another request in the meantime, update recomputes the search words,
+// because they depend on both changes.
 func (r *Relay) update(ctx context.Context, key wire.Key, p mail.Profile) (mail.Agent, error) {
 	a, err := r.store.Update(ctx, key, p)
 	for written := p.Words; err == nil && written != nil; {
@@ -113,7 +113,7 @@ func (r *Relay) update(ctx context.Context, key wire.Key, p mail.Profile) (mail.
 	return a, err
 }
 
-// recordOf returns the change of an agent's record for a change of its profile.
+// recordOf converts a change of an agent's profile to a change of its record in the store.
 func recordOf(a mail.Agent, change wire.Change) (mail.Profile, *wire.Error) {
 	p := mail.Profile{Name: change.DisplayName, Metadata: change.Metadata}
 	if change.Visibility != "" {
@@ -127,7 +127,7 @@ func recordOf(a mail.Agent, change wire.Change) (mail.Profile, *wire.Error) {
 		list = change.Capabilities
 		text, err := json.Marshal(list)
 		if err != nil {
-			return mail.Profile{}, wire.Refuse(wire.Unprocessable, "capabilities cannot be written")
+			return mail.Profile{}, wire.Refuse(wire.Unprocessable, "capabilities cannot be encoded")
 		}
 		p.Capabilities, p.Tags = text, tagsOf(list)
 	}
@@ -142,7 +142,7 @@ func recordOf(a mail.Agent, change wire.Change) (mail.Profile, *wire.Error) {
 	return p, nil
 }
 
-// tagsOf are the tags of all capabilities, each once.
+// tagsOf returns the tags of all capabilities, sorted and without duplicates.
 func tagsOf(list []wire.Capability) []string {
 	tags := []string{}
 	for _, c := range list {
@@ -152,7 +152,7 @@ func tagsOf(list []wire.Capability) []string {
 	return slices.Compact(tags)
 }
 
-// wordsOf returns the text that searches for the agent match. Line feeds between its parts keep a match from spanning two of them.
+// wordsOf returns the text in which searches look for words. The line feeds between its parts prevent a match from spanning two parts.
 func wordsOf(name string, list []wire.Capability) string {
 	texts := []string{name}
 	for _, c := range list {
@@ -161,10 +161,10 @@ func wordsOf(name string, list []wire.Capability) string {
 	return fold(strings.Join(texts, "\n"))
 }
 
-// fold returns a text for comparison without case.
+// fold returns a text in a form for case-insensitive comparison.
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
-// deleteAgent deletes the caller with all of its data. A later signed request creates it again.
+// deleteAgent deletes the caller with all of its data. A later signed request creates the agent again.
 func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused

@@ -58,7 +58,7 @@ func TestProfilesChange(t *testing.T) {
 	})
 }
 
-func TestAnAgentIsDeletedWithWhatIsItsOwn(t *testing.T) {
+func TestDeleteAgentWithData(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().public("A", "t"), h.agent().known()
@@ -133,7 +133,7 @@ func TestDiscover(t *testing.T) {
 	})
 }
 
-func TestDiscoverInPages(t *testing.T) {
+func TestDiscoverPages(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		var made []wire.Key

@@ -19,25 +19,25 @@ var refusals = []struct {
 	code    wire.Code
 	message string
 }{
-	{mail.ErrReplayed, wire.ReplayDetected, "this signature was used before: sign each request anew, with a timestamp of its own"},
+	{mail.ErrReplayed, wire.ReplayDetected, "this signature was already used: sign each request with a new timestamp"},
 	{mail.ErrSuspended, wire.AgentSuspended, "the operator of this relay has suspended the agent"},
-	{mail.ErrDenied, wire.ACLDenied, "the recipient does not take messages of this sender"},
-	{mail.ErrForbidden, wire.Forbidden, "this is another agent's"},
+	{mail.ErrDenied, wire.ACLDenied, "the recipient does not accept messages from this sender"},
+	{mail.ErrForbidden, wire.Forbidden, "this belongs to another agent"},
 	{mail.ErrFull, wire.NoRoom, "the relay is full: try again later"},
-	{mail.ErrQueueFull, wire.NoRoom, "too many messages wait for the recipient: send again when it has taken some"},
-	{mail.ErrOverQuota, wire.NoRoom, "the agent has as much as it may"},
-	{mail.ErrReferenced, wire.BlobReferenced, "a message that has not expired has the blob attached"},
-	{mail.ErrKeyReused, wire.BadRequest, "idempotency_key was used for another message"},
+	{mail.ErrQueueFull, wire.NoRoom, "too many messages wait for the recipient: try again later"},
+	{mail.ErrOverQuota, wire.NoRoom, "the agent has reached its limit of stored data"},
+	{mail.ErrReferenced, wire.BlobReferenced, "the blob is attached to a message that has not expired"},
+	{mail.ErrKeyReused, wire.BadRequest, "idempotency_key was already used for a different message"},
 	{mail.ErrNoBlob, wire.Unprocessable, "an attachment is not a blob that the sender can read"},
 }
 
-// refusal returns the error for an agent for an error of the store; missing is the code if there is no such record.
+// refusal converts an error of the store to an error for the agent. missing is the code that replaces mail.ErrNotFound.
 func (r *Relay) refusal(err error, missing wire.Code) *wire.Error {
 	if err == nil {
 		return nil
 	}
 	if errors.Is(err, mail.ErrNotFound) {
-		return wire.Refuse(missing, "there is none")
+		return wire.Refuse(missing, "not found")
 	}
 	for _, known := range refusals {
 		if errors.Is(err, known.err) {
@@ -48,8 +48,8 @@ func (r *Relay) refusal(err error, missing wire.Code) *wire.Error {
 			return e
 		}
 	}
-	r.log.Warn("the state of the relay cannot be used", zap.Error(err))
-	return unavailable("the relay cannot do this at present: try again in some seconds")
+	r.log.Warn("the store of the relay is unavailable", zap.Error(err))
+	return unavailable("the relay is temporarily unavailable: try again in a few seconds")
 }
 
 // unavailable returns an error for a request that may succeed a moment later.
@@ -74,22 +74,22 @@ func (r *Relay) refuse(w http.ResponseWriter, e *wire.Error) {
 func (r *Relay) json(w http.ResponseWriter, status int, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		r.log.Error("an answer could not be written", zap.Error(err))
-		text, status = []byte(`{"error":{"code":"internal_error","message":"the answer could not be written"}}`), http.StatusInternalServerError
+		r.log.Error("a response could not be encoded", zap.Error(err))
+		text, status = []byte(`{"error":{"code":"internal_error","message":"the response could not be encoded"}}`), http.StatusInternalServerError
 	}
 	_ = r.text(w, status, text)
 }
 
-// large responds with a body that may take much memory until it is written. The error is a refusal if no memory is left, or that of the
-// connection. One client has a bounded part of the memory, and so have all slow readers.
+// large responds with a body that may occupy much memory until the client has read it. The memory for such bodies is limited for each
+// client and in total. The error is a *wire.Error if no memory is available; otherwise it is that of the connection.
 func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
 	client, n := r.options.Client(c.Request), int64(len(text))
 	if !r.answers.add(client, n) {
-		return unavailable("too much is being read at once: ask for less, or try again in some seconds")
+		return unavailable("too many large responses are in progress: request less data, or try again in a few seconds")
 	}
 	defer r.answers.add(client, -n)
 	if c.share.Take(n) != nil {
-		return unavailable("the relay has no memory left for this: ask for less, or try again in some seconds")
+		return unavailable("the relay does not have enough memory for the response: request less data, or try again in a few seconds")
 	}
 	if err := r.text(w, http.StatusOK, text); err != nil {
 		return err
@@ -97,19 +97,19 @@ func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
 	return http.NewResponseController(w).Flush()
 }
 
-// refusedIn returns the refusal in an error of large, if it is one.
+// refusedIn returns the *wire.Error in an error of large, or nil if there is none.
 func refusedIn(err error) *wire.Error {
 	refused, _ := errors.AsType[*wire.Error](err)
 	return refused
 }
 
-// nothing responds with success.
+// nothing responds with status 204, without a body.
 func (r *Relay) nothing(w http.ResponseWriter) {
 	hurry(w, r.times.write)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// hurry bounds how long sending a response may take from now on. Some writers have no deadlines.
+// hurry sets the deadline for sending a response. It ignores errors, because some writers do not support deadlines.
 func hurry(w http.ResponseWriter, within time.Duration) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(within)) //nolint:forbidigo // a deadline of the network
 }

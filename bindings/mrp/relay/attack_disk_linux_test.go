@@ -30,7 +30,7 @@ func smallDisk(t *testing.T, size string) string {
 
 // On a disk that is really full messages and blobs are refused for the moment, nothing that was accepted is lost, and all goes on once
 // there is room, before and after a restart.
-func TestAFullDisk(t *testing.T) {
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := smallDisk(t, "16m")
 	place, blobs, ballast := filepath.Join(dir, "state.db"), filepath.Join(dir, "blobs"), filepath.Join(dir, "ballast")

@@ -56,7 +56,7 @@ func dirBytes(dir string) (n int64) {
 }
 
 // A message whose body ends early is none.
-func TestAMessageThatEndsEarly(t *testing.T) {
+func TestTruncatedMessage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()
@@ -72,7 +72,7 @@ func TestAMessageThatEndsEarly(t *testing.T) {
 }
 
 // A disk that takes no blobs is an error of the moment, and leaves no record of a blob.
-func TestBlobsWithoutADisk(t *testing.T) {
+func TestBlobsWithoutDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
 	h := newHost(t, "", func(o *relay.Options) { o.Blobs = dir })
@@ -91,7 +91,7 @@ func TestBlobsWithoutADisk(t *testing.T) {
 }
 
 // Ranges are answered with no more than the blob and some headers, however many there are.
-func TestRangesThatAttack(t *testing.T) {
+func TestHostileRanges(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()
@@ -108,7 +108,7 @@ func TestRangesThatAttack(t *testing.T) {
 }
 
 // Frames of a megabyte at once on many sockets take no more memory than there is for bodies; nobody else is kept waiting.
-func TestLargeFramesAtOnce(t *testing.T) {
+func TestConcurrentLargeFrames(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = membudget.NewBudget(4<<20, func() {}) })
 	lines := make([]*line, atOnce)

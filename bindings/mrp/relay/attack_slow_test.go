@@ -15,7 +15,7 @@ import (
 )
 
 // A body that comes a byte at a time ends with its connection, whatever it is for and whether anybody wants it.
-func TestBodiesThatComeSlowly(t *testing.T) {
+func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", relay.Hurry(relay.Times{Body: 200 * time.Millisecond, Blob: 200 * time.Millisecond}))
 	a := h.agent().known()
@@ -86,7 +86,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 }
 
 // Large pages that are not read are bounded for each client, and nobody else waits for them.
-func TestAnswersThatAreNotRead(t *testing.T) {
+func TestUnreadResponses(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: time.Hour}), func(o *relay.Options) {
 		o.Limits.AnswersEach = 8 << 20
@@ -111,7 +111,7 @@ func TestAnswersThatAreNotRead(t *testing.T) {
 }
 
 // A page that is not read is given up.
-func TestAnAnswerThatIsNeverRead(t *testing.T) {
+func TestUnreadResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: 200 * time.Millisecond}))
 	h.unread(a)

@@ -82,7 +82,7 @@ func (h *host) cut(conn net.Conn) {
 func isReset(err error) bool { return strings.Contains(err.Error(), "connection reset") }
 
 // What begins and does not end, ends with the socket, and gives the memory back that it took.
-func TestFramesThatNeverEnd(t *testing.T) {
+func TestUnfinishedFrames(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
 	for name, attack := range map[string]struct {
@@ -119,7 +119,7 @@ func TestFramesThatNeverEnd(t *testing.T) {
 }
 
 // Who floods a socket with what brings nothing loses it; who acknowledges what came does not.
-func TestFramesThatFlood(t *testing.T) {
+func TestFrameFlood(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Limits.Frames = 20 })
 	a := h.agent().known()
@@ -161,7 +161,7 @@ func TestFramesThatFlood(t *testing.T) {
 
 // A peer that reads nothing costs the memory of one message, however many come for it, and keeps nothing from others. What it has not
 // read comes again.
-func TestAPeerThatNeverReads(t *testing.T) {
+func TestPeerThatNeverReads(t *testing.T) {
 	t.Parallel()
 	const size, messages = 1 << 20, 12
 	h := newHost(t, "", many, relay.Hurry(relay.Times{Write: time.Second}), func(o *relay.Options) {

@@ -18,7 +18,7 @@ import (
 )
 
 // Each spelling of a key and a signature but one is refused, and times at the ends of the calendar are no accident.
-func TestOtherSpellingsAndStrangeTimes(t *testing.T) {
+func TestNoncanonicalKeysAndTimestamps(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()
@@ -49,7 +49,7 @@ func TestOtherSpellingsAndStrangeTimes(t *testing.T) {
 }
 
 // What a query has of other languages is text, and a cursor from elsewhere breaks nothing.
-func TestQueriesThatAttack(t *testing.T) {
+func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a := h.agent().known()
@@ -97,7 +97,7 @@ func TestQueriesThatAttack(t *testing.T) {
 }
 
 // Texts that people are shown have nothing that cannot be shown; what only programs read comes back as it was.
-func TestTextsThatAttack(t *testing.T) {
+func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a := h.agent().known()
@@ -166,7 +166,7 @@ func TestOneRequestAtTwoReplicasAtOnce(t *testing.T) {
 }
 
 // An address makes as many agents as it may, and not one more when all of them come at once.
-func TestNewAgentsOfOneAddressAtOnce(t *testing.T) {
+func TestConcurrentNewAgents(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Newcomers = limit.Rate{Max: 5, Period: "hour"} })
 	var made atomic.Int64
@@ -191,7 +191,7 @@ func TestNewAgentsOfOneAddressAtOnce(t *testing.T) {
 }
 
 // Of two changes at once both stay, and the agent is found by both.
-func TestTwoChangesAtOnce(t *testing.T) {
+func TestConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a := h.agent().known()
@@ -212,7 +212,7 @@ func TestTwoChangesAtOnce(t *testing.T) {
 }
 
 // Strangers cannot fill the disk with uploads that are never signed well, nor keep others from uploading.
-func TestUploadsThatAreNobodys(t *testing.T) {
+func TestUnauthenticatedUploads(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
 	h := newHost(t, "", func(o *relay.Options) {

@@ -45,7 +45,7 @@ func (h *host) fill(a, b *agent, thread string, messages int) {
 }
 
 // In a thread that never ends each page is as small and as quick as the first, from either side; what is sent into it arrives.
-func TestAThreadWithoutEnd(t *testing.T) {
+func TestLongThread(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()

@@ -59,7 +59,7 @@ func TestWebhooksThatHang(t *testing.T) {
 }
 
 // A webhook that has said 200 has the message, and what else it says is not waited for.
-func TestAWebhookThatAnswersForEver(t *testing.T) {
+func TestEndlessWebhookResponse(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many)
 	a, b := h.agent().known(), h.agent().known()
@@ -89,7 +89,7 @@ func TestAWebhookThatAnswersForEver(t *testing.T) {
 }
 
 // Headers without end, at whatever pace, are a failure like any other, and bounded.
-func TestWebhooksThatAreNoHTTP(t *testing.T) {
+func TestNonHTTPWebhooks(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]struct {
 		begin, again string

@@ -22,20 +22,21 @@ import (
 type call struct {
 	*http.Request
 	auth  wire.Auth
-	agent mail.Agent // nil if the operation records the signature itself
+	agent mail.Agent // zero if the operation records the signature itself
 	body  []byte
 	share *membudget.Share
 	file  *upload // the body of an upload, instead of body
-	// target is what the signature covers.
+	// target is the request target that the signature covers.
 	target string
 }
 
 func (c *call) key() wire.Key { return c.auth.Key }
 
-// touch is the maximum age of an agent's stored last activity, so that not every request writes it.
+// touch is how old the stored time of an agent's last activity may be, so that not every request updates it.
 const touch = 10 * time.Second
 
-// signed handles signed requests: headers, time, body, signature, rate, replay, and then the operation.
+// signed returns a handler for signed requests. The handler checks the headers, the time, the body, the signature, the rate and replays,
+// in this order, and then calls the operation.
 func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		op, ok := methods[req.Method]
@@ -103,7 +104,7 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) 
 	if upload {
 		most, within = r.limits.Blob, r.times.with(r.times.blob, c.ContentLength)
 	}
-	tooLarge := wire.Refuse(wire.TooLarge, fmt.Sprintf("the body has to have at most %d bytes", most))
+	tooLarge := wire.Refuse(wire.TooLarge, fmt.Sprintf("the body must have at most %d bytes", most))
 	if c.ContentLength > most {
 		return wire.Digest{}, tooLarge
 	}
@@ -123,15 +124,15 @@ func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) 
 	r.bodies.leave(coming, err == nil)
 	switch {
 	case errors.Is(err, membudget.ErrExhausted):
-		return wire.Digest{}, unavailable("the relay has no memory left for this: try again in some seconds")
+		return wire.Digest{}, unavailable("the relay does not have enough memory for the request: try again in a few seconds")
 	case isTooLarge(err):
 		return wire.Digest{}, tooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return wire.Digest{}, unavailable("the body took too long: try again in some seconds")
+		return wire.Digest{}, unavailable("the body took too long to arrive: try again in a few seconds")
 	case err != nil:
-		return wire.Digest{}, wire.Refuse(wire.BadRequest, "the body did not come whole")
+		return wire.Digest{}, wire.Refuse(wire.BadRequest, "the body is incomplete")
 	}
-	_ = connection.SetReadDeadline(time.Time{}) // otherwise a waiting poll would end with it
+	_ = connection.SetReadDeadline(time.Time{}) // otherwise the deadline would end a waiting poll
 	c.body = raw
 	return wire.Sum(raw), nil
 }
@@ -141,7 +142,8 @@ func isTooLarge(err error) bool {
 	return is
 }
 
-// verify checks the signature over the target as sent; below a prefix, it also tries the target without the prefix.
+// verify checks the signature over the request target. If the target has the prefix of the relay, verify also accepts a signature over the
+// rest of the target.
 func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	c.target = c.RequestURI
 	refused := c.auth.Verify(c.Method, c.target, sum)
@@ -154,7 +156,7 @@ func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	return refused
 }
 
-// known records the signature and returns its agent.
+// known records the signature of a request, and returns the agent that signed it.
 func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
 	counted, refused := r.comes(ctx, a.Key, client)
 	if refused != nil {
@@ -165,40 +167,41 @@ func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Age
 	return agent, r.refusal(err, wire.AgentNotFound)
 }
 
-// guard is what the store takes of a request once.
+// guard returns the record of a signature, which the store accepts only once.
 func (r *Relay) guard(a wire.Auth) mail.Guard {
 	return mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
 }
 
-// comes counts an agent that will be new: an address may create only so many. It reserves the place before the agent is created, so that
-// concurrent requests do not all find the same free place.
+// comes counts an agent that the store does not contain yet against the limit of new agents for each client address. It counts the agent
+// before the agent is created, so that concurrent requests cannot exceed the limit.
 func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted bool, refused *wire.Error) {
 	if r.rates.met(key) {
 		return false, nil
 	}
 	_, err := r.store.Agent(ctx, key)
 	if counted = errors.Is(err, mail.ErrNotFound); counted && !r.newcomer.Admit(client, r.now()) {
-		e := wire.Refuse(wire.RateLimited, "too many new agents come from this address")
+		e := wire.Refuse(wire.RateLimited, "too many new agents from this address")
 		e.RetryAfter = max(time.Second, r.newcomer.Wait())
 		return false, e
 	}
 	return counted, nil
 }
 
-// received records the result for the signature of an agent that comes has counted; it counts a new agent even if its request is refused.
+// received records the result of a request for which comes was called. counted is the result of comes. received counts a new agent even if
+// its request was refused.
 func (r *Relay) received(key wire.Key, client string, counted, isNew bool, err error) {
 	if err == nil || isNew {
 		r.rates.meet(key, true)
 	}
 	if isNew {
-		if !counted { // it was deleted since the last request
+		if !counted { // the agent has been deleted since its last request
 			r.newcomer.Admit(client, r.now())
 		}
 		r.meter.agents.Inc()
 	}
 }
 
-// pathKey reads the key of a path.
+// pathKey returns a key in the path.
 func (c *call) pathKey(name string) (wire.Key, *wire.Error) {
 	k, err := wire.ParseKey(c.PathValue(name))
 	if err != nil {
@@ -207,11 +210,11 @@ func (c *call) pathKey(name string) (wire.Key, *wire.Error) {
 	return k, nil
 }
 
-// own returns an error unless the path is the caller's own.
+// own returns an error unless the key in the path is the caller's key.
 func (c *call) own() *wire.Error {
 	k, refused := c.pathKey("key")
 	if refused == nil && k != c.key() {
-		refused = wire.Refuse(wire.Forbidden, "this is another agent's")
+		refused = wire.Refuse(wire.Forbidden, "this belongs to another agent")
 	}
 	return refused
 }

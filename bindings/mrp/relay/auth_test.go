@@ -14,7 +14,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-func TestAnAgentIsMadeByItsFirstRequest(t *testing.T) {
+func TestFirstRequestCreatesAgent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent(), h.agent().known()
@@ -30,7 +30,7 @@ func TestAnAgentIsMadeByItsFirstRequest(t *testing.T) {
 	})
 }
 
-func TestWhatIsNotSignedWell(t *testing.T) {
+func TestInvalidSignatures(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a := h.agent()
@@ -77,7 +77,7 @@ func sign(a *agent, r *http.Request, at time.Time) {
 
 // With a key of small order one signature verifies for every request, so that anyone is the agent. The relay refuses such keys, as
 // agreements do, over HTTP and over a WebSocket.
-func TestAKeyOfSmallOrderIsNotAnAgent(t *testing.T) {
+func TestSmallOrderKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		weak := wire.Key{1}                  // the identity
@@ -143,7 +143,7 @@ func TestReplays(t *testing.T) {
 	})
 }
 
-func TestReplaysAfterARestart(t *testing.T) {
+func TestReplaysAfterRestart(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent()
@@ -156,7 +156,7 @@ func TestReplaysAfterARestart(t *testing.T) {
 	h.wants(http.StatusConflict, "replay_detected", h.sent(r.Clone(t.Context())))
 }
 
-func TestBelowAPrefix(t *testing.T) {
+func TestPrefix(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Prefix = "/mrp" })
 	a := h.agent()
@@ -210,7 +210,7 @@ func TestRates(t *testing.T) {
 }
 
 // Whoever does not have the key cannot use up what an agent may do.
-func TestStrangersUseUpNothing(t *testing.T) {
+func TestForgedRequestsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Polls = 5 })
 	a := h.agent().known()
@@ -230,7 +230,7 @@ func TestStrangersUseUpNothing(t *testing.T) {
 	h.wants(http.StatusTooManyRequests, "rate_limit_exceeded", a.do("GET", "/v1/messages", ""))
 }
 
-func TestOneAddressMakesFewAgents(t *testing.T) {
+func TestNewAgentsPerAddress(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Newcomers = limit.Rate{Max: 3, Period: "hour"} })
 	old := h.agent().known()

@@ -17,7 +17,7 @@ func blobOf(b mail.Blob) wire.Blob {
 	}
 }
 
-// upload stores a blob. Its bytes are already in a file, and the signature covers their digest.
+// upload stores a blob. The content is already in a file, and the signature of the request covers its digest.
 func (r *Relay) upload(w http.ResponseWriter, c *call) *wire.Error {
 	kind := c.Header.Get("Content-Type")
 	if kind == "" {
@@ -55,7 +55,7 @@ func (r *Relay) showUse(w http.ResponseWriter, used int64) {
 	w.Header().Set(wire.HeaderLimit, strconv.FormatInt(r.limits.BlobBytes, 10))
 }
 
-// download responds with a blob, or a part of it, to its owner and to recipients of messages that refer to it. RFC 9110 14.
+// download responds with a blob, or a part of it, to its owner and to recipients of messages that it is attached to. RFC 9110 14.
 func (r *Relay) download(w http.ResponseWriter, c *call) *wire.Error {
 	b, err := r.store.ReadableBlob(c.Context(), c.PathValue("id"), c.key())
 	if err != nil {

@@ -61,7 +61,7 @@ func TestBlobs(t *testing.T) {
 	})
 }
 
-func TestQuotasOfBlobs(t *testing.T) {
+func TestBlobQuotas(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a := h.agent().known()
@@ -78,7 +78,7 @@ func TestQuotasOfBlobs(t *testing.T) {
 }
 
 // What was sent is what was signed, or nothing is kept.
-func TestABlobWhoseHashLies(t *testing.T) {
+func TestBlobWithWrongHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := newHost(t, "", func(o *relay.Options) { o.Blobs = dir })

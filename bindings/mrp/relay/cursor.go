@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A cursor is the end of a page in the form for callers: opaque, and useful only to continue there.
+// A cursor encodes the position where a page ends. Callers treat it as opaque, and use it only to request the next page.
 
 func writeCursor(place any, more bool) *string {
 	if !more {
@@ -20,16 +20,16 @@ func writeCursor(place any, more bool) *string {
 	}
 	text, err := json.Marshal(place)
 	if err != nil {
-		return nil // positions have numbers and strings
+		return nil // cannot happen: positions consist of numbers and strings
 	}
 	cursor := base64.RawURLEncoding.EncodeToString(text)
 	return &cursor
 }
 
-// maxCursor bounds a cursor, in characters.
+// maxCursor is the maximum length of a cursor, in characters.
 const maxCursor = 512
 
-// readCursor reads a cursor of a query into place; false if there is none.
+// readCursor decodes the cursor in a query into place. there is false if the query has no cursor.
 func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	text := q.Get("cursor")
 	if text == "" {
@@ -39,14 +39,14 @@ func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if len(text) > maxCursor || err != nil || d.Decode(place) != nil {
-		return false, wire.Refuse(wire.BadRequest, "cursor does not belong to this relay: take next_cursor of the page before")
+		return false, wire.Refuse(wire.BadRequest, "cursor was not issued by this relay: use next_cursor of the previous page")
 	}
 	return true, nil
 }
 
 // A mark is a position among messages, in a cursor.
 type mark struct {
-	At int64  `json:"t"` // nanoseconds since 1970
+	At int64  `json:"t"` // Unix time in nanoseconds
 	ID string `json:"i"`
 }
 
@@ -59,7 +59,7 @@ func readPlace(q url.Values) (*mail.Place, *wire.Error) {
 	return &mail.Place{CreatedAt: time.Unix(0, m.At).UTC(), ID: m.ID}, nil
 }
 
-// readLimit reads how many items a page may have.
+// readLimit returns the maximum number of items of a page, or otherwise if the query does not set it.
 func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
 	text := q.Get("limit")
 	if text == "" {
@@ -72,11 +72,11 @@ func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
 	return n, nil
 }
 
-// readQuery reads the query of a target strictly: it rejects what it cannot read instead of ignoring it.
+// readQuery decodes a query string strictly: it rejects invalid parts instead of ignoring them.
 func readQuery(raw string) (url.Values, *wire.Error) {
 	q, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, wire.Refuse(wire.BadRequest, "the query cannot be read")
+		return nil, wire.Refuse(wire.BadRequest, "the query string is not valid")
 	}
 	for _, values := range q {
 		for _, v := range values {

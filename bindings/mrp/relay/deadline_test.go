@@ -38,7 +38,7 @@ func (h *host) kept() *atomic.Int64 {
 }
 
 // A connection may be kept for longer than an answer may take: the next one has a time of its own.
-func TestAnswersOnConnectionsThatWereKept(t *testing.T) {
+func TestDeadlinesOnKeptConnections(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.PrivateWebhooks = true })
 	h.kept()
@@ -64,7 +64,7 @@ func TestAnswersOnConnectionsThatWereKept(t *testing.T) {
 }
 
 // Over a slow line large answers and files take long: they have more time than small ones.
-func TestLargeAnswersHaveMoreTime(t *testing.T) {
+func TestLargeResponsesHaveMoreTime(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: time.Hour, Blob: time.Hour, MiB: time.Hour}))
 	until := h.kept()

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// maxFilters bounds the number of tags, and of words, in a search.
+// maxFilters is the maximum number of tags, and of words, in a search.
 const maxFilters = 20
 
 // An agentMark is a position among agents, in a cursor.
@@ -50,7 +50,7 @@ func (r *Relay) discover(w http.ResponseWriter, c *call) *wire.Error {
 	return refusedIn(r.large(w, c, text))
 }
 
-// readSearch reads the filters. Older agents send capability and capability_prefix.
+// readSearch reads the filters of a query. Older agents send capability and capability_prefix instead of tag.
 func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
 	if s.Limit, refused = readLimit(q, wire.DefaultAgents); refused != nil {
 		return s, refused
@@ -59,7 +59,7 @@ func readSearch(q url.Values) (s mail.Search, refused *wire.Error) {
 	s.Prefixes = q["capability_prefix"]
 	s.Words, s.Name = strings.Fields(fold(q.Get("q"))), fold(q.Get("name"))
 	if len(s.Tags)+len(s.Prefixes) > maxFilters || len(s.Words) > maxFilters {
-		return s, wire.Refuse(wire.BadRequest, "a search has at most 20 tags and 20 words")
+		return s, wire.Refuse(wire.BadRequest, "a search can have at most 20 tags and 20 words")
 	}
 	if text := q.Get("active_since"); text != "" {
 		var err error

@@ -11,7 +11,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// blobs stores the bytes of blobs, one file for each, by id. A file that is being received has another name until it is complete.
+// blobs stores the content of each blob in a file that is named by the id of the blob. While the content is being received, the file has a
+// temporary name.
 type blobs struct {
 	dir    string
 	intake intake
@@ -29,12 +30,12 @@ type upload struct {
 	free func() // releases the bytes counted by the intake; nil once released
 }
 
-// receive writes a body to a file while it arrives. It is durable when receive returns. The owner is known only when all of it has
-// arrived: until then each client may use a bounded part of the disk.
+// receive writes a body to a file while it arrives. The file is durable when receive returns. The owner is not known until the whole body
+// has arrived, so until then the bytes count against the limit of the client.
 func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
 	f, err := os.CreateTemp(b.dir, incoming)
 	if err != nil {
-		return nil, unavailable("the relay cannot keep blobs at present: try again in some seconds")
+		return nil, unavailable("the relay cannot store blobs at the moment: try again in a few seconds")
 	}
 	counted := &countedReader{Reader: body, to: &b.intake, client: client}
 	u := &upload{path: f.Name(), dir: b.dir, free: counted.free}
@@ -52,11 +53,11 @@ func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ 
 	case isTooLarge(err):
 		return u, tooLarge
 	case errors.Is(err, errIntake):
-		return u, unavailable("too much is being uploaded at once: try again when some of it has come")
+		return u, unavailable("too many uploads are in progress: try again in a few seconds")
 	case onDisk || kept != nil:
-		return u, unavailable("the relay cannot keep blobs at present: try again in some seconds")
+		return u, unavailable("the relay cannot store blobs at the moment: try again in a few seconds")
 	case err != nil:
-		return u, wire.Refuse(wire.BadRequest, "the body did not come whole")
+		return u, wire.Refuse(wire.BadRequest, "the body is incomplete")
 	}
 	return u, nil
 }
@@ -90,10 +91,10 @@ func (u *upload) release() {
 	}
 }
 
-// id is the only permitted form of a file name.
+// id matches the only permitted file names.
 var id = regexp.MustCompile(`^blob_[0-9a-f]{24}$`)
 
-var errNoID = errors.New("this is not an id of a blob")
+var errNoID = errors.New("not a valid blob id")
 
 func (b *blobs) open(name string) (*os.File, error) {
 	if !id.MatchString(name) {
@@ -102,7 +103,7 @@ func (b *blobs) open(name string) (*os.File, error) {
 	return os.Open(filepath.Join(b.dir, name))
 }
 
-// remove deletes files without records. A file that cannot be deleted stays, without an owner.
+// remove deletes the files of blobs whose records have been deleted. If a file cannot be deleted, clean deletes it later.
 func (b *blobs) remove(ids []string) {
 	for _, name := range ids {
 		if id.MatchString(name) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// healthWithin bounds the time for a part of the relay to report its health.
+// healthWithin is the timeout for the check of one part of the relay.
 const healthWithin = 2 * time.Second
 
 // A part is the health of one part of the relay.
@@ -16,7 +16,7 @@ type part struct {
 	Latency int64  `json:"latency_ms"`
 }
 
-// health reports the state of the relay to people and load balancers. It has neither paths nor secrets.
+// health is the state of the relay, for people and load balancers. It contains neither file paths nor secrets.
 type health struct {
 	Status     string          `json:"status"` // ok or degraded
 	Version    string          `json:"version"`
@@ -25,7 +25,7 @@ type health struct {
 	Components map[string]part `json:"components,omitempty"`
 }
 
-// look checks at most once a second, because anyone may request it.
+// look returns the health of the relay. It checks the parts at most once a second, because anyone may request it.
 func (r *Relay) look(ctx context.Context) health {
 	r.looking.Lock()
 	defer r.looking.Unlock()

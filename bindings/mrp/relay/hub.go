@@ -7,13 +7,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A hub wakes the requests that wait for messages of an agent.
+// A hub wakes requests that wait for messages to an agent.
 type hub struct {
 	mu      sync.Mutex
 	waiting map[wire.Key]map[chan struct{}]bool
 }
 
-// join returns a channel that receives once a message has arrived since the last receive, or since join was called.
+// join returns a channel that receives a value when a message has arrived since the last receive, or since the call of join. The caller
+// must call leave.
 func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
 	ch := make(chan struct{}, 1)
 	h.mu.Lock()
@@ -34,7 +35,7 @@ func (h *hub) join(key wire.Key) (woken <-chan struct{}, leave func()) {
 	}
 }
 
-// wake wakes all waiters of an agent.
+// wake wakes all requests that wait for messages to an agent.
 func (h *hub) wake(key wire.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,7 +47,7 @@ func (h *hub) wake(key wire.Key) {
 	}
 }
 
-// anybody reports whether anyone waits.
+// anybody reports whether any request is waiting.
 func (h *hub) anybody() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,11 +61,11 @@ type inTurn struct {
 }
 
 type turn struct {
-	free    chan struct{} // holds a value while the turn is free
-	waiting int           // and the agent with the turn has it
+	free    chan struct{} // contains a value while the turn is free
+	waiting int           // the number of callers that wait for the turn or have it
 }
 
-// take waits for the turn of an agent. end releases it, and is never nil. The error is that of ctx.
+// take waits for the turn of an agent. end releases the turn, and is never nil. The error is that of ctx.
 func (t *inTurn) take(ctx context.Context, key wire.Key) (end func(), err error) {
 	t.mu.Lock()
 	if t.line == nil {

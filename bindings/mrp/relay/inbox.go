@@ -16,22 +16,22 @@ import (
 type inbox struct {
 	key wire.Key
 
-	claiming sync.Mutex // one claim at a time; unlike mu, it is held during reads of the store
+	claiming sync.Mutex // one claim at a time; unlike mu, it is held while the store is read
 
 	mu      sync.Mutex
 	sockets map[*socket]int // number of messages in flight on each
 	flying  map[string]*flight
 }
 
-// A flight is an unacknowledged message on a socket. It does not hold the message itself, because agents that do not read would fill the
-// memory.
+// A flight is an unacknowledged message on a socket. It does not contain the message itself, because otherwise agents that do not read
+// would fill the memory.
 type flight struct {
 	mail.WaitingMessage
 	on *socket
 	at time.Time // when it was written; zero: not yet
 }
 
-// enter adds a socket, unless the agent has the maximum number.
+// enter adds a socket to the inbox of its agent, unless the agent already has the maximum number of sockets.
 func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,13 +43,13 @@ func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	box.mu.Lock()
 	defer box.mu.Unlock()
 	if len(box.sockets) >= r.limits.Sockets {
-		return nil, wire.Refuse(wire.RateLimited, "the agent has as many WebSockets as it may")
+		return nil, wire.Refuse(wire.RateLimited, "the agent has the maximum number of WebSockets: close one first")
 	}
 	box.sockets[s] = 0
 	return box, nil
 }
 
-// exit removes a socket. Its unacknowledged messages go to another socket, or are sent again later.
+// exit removes a socket. Its unacknowledged messages are delivered over another socket, or again later.
 func (r *Relay) exit(box *inbox, s *socket) {
 	r.mu.Lock()
 	box.mu.Lock()
@@ -88,7 +88,7 @@ func (r *Relay) hangUp(key wire.Key, why string) {
 	}
 }
 
-// claim claims messages that are in flight on no socket.
+// claim claims messages for a socket. It skips messages that are already in flight on a socket.
 func (b *inbox) claim(r *Relay, ctx context.Context, s *socket) (list []*flight, _ error) {
 	b.claiming.Lock()
 	defer b.claiming.Unlock()
@@ -113,7 +113,7 @@ func (b *inbox) room(s *socket) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	room := inFlight - b.sockets[s]
-	if n := len(b.sockets); n > 1 { // the other sockets get their share
+	if n := len(b.sockets); n > 1 { // leave a share to each of the other sockets
 		room = min(room, (inFlight+n-1)/n)
 	}
 	return room
@@ -126,7 +126,7 @@ func (b *inbox) flight(id string) *flight {
 	return b.flying[id]
 }
 
-// land ends flights once their messages are stored as delivered. Until then they must not be claimed again.
+// land ends flights. A message that was delivered must be stored as delivered before, because land allows it to be claimed again.
 func (b *inbox) land(ended ...*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -168,11 +168,11 @@ func (r *Relay) arrived(ctx context.Context, b *inbox, flights ...*flight) {
 	}
 	r.delivered(ctx, b.key, "socket", ids)
 	b.land(flights...)
-	r.hub.wake(b.key) // there is space on the socket
+	r.hub.wake(b.key) // the socket has space for more messages
 }
 
-// push writes messages to a socket, oldest first, until the socket ends. It pings the agent from time to time; messages written half a
-// minute before a pong count as delivered.
+// push writes messages to a socket, oldest first, until the socket ends. It also records old flights as delivered, and pings the agent at
+// regular intervals. It returns if the agent does not respond, is suspended or has been deleted.
 func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	woken, leave := r.hub.join(box.key)
 	defer leave()
@@ -194,7 +194,7 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 		case err == nil && len(list) > 0:
 			continue
 		}
-		select { // after an error it tries again when the next second begins
+		select { // after an error, the loop tries again at the next tick of look
 		case <-woken:
 		case <-look.C:
 			if old := box.old(s, r.now()); len(old) > 0 {
@@ -210,11 +210,11 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 	}
 }
 
-// errUnwritten means that a socket can no longer be written.
+// errUnwritten means that a socket can no longer be written to.
 var errUnwritten = errors.New("the message could not be written")
 
-// bring writes the message of a flight, unless it was delivered meanwhile. While it is written, the message takes a share of the memory
-// for bodies, and waits if there is none.
+// bring writes the message of a flight, unless it was delivered in the meantime. While the message is written, it counts against the memory
+// budget. If the budget is exhausted, bring returns an error, and push tries again later.
 func (r *Relay) bring(ctx context.Context, box *inbox, s *socket, f *flight) error {
 	share := r.budget.Open()
 	defer share.Close()

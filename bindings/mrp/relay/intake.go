@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// An intake counts the bytes of running uploads, for each client and in total. Uploads have no owner until they end: a signature is
-// verified after all that it covers has arrived, and until then anyone could fill the disk.
+// An intake limits the bytes of uploads, or of large responses, in progress, for each client and in total. An upload has no owner until it
+// is complete, because its signature can be verified only after the whole body has arrived. Without a limit, anyone could fill the disk.
 type intake struct {
-	most, each int64 // bytes, of all clients and of one
+	most, each int64 // the maximum number of bytes in total and for each client
 
 	mu  sync.Mutex
 	all int64
 	of  map[string]int64 // by client
 }
 
-var errIntake = errors.New("too much is being received")
+var errIntake = errors.New("too many bytes are being received")
 
 func (i *intake) add(client string, n int64) bool {
 	i.mu.Lock()
@@ -34,7 +34,7 @@ func (i *intake) add(client string, n int64) bool {
 	return true
 }
 
-// A countedReader counts the bytes that it reads. The error is errIntake if there are too many.
+// A countedReader counts the bytes that it reads against an intake. Read returns errIntake if there are too many.
 type countedReader struct {
 	io.Reader
 	to     *intake

@@ -12,20 +12,20 @@ import (
 	"go.uber.org/zap"
 )
 
-// A killed process leaves files: an unfinished upload, a blob whose record was not yet made, or one whose record was already deleted.
-// They have no owner, and are deleted.
+// A killed process can leave files behind: an unfinished upload, a blob whose record was not yet created, or a blob whose record was
+// already deleted. Such files have no owner, and clean deletes them.
 const (
-	// abandoned is the age at which a file without an owner is deleted: an upload takes much less time, and its record follows
-	// immediately.
+	// abandoned is the age at which a file without an owner is deleted. An upload takes much less time, and its record is created
+	// immediately afterwards.
 	abandoned = time.Hour
-	// cleanAfter is the delay of the first cleaning, so that a relay that was started with the wrong database has not yet deleted
-	// anything.
+	// cleanAfter is the delay before the first cleaning. It gives the operator time to stop a relay that was started with the wrong
+	// database, before the relay deletes the blobs that this database does not contain.
 	cleanAfter = 10 * time.Minute
 	cleanEvery = time.Hour
 	cleanStep  = 256 // files at a time: a directory may have millions
 )
 
-// clean deletes files without owners from time to time, until ctx ends.
+// clean deletes files without an owner at regular intervals, until ctx ends.
 func (r *Relay) clean(ctx context.Context) {
 	next := time.NewTimer(cleanAfter)
 	defer next.Stop()
@@ -43,15 +43,15 @@ func (r *Relay) clean(ctx context.Context) {
 func (r *Relay) cleanOnce(ctx context.Context) {
 	n, err := r.blobs.clean(r.now().Add(-abandoned), func(ids []string) ([]string, error) { return r.store.UnknownBlobs(ctx, ids) })
 	if n > 0 {
-		r.log.Info("files that an end had left over were deleted", zap.Int("files", n))
+		r.log.Info("deleted files that have no owner", zap.Int("files", n))
 	}
 	if err != nil && ctx.Err() == nil {
-		r.log.Warn("files that are left over could not be looked for", zap.Error(err))
+		r.log.Warn("could not look for files that have no owner", zap.Error(err))
 	}
 }
 
-// clean deletes files without an owner that were last written before a time: unfinished uploads, and files of unknown ids. It returns
-// their number.
+// clean deletes files that have no owner and were last written before the given time: unfinished uploads, and files whose ids unknown
+// returns. It returns the number of deleted files.
 func (b *blobs) clean(before time.Time, unknown func(ids []string) ([]string, error)) (deleted int, err error) {
 	d, err := os.Open(b.dir)
 	if err != nil {

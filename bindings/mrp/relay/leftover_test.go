@@ -15,7 +15,7 @@ import (
 
 // What a killed process leaves of files is deleted once nobody can come back for it: a file whose record was not made yet, one whose
 // record was gone already, and what was being received. What is somebody's stays, and so does what is not the relay's.
-func TestFilesThatAreLeftOver(t *testing.T) {
+func TestOrphanFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
 	onBoth(t, func(h *host) {
@@ -63,7 +63,7 @@ func TestFilesThatAreLeftOver(t *testing.T) {
 }
 
 // Where it cannot be asked whose files are, none is deleted.
-func TestFilesWithoutADatabase(t *testing.T) {
+func TestOrphanFilesWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	h := newHost(t, "", func(o *relay.Options) { o.Blobs = dir })

@@ -7,37 +7,37 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Limits bound the use of a relay. Those of one agent are stated in the protocol's pages, except Others and Waiters.
+// Limits restrict the use of a relay. The pages of the protocol state Sends, Polls, Sockets, Blob, Blobs and BlobBytes.
 type Limits struct {
 	Sends  int // messages per minute
 	Polls  int // polls per minute
 	Others int // all other signed requests, per minute
 
-	Sockets int // of one agent concurrently
-	Waiters int // long polls of one agent concurrently
-	// Frames bounds the frames on the sockets of one agent per minute that are neither messages within Sends nor acknowledgements. A
-	// large frame counts as several.
+	Sockets int // concurrent WebSockets of one agent
+	Waiters int // concurrent long polls of one agent
+	// Frames limits the frames per minute that have no effect, on all sockets of one agent: frames that are neither messages within Sends
+	// nor acknowledgements. A large frame counts as several.
 	Frames int
 
 	Blob      int64 // bytes of one blob
-	Blobs     int64 // of one agent
-	BlobBytes int64 // of one agent
-	AllBlobs  int64 // bytes, of all
+	Blobs     int64 // blobs of one agent
+	BlobBytes int64 // bytes of all blobs of one agent
+	AllBlobs  int64 // bytes of the blobs of all agents
 
-	Intake     int64 // bytes of running uploads, which have no owner yet
-	IntakeEach int64 // of one address
+	Intake     int64 // bytes of uploads in progress, which have no owner yet
+	IntakeEach int64 // bytes of uploads in progress from one client address
 
-	Answers     int64 // bytes of pages and messages that are being written
-	AnswersEach int64 // to one address
+	Answers     int64 // bytes of large responses in progress
+	AnswersEach int64 // bytes of large responses in progress to one client address
 
 	Waiting  int64 // messages that wait for one agent
 	Unknown  int64 // messages that wait for a key without an agent
-	Messages int64 // stored in total
-	Bytes    int64 // of their bodies, in total
+	Messages int64 // stored messages
+	Bytes    int64 // bytes of all stored messages
 
-	AllSockets int // of all agents concurrently
+	AllSockets int // concurrent WebSockets of all agents
 
-	// UnknownSenders is how many unauthenticated requests one address may send; Newcomers how many agents it may create.
+	// UnknownSenders limits the requests from one client address, and Newcomers the agents that they create.
 	UnknownSenders, Newcomers limit.Rate
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Evidence is a request as its sender signed it: it proves to an agent in this process that the sender's key signed the request.
+// Evidence is a request as its sender signed it. It proves to an agent in this process that the request was signed with the sender's key.
 type Evidence struct {
 	Method    string `json:"method"`
 	Target    string `json:"target"`
@@ -20,7 +20,7 @@ type Evidence struct {
 	Body      []byte `json:"body"`
 }
 
-// evidence is kept only with messages to agents in this process.
+// evidence returns the encoded Evidence of a call, or nil if the recipient is not an agent in this process.
 func (r *Relay) evidence(c *call, recipient wire.Key) []byte {
 	r.mu.Lock()
 	local := r.locals[recipient]
@@ -51,22 +51,22 @@ func (e Evidence) Verify(sender wire.Key) (wire.Auth, wire.Send, error) {
 	return a, s, nil
 }
 
-// A Local is an agent in the process of its relay, which needs no network and no signature.
+// A Local is an agent in the same process as its relay. It needs neither the network nor signatures.
 type Local struct {
 	relay *Relay
 	key   wire.Key
 
 	mu    sync.Mutex
-	taken map[string]bool // messages that Next has returned, until Done or Again
+	taken map[string]bool // ids of messages that Next has returned, until Done or Again is called
 }
 
-// Local creates an agent of this process, or resumes it.
+// Local returns the agent of this process that has the key, and creates it in the store if it is new.
 func (r *Relay) Local(ctx context.Context, key wire.Key) (*Local, error) {
 	r.mu.Lock()
 	r.locals[key] = true
 	r.mu.Unlock()
 	guard := mail.Guard{Key: key, Signed: r.now(), Until: r.now()}
-	_, _ = rand.Read(guard.Signature[:]) // it never fails; no request has this signature
+	_, _ = rand.Read(guard.Signature[:]) // never fails; no request has this signature
 	if _, _, err := r.store.Admit(ctx, guard, touch); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (l *Local) Update(ctx context.Context, change wire.Change) error {
 	return err
 }
 
-// Send sends a message; the error may be a *wire.Error.
+// Send sends a message. If the relay refuses it, the error is a *wire.Error.
 func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	if s.ContentType == "" {
 		s.ContentType = wire.TypeJSON
@@ -103,14 +103,14 @@ func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	return receipt, nil
 }
 
-// An Arrival is a received message, with its sender's request if this relay received it.
+// An Arrival is a received message. Evidence is the request with which its sender sent it; it is nil if that is not stored.
 type Arrival struct {
 	wire.Message
 	Evidence *Evidence
 }
 
-// Next waits for messages that have not been delivered, oldest first, and returns at most limit that it has not returned before. If Done
-// is not called for one, it arrives again when the process restarts.
+// Next waits for undelivered messages that it has not yet returned, and returns at most limit of them, oldest first. A message for which
+// Done is not called is returned again after the process restarts.
 func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	woken, leave := l.relay.hub.join(l.key)
 	defer leave()
@@ -129,7 +129,7 @@ func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	}
 }
 
-// take returns waiting messages that were not yet taken, and takes them.
+// take returns waiting messages that are not taken, and marks them as taken.
 func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +140,7 @@ func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ err
 	var bytes int64
 	for _, w := range fresh {
 		if bytes += w.Size; bytes > maxTaken && len(list) > 0 {
-			break // the others wait for the next call
+			break // the rest is left to the next call
 		}
 		m, err := l.relay.store.Message(ctx, w.ID)
 		switch {
@@ -157,7 +157,7 @@ func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ err
 	return list, nil
 }
 
-// maxTaken bounds what Next returns in one call, in bytes; a single message may exceed it.
+// maxTaken is the maximum size in bytes of the messages that Next returns in one call. A single message may exceed it.
 const maxTaken = 8 << 20
 
 func arrivals(list []mail.Message) []Arrival {
@@ -174,7 +174,7 @@ func arrivals(list []mail.Message) []Arrival {
 	return out
 }
 
-// Done records that a message has been processed: Next does not return it again.
+// Done records that a message has been handled, so that Next does not return it again.
 func (l *Local) Done(ctx context.Context, id string) error {
 	if err := l.relay.store.Delivered(ctx, l.key, []string{id}); err != nil {
 		return err
@@ -184,14 +184,14 @@ func (l *Local) Done(ctx context.Context, id string) error {
 	return nil
 }
 
-// Again makes Next return a message once more, unless it is done.
+// Again makes Next return a message again, unless Done has been called for it.
 func (l *Local) Again(id string) {
 	l.mu.Lock()
 	delete(l.taken, id)
 	l.mu.Unlock()
 }
 
-// Suspend blocks or unblocks an agent, and closes its connections when it blocks it.
+// Suspend suspends an agent and closes its WebSockets, or lifts the suspension.
 func (r *Relay) Suspend(ctx context.Context, key wire.Key, suspended bool) error {
 	if err := r.store.Suspend(ctx, key, suspended); err != nil {
 		return err

@@ -34,8 +34,8 @@ func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// take stores a message. Its sender is known already, or becomes known when the signature of the call is recorded with the message. The
-// message is durable when take returns.
+// take stores a message. If c is not nil, take also records the signature of the call in the same transaction, and creates the sender if it
+// is new. If c is nil, the sender must exist. The message is durable when take returns.
 func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte, c *call) (
 	_ wire.Receipt, repeated bool, _ *wire.Error,
 ) {
@@ -50,7 +50,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	if len(s.Attachments) > 0 {
 		text, err := json.Marshal(s.Attachments)
 		if err != nil {
-			return wire.Receipt{}, false, wire.Refuse(wire.BadRequest, "attachments cannot be written")
+			return wire.Receipt{}, false, wire.Refuse(wire.BadRequest, "attachments cannot be encoded")
 		}
 		m.Attachments = text
 		for _, a := range s.Attachments {
@@ -71,7 +71,7 @@ func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed [
 	return receiptOf(kept), repeated, nil
 }
 
-// keep stores a message, together with the signature of its call if that must be recorded.
+// keep stores a message, together with the signature of its call if c is not nil.
 func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail.Message, repeated bool, refused *wire.Error) {
 	var err error
 	if c == nil {
@@ -89,14 +89,14 @@ func (r *Relay) keep(ctx context.Context, m mail.NewMessage, c *call) (kept mail
 	return kept, repeated, r.refusal(err, wire.NotFound)
 }
 
-// digestOf returns the digest that two sends under one idempotency key must share.
+// digestOf returns the digest of a send. All sends under one idempotency key must have the same digest.
 func digestOf(s wire.Send) [32]byte {
 	h := sha256.New()
 	part := func(b []byte) {
 		h.Write([]byte(strconv.Itoa(len(b)) + ":"))
 		h.Write(b)
 	}
-	attachments, _ := json.Marshal(s.Attachments) // it has strings and numbers
+	attachments, _ := json.Marshal(s.Attachments) // cannot fail: attachments consist of strings and numbers
 	for _, b := range [][]byte{
 		s.Recipient[:], []byte(s.ContentType), s.Body, attachments, []byte(s.ThreadID), []byte(s.InReplyTo), s.Metadata,
 		[]byte(strconv.FormatInt(s.ExpiresIn, 10)),
@@ -148,13 +148,13 @@ func (r *Relay) ofBoth(c *call) (mail.Message, *wire.Error) {
 	case err != nil:
 		return mail.Message{}, r.refusal(err, wire.MessageNotFound)
 	case m.Sender != c.key() && m.Recipient != c.key():
-		return mail.Message{}, wire.Refuse(wire.Forbidden, "this is a message of others")
+		return mail.Message{}, wire.Refuse(wire.Forbidden, "the caller is neither the sender nor the recipient of this message")
 	default:
 		return m, nil
 	}
 }
 
-// ofMessages handles /v1/messages/threads/{id} and /v1/messages/{id}/status: no message has the id threads.
+// ofMessages handles both /v1/messages/threads/{id} and /v1/messages/{id}/status, because no message has the id "threads".
 func (r *Relay) ofMessages(w http.ResponseWriter, c *call) *wire.Error {
 	switch {
 	case c.PathValue("id") == "threads":
@@ -162,7 +162,7 @@ func (r *Relay) ofMessages(w http.ResponseWriter, c *call) *wire.Error {
 	case c.PathValue("part") == "status":
 		return r.status(w, c)
 	default:
-		return wire.Refuse(wire.NotFound, "there is nothing at this path: see /v1/openapi.json")
+		return wire.Refuse(wire.NotFound, "this path does not exist: see /v1/openapi.json")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-func TestAMessageArrives(t *testing.T) {
+func TestSendAndPoll(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b, stranger := h.agent().known(), h.agent().known(), h.agent().known()
@@ -55,7 +55,7 @@ func TestAMessageArrives(t *testing.T) {
 	})
 }
 
-func TestAMessageForAKeyThatNeverCame(t *testing.T) {
+func TestMessageForUnknownKey(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, unknown := h.agent().known(), h.agent()
@@ -74,7 +74,7 @@ func TestAMessageForAKeyThatNeverCame(t *testing.T) {
 	}, func(o *relay.Options) { o.Limits.Unknown = 5 })
 }
 
-func TestPollsAreFiltered(t *testing.T) {
+func TestPollFilters(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b, c := h.agent().known(), h.agent().known(), h.agent().known()
@@ -105,7 +105,7 @@ func TestPollsAreFiltered(t *testing.T) {
 	})
 }
 
-func TestPollsInPages(t *testing.T) {
+func TestPollPages(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()
@@ -152,7 +152,7 @@ func TestThreads(t *testing.T) {
 	}, many)
 }
 
-func TestSendingTwice(t *testing.T) {
+func TestRepeatedSend(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()
@@ -231,7 +231,7 @@ func TestLongPollsAreBounded(t *testing.T) {
 }
 
 // A relay that ends lets go of those who wait, and takes what is under way to its end.
-func TestARelayEnds(t *testing.T) {
+func TestShutdown(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	b := h.agent().known()
@@ -245,7 +245,7 @@ func TestARelayEnds(t *testing.T) {
 	}
 }
 
-func TestAttachmentsOfAMessage(t *testing.T) {
+func TestAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b, c := h.agent().known(), h.agent().known(), h.agent().known()
@@ -275,7 +275,7 @@ func TestAttachmentsOfAMessage(t *testing.T) {
 }
 
 // Many send to one at once: every message that was taken comes once, in the order in which they were taken.
-func TestManySendAtOnce(t *testing.T) {
+func TestConcurrentSends(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		b := h.agent().known()
@@ -319,7 +319,7 @@ func TestManySendAtOnce(t *testing.T) {
 	}, many)
 }
 
-func TestTheDescriptionHasEveryRoute(t *testing.T) {
+func TestDescriptionHasAllRoutes(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	var described struct {
@@ -332,7 +332,7 @@ func TestTheDescriptionHasEveryRoute(t *testing.T) {
 		for _, method := range []string{"get", "put", "post", "patch", "delete"} {
 			_, there := methods[method]
 			got := a.do(strings.ToUpper(method), path, "{}")
-			if there == (got.Status == http.StatusMethodNotAllowed) || got.code() == "not_found" && got.Error.Message != "there is none" {
+			if there == (got.Status == http.StatusMethodNotAllowed) || got.code() == "not_found" && got.Error.Message != "not found" {
 				t.Errorf("%s %s: %d %s", method, path, got.Status, got.Raw)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A meter holds the metrics. No key, id or other external value is a label.
+// A meter holds the metrics. No label contains a key, an id or another external value.
 type meter struct {
 	messages  *prometheus.CounterVec
 	delivered *prometheus.CounterVec
@@ -27,14 +27,14 @@ func newMeter(to prometheus.Registerer) (*meter, error) {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "uimgate", Subsystem: "mrp", Name: name, Help: help})
 	}
 	m := &meter{
-		messages:  counter("messages_total", "Messages that were taken, by way: http, socket, local.", "way"),
-		delivered: counter("deliveries_total", "Messages that reached their recipient, by way: poll, socket, webhook, local.", "way"),
+		messages:  counter("messages_total", "Messages that the relay accepted, by way: http, socket, local.", "way"),
+		delivered: counter("deliveries_total", "Messages that were delivered, by way: poll, socket, webhook, local.", "way"),
 		errors:    counter("refusals_total", "Requests that were refused, by code.", "code"),
-		postings:  counter("webhook_attempts_total", "Attempts to post to webhooks, by result: ok, failed.", "result"),
+		postings:  counter("webhook_attempts_total", "Attempts to post messages to webhooks, by result: ok, failed.", "result"),
 		agents: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: "uimgate", Subsystem: "mrp", Name: "agents_total", Help: "Agents that signed their first request.",
+			Namespace: "uimgate", Subsystem: "mrp", Name: "agents_total", Help: "Agents that were created by their first signed request.",
 		}),
-		sockets: gauge("sockets", "WebSockets that are open."),
+		sockets: gauge("sockets", "Open WebSockets."),
 		polls:   gauge("waiting_polls", "Polls that wait for a message."),
 	}
 	if to == nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // An agent in another language, which shares no line with this project, uses everything that the relay has.
-func TestAnAgentInNode(t *testing.T) {
+func TestNodeAgent(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
 	onBoth(t, func(h *host) {

@@ -12,13 +12,13 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// page describes the relay to people.
+// page serves an HTML page that describes the relay.
 func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, map[string]any{
 		"Version": r.options.Version, "Prefix": r.options.Prefix, "Limits": r.limits, "BlobMiB": r.limits.Blob >> 20,
 	}); err != nil {
-		r.refuse(w, unavailable("the page could not be written"))
+		r.refuse(w, unavailable("the page could not be rendered"))
 		return
 	}
 	hurry(w, r.times.write)
@@ -30,7 +30,7 @@ func (r *Relay) page(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(out.Bytes())
 }
 
-// described is the description of the interface. OpenAPI 3.1.
+// described is the OpenAPI 3.1 description of the relay.
 //
 //go:embed openapi.json
 var described []byte

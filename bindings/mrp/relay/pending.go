@@ -8,19 +8,19 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// pendingBodies are bodies of unauthenticated requests that are being received. Senders decide how long they take, so their memory is
-// bounded: when it runs out, the oldest are cut off, because slow senders are among them.
+// pendingBodies are the bodies of unauthenticated requests that are being received. A slow sender occupies memory for a long time.
+// Therefore, when the memory is exhausted, the oldest bodies are cut off.
 type pendingBodies struct {
 	mu   sync.Mutex
-	list list.List // of *arrival
+	list list.List // of *pendingBody
 }
 
 // A pendingBody is a body that is being received.
 type pendingBody struct {
 	share *membudget.Share
-	cut   func() error // ends the reading of the body; it does not block
+	cut   func() error // stops the reading of the body without blocking
 	place *list.Element
-	ended chan struct{} // closed once it holds nothing
+	ended chan struct{} // closed once the body is complete, or has released its memory
 }
 
 // join registers a body.
@@ -32,7 +32,7 @@ func (c *pendingBodies) join(share *membudget.Share, cut func() error) *pendingB
 	return a
 }
 
-// leave removes a body; if the request failed, it releases the memory.
+// leave removes a body. If the body is not whole, leave releases its memory.
 func (c *pendingBodies) leave(a *pendingBody, whole bool) {
 	c.mu.Lock()
 	c.list.Remove(a.place)
@@ -43,8 +43,8 @@ func (c *pendingBodies) leave(a *pendingBody, whole bool) {
 	close(a.ended)
 }
 
-// take is membudget.Share.Take, but cuts off older bodies one after another to make space. Each waits only for older ones, so that none
-// waits for long.
+// take is like membudget.Share.Take, but cuts off older bodies one after another to free memory. A body waits only for bodies that are
+// older and already cut off, so it does not wait for long.
 func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	for {
 		err := a.share.Take(n)
@@ -59,7 +59,7 @@ func (c *pendingBodies) take(a *pendingBody, n int64) error {
 	}
 }
 
-// first cuts off the oldest body and returns it; nil if that is this one, or cannot be cut off.
+// first cuts off the oldest body and returns it. It returns nil if the oldest body is but, or cannot be cut off.
 func (c *pendingBodies) first(but *pendingBody) *pendingBody {
 	c.mu.Lock()
 	defer c.mu.Unlock()

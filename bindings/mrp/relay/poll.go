@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// poll responds with messages of the caller, oldest first. Waiting ones count as delivered once the page was written.
+// poll responds with messages to the caller, oldest first. Messages with the status sent count as delivered once the page is written.
 func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	q, refused := readQuery(c.URL.RawQuery)
 	if refused != nil {
@@ -43,8 +43,8 @@ func (r *Relay) poll(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// fresh returns messages that wait for a recipient, oldest first, at most limit that were not taken. It always begins with the oldest,
-// because one of several processes may store a message that is older than others late.
+// fresh returns at most limit messages that wait for a recipient and that are not taken, oldest first. It always starts with the oldest
+// message in the store, because another process may store a message after newer messages have already been returned.
 func (r *Relay) fresh(
 	ctx context.Context, recipient wire.Key, taken func(id string) bool, limit int,
 ) (fresh []mail.WaitingMessage, _ error) {
@@ -68,7 +68,7 @@ func (r *Relay) fresh(
 	}
 }
 
-// delivered records that a recipient has messages. If that fails, they arrive again.
+// delivered records that a recipient has received messages. If that fails, the messages are delivered again.
 func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, ids []string) {
 	if len(ids) == 0 {
 		return
@@ -76,13 +76,13 @@ func (r *Relay) delivered(ctx context.Context, recipient wire.Key, way string, i
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
 	if err := r.store.Delivered(ctx, recipient, ids); err != nil {
-		r.log.Warn("that messages were delivered could not be noted: they come again", zap.Int("messages", len(ids)), zap.Error(err))
+		r.log.Warn("the delivery of messages could not be recorded: they will be delivered again", zap.Int("messages", len(ids)), zap.Error(err))
 		return
 	}
 	r.meter.delivered.WithLabelValues(way).Add(float64(len(ids)))
 }
 
-// noteWithin bounds the time to record delivery, because the recipient may have disconnected.
+// noteWithin is the timeout for recording a delivery. The context of the request is not used, because the recipient may have disconnected.
 const noteWithin = 5 * time.Second
 
 // readPoll reads the query of a poll. It ignores unknown parameters.
@@ -118,8 +118,8 @@ func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Dur
 	return query, wait, nil
 }
 
-// wait returns messages as soon as there are some, or none when the time is over or the relay ends. Until end is called no other poll of
-// the agent looks: it would find the same messages again, before their delivery is recorded.
+// wait returns messages as soon as there are any, or none if the time is over or the relay shuts down. Until end is called, other polls of
+// the agent are blocked, because they would find the same messages again before the delivery is recorded.
 func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
 	list []mail.Message, more bool, end func(), refused *wire.Error,
 ) {
@@ -134,7 +134,7 @@ func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
 		return list, more, end, r.refusal(err, wire.NotFound)
 	}
 	if !r.joinPolls(q.Recipient) {
-		e := wire.Refuse(wire.RateLimited, "the agent waits in as many polls as it may: poll without wait")
+		e := wire.Refuse(wire.RateLimited, "the agent has the maximum number of waiting polls: poll without wait")
 		e.RetryAfter = time.Second
 		return nil, false, func() {}, e
 	}
@@ -179,7 +179,7 @@ func (r *Relay) leavePolls(key wire.Key) {
 	}
 }
 
-// listen wakes the waiters of messages that other processes have stored.
+// listen wakes requests that wait for messages that other processes have stored, until ctx ends.
 func (r *Relay) listen(ctx context.Context) {
 	const every = 500 * time.Millisecond
 	tick := time.NewTicker(every)
@@ -192,12 +192,12 @@ func (r *Relay) listen(ctx context.Context) {
 		case <-tick.C:
 		}
 		if !r.hub.anybody() {
-			since = r.now().Add(-every) // a new waiter looks once by itself
+			since = r.now().Add(-every) // a new request reads the store before it waits
 			continue
 		}
 		keys, next, err := r.store.Woken(ctx, since)
 		if err != nil {
-			continue // the next round reports these too
+			continue // the next call of Woken also returns these recipients
 		}
 		since = next
 		for _, key := range keys {

@@ -18,23 +18,24 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Parameters of posting messages to webhooks, which the pages of the protocol leave open. pauses are those after each attempt; the last
-// one repeats until the message expires.
+// Parameters for posting messages to webhooks, which the pages of the protocol leave open. pauses are the pauses after failed attempts;
+// the last one repeats until the message expires.
 var pauses = []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 
 const (
-	disableAt = 20 // consecutive failed attempts
+	disableAt = 20 // consecutive failed attempts that disable a webhook
 	postEvery = time.Second
-	postLease = 35 * time.Second // longer than an attempt takes, and than a socket has to acknowledge
-	// postClaims are claimed together, and postEach of one agent. Agents share the places of postSharing, so that an agent whose webhook
-	// hangs delays no other. Waiting and posting take less time than the lease.
+	postLease = 35 * time.Second // longer than an attempt may take, and longer than a socket may take to acknowledge a message
+	// postClaims and postEach are the maximum numbers of claimed messages, in total and of one agent. Agents share the places of
+	// postSharing, so that an agent whose webhook hangs does not delay others. Waiting for a place and posting take less time than
+	// postLease.
 	postClaims = 96
 	postEach   = 16
-	// maxDrained bounds how much of a response body is read so that the connection can be reused; in bytes.
+	// maxDrained is the maximum length of a response body, in bytes, that is read so that the connection can be reused.
 	maxDrained = 4 << 10
 )
 
-// postSharing bounds the attempts in progress.
+// postSharing limits the attempts in progress.
 var postSharing = fairqueue.Bounds{Places: 32, Waiting: postClaims - 32, Wait: 20 * time.Second}
 
 // post posts due messages until ctx ends.
@@ -51,11 +52,11 @@ func (r *Relay) post(ctx context.Context) {
 	}
 }
 
-// postings are the attempts in progress, by agent.
+// postings counts the attempts in progress, by agent.
 type postings struct {
 	mu   sync.Mutex
 	of   map[mail.Key]int
-	room chan struct{} // receives once requested space is available
+	room chan struct{} // receives a value when an attempt ends that had kept others from starting
 }
 
 func (p *postings) busy() map[mail.Key]int {
@@ -92,7 +93,7 @@ func (p *postings) end(owner mail.Key, full bool) {
 	}
 }
 
-// postDue starts attempts for due messages, as far as there is space. It returns false once the relay ends.
+// postDue starts attempts for due messages, up to postClaims at a time. It returns false if the relay is shutting down.
 func (r *Relay) postDue(ctx context.Context) bool {
 	for room := cap(r.posting) - len(r.posting); room > 0; room = cap(r.posting) - len(r.posting) {
 		due, err := r.store.Postings(ctx, mail.Claim{
@@ -106,7 +107,7 @@ func (r *Relay) postDue(ctx context.Context) bool {
 			r.postings.begin(p.Recipient)
 			if !r.during(func() {
 				proved := r.attempt(ctx, p)
-				full := len(r.posting) == cap(r.posting) || !proved // the next attempt may begin
+				full := len(r.posting) == cap(r.posting) || !proved // then the next attempt may start
 				<-r.posting
 				r.postings.end(p.Recipient, full)
 			}) {
@@ -117,23 +118,23 @@ func (r *Relay) postDue(ctx context.Context) bool {
 	return true
 }
 
-// attempt posts one message, and records the outcome. It reports whether the webhook had accepted one before.
+// attempt posts one message, and records the result. It reports whether the webhook had already accepted a message before.
 func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	proved = r.probes.proved(p.Recipient, p.Webhook.CreatedAt)
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {
-		return proved // a socket goes first, or a probe; the message is due again once the claim has ended
+		return proved // an open socket or another probe has precedence; the message is due again when the lease ends
 	}
 	leave, err := r.places.Take(ctx, fairqueue.Party{Name: string(p.Recipient[:]), Unapproved: !proved})
 	if err != nil {
-		return proved // others go first; it is due again once the claim has ended
+		return proved // no place became free; the message is due again when the lease ends
 	}
 	ok := r.postOnce(ctx, p)
 	leave()
 	if ctx.Err() != nil && !ok {
-		return proved // it is due again once the claim has ended
+		return proved // the message is due again when the lease ends
 	}
 	pause := pauses[min(p.Attempt, len(pauses))-1]
-	next, failures := r.now().Add(pause+rand.N(pause/10)), disableAt //nolint:gosec // no secret: it keeps attempts apart
+	next, failures := r.now().Add(pause+rand.N(pause/10)), disableAt //nolint:gosec // not a secret: it spreads the attempts
 	if until := r.probes.ended(p.Webhook, ok, r.now()); !proved {
 		next, failures = until, probeFailures
 	}
@@ -144,13 +145,13 @@ func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteWithin)
 	defer cancel()
 	if err := r.store.Posted(ctx, p, next, ok, failures); err != nil {
-		r.log.Warn("the outcome of a webhook's message could not be stored: it is posted again", zap.Error(err))
+		r.log.Warn("the result of an attempt to post to a webhook could not be stored: the message will be posted again", zap.Error(err))
 	}
 	return proved
 }
 
-// postOnce reports whether the webhook responded with 200 in time. It follows no redirect, and does not wait for the body of the
-// response.
+// postOnce posts a message, and reports whether the webhook responded with status 200 in time. It does not follow redirects, and reads the
+// body of the response only if the body is short.
 func (r *Relay) postOnce(ctx context.Context, p mail.WebhookPost) bool {
 	body, err := (&wire.Delivery{ID: p.DeliveryID, Message: messageOf(p.Message)}).AppendJSON(nil)
 	if err != nil {

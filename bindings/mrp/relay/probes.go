@@ -9,14 +9,14 @@ import (
 )
 
 const (
-	// probeFailures is the number of consecutive failures after which a webhook that never accepted a message is disabled.
+	// probeFailures is the number of consecutive failures after which a webhook that has never accepted a message is disabled.
 	probeFailures = 5
 	maxProbes     = 100_000 // webhooks that are remembered
 )
 
-// probes are the results of this process for webhooks. Anyone can set a webhook to a foreign URL. Therefore, until a webhook has
-// responded with 200 to a message signed with its secret, it gets one attempt at a time, and a pause after each failure. A webhook
-// without a result is probed again.
+// probes records the results of attempts by this process, for each webhook. Anyone can set a webhook to a URL of someone else. Therefore,
+// until a webhook has responded with status 200 to a message that is signed with its secret, it gets one attempt at a time, with a pause
+// after each failure. A webhook whose result has been evicted is probed again.
 type probes struct {
 	mu sync.Mutex
 	of *cache.Cache[mail.Key, probe]
@@ -24,17 +24,17 @@ type probes struct {
 
 // A probe is the state of a webhook since it was set.
 type probe struct {
-	set    time.Time // when it was
+	set    time.Time // when the webhook was set
 	proved bool
-	failed int // consecutive
-	until  time.Time
+	failed int       // consecutive failures
+	until  time.Time // the end of the pause after the last failure
 }
 
 func newProbes() *probes {
 	return &probes{of: cache.New(cache.Options[mail.Key, probe]{Max: maxProbes})}
 }
 
-// proved reports whether a webhook has accepted a message. set is when it was set.
+// proved reports whether the webhook that was set at the given time has accepted a message.
 func (p *probes) proved(owner mail.Key, set time.Time) bool {
 	seen, ok := p.of.Get(owner)
 	return ok && seen.proved && seen.set.Equal(set)
@@ -48,7 +48,7 @@ func (p *probes) most(owner mail.Key) int {
 	return 1
 }
 
-// hold returns until when nothing is posted to a webhook.
+// hold returns the time until which nothing is posted to a webhook. The zero time means that there is no pause.
 func (p *probes) hold(w mail.Webhook) time.Time {
 	if seen, ok := p.of.Get(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
 		return seen.until
@@ -62,7 +62,7 @@ func (p *probes) ended(w mail.Webhook, ok bool, now time.Time) (next time.Time) 
 	defer p.mu.Unlock()
 	seen, _ := p.of.Get(w.Owner)
 	switch {
-	case seen.set.After(w.CreatedAt): // it has been set again since
+	case seen.set.After(w.CreatedAt): // the webhook has been set again since
 		return now
 	case !seen.set.Equal(w.CreatedAt):
 		seen = probe{set: w.CreatedAt}

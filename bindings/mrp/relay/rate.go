@@ -22,10 +22,11 @@ const (
 	uses
 )
 
-// window is the period of every limit of an agent. It slides: the part of the previous minute that is still within it counts.
+// window is the period of every limit of an agent. It is a sliding window: requests of the previous minute count in proportion to the part
+// of that minute that is still in the window.
 const window = time.Minute
 
-// rates count the requests of each agent in this process.
+// rates counts the requests of each agent in this process.
 type rates struct {
 	limits Limits
 	now    func() time.Time
@@ -34,13 +35,13 @@ type rates struct {
 	agents map[wire.Key]*account
 }
 
-// An account is an agent's recent use; met: the store knows the agent.
+// An account holds the counts of an agent's recent requests. met means that the store contains the agent.
 type account struct {
 	counts [uses]count
 	met    bool
 }
 
-// A count has the counts of the present minute and the previous one.
+// A count holds the number of requests in the current minute and in the previous one.
 type count struct {
 	minute      int64
 	now, before int
@@ -59,17 +60,17 @@ func (r *rates) limit(u use) int {
 	}
 }
 
-// A limitState is the state of an agent's limits after a request.
+// A limitState is the state of a limit of an agent after a request.
 type limitState struct {
 	limit, remaining int
-	reset            time.Time // when the window is free again
-	retry            time.Duration
+	reset            time.Time     // the end of the current minute
+	retry            time.Duration // if the request was refused: when the next one can succeed
 }
 
 // take counts a request of an agent; ok is false if the agent has reached its limit.
 func (r *rates) take(key wire.Key, u use) (s limitState, ok bool) { return r.takeSome(key, u, 1) }
 
-// takeSome is take for a request that counts as several; the last of them may exceed the limit.
+// takeSome is like take for a request that counts as n requests. It succeeds if the limit is not yet reached, even if n exceeds the rest.
 func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -89,7 +90,7 @@ func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	passed := now.Sub(minute)
 	before := (c.before*int(window-passed) + int(window) - 1) / int(window) // rounded up
 	if c.now+before >= most {
-		if c.now >= most { // then a part of the previous minute must pass
+		if c.now >= most { // part of the current minute must leave the window
 			s.retry = minute.Add(window).Sub(now) + window/time.Duration(c.now) + time.Second
 		} else {
 			s.retry = time.Duration((int64(before)-int64(most-c.now)+1)*int64(window)/int64(c.before)) + time.Second
@@ -111,7 +112,7 @@ func (c *count) turn(now time.Time) {
 	}
 }
 
-// giveBack removes the count of a request that turned out not to be the agent's.
+// giveBack uncounts a request that turned out to be a replay, which anyone could have sent.
 func (r *rates) giveBack(key wire.Key, u use) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -120,7 +121,7 @@ func (r *rates) giveBack(key wire.Key, u use) {
 	}
 }
 
-// met reports whether the store knew an agent recently.
+// met reports whether the store is known to contain an agent.
 func (r *rates) met(key wire.Key) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,7 +129,7 @@ func (r *rates) met(key wire.Key) bool {
 	return of != nil && of.met
 }
 
-// meet records whether the store has an agent.
+// meet records whether the store contains an agent.
 func (r *rates) meet(key wire.Key, met bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +138,7 @@ func (r *rates) meet(key wire.Key, met bool) {
 	}
 }
 
-// forget removes agents without a request for two minutes.
+// forget removes the accounts of agents without recent requests, until ctx ends.
 func (r *rates) forget(ctx context.Context) {
 	tick := time.NewTicker(window)
 	defer tick.Stop()
@@ -162,16 +163,16 @@ func (r *rates) forget(ctx context.Context) {
 	}
 }
 
-// show sets the headers of a limit's state.
+// show sets the X-RateLimit headers.
 func (s limitState) show(h http.Header) {
 	h.Set("X-RateLimit-Limit", strconv.Itoa(s.limit))
 	h.Set("X-RateLimit-Remaining", strconv.Itoa(max(0, s.remaining)))
 	h.Set("X-RateLimit-Reset", strconv.FormatInt(s.reset.Unix(), 10))
 }
 
-// refused responds to a request beyond the limit.
+// refused returns the error for a request beyond the limit.
 func (s limitState) refused() *wire.Error {
-	e := wire.Refuse(wire.RateLimited, "the agent has done as much as it may in a minute")
+	e := wire.Refuse(wire.RateLimited, "the agent has reached its limit of requests per minute")
 	e.RetryAfter = max(time.Second, (s.retry + time.Second - 1).Truncate(time.Second))
 	e.Details = map[string]any{"limit": s.limit, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}
 	return e

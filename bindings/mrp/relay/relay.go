@@ -1,13 +1,13 @@
-// Package relay is a relay of the Machine Relay Protocol, version 1. It stores messages and blobs for agents, which are identified only
-// by their keys, and delivers them to their recipients at least once. It does not interpret them.
+// Package relay implements a relay of the Machine Relay Protocol, version 1. A relay stores messages and blobs for agents, which are
+// identified only by their keys. It delivers each message to its recipient at least once, and does not interpret the content.
 //
 //	r, err := relay.New(relay.Options{Store: state, Blobs: dir, Now: time.Now})
 //	go r.Run(ctx)
 //	http.Serve(listener, r)
 //
-// A message is durable before its sender gets the response. It stays "sent" until the recipient has it: in a poll, after the page was
-// written; over a WebSocket, after its acknowledgement or half a minute later; by a webhook, after the response 200. If delivery fails
-// before that, the message arrives again.
+// A message is durable before its sender gets the response. Its status is "sent" until it counts as delivered: once the page of a poll is
+// written, once the agent acknowledges it over a WebSocket or the WebSocket stays open for 30 seconds, or once a webhook responds with
+// status 200. If delivery fails before that, the relay delivers the message again.
 package relay
 
 import (
@@ -32,26 +32,26 @@ import (
 
 // Options of New.
 type Options struct {
-	// Store keeps everything except the bytes of blobs. Required.
+	// Store stores everything except the content of blobs. Required.
 	Store Store
-	// Blobs is the directory for the bytes of blobs, which is created if it is missing. Replicas share it. Required.
+	// Blobs is the directory for the content of blobs. New creates it if it is missing. Replicas must share it. Required.
 	Blobs string
 	// Now is the clock of the store. Required.
 	Now func() time.Time
-	// Limits bound the use; a zero field has its default.
+	// Limits restrict the use of the relay. A field that is zero has its default.
 	Limits Limits
-	// Tolerance is how far the timestamp of a request may be from the clock. 0: wire.Tolerance.
+	// Tolerance is how far the timestamp of a request may be from the clock. 0 means wire.Tolerance.
 	Tolerance time.Duration
-	// Shared reports that other processes use the same store.
+	// Shared means that other processes use the same store.
 	Shared bool
-	// PrivateWebhooks permits webhooks in closed networks, and http.
+	// PrivateWebhooks permits webhooks at private addresses, and over http.
 	PrivateWebhooks bool
-	// Client returns the address or network of a caller, which bounds on unauthenticated requests use. nil: the address of the
-	// connection.
+	// Client returns the address or network under which the requests of a client are counted before they are authenticated. nil: that of
+	// the connection.
 	Client func(*http.Request) string
-	// Budget bounds the memory of requests. nil: a quarter of the memory that the process may use.
+	// Budget limits the memory of requests. nil: a quarter of the memory that the process may use.
 	Budget *membudget.Budget
-	// Prefix precedes the paths of the protocol if the relay is mounted below another path; it does not end in a slash.
+	// Prefix is the path under which the relay is mounted, without a slash at the end. Empty: the root.
 	Prefix string
 	// Version is shown in the health report and the API's description.
 	Version string
@@ -60,10 +60,10 @@ type Options struct {
 	// Metrics registers the relay's metrics. nil: none.
 	Metrics prometheus.Registerer
 
-	times times // usual; tests have shorter times
+	times times // zero: usual
 }
 
-// A Relay is an http.Handler of all routes. Run must run beside it.
+// A Relay is an http.Handler for all routes of the protocol. Run must be running while the Relay serves requests.
 type Relay struct {
 	options        Options
 	store          Store
@@ -73,14 +73,14 @@ type Relay struct {
 	blobs          *blobs
 	mux            http.Handler
 	hub            hub
-	pollOrder      inTurn // of polls
+	pollOrder      inTurn // serializes the polls of each agent
 	rates          rates
-	unknownSenders *ratelimit.Set // requests before authentication
-	newcomer       *ratelimit.Set // created agents
+	unknownSenders *ratelimit.Set // requests of each client, before authentication
+	newcomer       *ratelimit.Set // agents that each client creates
 	postman        *fetch.Client
 	posting        chan struct{} // holds one element for each claimed message
 	postings       postings
-	places         *fairqueue.Places // of attempts
+	places         *fairqueue.Places // for attempts to post
 	probes         *probes
 	budget         *membudget.Budget
 	bodies         pendingBodies
@@ -102,7 +102,8 @@ type Relay struct {
 	stop     chan struct{} // closed when draining begins
 }
 
-// New makes a relay. The error concerns the directory of blobs, or the metrics.
+// New creates a relay. It returns an error if a required option is missing, if the directory of blobs cannot be created, or if the metrics
+// cannot be registered.
 func New(o Options) (*Relay, error) {
 	if o.Store == nil || o.Now == nil || o.Blobs == "" {
 		return nil, errors.New("a relay needs a store, a clock and a directory for blobs")
@@ -142,8 +143,8 @@ func New(o Options) (*Relay, error) {
 	return r, nil
 }
 
-// Run posts to webhooks, wakes waiters of messages that other processes stored, and deletes expired records, until ctx ends. Then it
-// closes the WebSockets, and waits for work in progress.
+// Run posts messages to webhooks, wakes the recipients of messages that other processes store, and deletes expired records, until ctx
+// ends. Then it closes the WebSockets, and waits for work in progress.
 func (r *Relay) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { r.post(ctx) })
@@ -162,7 +163,7 @@ func (r *Relay) Run(ctx context.Context) {
 	r.postman.Close()
 }
 
-// drain rejects new requests, and ends waiting ones.
+// drain makes the relay reject new WebSockets and report that it is not ready, and ends waiting polls and open WebSockets.
 func (r *Relay) drain() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,16 +173,16 @@ func (r *Relay) drain() {
 	}
 }
 
-// ending reports whether the relay rejects new requests.
+// ending reports whether drain has been called.
 func (r *Relay) ending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.draining
 }
 
-var errDraining = errors.New("the relay is ending")
+var errDraining = errors.New("the relay is shutting down")
 
-// during runs work that the end of the relay waits for; it returns false if the relay is ending.
+// during starts work in a goroutine, for which Run waits before it returns. It returns false if the relay is shutting down.
 func (r *Relay) during(work func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

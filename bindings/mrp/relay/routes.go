@@ -10,18 +10,18 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// An operation handles a request whose sender is known.
+// An operation handles a request whose sender is authenticated.
 type operation func(w http.ResponseWriter, c *call) *wire.Error
 
 // A signedOperation is an operation with the limit that it counts against.
 type signedOperation struct {
 	do  operation
 	use use
-	// guards: the operation records the signature itself, together with its changes.
+	// guards means that the operation records the signature itself, in the same transaction as its changes.
 	guards bool
 }
 
-// routes are the routes of the protocol. Signed ones are found by path and method; the others are public.
+// routes returns the handler of all routes. Signed operations are selected by path and method; all other routes are public.
 func (r *Relay) routes() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range map[string]map[string]signedOperation{
@@ -47,7 +47,7 @@ func (r *Relay) routes() http.Handler {
 		mux.HandleFunc(path, r.open(open))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		r.refuse(w, wire.Refuse(wire.NotFound, "there is nothing at this path: see /v1/openapi.json"))
+		r.refuse(w, wire.Refuse(wire.NotFound, "this path does not exist: see /v1/openapi.json"))
 	})
 	return mux
 }
@@ -56,9 +56,9 @@ func (r *Relay) routes() http.Handler {
 func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Request-ID", wire.NewRequestID())
 	connection := http.NewResponseController(w)
-	_ = connection.SetWriteDeadline(time.Time{}) // otherwise the deadline of an earlier response on the same connection would cut this one off
-	// A request that is rejected at once may also have a body, and the server waits for it before it responds. Some writers have no
-	// deadlines.
+	_ = connection.SetWriteDeadline(time.Time{}) // otherwise the deadline of an earlier response on this connection still applies
+	// A request that is rejected immediately may also have a body, which the server reads before it responds. Errors are ignored, because
+	// some writers do not support deadlines.
 	_ = connection.SetReadDeadline(time.Now().Add(r.times.body)) //nolint:forbidigo // a deadline of the network
 	if r.options.Prefix != "" {
 		http.StripPrefix(r.options.Prefix, r.mux).ServeHTTP(w, req)
@@ -67,7 +67,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mux.ServeHTTP(w, req)
 }
 
-// open bounds how often an address may send unsigned requests.
+// open returns a handler for unsigned requests, which limits how many of them a client address may send.
 func (r *Relay) open(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -82,7 +82,7 @@ func (r *Relay) open(answer http.HandlerFunc) http.HandlerFunc {
 }
 
 func (r *Relay) tooManyFrom(w http.ResponseWriter) {
-	e := wire.Refuse(wire.RateLimited, "too many requests come from this address")
+	e := wire.Refuse(wire.RateLimited, "too many requests from this address")
 	e.RetryAfter = max(time.Second, r.unknownSenders.Wait())
 	e.Details = map[string]any{"limit": r.limits.UnknownSenders.Max, "window": "1m", "retry_after": int64(e.RetryAfter / time.Second)}
 	r.refuse(w, e)
@@ -91,10 +91,10 @@ func (r *Relay) tooManyFrom(w http.ResponseWriter) {
 func (r *Relay) notAllowed(w http.ResponseWriter, methods []string) {
 	slices.Sort(methods)
 	w.Header().Set("Allow", strings.Join(methods, ", "))
-	e := wire.Refuse(wire.BadRequest, "this path has the methods "+strings.Join(methods, ", "))
+	e := wire.Refuse(wire.BadRequest, "this path supports only the methods "+strings.Join(methods, ", "))
 	e.Status = http.StatusMethodNotAllowed
 	r.refuse(w, e)
 }
 
-// peer is what the other end of a connection is counted under.
+// peer returns the name under which the client at the other end of a connection is counted.
 func peer(req *http.Request) string { return connlimit.CountedAs(connlimit.Peer(req.RemoteAddr)) }

@@ -9,7 +9,7 @@ import (
 )
 
 // A send takes the signature of its request, whatever becomes of the message: the request counts once, and its sender is known.
-func TestWhatIsSentIsSignedOnce(t *testing.T) {
+func TestSendSignatureIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Sends = 3 })
 	shut := h.agent().known()
@@ -42,7 +42,7 @@ func TestWhatIsSentIsSignedOnce(t *testing.T) {
 }
 
 // Agents that would be made by what they send count as others do.
-func TestOneAddressMakesFewAgentsBySending(t *testing.T) {
+func TestNewAgentsPerAddressBySending(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Newcomers = limit.Rate{Max: 2, Period: "hour"} })
 	to := h.agent()

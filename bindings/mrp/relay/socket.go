@@ -16,13 +16,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Parameters of WebSockets, which the pages of the protocol leave open except for the number of sockets and the time for the first frame.
+// Parameters of WebSockets that the pages of the protocol leave open.
 const (
-	inFlight = 100              // unacknowledged messages on a socket
-	assumed  = 30 * time.Second // then a message on an open socket counts as delivered
-	maxFirst = 4 << 10          // bytes of the first frame, whose sender is unknown
-	largeAt  = 64 << 10         // bytes of a frame that counts as one
-	// earlyPings bounds the pings before the first frame.
+	inFlight = 100              // the maximum number of unacknowledged messages on a socket
+	assumed  = 30 * time.Second // the age at which a message on an open socket counts as delivered
+	maxFirst = 4 << 10          // the maximum bytes of the first frame, whose sender is not yet authenticated
+	largeAt  = 64 << 10         // the bytes for which a frame counts once more
+	// earlyPings is the maximum number of pings before the first frame.
 	earlyPings = 10
 )
 
@@ -35,46 +35,46 @@ type socket struct {
 	early  int // pings before the first frame
 }
 
-var errNoise = errors.New("too many frames that are not messages")
+var errNoise = errors.New("too many frames that carry no message")
 
-// socket accepts a WebSocket. The agent authenticates itself in the first frame, within ten seconds.
+// socket accepts a WebSocket. The agent must authenticate itself in the first frame, within times.greet.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	ctx, end := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer end()
 	place := r.enterPlace(end)
 	if place == nil {
-		e := wire.Refuse(wire.RateLimited, "the relay has as many WebSockets as it may: poll, or try again later")
+		e := wire.Refuse(wire.RateLimited, "the relay has the maximum number of WebSockets: poll instead, or try again later")
 		e.RetryAfter = time.Minute
 		r.refuse(w, e)
 		return
 	}
 	defer r.leavePlace(place)
 	s := &socket{client: r.options.Client(req), times: r.times}
-	// Web pages of any origin may connect: they must sign like all other clients.
+	// Web pages of any origin may connect, because they must sign like all other clients.
 	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{
 		InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled, OnPingReceived: func(context.Context, []byte) bool {
 			quiet := r.quiet(s, 1)
 			if !quiet {
-				end() // another goroutine is reading: there is no better way
+				end() // this ends the socket, because another goroutine is reading from it
 			}
 			return quiet
 		},
 	})
 	if err != nil {
-		return // it has answered
+		return // Accept has already responded
 	}
 	done := make(chan struct{})
 	if !r.during(func() { <-done }) {
-		_ = conn.Close(websocket.StatusGoingAway, "the relay is ending")
+		_ = conn.Close(websocket.StatusGoingAway, "the relay is shutting down")
 		return
 	}
 	defer close(done)
 	defer func() { _ = conn.CloseNow() }()
 	s.Conn = conn
-	go func() { // reading a frame ends with the relay
+	go func() { // stops the reading of frames when the relay shuts down
 		select {
 		case <-r.stop:
-			_ = conn.Close(websocket.StatusGoingAway, "the relay is ending")
+			_ = conn.Close(websocket.StatusGoingAway, "the relay is shutting down")
 			end()
 		case <-ctx.Done():
 		}
@@ -93,7 +93,7 @@ func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	r.serve(ctx, end, s)
 }
 
-// enterPlace counts a socket; nil if there are too many.
+// enterPlace counts a socket. It returns nil if there are too many, or if the relay is shutting down.
 func (r *Relay) enterPlace(end context.CancelFunc) *openSocket {
 	if r.ending() {
 		return nil
@@ -112,7 +112,7 @@ func (r *Relay) leavePlace(place *openSocket) {
 
 // quiet counts frames without effect, and returns false if there are too many.
 func (r *Relay) quiet(s *socket, n int) bool {
-	if s.key == (wire.Key{}) { // it has no signature yet
+	if s.key == (wire.Key{}) { // the agent is not authenticated yet
 		s.early += n
 		return s.early <= earlyPings
 	}
@@ -120,14 +120,14 @@ func (r *Relay) quiet(s *socket, n int) bool {
 	return ok
 }
 
-// greet reads the first frame.
+// greet reads the first frame, and authenticates the agent.
 func (r *Relay) greet(ctx context.Context, s *socket) *wire.Error {
 	ctx, cancel := context.WithTimeout(ctx, s.times.greet)
 	defer cancel()
 	s.SetReadLimit(maxFirst)
 	kind, frame, err := s.Read(ctx)
 	if err != nil || kind != websocket.MessageText {
-		return wire.Refuse(wire.Unauthorized, "the first frame has to come within 10 seconds, as text of type auth")
+		return wire.Refuse(wire.Unauthorized, "the first frame must be a text frame of type auth, and must arrive within 10 seconds")
 	}
 	auth, refused := wire.ReadAuthFrame(frame)
 	if refused == nil {
@@ -175,8 +175,8 @@ func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	}
 }
 
-// frame reads and executes one frame. The agent may take any time before a frame, but must complete it soon after its first byte, because
-// the received part takes memory. The error is that of the connection.
+// frame reads and handles one frame. The agent may wait any time before it sends a frame, but must complete the frame within times.body
+// after the first byte, because the received part occupies memory. An error ends the socket.
 func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	reading, late := context.WithCancel(ctx)
 	defer late()
@@ -186,7 +186,7 @@ func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	}
 	defer time.AfterFunc(s.times.body, late).Stop()
 	if kind != websocket.MessageText {
-		_ = s.Close(websocket.StatusUnsupportedData, "frames are text")
+		_ = s.Close(websocket.StatusUnsupportedData, "frames must be text frames")
 		return errSilent
 	}
 	share := r.budget.Open()
@@ -194,7 +194,7 @@ func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	share.Known()
 	text, err := io.ReadAll(membudget.NewReader(from, share.Take))
 	if errors.Is(err, membudget.ErrExhausted) {
-		_ = s.Close(websocket.StatusTryAgainLater, "the relay has no memory left for this")
+		_ = s.Close(websocket.StatusTryAgainLater, "the relay does not have enough memory for the frame")
 		return err
 	}
 	if err != nil {
@@ -203,7 +203,7 @@ func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	return r.hear(ctx, box, s, text)
 }
 
-// hear executes a frame. The error is that of the connection.
+// hear handles the content of a frame. An error ends the socket.
 func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) error {
 	f, refused := wire.ReadFrame(frame)
 	if refused != nil && f.Type != wire.FrameSend {
@@ -229,12 +229,12 @@ func (r *Relay) hear(ctx context.Context, box *inbox, s *socket, frame []byte) e
 		return r.unrequested(s, frame)
 	default:
 		return r.answer(ctx, s, frame, wire.Reply{
-			Type: wire.FrameError, Error: wire.Refuse(wire.BadRequest, "frames are of type ack, send or ping"),
+			Type: wire.FrameError, Error: wire.Refuse(wire.BadRequest, "type must be one of ack, send, ping"),
 		})
 	}
 }
 
-// unrequested counts a frame without effect. The error ends the socket.
+// unrequested counts a frame without effect. It returns errNoise if there are too many; the error ends the socket.
 func (r *Relay) unrequested(s *socket, frame []byte) error {
 	if !r.quiet(s, 1+len(frame)/largeAt) {
 		return errNoise
@@ -242,7 +242,7 @@ func (r *Relay) unrequested(s *socket, frame []byte) error {
 	return nil
 }
 
-// answer responds to a frame without effect.
+// answer counts a frame without effect, and responds to it.
 func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.Reply) error {
 	if err := r.unrequested(s, frame); err != nil {
 		return err
@@ -250,7 +250,7 @@ func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.
 	return s.send(ctx, reply)
 }
 
-// sendFrame accepts a message in a frame, like one in a request.
+// sendFrame accepts a message in a frame, under the same rules as a message in a request.
 func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused *wire.Error) wire.Reply {
 	var receipt wire.Receipt
 	if refused == nil {
@@ -275,7 +275,7 @@ func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused 
 	}
 }
 
-// active returns an error if the agent of an open socket has been blocked or deleted.
+// active returns an error if the agent of an open socket has been suspended or deleted.
 func (r *Relay) active(ctx context.Context, key wire.Key) *wire.Error {
 	a, err := r.store.Agent(ctx, key)
 	switch {
@@ -303,9 +303,9 @@ func (s *socket) write(ctx context.Context, text []byte) error {
 	return s.Write(ctx, websocket.MessageText, text)
 }
 
-var errSilent = errors.New("the agent does not answer")
+var errSilent = errors.New("the agent does not respond")
 
-// alive pings the agent.
+// alive pings the agent. It returns errSilent if the agent does not respond within times.pong.
 func (s *socket) alive(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.times.pong)
 	defer cancel()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A socketLimit bounds the open WebSockets. Unauthenticated ones are closed in favour of new ones, the oldest first, so that silent
-// clients keep no agent out.
+// A socketLimit limits the number of open WebSockets. When the limit is reached, the oldest unauthenticated WebSocket is closed to make
+// room for a new one, so that silent clients cannot keep agents out.
 type socketLimit struct {
 	most int
 
@@ -18,12 +18,12 @@ type socketLimit struct {
 // An openSocket is a WebSocket under a socketLimit.
 type openSocket struct {
 	in    *socketLimit
-	evict func()        // closes it; it does not block
-	place *list.Element // nil once it is authenticated
+	evict func()        // closes the WebSocket without blocking
+	place *list.Element // nil once the WebSocket is authenticated
 	gone  bool
 }
 
-// enter counts a WebSocket; nil if there is no space for it.
+// enter counts a WebSocket. It returns nil if the limit is reached and all WebSockets are authenticated.
 func (e *socketLimit) enter(evict func()) *openSocket {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -43,7 +43,8 @@ func (e *socketLimit) enter(evict func()) *openSocket {
 	return v
 }
 
-// known records the agent of the WebSocket, which is then not closed for others. It returns false if it was just closed.
+// known marks the WebSocket as authenticated, so that it is no longer closed to make room. It returns false if the WebSocket has already
+// been closed.
 func (v *openSocket) known() bool {
 	v.in.mu.Lock()
 	defer v.in.mu.Unlock()
@@ -62,7 +63,7 @@ func (v *openSocket) leave() {
 	v.forget()
 }
 
-// forget removes it from the count, once.
+// forget removes the WebSocket from the count, unless it has already been removed.
 func (v *openSocket) forget() {
 	if v.gone {
 		return

@@ -74,7 +74,7 @@ func (l *line) ended() websocket.StatusCode {
 	}
 }
 
-func TestASocketBringsWhatWaitsAndWhatComes(t *testing.T) {
+func TestSocketDeliversMessages(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()
@@ -108,7 +108,7 @@ func TestASocketBringsWhatWaitsAndWhatComes(t *testing.T) {
 	}, many)
 }
 
-func TestASocketSends(t *testing.T) {
+func TestSocketSends(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()
@@ -146,7 +146,7 @@ func TestASocketSends(t *testing.T) {
 	})
 }
 
-func TestTheRateOfSendsHoldsOnASocket(t *testing.T) {
+func TestSendRateOnSocket(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Sends = 2 })
 	a, b := h.agent().known(), h.agent().known()
@@ -160,7 +160,7 @@ func TestTheRateOfSendsHoldsOnASocket(t *testing.T) {
 	h.wants(http.StatusTooManyRequests, "rate_limit_exceeded", a.do("POST", "/v1/messages", message(b.key(), `1`)))
 }
 
-func TestSocketsThatAreRefused(t *testing.T) {
+func TestRefusedSockets(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()
@@ -259,7 +259,7 @@ func TestThreeSockets(t *testing.T) {
 	})
 }
 
-func TestWhatAnAgentMayNotDoOnASocket(t *testing.T) {
+func TestInvalidFrames(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many)
 	b := h.agent().known()
@@ -300,7 +300,7 @@ func TestWhatAnAgentMayNotDoOnASocket(t *testing.T) {
 }
 
 // A message that a socket was written half a minute ago counts as delivered, if the socket is still open.
-func TestASocketThatAcknowledgesNothing(t *testing.T) {
+func TestUnacknowledgedMessages(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many)
 	a, b := h.agent().known(), h.agent().known()
@@ -317,7 +317,7 @@ func TestASocketThatAcknowledgesNothing(t *testing.T) {
 }
 
 // More than a socket may carry without an acknowledgement waits for one.
-func TestTheWindowOfASocket(t *testing.T) {
+func TestSocketWindow(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many)
 	a, b := h.agent().known(), h.agent().known()
@@ -343,7 +343,7 @@ func TestTheWindowOfASocket(t *testing.T) {
 	}
 }
 
-func TestAllSocketsAreBounded(t *testing.T) {
+func TestTotalSocketLimit(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.AllSockets = 1 })
 	h.agent().known().connect()

@@ -14,17 +14,17 @@ type times struct {
 	mib   time.Duration // in addition for each MiB of a blob or a response, for slow connections
 	greet time.Duration // for the first frame of a WebSocket
 	ping  time.Duration // between two pings of a WebSocket
-	pong  time.Duration // for the answer to a ping
+	pong  time.Duration // for the response to a ping
 	post  time.Duration // for the response of a webhook
 }
 
-// usual are the times of a relay: a minute of silence ends a WebSocket.
+// usual are the default times. With them, a WebSocket ends after its peer has been silent for a minute.
 var usual = times{
 	body: 30 * time.Second, blob: 10 * time.Minute, write: 30 * time.Second, mib: 10 * time.Second, greet: wire.AuthWithin,
 	ping: 30 * time.Second, pong: 30 * time.Second, post: wire.AuthWithin,
 }
 
-// with returns how long a transfer of n bytes may take, if the smallest may take least.
+// with returns how long the transfer of a number of bytes may take: least, plus t.mib for each full MiB.
 func (t times) with(least time.Duration, bytes int64) time.Duration {
 	return least + time.Duration(max(bytes, 0)>>20)*t.mib
 }

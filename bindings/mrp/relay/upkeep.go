@@ -32,7 +32,7 @@ func (r *Relay) sweepOnce(ctx context.Context) {
 		var err error
 		if blobs, more, err = r.store.Sweep(ctx, sweepStep); err != nil {
 			if ctx.Err() == nil {
-				r.log.Warn("what is past its time could not be deleted", zap.Error(err))
+				r.log.Warn("expired records could not be deleted", zap.Error(err))
 			}
 			break
 		}

@@ -12,7 +12,7 @@ func webhookOf(w mail.Webhook) wire.Webhook {
 	return wire.Webhook{URL: w.URL, Enabled: w.Enabled, Failures: w.Failures, CreatedAt: w.CreatedAt.UTC()}
 }
 
-// setWebhook sets the URL that the caller's messages are posted to, and enables it.
+// setWebhook sets the URL that messages to the caller are posted to, and enables the webhook.
 func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused
@@ -26,7 +26,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 		err = r.postman.Check(u, foreign)
 	}
 	if err != nil {
-		return wire.Refuse(wire.BadRequest, "url must be an https URL of the public internet")
+		return wire.Refuse(wire.BadRequest, "url must be an https URL on the public internet")
 	}
 	r.probes.of.Remove(c.key())
 	hook, err := r.store.SetWebhook(c.Context(), mail.Webhook{Owner: c.key(), URL: address, Secret: secret, Enabled: true})
@@ -37,7 +37,7 @@ func (r *Relay) setWebhook(w http.ResponseWriter, c *call) *wire.Error {
 	return nil
 }
 
-// foreign is the origin of webhook URLs: they do not come from this machine.
+// foreign is passed as the source of webhook URLs, so that they must not lead to an address of this machine.
 var foreign = &url.URL{Scheme: "https", Host: "agents.invalid"}
 
 func (r *Relay) webhook(w http.ResponseWriter, c *call) *wire.Error {

@@ -60,7 +60,7 @@ func (k *hook) set(a *agent) answer {
 
 func private(o *relay.Options) { o.PrivateWebhooks = true }
 
-func TestAWebhookIsPostedTo(t *testing.T) {
+func TestWebhook(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
 		a, b := h.agent().known(), h.agent().known()
@@ -87,7 +87,7 @@ func TestAWebhookIsPostedTo(t *testing.T) {
 }
 
 // Any other status than 200 is tried again, with the same id; until it succeeds, a poll has the message.
-func TestAWebhookThatFails(t *testing.T) {
+func TestFailingWebhook(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many)
 	a, b := h.agent().known(), h.agent().known()
@@ -132,7 +132,7 @@ func (h *host) waitFor(came <-chan struct{}) {
 	})
 }
 
-func TestAWebhookThatNeverSucceedsIsDisabled(t *testing.T) {
+func TestUnprovedWebhookIsDisabled(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many)
 	a, b := h.agent().known(), h.agent().known()
@@ -157,7 +157,7 @@ func TestAWebhookThatNeverSucceedsIsDisabled(t *testing.T) {
 	}
 }
 
-func TestWebhooksThatAreRefused(t *testing.T) {
+func TestRefusedWebhooks(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
 	a := h.agent().known()
