@@ -2,7 +2,8 @@ package uagents
 
 import "github.com/uimgate/uimgate/internal/reason"
 
-// advice has suggestions for refusals, in terms of this protocol's messages, where the general suggestion concerns HTTP.
+// advice maps reasons to suggestions in terms of this protocol's messages. They replace the general suggestions, which apply only to
+// requests over HTTP.
 var advice = map[reason.Reason]string{
 	reason.MissingToken:               agreeFirst,
 	reason.ExpiredToken:               agreeFirst,
@@ -11,10 +12,10 @@ var advice = map[reason.Reason]string{
 	reason.PolicyMismatch:             agreeFirst,
 	reason.FreshAgreementRequired:     agreeFirst,
 	reason.PolicyRequiresVerification: "Set expires in the envelope: a signed envelope that expires is a proof of key.",
-	reason.ProofReplayed:              "Send a new envelope: each is good once.",
-	reason.AgreementReplayed:          "Send a new envelope: each is good once.",
-	reason.AgreementStale:             "Send UIMAgree in an envelope that expires, at most 15 minutes ahead, and check your clock.",
-	reason.AgreementMisdirected:       "Name the issuer in UIMPolicy, and send the envelope to the address of the service.",
+	reason.ProofReplayed:              "Send a new envelope: each envelope is accepted only once.",
+	reason.AgreementReplayed:          "Send a new envelope: each envelope is accepted only once.",
+	reason.AgreementStale:             "Send UIMAgree in an envelope that expires within 15 minutes, and check your clock.",
+	reason.AgreementMisdirected:       "Use the issuer from UIMPolicy, and send the envelope to the address of the service.",
 }
 
-const agreeFirst = "Send UIMPolicyRequest, then UIMAgree with the digest and the issuer in UIMPolicy."
+const agreeFirst = "Send UIMPolicyRequest, then UIMAgree with the digest and the issuer from UIMPolicy."

@@ -18,8 +18,8 @@ import (
 // A fault is an error in a request without a valid envelope.
 type fault struct {
 	refusal *reason.Refusal // for the status and the listener's log
-	text    string          // of the member error: programs of these agents distinguish faults by it; may be empty
-	detail  string          // the suggestion; empty: none beyond text
+	text    string          // the member error, by which other agents distinguish faults; may be empty
+	detail  string          // the member detail, which may suggest what to do; may be empty
 }
 
 func malformed(text, detail string) *fault {
@@ -31,7 +31,7 @@ func (x *submission) fail(f *fault) {
 	x.Refusal = f.refusal
 	status := f.refusal.Status()
 	switch f.refusal.Reason {
-	case reason.BadSignature: // the protocol has one status for all of them
+	case reason.BadSignature: // in the protocol, all faults in an envelope have this status
 		status = http.StatusBadRequest
 	default:
 		if f.refusal.RetryAfter > 0 {
@@ -46,10 +46,10 @@ func (x *submission) fail(f *fault) {
 }
 
 func unwritable(err error) *fault {
-	return &fault{reason.Internal.Refusal("The answer could not be written.").Because(err), "internal error", ""}
+	return &fault{reason.Internal.Refusal("The reply could not be encoded.").Because(err), "internal error", ""}
 }
 
-// holds reserves memory for a response until it is written. A response that exists only once waits for the memory.
+// holds reserves memory for a response until it is written. It waits for the memory only if the response cannot be produced again.
 func (x *submission) holds(body []byte) error {
 	return wire.Holds(x.r.Context(), body, x.Event != nil || x.Agreement != nil)
 }
@@ -57,13 +57,14 @@ func (x *submission) holds(body []byte) error {
 func (x *submission) write(status int, body []byte) {
 	x.header.Set("Content-Type", jsonType)
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(body) //nolint:gosec // it is JSON, and says so
+	_, _ = x.w.Write(body) //nolint:gosec // the body is JSON, and its type is set
 }
 
 // goodFor is how long a response is valid after it was signed.
 const goodFor = 30 * time.Second
 
-// reply returns a message of a standard model, in an envelope that the service signed, in the session of the request.
+// reply returns a message of a standard model in an envelope that is signed with the service's key and belongs to the session of the
+// request.
 func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byte) envelope.Envelope {
 	until := uint64(x.d.now().Add(x.goodFor).Unix())
 	return envelope.Envelope{
@@ -76,12 +77,12 @@ func (x *exchange) reply(model string, of envelope.ProtocolDigest, message []byt
 func (x *exchange) respond(model string, message any) (envelope.Envelope, error) {
 	text, err := json.Marshal(message)
 	if err != nil {
-		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The reply could not be encoded.").Because(err)
 	}
 	return x.reply(model, protocol.UIM().Digest, text), nil
 }
 
-// refused records a refusal, with its suggestion in the terms of a protocol.
+// refused records and returns the refusal for an error. If the refusal has no suggestion, refused adds the one in advice.
 func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.Refusal {
 	f := refusal.For(err)
 	if text, ok := advice[f.Reason]; ok && f.Details["suggestion"] == nil {
@@ -92,7 +93,7 @@ func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.R
 	return f
 }
 
-// refuse replies with the refusal in the form of all doors: code, reason, message and details.
+// refuse replies with UIMFault. It has the members of refusals in all doors: code, reason, message and details.
 func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	f := x.refused(err, advice)
 	got, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
@@ -108,7 +109,7 @@ func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
-// explain replies with ErrorMessage, which every agent of the protocol accepts: the service does not handle the request.
+// explain replies with ErrorMessage, which every agent of the protocol accepts. It means that the service does not handle the request.
 func (x *exchange) explain(f *reason.Refusal, text string) (envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-func TestAnAgentFindsAgreesAndExecutes(t *testing.T) {
+func TestFindAgreeAndExecute(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	var calls atomic.Int64
@@ -93,7 +93,7 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 }
 
 // The refusals are those of HTTP, member by member.
-func TestARefusalIsThatOfHTTP(t *testing.T) {
+func TestRefusalsMatchHTTP(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	token := p.agreed()
@@ -113,7 +113,7 @@ func TestARefusalIsThatOfHTTP(t *testing.T) {
 	}
 }
 
-func TestWhatIsRefused(t *testing.T) {
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	for _, model := range []string{"UIMExecute", "UIMRenew"} {
@@ -125,25 +125,25 @@ func TestWhatIsRefused(t *testing.T) {
 	token := p.agreed()
 	other := p.Agreed("agent-2").Token
 	for name, c := range map[string]struct{ model, message, answer, reason string }{
-		"a PAT of another agent":     {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
-		"no PAT at all":              {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
-		"to renew another's PAT":     {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
-		"to renew what is not a PAT": {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
-		"to renew by a number":       {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
-		"an unknown intent":          {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
-		"a member more":              {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
-		"depth without end":          {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
-		"values without end":         {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
-		"a list":                     {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
-		"a member twice":             {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
-		"a cursor of somebody":       {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
-		"a query that is too long":   {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
-		"another policy":             {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
-		"another issuer":             {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
-		"a message of nobody":        {"Nobody", `{}`, "ErrorMessage", ""},
-		"a chat":                     {"ChatMessage", `{}`, "ErrorMessage", ""},
-		"an answer":                  {"UIMAgreed", `{}`, "ErrorMessage", ""},
-		"health":                     {"HealthCheck", `{}`, "AgentHealth", ""},
+		"a PAT of another agent":   {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
+		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
+		"to renew another's PAT":   {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
+		"to renew an invalid PAT":  {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
+		"to renew a number":        {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
+		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
+		"an extra member":          {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
+		"depth without end":        {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
+		"values without end":       {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a list":                   {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
+		"a member twice":           {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"an invalid cursor":        {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a query that is too long": {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
+		"another policy":           {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
+		"another issuer":           {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
+		"an unknown message":       {"Nobody", `{}`, "ErrorMessage", ""},
+		"a chat":                   {"ChatMessage", `{}`, "ErrorMessage", ""},
+		"an answer":                {"UIMAgreed", `{}`, "ErrorMessage", ""},
+		"health":                   {"HealthCheck", `{}`, "AgentHealth", ""},
 	} {
 		if model, reply := p.ask(c.model, c.message); model != c.answer || reply.Text("reason") != c.reason {
 			t.Errorf("%s: %s %v, want %s %s", name, model, reply, c.answer, c.reason)

@@ -15,23 +15,24 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// An exchange is an accepted envelope and what a reply needs. It does not know the transport of either.
+// An exchange is an accepted envelope, with everything that is needed to reply. It does not depend on how the envelope or the reply is
+// transported.
 type exchange struct {
 	*door.Request
 	d      *Door
 	r      *http.Request // only for its context and its header
-	header http.Header   // beside the reply
+	header http.Header   // accompanies the reply
 	raw    []byte        // the envelope as received
 	envelope.Envelope
 	goodFor time.Duration // how long a reply is valid after it was signed
-	// ahead sends an envelope to the sender before the reply; nil: the transport carries only one.
+	// ahead sends an envelope to the sender before the reply; nil: the transport can send only the reply.
 	ahead func(envelope.Envelope)
 }
 
-// An operation handles one kind of message. Its error is sent as UIMFault.
+// An operation handles one model of message. Its error is sent as UIMFault.
 type operation func(x *exchange, message strictjson.Object) (envelope.Envelope, error)
 
-// operations are the supported operations, by the name of the request's model.
+// operations maps the names of models to the operations that handle them.
 var operations = map[string]operation{
 	"UIMSearch":        (*exchange).search,
 	"UIMPolicyRequest": (*exchange).policy,
@@ -43,14 +44,14 @@ var operations = map[string]operation{
 	"ChatMessage":      (*exchange).chat,
 }
 
-// answered reports whether messages of a kind get a reply. Errors and acknowledgements never do, so that two agents do not reply to each
-// other for ever.
+// answered reports whether messages of a model get a reply. Errors and acknowledgements never do; otherwise two agents could reply to each
+// other forever.
 func answered(kind envelope.ModelDigest) bool {
 	name, _ := protocol.NameOf(kind)
 	return name != "ErrorMessage" && name != "ChatAcknowledgement"
 }
 
-// answer replies to the envelope, by the kind of its message.
+// answer returns the reply to the envelope, which depends on the model of its message.
 func (x *exchange) answer() (envelope.Envelope, *fault) {
 	name, _ := protocol.NameOf(x.SchemaDigest)
 	// An agreement has its own expiry, which agree.Service checks.
@@ -66,7 +67,7 @@ func (x *exchange) answer() (envelope.Envelope, *fault) {
 	}
 	do, known := operations[name]
 	if !known {
-		return x.written(x.explain(reason.NoSuchPath.Refusal("The type of message is not answered here."), unknown))
+		return x.written(x.explain(reason.NoSuchPath.Refusal("This type of message is not supported."), unknown))
 	}
 	answer, err := x.operated(do, message)
 	if err != nil {
@@ -75,19 +76,19 @@ func (x *exchange) answer() (envelope.Envelope, *fault) {
 	return answer, nil
 }
 
-// untimely describes what is wrong with the time of the envelope; empty: nothing.
+// untimely describes what is wrong with the time of the envelope. It returns "" if nothing is wrong.
 func (x *exchange) untimely() string {
 	switch err := x.Timely(x.d.now()); {
 	case err == nil:
 		return ""
 	case errors.Is(err, envelope.ErrTooFar):
-		return "The envelope expires more than " + envelope.MaxAhead.String() + " ahead."
+		return "The envelope expires more than " + envelope.MaxAhead.String() + " in the future."
 	default:
 		return "Query envelope expired"
 	}
 }
 
-// operated returns the reply of an operation, once its message was read.
+// operated decodes a message, and returns the reply of its operation.
 func (x *exchange) operated(do operation, message []byte) (envelope.Envelope, error) {
 	if err := wire.Affords(x.r.Context(), message); err != nil {
 		return envelope.Envelope{}, err
@@ -99,7 +100,7 @@ func (x *exchange) operated(do operation, message []byte) (envelope.Envelope, er
 	return do(x, tree)
 }
 
-// written returns a reply, if it could be encoded.
+// written returns a reply, or a fault if the reply could not be encoded.
 func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelope, *fault) {
 	if err != nil {
 		return envelope.Envelope{}, unwritable(err)
@@ -108,9 +109,9 @@ func (x *exchange) written(answer envelope.Envelope, err error) (envelope.Envelo
 }
 
 // unknown is the reply to a type of message that the service does not support.
-const unknown = "This type of message is not answered here. UIMProtocol 1.0.0 is, with UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew and " +
-	"UIMExecute, ListTools and CallTool of the MCP adapter, ChatMessage, and HealthCheck. " +
-	"The digest of its schema identifies a type; the schema must be the same to the last letter."
+const unknown = "This type of message is not supported. Send UIMSearch, UIMPolicyRequest, UIMAgree, UIMRenew or UIMExecute of " +
+	"UIMProtocol 1.0.0, ListTools or CallTool of the MCP adapter, ChatMessage, or HealthCheck. " +
+	"The digest of the schema identifies the type, so the schema must be exactly the same."
 
 // healthy reports that the service runs; it does not check what the service depends on.
 func (x *exchange) healthy() (envelope.Envelope, error) {
@@ -124,7 +125,7 @@ func (x *exchange) healthy() (envelope.Envelope, error) {
 	return x.reply("AgentHealth", protocol.Health().Digest, message), nil
 }
 
-// messageKey returns the idempotency key of a message without one: the same envelope has the same key, even with another signature.
+// messageKey returns an idempotency key for a message that has none. The same envelope always has the same key, even if it is signed again.
 func (x *exchange) messageKey() string {
 	digest := x.Digest()
 	return strings.Join([]string{Name, hex.EncodeToString(digest[:])}, ":")

@@ -136,7 +136,7 @@ func search(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}, "pat": %q, "idempotency_key": null}`, gatetest.Searching, token)
 }
 
-func TestWhatIsNoEnvelopeForUs(t *testing.T) {
+func TestInvalidEnvelopes(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	good := p.unsigned("UIMPolicyRequest", "{}")
@@ -205,7 +205,7 @@ func TestWhatIsNoEnvelopeForUs(t *testing.T) {
 	}
 }
 
-func TestWhoLooksWhetherAnAgentIsHere(t *testing.T) {
+func TestStatusRequests(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	for name, c := range map[string]struct {
@@ -229,7 +229,7 @@ func TestWhoLooksWhetherAnAgentIsHere(t *testing.T) {
 	}
 }
 
-func TestWhatTheServiceTellsOfItself(t *testing.T) {
+func TestServiceDescription(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	get := func(path, address string) gatetest.Answer {
@@ -291,7 +291,7 @@ func TestWhatTheServiceTellsOfItself(t *testing.T) {
 }
 
 // Two agents that answer errors with errors would never end.
-func TestErrorsAndAcknowledgementsAreNotAnswered(t *testing.T) {
+func TestErrorsAndAcknowledgementsGetNoReply(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	for _, model := range []string{"ErrorMessage", "ChatAcknowledgement"} {
@@ -304,7 +304,7 @@ func TestErrorsAndAcknowledgementsAreNotAnswered(t *testing.T) {
 	}
 }
 
-func TestTheDoorIsShutUnlessItsBlockStandsThere(t *testing.T) {
+func TestDoorIsClosedWithoutBlock(t *testing.T) {
 	t.Parallel()
 	shut := gatetest.New(t, "")
 	shut.Refuses(shut.Call("/submit", "", map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")

@@ -16,7 +16,7 @@ const (
 	manifestPath = "/uagents/manifest"
 )
 
-// informed handles these paths.
+// informed handles infoPath and manifestPath.
 func (x *submission) informed(path string) {
 	if x.r.Method != http.MethodGet && x.r.Method != http.MethodHead {
 		x.header.Set("Allow", "GET, HEAD, OPTIONS")
@@ -51,7 +51,7 @@ type agentInfo struct {
 	Port      int                 `json:"port"`
 }
 
-// info returns the service's description of itself; nil: the request is for another agent.
+// info returns the service's description of itself, or nil if the request names another agent.
 func (x *submission) info() any {
 	own := x.settings()
 	if address := x.r.Header.Get(addressKey); address != "" && address != own.Address {
@@ -71,7 +71,8 @@ func (x *submission) info() any {
 	}
 }
 
-// manifests returns the manifests of all supported protocols, or the one with a digest; nil: there is none.
+// manifests returns the manifests of all supported protocols. If digest is not empty, it returns the manifest with that digest, or nil if
+// there is none.
 func manifests(digest string) any {
 	all := serviceProtocols()
 	if digest == "" {

@@ -6,20 +6,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Keys are the identities of the services of this process. It is safe for concurrent use.
+// Keys holds the private keys of the services of this process. It is safe for concurrent use.
 type Keys struct {
 	made func(service string) (seed string, err error)
 	mu   sync.RWMutex
 	keys map[string]identity.Key // by address
 }
 
-// NewKeys makes Keys. made returns the seed of a service without a configured one; repeated calls return the same seed.
+// NewKeys returns an empty Keys. For a service without a configured seed, made returns a generated one; it must return the same seed each
+// time.
 func NewKeys(made func(service string) (seed string, err error)) *Keys {
 	return &Keys{made: made, keys: map[string]identity.Key{}}
 }
 
-// Address returns the address of a service whose identity has that seed; empty: use the made seed. The Door can sign with the key from
-// then on.
+// Address adds the key of a service with the given seed, and returns its address. If seed is empty, Address uses the generated seed.
 func (k *Keys) Address(service, seed string) (string, error) {
 	if seed == "" {
 		var err error

@@ -15,7 +15,7 @@ import (
 )
 
 // Who reads slowly holds an answer in memory, so answers come out of what requests may hold, and strangers leave half of that.
-func TestAnswersAreHeldInMemory(t *testing.T) {
+func TestRepliesUseMemoryBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 2 << 20
 	g := gatetest.New(t, strings.Replace(settings, "key_file: seed.txt", "key_file: seed.txt, registry: true", 1), func(g *gatetest.Gate) {

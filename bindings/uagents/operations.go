@@ -18,14 +18,14 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// search replies to UIMSearch with a page of UIMIntents: whole intents, as the search over HTTP with view=full returns them, because no
-// other message has their parameters. A cursor is valid only for its query.
+// search replies to UIMSearch with UIMIntents: a page of full intents, as the search over HTTP returns them with view=full, because no
+// other message has their parameters. A cursor is valid only for the query that returned it.
 func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	values := map[string][]string{"view": {"full"}, "query": {m.Text("query", false)}, "tags": m.Texts("tags")}
 	if cursor := m.Text("cursor", false); cursor != "" {
 		if _, err := strconv.ParseUint(cursor, 10, 32); err != nil {
-			return envelope.Envelope{}, m.Wrong("cursor", "was not given here")
+			return envelope.Envelope{}, m.Wrong("cursor", "is not a cursor that this service returned")
 		}
 		values["page"] = []string{cursor}
 	}
@@ -34,7 +34,7 @@ func (x *exchange) search(message strictjson.Object) (envelope.Envelope, error) 
 	}
 	query, err := intents.ParseQuery(values)
 	if err != nil {
-		return envelope.Envelope{}, reason.InvalidParameter.Refusal(err.Error()) // it names the parameter, never its value
+		return envelope.Envelope{}, reason.InvalidParameter.Refusal(err.Error()) // the error names the parameter, never its value
 	}
 	page := x.Service.Catalog.Search(query)
 	list := make([]json.RawMessage, 0, len(page.Intents))
@@ -66,8 +66,8 @@ func (x *exchange) policy(message strictjson.Object) (envelope.Envelope, error) 
 	}{offer.UID, offer.Digest, x.Service.Issuer, string(offer.Bytes)})
 }
 
-// agree handles UIMAgree: the envelope that carries it is the agreement. The code that stores the evidence reads and checks the envelope
-// itself.
+// agree handles UIMAgree. The envelope that carries the message is the agreement. agree ignores the decoded message, because
+// agreement.Evidence reads and checks the envelope itself.
 func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	issued, err := x.issue()
 	if err != nil {
@@ -76,7 +76,7 @@ func (x *exchange) agree(strictjson.Object) (envelope.Envelope, error) {
 	return x.agreed(issued)
 }
 
-// issue uses the envelope as an agreement.
+// issue issues a PAT, with the envelope as the agreement.
 func (x *exchange) issue() (pat.Issuance, error) {
 	if err := x.known(); err != nil {
 		return pat.Issuance{}, err
@@ -89,7 +89,7 @@ func (x *exchange) issue() (pat.Issuance, error) {
 	}
 	if issued.State == pat.AgreementPending {
 		return pat.Issuance{}, reason.InsufficientPermissions.Refusal(
-			"The agreement is kept; the operator of the service has to approve the agent first.").
+			"The agreement is stored, but the operator of the service must approve the agent first.").
 			With("status", "pending").With("agreement_id", issued.AgreementID).
 			With("suggestion", "Agree again, with a new envelope, once the operator has approved the agent.")
 	}
@@ -106,7 +106,7 @@ func (x *exchange) agreed(issued pat.Issuance) (envelope.Envelope, error) {
 	}{issued.AgreementID, issued.Token, issued.Claims.ExpiresAt.Unix(), append([]string{}, issued.Claims.Scope...)})
 }
 
-// execute handles UIMExecute: a call under one of the sender's PATs. A repeated envelope is the same call, and executed once.
+// execute handles UIMExecute: a call under one of the sender's PATs. A repeated envelope is the same call, and is executed only once.
 func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	request := execute.Request{IntentUID: m.Text("intent_uid", true), Parameters: m.Object("parameters")}
@@ -119,7 +119,8 @@ func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error)
 	return answer, err
 }
 
-// call makes a call under the PAT that a message names, or otherwise the sender's newest. malformed is the error in the message.
+// call executes a call under the PAT that a message names, or under the sender's newest PAT if it names none. malformed is the error in the
+// message, if there is one.
 func (x *exchange) call(named, key string, request execute.Request, malformed error) (execute.Result, error) {
 	if err := x.known(); err != nil {
 		return execute.Result{}, err
@@ -142,8 +143,8 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	return x.Execute(x.r.Context(), call)
 }
 
-// executed replies with UIMResult. An output that is not an object becomes the member output of one, because the model requires an
-// object.
+// executed replies with UIMResult. The model requires an object as output, so executed wraps any other output in an object with the member
+// output.
 func (x *exchange) executed(intent string, result *execute.Result) (envelope.Envelope, error) {
 	output, err := x.output(result)
 	if err != nil {
@@ -161,15 +162,15 @@ func (x *exchange) executed(intent string, result *execute.Result) (envelope.Env
 	w.JSON("replayed", strconv.AppendBool(nil, result.Replayed))
 	message, err := w.End()
 	if err != nil {
-		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err).Charged(result.Charge)
+		return envelope.Envelope{}, reason.Internal.Refusal("The reply could not be encoded.").Because(err).Charged(result.Charge)
 	}
 	return x.reply("UIMResult", protocol.UIM().Digest, message), nil
 }
 
-// output returns the output of a call as text, and collects the accompanying values.
+// output returns the output of a call, and sets the headers that accompany the reply. It returns an error if the output is not valid UTF-8.
 func (x *exchange) output(result *execute.Result) (json.RawMessage, error) {
 	if !utf8.Valid(result.Output) {
-		return nil, reason.Internal.Refusal("The answer could not be written.").Charged(result.Charge)
+		return nil, reason.Internal.Refusal("The reply could not be encoded.").Charged(result.Charge)
 	}
 	door.WriteHeader(x.header, result)
 	return json.RawMessage(result.Output), nil

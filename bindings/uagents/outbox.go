@@ -20,36 +20,37 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Bounds of postponed replies. Senders share the places: each holds fewer than are free, and unapproved senders leave a quarter to the
-// others.
+// Bounds of postponed replies. Senders share the places: each sender holds fewer places than are free, and unapproved senders leave a
+// quarter of all places to the others.
 var (
-	// postponing bounds the accepted envelopes, until their replies are delivered. A sender without a free place is refused at once.
+	// postponing limits the accepted envelopes whose replies are not yet delivered. If no place is free for its sender, an envelope is
+	// refused at once.
 	postponing = fairqueue.Bounds{Places: 1024}
-	// answering bounds those that are being processed.
+	// answering limits the envelopes that are being processed.
 	answering = fairqueue.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
 )
 
 const (
-	// answerFor is how long a delivered reply is valid after it was signed: longer than its delivery, and that of envelopes sent ahead of
-	// it, is attempted.
+	// answerFor is how long a delivered reply is valid after it was signed. It is longer than the delivery of the reply, and of an envelope
+	// that is sent ahead of it, may take.
 	answerFor = 2*delivery.Patience + time.Minute
-	fullWait  = 5 * time.Second // the wait of a refused sender before it tries again
+	fullWait  = 5 * time.Second // how long a refused sender should wait before it tries again
 
 	delivered = "delivered"
 	noMemory  = "memory"   // the reply exceeded the memory for requests
-	unwritten = "internal" // there was no reply to send
+	unwritten = "internal" // no reply could be produced
 )
 
-// An outbox replies to envelopes after their requests have ended, at the endpoints of their senders.
+// An outbox delivers replies to the endpoints of senders, after the requests with their envelopes have ended.
 type outbox struct {
 	courier      *delivery.Courier
 	almanac      *almanac.Client
-	places       *fairqueue.Places // of postponing
-	answerPlaces *fairqueue.Places // of answering
+	places       *fairqueue.Places // bounded by postponing
+	answerPlaces *fairqueue.Places // bounded by answering
 	queue        chan *laterReply
-	pending      sync.WaitGroup // of postponed
-	closing      chan struct{}  // closed when the process begins to end
-	cut          chan struct{}  // closed when it no longer waits
+	pending      sync.WaitGroup // postponed envelopes
+	closing      chan struct{}  // closed when Drain is called
+	cut          chan struct{}  // closed when Drain returns
 	tallies      tallies
 }
 
@@ -61,13 +62,13 @@ func newOutbox(now func() time.Time) *outbox {
 	}
 }
 
-// A laterReply is an exchange that is replied to later. It holds its place until leave.
+// A laterReply is an exchange whose reply is delivered later. It holds its place until leave is called.
 type laterReply struct {
 	exchange
 	share *membudget.Share
 	party fairqueue.Party
 	leave func()
-	early chan error // of the envelope that was sent ahead, once; nil: there is none
+	early chan error // receives the result of the envelope that was sent ahead; nil: none was sent
 }
 
 // postpone accepts an envelope whose sender does not wait for the reply, and acknowledges it before it is processed.
@@ -81,7 +82,7 @@ func (x *submission) postpone() {
 		party: fairqueue.Party{Name: string(x.Sender), Unapproved: x.unapproved(x.r.Context())},
 		share: membudget.Of(x.r.Context()).Beside(),
 	}
-	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // Run has another
+	r := x.r.WithContext(membudget.With(context.WithoutCancel(x.r.Context()), m.share)) // body replaces the context by that of Run
 	r.Body = http.NoBody
 	err := wire.Affords(r.Context(), x.raw)
 	if err == nil {
@@ -103,26 +104,26 @@ func (x *submission) postpone() {
 	m.exchange = exchange{Request: &request, d: x.d, r: r, header: http.Header{}, raw: x.raw, Envelope: x.Envelope, goodFor: answerFor}
 	o.tallies.queued(x.Service.ID, 1)
 	o.pending.Add(1)
-	o.queue <- m // there is space, because it has a place
+	o.queue <- m // never blocks, because the queue has room for all places
 	x.write(http.StatusOK, []byte("{}"))
 }
 
-// full is the fault of a valid envelope for which there is no space.
+// full returns the fault for a valid envelope that cannot be accepted at the moment.
 func full(err error) *fault {
-	f := &fault{refusal.For(err), "too many envelopes are waiting", "There is no memory for it now. Send it again."}
+	f := &fault{refusal.For(err), "too many envelopes are waiting", "The gateway does not have enough memory for the envelope at the moment. Send it again."}
 	if errors.Is(err, fairqueue.ErrFull) {
 		f.refusal = reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
-		f.detail = "As many wait as may, of all senders or of yours. Send it again after some seconds, or with x-uagents-connection: sync."
+		f.detail = "The limit for all senders, or for this sender, is reached. Send it again after a few seconds, or with x-uagents-connection: sync."
 	}
 	return f
 }
 
-// postponable returns the fault that prevents a later reply to an envelope; nil: none.
+// postponable returns the fault that prevents a later reply to an envelope, or nil if there is none.
 func (x *submission) postponable() *fault {
 	if !x.d.outbox.reaches(&x.exchange) {
 		return malformed("asynchronous envelopes are not answered here",
-			"No endpoint of the sender is known, and there is no Almanac to ask. Send the envelope with the header "+
-				"x-uagents-connection: sync; the answer is in the response.")
+			"No endpoint of the sender is known, and the service uses no Almanac to look it up. Send the envelope with the header "+
+				"x-uagents-connection: sync, to get the reply in the response.")
 	}
 	if text := x.untimely(); text != "" {
 		return malformed(text, "")
@@ -160,7 +161,7 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// Drain implements door.Runner. Deliveries in progress are not repeated.
+// Drain implements door.Runner. Deliveries that fail from now on are not retried.
 func (d *Door) Drain(ctx context.Context) (left int) {
 	o := d.outbox
 	close(o.closing)
@@ -190,7 +191,7 @@ func (o *outbox) answer(ctx context.Context, m *laterReply) {
 	m.Later(door.Delivery{Outcome: m.Outcome, Door: Name, Became: became})
 }
 
-// answered returns the outcome of the reply to an envelope, and the error if it was not delivered.
+// answered processes an envelope, and delivers the reply. It returns the outcome, and the error if the reply was not delivered.
 func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, err error) {
 	body := o.body(ctx, m)
 	m.share.Close()
@@ -200,11 +201,11 @@ func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, er
 	switch {
 	case len(body) == 0:
 		return unwritten, nil
-	case err != nil: // a sender that was unreachable then is not reachable now
+	case err != nil: // the envelope that was sent ahead was not delivered, so the reply would not be delivered either
 		return m.lost(err)
 	}
 	m.raw, m.Payload = nil, ""
-	held := m.share.Beside() // for the reply alone, as long as it is delivered
+	held := m.share.Beside() // only for the reply, until it is delivered
 	defer held.Close()
 	if held.Take(int64(len(body))) != nil {
 		return noMemory, membudget.ErrExhausted
@@ -236,7 +237,7 @@ func (m *laterReply) lost(err error) (became string, _ error) {
 	return string(delivery.NoEndpoint), err
 }
 
-// sendAhead delivers an envelope while the exchange continues. Later envelopes wait for it.
+// sendAhead delivers an envelope while the exchange continues. The reply waits for this delivery.
 func (o *outbox) sendAhead(ctx context.Context, m *laterReply, e envelope.Envelope) {
 	m.early = make(chan error, 1)
 	go func() {
@@ -248,7 +249,7 @@ func (o *outbox) sendAhead(ctx context.Context, m *laterReply, e envelope.Envelo
 	}()
 }
 
-// body returns the reply to an envelope as posted; empty: none could be made.
+// body returns the reply to an envelope as JSON, or nil if no reply could be produced.
 func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -269,7 +270,7 @@ func (o *outbox) body(ctx context.Context, m *laterReply) (body []byte) {
 	case !m.current():
 		answer, f = m.written(m.explain(reason.NoSuchPath.Refusal(moved), moved))
 	default:
-		answer, f = m.answer() //nolint:contextcheck // its request carries it
+		answer, f = m.answer() //nolint:contextcheck // the request in m carries the context
 	}
 	if f != nil {
 		m.Refusal = f.refusal

@@ -11,7 +11,7 @@ import (
 
 // What waited while the configuration was read anew is answered by the service as it is served then: by its policy and its
 // admission, and where envelopes are not for it any more, not at all.
-func TestEnvelopesThatWaitMeetTheServiceOfTheMoment(t *testing.T) {
+func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change  func(p *peer)

@@ -88,7 +88,7 @@ func (in *inbox) receive(p *peer) (model string, reply strictjson.Object) {
 	return "", nil
 }
 
-func TestAnswersAreDelivered(t *testing.T) {
+func TestRepliesAreDelivered(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
 	p := reached(t, in.URL+"/submit")
@@ -166,7 +166,7 @@ func TestWhatIsNotPostponed(t *testing.T) {
 			e.Expires = at(p, 0)
 			return e.Sign(p.key)
 		}(), "Query envelope expired"},
-		"too far ahead":       {changed(func(e *envelope.Envelope) { e.Expires = at(p, 25*3600) }), "The envelope expires more than 24h0m0s ahead."},
+		"too far ahead":       {changed(func(e *envelope.Envelope) { e.Expires = at(p, 25*3600) }), "The envelope expires more than 24h0m0s in the future."},
 		"no message":          {changed(func(e *envelope.Envelope) { e.Payload = "" }), "unable to decode payload"},
 		"of an unknown agent": {good.Sign(keyOf(t, "bob recovery password")), "asynchronous envelopes are not answered here"},
 		"not signed":          {good, "Envelope signature is missing"},

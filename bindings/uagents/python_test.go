@@ -14,16 +14,16 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// TestAnAgentInPython has an agent that shares no code with the gateway agree and execute: it makes the digests of its messages,
+// TestPythonAgent has an agent that shares no code with the gateway agree and execute: it makes the digests of its messages,
 // signs with random numbers, and verifies what is answered.
-func TestAnAgentInPython(t *testing.T) {
+func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	opened(t).python()
 }
 
-// TestAnAgentInPythonThatDoesNotWait has it find the service in the service's own Almanac, register there, and take the answer at an
+// TestAsynchronousPythonAgent has it find the service in the service's own Almanac, register there, and take the answer at an
 // endpoint of its own.
-func TestAnAgentInPythonThatDoesNotWait(t *testing.T) {
+func TestAsynchronousPythonAgent(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true, private_endpoints: true")
 	p.door().Round(t.Context()) // as Run does at its beginning, perhaps later

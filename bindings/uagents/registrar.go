@@ -20,20 +20,20 @@ import (
 const (
 	// registerEvery is the interval between registrations.
 	registerEvery = time.Hour
-	// lookEvery is the interval between checks whether one is due: after a reload, an hour, or a failure.
+	// lookEvery is the interval between checks whether a registration is due: after a reload, an hour, or a failure.
 	lookEvery    = 10 * time.Second
-	firstRetry   = 20 * time.Second // after a failure; it doubles with each, up to
+	firstRetry   = 20 * time.Second // after a failure; it doubles with each further failure, up to longestRetry
 	longestRetry = 10 * time.Minute
-	// asking bounds how many Almanacs are contacted concurrently.
+	// requestsAtOnce is the maximum number of concurrent requests to Almanacs.
 	requestsAtOnce = 8
 )
 
-// serviceProtocols are the protocols of services; agents search by them.
+// serviceProtocols returns the protocols that services support. Agents search for services by protocol.
 func serviceProtocols() []protocol.Manifest {
 	return []protocol.Manifest{protocol.UIM(), protocol.Chat(), protocol.MCP(), protocol.Health()}
 }
 
-// protocols are their digests.
+// protocols returns the digests of serviceProtocols.
 func protocols() (digests []string) {
 	for _, m := range serviceProtocols() {
 		digests = append(digests, string(m.Digest))
@@ -41,7 +41,7 @@ func protocols() (digests []string) {
 	return digests
 }
 
-// A place is an Almanac in which a service must be registered, in its present state.
+// A place is an Almanac in which a service must be registered, with the data to register.
 type place struct {
 	service, address string
 	almanac          string // base URL; empty: the service's own
@@ -64,8 +64,8 @@ type registrar struct {
 	now      func() time.Time
 	log      *zap.Logger
 	sole     bool       // no other process registers the same services
-	turn     sync.Mutex // of a round, or of leaving
-	gone     bool       // guarded by turn
+	turn     sync.Mutex // held during a round, and by end
+	gone     bool       // end was called; guarded by turn
 	mu       sync.Mutex
 	places   map[place]registration
 }
@@ -107,10 +107,10 @@ func (r *registrar) round(ctx context.Context, services []*service.Service) {
 			group.Go(func() error { r.register(ctx, p, was); return nil })
 		}
 	}
-	_ = group.Wait() // none is returned
+	_ = group.Wait() // no function returns an error
 }
 
-// placesOf returns the Almanacs of a service.
+// placesOf returns the places in which a service must be registered.
 func placesOf(s *service.Service) (list []place) {
 	door := SettingsOf(s.Definition)
 	if door == nil {
@@ -127,7 +127,7 @@ func placesOf(s *service.Service) (list []place) {
 	return list
 }
 
-// known returns the existing places and the wanted ones.
+// known adds the wanted places, and returns the registrations in all places.
 func (r *registrar) known(wanted map[place]bool) map[place]registration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -166,7 +166,8 @@ func (r *registrar) register(ctx context.Context, p place, was registration) {
 	r.places[p] = next
 }
 
-// changed logs once that registration in a place failed, and once that it succeeded again; the status has each attempt.
+// changed logs the first of consecutive failures to register in a place, and the first success after them. The status of the door shows
+// each attempt.
 func (r *registrar) changed(p place, before, now error) {
 	log := r.log.With(zap.String("door", Name), zap.String("service", p.service), zap.String("almanac", cmp.Or(p.almanac, own)))
 	switch {
@@ -180,7 +181,8 @@ func (r *registrar) changed(p place, before, now error) {
 // own is the name of the service's own Almanac.
 const own = "own"
 
-// leave declares the service inactive in a place, unless another registration or another process still serves it there.
+// leave removes a place, and declares the service inactive there unless another wanted place or another process still registers it in the
+// same Almanac.
 func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	still := slices.ContainsFunc(slices.Collect(maps.Keys(wanted)), func(other place) bool {
 		return other.service == p.service && other.address == p.address && other.almanac == p.almanac
@@ -192,13 +194,13 @@ func (r *registrar) leave(ctx context.Context, p place, wanted map[place]bool) {
 	switch {
 	case still || !r.sole || was.at.IsZero():
 	case p.almanac == "":
-		_ = r.registry.SetOwnStatus(ctx, p.service, p.address, false, r.now()) // its registration ends by itself
+		_ = r.registry.SetOwnStatus(ctx, p.service, p.address, false, r.now()) // after an error, the registration expires
 	default:
-		_ = r.client.SetStatus(ctx, p.almanac, r.keys.of(p.address), false, r.now()) // as well
+		_ = r.client.SetStatus(ctx, p.almanac, r.keys.of(p.address), false, r.now()) // after an error, the registration expires
 	}
 }
 
-// end declares the services inactive everywhere, until ctx ends. No round follows it.
+// end declares the services inactive in all places. It stops when ctx ends. Later rounds do nothing.
 func (r *registrar) end(ctx context.Context) {
 	r.turn.Lock()
 	defer r.turn.Unlock()
@@ -208,12 +210,12 @@ func (r *registrar) end(ctx context.Context) {
 	for p := range r.known(nil) {
 		group.Go(func() error { r.leave(ctx, p, nil); return nil })
 	}
-	_ = group.Wait() // none is returned
+	_ = group.Wait() // no function returns an error
 }
 
-// A Registration is an Almanac of a service, with its state.
+// A Registration is the state of a service's registration in an Almanac.
 type Registration struct {
-	Almanac string    `json:"almanac"`           // base URL; own: that of the service itself
+	Almanac string    `json:"almanac"`           // base URL, or own for the Almanac of the service itself
 	At      time.Time `json:"at,omitzero"`       // time of the last registration; zero: never
 	Error   string    `json:"error,omitempty"`   // why the last registration failed
 	Retry   time.Time `json:"retry_at,omitzero"` // time of the next attempt

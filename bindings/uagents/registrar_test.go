@@ -98,8 +98,8 @@ func (p *peer) found(address string) (status, endpoint string) {
 	return "", ""
 }
 
-// TestTheServiceIsFoundInAnAlmanac has one gateway be the Almanac of another.
-func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
+// TestServiceIsFoundInAlmanac has one gateway be the Almanac of another.
+func TestServiceIsFoundInAlmanac(t *testing.T) {
 	t.Parallel()
 	other := with(t, "registry: true, private_endpoints: true")
 	relay := relays(t, other.URL)
@@ -157,7 +157,7 @@ func TestTheServiceIsFoundInAnAlmanac(t *testing.T) {
 }
 
 // A reload opens and shuts a registration like anything else of the door.
-func TestAReloadRegisters(t *testing.T) {
+func TestReloadRegisters(t *testing.T) {
 	t.Parallel()
 	p := with(t, "")
 	door := p.door()

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// inAlmanac returns the part of a path below the Almanac's. It returns false for other paths.
+// inAlmanac returns the part of a path after almanac.Path and a slash. ok is false for other paths.
 func inAlmanac(path string) (rest string, ok bool) { return strings.CutPrefix(path, almanac.Path+"/") }
 
 // looked responds to a request to the Almanac, with the paths and formats that its clients expect.
@@ -31,7 +31,7 @@ func (x *submission) looked(path string) {
 	x.write(http.StatusOK, body)
 }
 
-// done responds to a registration.
+// done is the response to a successful registration.
 var done = []byte("{}")
 
 func (x *submission) lookedUp(path string) ([]byte, error) {
@@ -47,7 +47,7 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 	switch x.r.Method + " " + kind {
 	case "GET agents":
 		return registry.Record(ctx, service, name, x.r.URL.Query().Get("prefix"))
-	case "GET domains": // there are none here
+	case "GET domains": // this Almanac has no domains
 		return nil, errNoDomain
 	}
 	may := func(agent identity.Address, e delivery.Endpoint) error {
@@ -66,7 +66,7 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 			return nil, err
 		}
 		return done, registry.RegisterAll(ctx, service, from, tree, may)
-	case "POST manifests": // manifests are checked, and not stored
+	case "POST manifests": // manifests are checked, but not stored
 		body, err := x.body(protocol.MaxManifest)
 		if err == nil {
 			_, err = protocol.ParseManifest(body)
@@ -105,7 +105,7 @@ func (x *submission) object(most int64) (strictjson.Object, error) {
 	return tree, nil
 }
 
-// unfound responds with a refusal of the Almanac: an object with the member detail.
+// unfound responds with an error of the Almanac, as an object with the member detail.
 func (x *submission) unfound(err error) {
 	f := &fault{detail: err.Error()}
 	switch {

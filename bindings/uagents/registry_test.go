@@ -107,7 +107,7 @@ func (p *peer) foreign(reply member) (n int) {
 	return n
 }
 
-func TestWhatTheAlmanacRefuses(t *testing.T) {
+func TestAlmanacRefusals(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true")
 	other := keyOf(t, "bob recovery password")
@@ -128,32 +128,32 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 		method, path, body string
 		status             int
 	}{
-		"the same again":               {"POST", "agents", good, 200},
-		"another of the same second":   {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first holds
-		"an older one":                 {"POST", "agents", first, 400},
-		"one of long ago":              {"POST", "agents", p.attest(p.key, old), 400},
-		"one of the future":            {"POST", "agents", p.attest(p.key, early), 400},
-		"one that was changed":         {"POST", "agents", strings.Replace(good, "two.example", "evil.example", 1), 400},
-		"one signed by another":        {"POST", "agents", strings.Replace(p.attest(other, located("http://x/")), string(other.Address()), string(p.key.Address()), 1), 400},
-		"a status of another":          {"POST", at + "/status", p.attest(other, member{"is_active": false}), 400},
-		"a status of nobody":           {"POST", "agents/" + string(other.Address()) + "/status", p.attest(other, member{"is_active": true}), 200},
-		"no JSON":                      {"POST", "agents", "{", 400},
-		"a list":                       {"POST", "agents", "[]", 400},
-		"depth without end":            {"POST", "agents", strings.Repeat(`{"a":`, 5000), 400},
-		"too much":                     {"POST", "agents", strings.Repeat(" ", 65<<10) + good, 413},
-		"a batch":                      {"POST", "agents/batch", `{"attestations": [` + good + "," + p.attest(other, located("http://y/")) + `]}`, 200},
-		"a batch with one that is bad": {"POST", "agents/batch", `{"attestations": [` + first + `]}`, 400},
-		"a batch of nothing":           {"POST", "agents/batch", `{}`, 400},
-		"a batch of anything":          {"POST", "agents/batch", `{"attestations": [7]}`, 400},
-		"a manifest":                   {"POST", "manifests", string(manifest), 200},
-		"a manifest that is none":      {"POST", "manifests", `{}`, 400},
-		"a search without end":         {"POST", "search", `{"text": "", "limit": 1000}`, 400},
-		"what is not an address":       {"GET", "agents/shop", "", 404},
-		"what no store takes":          {"GET", "agents/%00", "", 404},
-		"a search from no address on":  {"POST", "search", `{"text": "` + string(protocol.UIM().Digest) + `", "after": "\u0000"}`, 400},
-		"a domain":                     {"GET", "domains/shop.agent", "", 404},
-		"another path":                 {"GET", "recent", "", 404},
-		"another method":               {"DELETE", at, "", 404},
+		"the same again":                {"POST", "agents", good, 200},
+		"another of the same second":    {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first holds
+		"an older one":                  {"POST", "agents", first, 400},
+		"one that is too old":           {"POST", "agents", p.attest(p.key, old), 400},
+		"one in the future":             {"POST", "agents", p.attest(p.key, early), 400},
+		"one that was changed":          {"POST", "agents", strings.Replace(good, "two.example", "evil.example", 1), 400},
+		"one signed by another":         {"POST", "agents", strings.Replace(p.attest(other, located("http://x/")), string(other.Address()), string(p.key.Address()), 1), 400},
+		"a status of another":           {"POST", at + "/status", p.attest(other, member{"is_active": false}), 400},
+		"a status before registering":   {"POST", "agents/" + string(other.Address()) + "/status", p.attest(other, member{"is_active": true}), 200},
+		"no JSON":                       {"POST", "agents", "{", 400},
+		"a list":                        {"POST", "agents", "[]", 400},
+		"depth without end":             {"POST", "agents", strings.Repeat(`{"a":`, 5000), 400},
+		"too much":                      {"POST", "agents", strings.Repeat(" ", 65<<10) + good, 413},
+		"a batch":                       {"POST", "agents/batch", `{"attestations": [` + good + "," + p.attest(other, located("http://y/")) + `]}`, 200},
+		"a batch with one that is bad":  {"POST", "agents/batch", `{"attestations": [` + first + `]}`, 400},
+		"a batch of nothing":            {"POST", "agents/batch", `{}`, 400},
+		"a batch of anything":           {"POST", "agents/batch", `{"attestations": [7]}`, 400},
+		"a manifest":                    {"POST", "manifests", string(manifest), 200},
+		"a manifest that is none":       {"POST", "manifests", `{}`, 400},
+		"a search without end":          {"POST", "search", `{"text": "", "limit": 1000}`, 400},
+		"an invalid address":            {"GET", "agents/shop", "", 404},
+		"an unstorable address":         {"GET", "agents/%00", "", 404},
+		"a search after an invalid one": {"POST", "search", `{"text": "` + string(protocol.UIM().Digest) + `", "after": "\u0000"}`, 400},
+		"a domain":                      {"GET", "domains/shop.agent", "", 404},
+		"another path":                  {"GET", "recent", "", 404},
+		"another method":                {"DELETE", at, "", 404},
 	} {
 		status, reply := p.asks(c.method, c.path, c.body)
 		if status != c.status || status != 200 && reply.Text("detail") == "" {
@@ -167,7 +167,7 @@ func TestWhatTheAlmanacRefuses(t *testing.T) {
 }
 
 // One address registers as many as it may, in all and in a minute; others go on.
-func TestTheAlmanacIsBounded(t *testing.T) {
+func TestAlmanacLimits(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true")
 	refused := 0
@@ -217,7 +217,7 @@ func TestTheAlmanacIsBounded(t *testing.T) {
 
 // An agent that has registered with the service gets its answers there. An endpoint that points inside is refused when it is registered,
 // by the name of the setting that permits it.
-func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
+func TestRepliesGoToRegisteredEndpoint(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
 	p := with(t, "registry: true, private_endpoints: true")
@@ -245,7 +245,7 @@ func TestAnswersGoWhereAnAgentHasRegistered(t *testing.T) {
 }
 
 // A call whose answer cannot be delivered is refused before it is executed or charged, wherever the endpoint of the sender is looked up.
-func TestACallWhoseAnswerCannotBeDeliveredIsNotMade(t *testing.T) {
+func TestUndeliverableCallIsNotMade(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"address": %q, "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "http://10.0.0.1/", "weight": 1}]}`,
@@ -289,7 +289,7 @@ func (p *peer) unanswerable(model, message, says string) {
 	}
 }
 
-func TestTheAlmanacIsShutUnlessTheServiceIsOne(t *testing.T) {
+func TestAlmanacIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	for _, more := range []string{"", "path: /v1/almanac/submit"} {
 		p := with(t, more)

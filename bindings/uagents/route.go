@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// reaches reports whether any endpoint of the sender may be known.
+// reaches reports whether an endpoint of the sender may be known.
 func (o *outbox) reaches(x *exchange) bool {
 	door := x.settings()
 	if !x.Sender.Agent() { // users have no endpoint
@@ -45,42 +45,42 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	return to, err
 }
 
-// unreachable returns the fault of an envelope whose sender has no endpoint to which the reply may be posted; nil: it has one.
+// unreachable returns the fault for an envelope whose sender has no endpoint to which the reply may be posted, or nil if there is one.
 func (o *outbox) unreachable(x *exchange) *fault {
 	const text = "asynchronous envelopes of this sender cannot be answered"
-	const instead = " Or send the envelope with the header x-uagents-connection: sync; the answer is in the response."
+	const instead = " Or send the envelope with the header x-uagents-connection: sync, to get the reply in the response."
 	route, err := o.route(x.r.Context(), x)
 	if err != nil {
-		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up now.").After(fullWait).ShedFor(reason.ShedAlmanacLookup)
-		return &fault{f, text, "The Almanac does not answer. Send the envelope again after some seconds." + instead}
+		f := reason.Overloaded.Refusal("The endpoint of the sender cannot be looked up at the moment.").After(fullWait).ShedFor(reason.ShedAlmanacLookup)
+		return &fault{f, text, "The Almanac does not respond. Send the envelope again after a few seconds." + instead}
 	}
 	failed, isError := errors.AsType[*delivery.Error](o.courier.Reaches(x.r.Context(), route))
 	switch {
 	case !isError:
 		return nil
 	case failed.Cause == delivery.Refused:
-		return malformed(text, "Answers are not posted to the endpoint of the sender. "+private+instead)
+		return malformed(text, "Replies are not posted to the endpoint of the sender. "+private+instead)
 	}
-	detail := "No endpoint of the sender is known. Register it in the Almanac that doors.uagents.almanac of the service names."
+	detail := "No endpoint of the sender is known. Register one in the Almanac that the service uses."
 	if x.settings().Registry {
-		detail = "No endpoint of the sender is known. Register it in the Almanac of the service, which doors.uagents.registry opened."
+		detail = "No endpoint of the sender is known. Register one in the Almanac of the service, at /v1/almanac."
 	}
 	return malformed(text, detail+instead)
 }
 
 // private names the setting that permits endpoints outside the public internet.
-const private = "It must be an http or https URL with an address of the public internet, unless the operator of the service sets " +
-	"doors.uagents.private_endpoints, or names the endpoint in doors.uagents.rules."
+const private = "It must be an http or https URL with an address on the public internet, unless the operator of the service sets " +
+	"doors.uagents.private_endpoints, or lists the endpoint in doors.uagents.rules."
 
 // registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post a reply.
 func (d *Door) registrable(door *Settings, agent identity.Address, e delivery.Endpoint) error {
 	if door.PrivateEndpoints || len(door.Rules[string(agent)]) > 0 || d.outbox.courier.Allows(e) == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: endpoints: answers are not posted to this url. %s", almanac.ErrAttestation, private)
+	return fmt.Errorf("%w: endpoints: replies are not posted to this url. %s", almanac.ErrAttestation, private)
 }
 
-// lost records that a sender was not reached at its endpoints.
+// lost drops the cached endpoints of a sender that was not reached.
 func (o *outbox) lost(x *exchange) {
 	if base := x.settings().Almanac; base != nil {
 		o.almanac.Forget(base.String(), x.Sender)
@@ -88,10 +88,10 @@ func (o *outbox) lost(x *exchange) {
 }
 
 // moved is the reply to a waiting envelope whose target is no longer served.
-const moved = "The service is not here any more."
+const moved = "The service is no longer available at this address."
 
-// current makes the service as it is served now handle the exchange: its policy and rules may have changed since the envelope arrived.
-// false: envelopes to the target are no longer for this service.
+// current makes the current version of the service handle the exchange, because the policy and the rules may have changed since the
+// envelope arrived. It returns false if the service no longer exists or no longer has the target address.
 func (m *laterReply) current() bool {
 	now := m.Serving()
 	if now == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// proved returns the envelope as a proof of key: its signature covers message, service and session, and it is accepted once. nil: it does
-// not expire, so the gateway would have to remember it for ever.
+// proved returns the envelope as a proof of key. The signature covers the message, the service and the session, and the envelope is
+// accepted only once. If the envelope does not expire, proved returns nil, because the gateway would have to remember it forever.
 func (x *exchange) proved() *pat.Proof {
 	key, ok := x.key()
 	if !ok || x.Expires == nil {
@@ -27,15 +27,15 @@ func (x *exchange) proved() *pat.Proof {
 // key returns the signing key, which the sender's address encodes.
 func (x *exchange) key() (keys.Key, bool) { return agreement.Key(string(x.Sender)) }
 
-// token returns the PAT that a message names or, if it names none, the newest valid one of the sender. An envelope that names none must
-// expire: otherwise anyone who intercepts it could repeat it under every future PAT. The error is a *reason.Refusal.
+// token returns the PAT that a message names. If the message names none, token returns the newest valid PAT of the sender. Such an envelope
+// must expire; otherwise anyone who intercepts it could repeat it under every later PAT. The error is a *reason.Refusal.
 func (x *exchange) token(named string) (string, error) {
 	key, ok := x.key()
 	switch {
 	case named != "" || !ok:
 		return named, nil
 	case x.Expires == nil:
-		return "", reason.PolicyRequiresVerification.Refusal("An envelope whose message names no PAT has to expire.")
+		return "", reason.PolicyRequiresVerification.Refusal("An envelope whose message does not name a PAT must expire.")
 	}
 	token, err := x.Service.Issuance.Current(x.r.Context(), pat.AgentID(x.Sender), key.Thumbprint())
 	if err != nil {
@@ -44,16 +44,16 @@ func (x *exchange) token(named string) (string, error) {
 	return token, nil
 }
 
-// known rejects a user: a user is not authenticated, so it can neither agree nor call.
+// known returns an error if the sender is a user. A user is not authenticated, so it can neither agree nor call.
 func (x *exchange) known() error {
 	if x.Sender.Agent() {
 		return nil
 	}
-	return reason.PolicyRequiresVerification.Refusal("A user neither agrees nor calls: nothing proves who it is.").
-		With("suggestion", "Send from an agent, whose address is its key.")
+	return reason.PolicyRequiresVerification.Refusal("A user can neither agree nor call: its identity cannot be verified.").
+		With("suggestion", "Send the message from an agent, whose address encodes its key.")
 }
 
-// renew handles UIMRenew: the envelope proves the key of the PAT, so it must expire, and is accepted once.
+// renew handles UIMRenew. The envelope is the proof of the PAT's key, so it must expire, and is accepted only once.
 func (x *exchange) renew(message strictjson.Object) (envelope.Envelope, error) {
 	if err := x.known(); err != nil {
 		return envelope.Envelope{}, err

@@ -28,7 +28,7 @@ func order(token string) string {
 }
 
 // What charges needs a proof of key unless the operator says otherwise; an envelope is one.
-func TestAnEnvelopeIsAProofOfKey(t *testing.T) {
+func TestEnvelopeIsProofOfKey(t *testing.T) {
 	t.Parallel()
 	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
 	token := p.agreed()
@@ -45,7 +45,7 @@ func TestAnEnvelopeIsAProofOfKey(t *testing.T) {
 }
 
 // The sender of a message that names no PAT is known; the newest of its PATs that is good is meant.
-func TestAMessageNeedNameNoPAT(t *testing.T) {
+func TestMessageWithoutPAT(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	var calls atomic.Int64
@@ -81,7 +81,7 @@ func TestAMessageNeedNameNoPAT(t *testing.T) {
 	}
 }
 
-func TestARenewal(t *testing.T) {
+func TestRenewal(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	token := p.agreed()

@@ -18,31 +18,31 @@ import (
 
 // Settings are the block doors.uagents of a service. The door is open if the file has the block, even an empty one.
 type Settings struct {
-	Path    string      `yaml:"path" default:"/submit" doc:"Its path under public_url."`
-	KeyFile config.File `yaml:"key_file" doc:"File with the seed of the service's identity, as the programs of these agents take it: one line of 16 to 1000 characters. Empty: made once in the data directory. Several gateways on one store need it."`
-	// Rules are by address: agent1….
-	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Where agents take answers that are delivered later: address to URL, or a list of URLs, anywhere."`
-	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac in which the service registers itself, and which is asked where other agents take answers, such as https://agentverse.ai. Empty: none."`
-	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is an Almanac itself: agents register at /v1/almanac, and anyone may ask there."`
-	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether answers are also delivered to private addresses, and those of this machine, that an agent itself has given as its endpoint. Only for closed networks."`
+	Path    string      `yaml:"path" default:"/submit" doc:"Path of the door under public_url."`
+	KeyFile config.File `yaml:"key_file" doc:"File with the seed of the service's identity, in the format of the uAgents framework: one line of 16 to 1000 characters. Empty: the gateway creates a seed in the data directory. Gateways that share a store need the same file."`
+	// Rules has the addresses of agents as keys: agent1….
+	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Endpoints for replies that are delivered later: the address of each agent, with a URL or a list of URLs. Any address is permitted in the URLs."`
+	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac in which the service registers itself and looks up the endpoints of other agents, such as https://agentverse.ai. Empty: none."`
+	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is also an Almanac: agents can register at /v1/almanac, and anyone can look them up there."`
+	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether replies are also delivered to endpoints that agents have registered with addresses of private networks or of this machine. Only for closed networks."`
 
-	// Unsigned concerns envelopes of users, which are not signed.
-	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whom nothing proves, may ask for what is public, and wait for the answer: health, search, policy, tools and chat. They neither agree nor call."`
+	// Unsigned permits envelopes of users, which are not signed.
+	Unsigned bool `yaml:"unsigned" default:"false" doc:"Whether users (user1…), whose identity cannot be verified, may send synchronous requests for public information: health, search, policy, tools and chat. Users can neither agree nor call intents."`
 
-	// Address is the address of the service among these agents, agent1…, once the door has its key.
+	// Address is the address of the service in the protocol, agent1…. Door.Prepare sets it.
 	Address string `yaml:"-"`
 
 	open bool
-	seed config.Secret // of KeyFile; empty: the door makes one
+	seed config.Secret // the content of KeyFile; empty: the gateway creates a seed
 }
 
-// SettingsOf returns the settings of a service; nil: the door is closed.
+// SettingsOf returns the settings of a service, or nil if the door is closed.
 func SettingsOf(s *service.Definition) *Settings {
 	settings, _ := s.Doors[Name].(*Settings)
 	return settings
 }
 
-// settings returns those of the service that the exchange is with.
+// settings returns the settings of the service that handles the exchange.
 func (x *exchange) settings() *Settings { return SettingsOf(x.Service.Definition) }
 
 // Open implements config.Settings.
@@ -51,10 +51,10 @@ func (s *Settings) Open() bool { return s.open }
 // Endpoints are the URLs of one agent, written as one URL or as a list.
 type Endpoints []*url.URL
 
-// maxEndpoints bounds the Endpoints of one agent.
+// maxEndpoints is the maximum number of Endpoints of one agent.
 const maxEndpoints = 10
 
-// SetTree takes the value in its YAML form.
+// SetTree sets the endpoints to a decoded YAML value: a URL, or a list of URLs.
 func (e *Endpoints) SetTree(tree any) error {
 	list, isList := tree.([]any)
 	if !isList {
@@ -75,8 +75,8 @@ func (e *Endpoints) SetTree(tree any) error {
 }
 
 var (
-	errEndpoints = fmt.Errorf("want an http:// or https:// URL without user, query and fragment, or a list of 1 to %d", maxEndpoints)
-	// agentAddress is the form of an address; it does not check the checksum.
+	errEndpoints = fmt.Errorf("want an http:// or https:// URL without user, query and fragment, or a list of 1 to %d such URLs", maxEndpoints)
+	// agentAddress matches the form of an address; it does not verify the checksum.
 	agentAddress = regex.Lazy(`^agent1[02-9ac-hj-np-z]{59}$`)
 )
 
@@ -90,16 +90,16 @@ func (s *Settings) Check(b *config.BlockCheck) {
 	if s.Registry {
 		b.Claim("registry", almanac.Path)
 		if config.Within(s.Path, almanac.Path) {
-			b.Errorf("path", "%s is a path of the Almanac", yamlconf.Quote(s.Path))
+			b.Errorf("path", "%s conflicts with the paths of the Almanac", yamlconf.Quote(s.Path))
 		}
 	}
 	for _, address := range slices.Sorted(maps.Keys(s.Rules)) {
 		if !agentAddress().MatchString(address) {
-			b.Errorf("rules["+strconv.Quote(address)+"]", "is not an address of an agent: want agent1 and 59 characters more")
+			b.Errorf("rules["+strconv.Quote(address)+"]", "is not the address of an agent: want agent1 and 59 more characters")
 		}
 	}
 	if a, own := s.Almanac, b.Service.PublicURL; a != nil && own != nil && b.Loopback(own.Hostname()) && !b.Loopback(a.Hostname()) {
-		b.Warnf("almanac", "the service registers itself there with its public_url, which no other machine reaches")
+		b.Warnf("almanac", "the service registers itself there with its public_url, which other machines cannot reach")
 	}
 	b.OwnKey(s.KeyFile)
 	if s.seed = b.Seed("key_file", &s.KeyFile); !s.seed.IsEmpty() {
@@ -108,7 +108,7 @@ func (s *Settings) Check(b *config.BlockCheck) {
 }
 
 var note = template.Must(template.New("").Parse(
-	`<p>An agent of the uAgents protocol sends its envelopes for <code>{{.Address}}</code> to <code>{{.URL}}</code>, and agrees with its own key.</p>`,
+	`<p>Agents of the uAgents protocol send envelopes for <code>{{.Address}}</code> to <code>{{.URL}}</code>, and sign agreements with their own key.</p>`,
 ))
 
 // Announce implements service.Announcer.

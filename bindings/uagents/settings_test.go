@@ -15,7 +15,7 @@ import (
 
 var blocks = door.Blocks([]door.Module{&mcp.Door{}, &uagents.Door{}})
 
-func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
+func TestBlockOpensDoor(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	dir.Write(t, "seed.txt", "a seed of the operator\n")
@@ -40,7 +40,7 @@ func TestTheDoorIsOpenWhereItsBlockStands(t *testing.T) {
 }
 
 // An envelope names its service by the address that comes of the seed, so no two services have one.
-func TestNoTwoServicesShareASeed(t *testing.T) {
+func TestSeedsMustDiffer(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	dir.Write(t, "one.txt", "a seed of the operator\n")
@@ -59,7 +59,7 @@ func TestNoTwoServicesShareASeed(t *testing.T) {
 	}
 }
 
-func TestWhereAgentsTakeAnswers(t *testing.T) {
+func TestRules(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	const agent = "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7"
@@ -88,7 +88,7 @@ func TestWhereAgentsTakeAnswers(t *testing.T) {
 	}
 }
 
-func TestSettingsThatCannotHold(t *testing.T) {
+func TestInvalidSettings(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	for doors, want := range map[string][]string{
@@ -97,11 +97,11 @@ func TestSettingsThatCannotHold(t *testing.T) {
 			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json does not contain a seed: want one line of 16 to 1000 characters`,
 		},
 		"  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n": {
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" overlap: choose another path`,
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" is a path of the Almanac`,
-			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" overlap: choose another path`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" conflicts with the paths of the Almanac`,
+			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
 			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
-			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is not an address of an agent: want agent1 and 59 characters more`,
+			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is not the address of an agent: want agent1 and 59 more characters`,
 		},
 		"  doors: {mcp: {path: /agent_info}}\n": {
 			`uimgate.yaml:6: services[0].doors.mcp.path: "/agent_info" is reserved for the gateway: choose another path`,
@@ -114,12 +114,12 @@ func TestSettingsThatCannotHold(t *testing.T) {
 	}
 }
 
-func TestSettingsOfWhichTheOperatorIsWarned(t *testing.T) {
+func TestSettingsWarnings(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)
 	for text, want := range map[string]string{
 		"  doors: {uagents: {almanac: \"https://agentverse.ai\"}}\n": "services[0].doors.uagents.almanac: the service registers itself there " +
-			"with its public_url, which no other machine reaches",
+			"with its public_url, which other machines cannot reach",
 		"  doors: {uagents: {almanac: \"http://127.0.0.1:8000\"}}\n": "",
 		"  doors: {uagents: {}}\n":                                   "",
 		"  doors: {uagents: {}}\nstore: postgres://u:p@127.0.0.1/x\n": "services[0].doors.uagents: its key_file is empty: " +

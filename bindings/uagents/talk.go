@@ -26,13 +26,13 @@ const (
 	listed         = 20   // intents
 	best           = 3    // intents, for a text that is not a command
 	longAbout      = 300  // bytes about one intent in a list
-	longPolicy     = 4000 // bytes of a policy that is quoted whole
+	longPolicy     = 4000 // bytes of a policy that is quoted in full
 	longPretty     = 8 << 10
 	chatQuery      = 200 // bytes of a text that is searched for
 	mostParameters = 50
 )
 
-// sayings handle the commands of a chat with a text. None of them guesses: a text that is not a command is a search.
+// sayings maps the commands of a chat to their handlers, which return the text of the reply. A text that is not a command is a search.
 var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (string, error){
 	"help":   (*exchange).sayHelp,
 	"list":   (*exchange).sayList,
@@ -43,7 +43,7 @@ var sayings = map[string]func(x *exchange, m chat.Message, c chat.Command) (stri
 	"":       (*exchange).sayFound,
 }
 
-// talkAdvice has suggestions for refusals in a chat.
+// talkAdvice maps reasons to the suggestions of refusals in a chat.
 var talkAdvice = map[reason.Reason]string{
 	reason.MissingToken:               sayAgree,
 	reason.ExpiredToken:               sayAgree,
@@ -53,15 +53,15 @@ var talkAdvice = map[reason.Reason]string{
 	reason.FreshAgreementRequired:     sayAgree,
 	reason.PolicyRequiresVerification: advice[reason.PolicyRequiresVerification],
 	reason.AgreementReplayed:          advice[reason.AgreementReplayed],
-	reason.AgreementStale:             "Send it in an envelope that expires within 15 minutes, and check your clock.",
-	reason.IdempotencyKeyReused:       "Send it as a new message, with a msg_id of its own.",
+	reason.AgreementStale:             "Send the message in an envelope that expires within 15 minutes, and check your clock.",
+	reason.IdempotencyKeyReused:       "Send it as a new message, with a new msg_id.",
 	reason.IntentNotFound:             "Send list and some words to find the uid of an intent.",
 }
 
-const sayAgree = "Send policy, read it, and agree with the words in it."
+const sayAgree = "Send policy, read the terms, and send the agree command that follows them."
 
-// chat handles ChatMessage: it sends an acknowledgement, if that can be sent ahead, and then the reply. It only acknowledges a message
-// that just ends a session.
+// chat handles ChatMessage. If the transport can send envelopes ahead of the reply, chat first sends an acknowledgement. If a message only
+// ends the session, the acknowledgement is the reply.
 func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	raw, err := x.Message()
 	if err != nil {
@@ -73,18 +73,18 @@ func (x *exchange) chat(strictjson.Object) (envelope.Envelope, error) {
 	}
 	taken, err := chat.Acknowledge(m.ID, x.d.now())
 	if err != nil {
-		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The reply could not be encoded.").Because(err)
 	}
 	acknowledged := x.reply("ChatAcknowledgement", protocol.Chat().Digest, taken)
 	if m.Ends && m.Text == "" {
 		return acknowledged, nil
 	}
-	if x.ahead != nil { // a call may take its time
+	if x.ahead != nil { // a call may take a long time
 		x.ahead(acknowledged)
 	}
 	text, err := chat.Say(x.say(m), false, x.d.now())
 	if err != nil {
-		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The reply could not be encoded.").Because(err)
 	}
 	return x.reply("ChatMessage", protocol.Chat().Digest, text), nil
 }
@@ -101,11 +101,11 @@ func (x *exchange) say(m chat.Message) string {
 
 func (x *exchange) sayHelp(chat.Message, chat.Command) (string, error) {
 	return x.title() + "\n\n" + `Send one of:
-- list [words]: what is offered, or what of it has to do with the words
-- show <uid>: one of these whole, with its parameters and an example
-- policy: the terms of use, and how to agree to them
-- run <uid> <JSON>: a call with these parameters, once you have agreed
-Anything else is searched for.`, nil
+- list [words]: list all intents, or those that match the words
+- show <uid>: describe an intent, with its parameters and an example
+- policy: show the terms of use, and how to agree to them
+- run <uid> <JSON>: call an intent with these parameters, once you have agreed
+Any other text is a search.`, nil
 }
 
 func (x *exchange) title() string {
@@ -116,36 +116,36 @@ func (x *exchange) title() string {
 func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 	found, more := x.find(c.Rest, listed)
 	if len(found) == 0 {
-		return "Nothing offered matches that. Send list for all of it.", nil
+		return "No intent matches that. Send list to see all intents.", nil
 	}
 	text := x.lines(found)
 	if more > 0 {
-		text += fmt.Sprintf("\n… and %d more: send list and some words.", more)
+		text += fmt.Sprintf("\n… and %d more: send list with some words to see fewer.", more)
 	}
-	return text + "\nSay show and a uid for how to call it.", nil
+	return text + "\nSend show and a uid to see how to call the intent.", nil
 }
 
 // sayFound replies to a text that is not a command with intents that match it.
 func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	if c.Rest == "" {
 		if m.Others > 0 {
-			return "Only text is read here. Send help for a list of commands.", nil
+			return "This agent reads only text. Send help for a list of commands.", nil
 		}
 		return x.sayHelp(m, c)
 	}
 	found, _ := x.find(c.Rest, best)
 	if len(found) == 0 {
-		return "Nothing offered matches that. Send list for all of it, or help.", nil
+		return "No intent matches that. Send list to see all intents, or help for a list of commands.", nil
 	}
 	var b strings.Builder
-	b.WriteString("This may be what you look for:\n" + x.lines(found) + "\nTo call:")
+	b.WriteString("These intents match best:\n" + x.lines(found) + "\nTo call one of them, send:")
 	for _, in := range found {
 		b.WriteString("\n" + runOf(in))
 	}
 	return b.String(), nil
 }
 
-// find returns the offered intents that match some words, the best first, and how many more there are.
+// find returns the offered intents that match the words best, at most most of them, and the number of further matches.
 func (x *exchange) find(words string, most int) (found []*service.Intent, more int) {
 	if len(words) > chatQuery {
 		words = strings.ToValidUTF8(words[:chatQuery], "")
@@ -196,37 +196,37 @@ func (x *exchange) sayIntent(_ chat.Message, c chat.Command) (string, error) {
 		kind, _ := p.Schema["type"].(string)
 		fmt.Fprintf(&b, "- %s (%s): %s\n", p.Name, strings.TrimPrefix(kind+", "+need, ", "), tool.Plain(p.Description, longAbout))
 	}
-	b.WriteString("To call: " + runOf(in))
+	b.WriteString("To call it, send: " + runOf(in))
 	return b.String(), nil
 }
 
-// sayPolicy shows the terms, and the words that agree to them.
+// sayPolicy returns the terms, and the command that agrees to them.
 func (x *exchange) sayPolicy(chat.Message, chat.Command) (string, error) {
 	offer := x.Service.Offer()
 	document := string(offer.Bytes)
 	if len(document) > longPolicy {
-		document = "It is at " + x.Service.PolicyRef()["url"]
+		document = "The document is at " + x.Service.PolicyRef()["url"]
 	}
 	return "The policy " + offer.UID + " of " + x.Service.Issuer + ":\n" + document +
-		"\n\nTo agree to it, send exactly this; your agent's key signs it:\nagree " + offer.Digest, nil
+		"\n\nTo agree to it, send exactly the following text, in an envelope that your agent's key signs:\nagree " + offer.Digest, nil
 }
 
-// sayAgreed accepts an agreement: the envelope is the evidence, like that of UIMAgree.
+// sayAgreed accepts an agreement. The envelope is the evidence, as with UIMAgree.
 func (x *exchange) sayAgreed(m chat.Message, _ chat.Command) (string, error) {
 	if _, exactly := m.Agrees(); !exactly {
-		return "", reason.MalformedRequest.Refusal("To agree, send agree and the digest of the policy in one item of text, without other words.").
+		return "", reason.MalformedRequest.Refusal("To agree, send agree and the digest of the policy in one item of text, without any other words.").
 			With("suggestion", sayAgree)
 	}
 	issued, err := x.issue()
 	if err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("You have agreed, as %s, until %s. You may call:\n- %s\nSay run, a uid and its parameters as JSON.",
+	return fmt.Sprintf("You have agreed, as %s, until %s. You may call:\n- %s\nTo call an intent, send run, its uid and its parameters as JSON.",
 		issued.Claims.Subject, issued.Claims.ExpiresAt.UTC().Format("2006-01-02 15:04 MST"), strings.Join(issued.Claims.Scope, "\n- ")), nil
 }
 
-// sayResult makes a call under the sender's newest PAT. The message id is its idempotency key, so that it is executed once, however often
-// and in however many envelopes it arrives.
+// sayResult executes a call under the sender's newest PAT. The message id is the idempotency key, so the call is executed only once, even
+// if the message arrives several times or in different envelopes.
 func (x *exchange) sayResult(m chat.Message, c chat.Command) (string, error) {
 	uid, text := c.Cut()
 	request, malformed := execute.Request{IntentUID: uid, At: "", Parameters: strictjson.Object{}}, error(nil)

@@ -32,7 +32,7 @@ func (p *peer) saysAs(id, text string) string {
 	return m.Text
 }
 
-func TestATalk(t *testing.T) {
+func TestChat(t *testing.T) {
 	t.Parallel()
 	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
 	var calls atomic.Int64
@@ -44,14 +44,14 @@ func TestATalk(t *testing.T) {
 		{"", "", "run <uid> <JSON>"},
 		{"", "list", gatetest.Ordering},
 		{"", "list order", gatetest.Ordering},
-		{"", "list of nothing that is here, xyzzy", "Nothing offered"},
+		{"", "list of nothing that is here, xyzzy", "No intent matches"},
 		{"", "I want to order a lamp", "run " + gatetest.Ordering + " {"},
 		{"", "show " + gatetest.Ordering, "product (string, required)"},
 		{"", "show shop.example:nothing:v1", "Send list and some words"},
 		{"", "run " + gatetest.Searching + ` {"query": "lamp"}`, "Send policy"},
 		{"", "policy", "agree " + offer.Digest},
 		{"", "agree sha-256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "Send policy"},
-		{"", "agree " + offer.Digest + " but not to all of it", "without other words"},
+		{"", "agree " + offer.Digest + " but not to all of it", "without any other words"},
 		{"", "agree " + offer.Digest, "You have agreed, as " + string(p.key.Address())},
 		{"", "run " + gatetest.Searching + "\n" + `{"query": "lamp"}`, `"lamps": 1`},
 		{"", "run " + gatetest.Searching + ` {"query": 1}`, "query"},
@@ -76,7 +76,7 @@ func TestATalk(t *testing.T) {
 }
 
 // What was said is evidence as UIMAgree is, and can be verified later.
-func TestAnAgreementInWords(t *testing.T) {
+func TestAgreementInChat(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	output := "agree " + p.Directory.Current().Service("default").Offer().Digest
@@ -106,7 +106,7 @@ func TestAnAgreementInWords(t *testing.T) {
 	}
 }
 
-func TestToolsAsAgentsKnowThem(t *testing.T) {
+func TestTools(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"lamps": 1}`) }
@@ -143,7 +143,7 @@ func TestToolsAsAgentsKnowThem(t *testing.T) {
 }
 
 // Who does not wait is told that the message came before the service is called, and is then told the result.
-func TestATalkIsAcknowledgedBeforeTheCall(t *testing.T) {
+func TestChatIsAcknowledgedBeforeCall(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
 	p := reached(t, in.URL+"/submit")

@@ -8,15 +8,15 @@ import (
 // An Activity is the door's background work for one service.
 type Activity struct {
 	Queued        int       `json:"queued"`    // accepted envelopes whose replies are not yet delivered
-	Delivered     int64     `json:"delivered"` // since the start of the process, like all of these
+	Delivered     int64     `json:"delivered"` // since the process started, like Undeliverable
 	Undeliverable int64     `json:"undeliverable"`
-	LastError     string    `json:"last_error,omitempty"` // why a reply was not delivered; names no path
+	LastError     string    `json:"last_error,omitempty"` // why a reply was not delivered, without the path of the endpoint
 	LastErrorAt   time.Time `json:"last_error_at,omitzero"`
-	// Registered has the Almanacs of the service, with their state.
+	// Registered lists the Almanacs of the service, with the state of its registrations.
 	Registered []Registration `json:"registered"`
 }
 
-// tallies count for each service. They are safe for concurrent use.
+// tallies holds the Activity of each service. It is safe for concurrent use.
 type tallies struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -41,7 +41,7 @@ func (t *tallies) queued(service string, n int) {
 	t.change(service, func(a *Activity) { a.Queued += n })
 }
 
-// ended counts an envelope by whether its replies were delivered.
+// ended counts an envelope as delivered or undeliverable.
 func (t *tallies) ended(service, became string, err error) {
 	t.change(service, func(a *Activity) {
 		a.Queued--

@@ -10,7 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// maxTools bounds the list of tools in one reply, in bytes. No message requests more: the search has all.
+// maxTools is the maximum size of the list of tools in a reply, in bytes. The protocol has no request for further tools, but UIMSearch
+// finds all intents.
 const maxTools = 1 << 20
 
 // listTools replies to ListTools with the tools that the MCP endpoint lists.
@@ -36,7 +37,7 @@ func (x *exchange) listTools(message strictjson.Object) (envelope.Envelope, erro
 	return x.tool("ListToolsResponse", w)
 }
 
-// callTool replies to CallTool with the output as text: a call under the newest PAT of the sender.
+// callTool handles CallTool: it executes a call under the newest PAT of the sender, and replies with the output as text.
 func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error) {
 	m := wire.NewMembers(message)
 	named := m.Text("tool", true)
@@ -57,7 +58,7 @@ func (x *exchange) callTool(message strictjson.Object) (envelope.Envelope, error
 	return answer, err
 }
 
-// toolFailed replies with the error in words, because models read only those.
+// toolFailed replies with the error as a sentence, because language models read only text.
 func (x *exchange) toolFailed(model string, err error) (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("error", refusal.Sentence(x.refused(err, advice)))
@@ -67,7 +68,7 @@ func (x *exchange) toolFailed(model string, err error) (envelope.Envelope, error
 func (x *exchange) tool(model string, w strictjson.Writer) (envelope.Envelope, error) {
 	message, err := w.End()
 	if err != nil {
-		return envelope.Envelope{}, reason.Internal.Refusal("The answer could not be written.").Because(err)
+		return envelope.Envelope{}, reason.Internal.Refusal("The reply could not be encoded.").Because(err)
 	}
 	return x.reply(model, protocol.MCP().Digest, message), nil
 }

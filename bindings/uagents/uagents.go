@@ -1,6 +1,6 @@
-// Package uagents is the door of the uAgents protocol: each service that opens it is an agent with an address. It handles signed
-// envelopes at its path, and replies in the response to the request that brought them, or later at an endpoint of the sender. It supports
-// UIMProtocol, with which an agent finds intents, agrees and executes with signed messages only, and the usual protocol for health.
+// Package uagents is the door of the uAgents protocol. Each service that opens the door is an agent with an address. The door accepts
+// signed envelopes at its path, and replies in the HTTP response, or later at an endpoint of the sender. It supports UIMProtocol, with
+// which an agent can find intents, agree and call intents with signed messages only, and the usual protocols for chat, tools and health.
 package uagents
 
 import (
@@ -29,7 +29,7 @@ import (
 // Name is the door's name in logs, metrics and audit records.
 const Name = "uagents"
 
-// The header fields of the protocol, as net/http keeps them.
+// The header fields of the protocol, in the canonical form of net/http.
 const (
 	connectionKey = "X-Uagents-Connection"
 	addressKey    = "X-Uagents-Address"
@@ -59,7 +59,7 @@ func (d *Door) Name() string { return Name }
 func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{
 		Key: Name, Settings: (*Settings)(nil), Paths: []string{infoPath, manifestPath},
-		Doc: "The uAgents protocol: signed envelopes, answered in the response or later. Open if this block is present; it may be {}.",
+		Doc: "The uAgents protocol: the service accepts signed envelopes, and replies in the response or later. Open if this block is present; it may be {}.",
 	}}}
 }
 
@@ -82,7 +82,7 @@ func (d *Door) Provision(_ context.Context, p door.Process) error {
 	return nil
 }
 
-var errNoRegistrations = errors.New("the store keeps no registrations of agents")
+var errNoRegistrations = errors.New("the store does not support registrations of agents")
 
 // Prepare implements door.Preparer.
 func (d *Door) Prepare(s *service.Definition) (err error) {
@@ -91,12 +91,13 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 		return nil
 	}
 	if own.Address, err = d.keys.Address(s.ID, own.seed.Reveal()); err != nil {
-		return fmt.Errorf("the identity of %s among uAgents: %w", s.ID, err)
+		return fmt.Errorf("the uAgents identity of %s: %w", s.ID, err)
 	}
 	return nil
 }
 
-// Route returns one name for the configured path, one for all paths of the Almanac, and those of the service's descriptions.
+// Route returns one name for the configured path and one for all paths of the Almanac. Paths of the service's descriptions are their own
+// names.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {
@@ -114,13 +115,13 @@ func (d *Door) Route(s *service.Definition, path string) string {
 	}
 }
 
-// A submission is one request at the path of the door: its exchange, and its response over HTTP.
+// A submission is one HTTP request to the door: the exchange, and the writer of the response.
 type submission struct {
 	exchange
 	w http.ResponseWriter
 }
 
-// Serve handles one request, with its checks in the order of the reference implementation.
+// Serve handles one HTTP request. It makes the checks in the order of the reference implementation.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	x := &submission{exchange{Request: v, d: d, r: r, header: h, goodFor: goodFor}, w}
@@ -148,11 +149,11 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		x.submitted()
 	default:
 		h.Set("Allow", "GET, HEAD, OPTIONS, POST")
-		x.fail(&fault{reason.MethodNotAllowed.Refusal(""), "method not allowed", "Send the envelope by POST."})
+		x.fail(&fault{reason.MethodNotAllowed.Refusal(""), "method not allowed", "Send the envelope with POST."})
 	}
 }
 
-// status responds without a body whether an agent is here.
+// status responds, in a header and without a body, whether the service has the address in the request.
 func (x *submission) status() {
 	h := x.w.Header()
 	switch address := x.r.Header.Get(addressKey); address {
@@ -167,7 +168,7 @@ func (x *submission) status() {
 	x.w.WriteHeader(http.StatusOK)
 }
 
-// submitted handles a possible envelope.
+// submitted handles a request that should contain an envelope.
 func (x *submission) submitted() {
 	mediaType := x.r.Header.Get("Content-Type")
 	switch {
@@ -188,7 +189,8 @@ func (x *submission) submitted() {
 	x.dispatch()
 }
 
-// dispatch writes the reply to the envelope, or that the reply comes later.
+// dispatch responds with the reply to the envelope. If the sender does not wait for the reply, dispatch acknowledges the envelope and
+// postpones the reply.
 func (x *submission) dispatch() {
 	if !answered(x.SchemaDigest) {
 		x.write(http.StatusOK, []byte("{}"))
@@ -209,13 +211,14 @@ func (x *submission) dispatch() {
 		return
 	}
 	if err := x.holds(body); err != nil {
-		x.fail(&fault{refusal.For(err), "there is no memory for the answer", "Send the same envelope again after some seconds."})
+		x.fail(&fault{refusal.For(err), "there is no memory for the answer", "Send the same envelope again after a few seconds."})
 		return
 	}
 	x.write(http.StatusOK, body)
 }
 
-// read reads the envelope, and accepts it if its sender's key signed it and it is for this service.
+// read reads the envelope. It returns a fault unless the envelope is addressed to this service and signed with the sender's key. Envelopes
+// of users need no signature if Settings.Unsigned is set.
 func (x *submission) read() *fault {
 	var err error
 	if x.raw, err = wire.ReadBody(x.r, min(envelope.MaxBytes, x.Service.MaxBody)); err == nil {
@@ -238,7 +241,7 @@ func (x *submission) read() *fault {
 	return nil
 }
 
-// unreadable is the fault of a body that is not an envelope.
+// unreadable returns the fault for a body that is not an envelope.
 func unreadable(err error) *fault {
 	const noEnvelope = "contents do not match envelope schema"
 	member, isMember := errors.AsType[*envelope.MemberError](err)
@@ -260,18 +263,18 @@ func unreadable(err error) *fault {
 	return malformed(noEnvelope, err.Error())
 }
 
-// unproved is the fault of an envelope that no agent's key signed.
+// unproved returns the fault for an envelope that is not signed with the key of an agent.
 func unproved(err error) *fault {
 	f := &fault{refusal: refusal.For(reason.BadSignature.Refusal("")), text: "Signature verification failed"}
 	switch {
 	case errors.Is(err, envelope.ErrUnsigned):
 		f.text = "Envelope signature is missing"
 	case errors.Is(err, envelope.ErrAnonymous):
-		f.text, f.detail = "unverified senders are not served", "Send from an agent, whose address is its key: nothing proves who a user is."
+		f.text, f.detail = "unverified senders are not served", "Send the envelope from an agent, whose address encodes its key: the identity of a user cannot be verified."
 	}
 	return f
 }
 
 func misrouted() *fault {
-	return malformed("unable to route envelope", "No such agent is here. The address of the service is uim-uagents in its agents.json.")
+	return malformed("unable to route envelope", "The service does not have the target address. Its address is the member uim-uagents of its agents.json.")
 }

@@ -34,7 +34,7 @@ func (p *peer) asUser(model, message string, header ...string) (status int, answ
 }
 
 // Nothing proves who a user is: it reads what is public, where the operator lets it, and nothing more.
-func TestUsersReadWhatIsPublic(t *testing.T) {
+func TestUsersReadPublicInformation(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	if status, _, got := p.asUser("UIMPolicyRequest", "{}"); status != http.StatusBadRequest || !strings.Contains(got, "unverified senders") {
@@ -51,12 +51,12 @@ func TestUsersReadWhatIsPublic(t *testing.T) {
 		"tools":       {"ListTools", "{}", "ListToolsResponse", "search_v1"},
 		"a talk":      {"ChatMessage", say("list"), "ChatMessage", "shop.example:order:v1"},
 		"agreeing":    {"UIMAgree", p.agreement(), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"in words":    {"ChatMessage", say("agree " + digest), "ChatMessage", "A user neither agrees nor calls"},
+		"in words":    {"ChatMessage", say("agree " + digest), "ChatMessage", "A user can neither agree nor call"},
 		"renewing":    {"UIMRenew", "{}", "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
 		"a call":      {"UIMExecute", search(p.Agreed("agent-2").Token), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
 		"another":     {"UIMExecute", search(""), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"a tool":      {"CallTool", `{"tool": "search_v1", "args": {"query": "lamp"}}`, "CallToolResponse", "A user neither agrees nor calls"},
-		"run":         {"ChatMessage", say(`run shop.example:search:v1 {"query": "lamp"}`), "ChatMessage", "A user neither agrees nor calls"},
+		"a tool":      {"CallTool", `{"tool": "search_v1", "args": {"query": "lamp"}}`, "CallToolResponse", "A user can neither agree nor call"},
+		"run":         {"ChatMessage", say(`run shop.example:search:v1 {"query": "lamp"}`), "ChatMessage", "A user can neither agree nor call"},
 		"not waiting": {"UIMPolicyRequest", "{}", "", "x-uagents-connection: sync"},
 	} {
 		header := []string{}

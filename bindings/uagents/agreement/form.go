@@ -11,11 +11,11 @@ import (
 
 const (
 	formEnvelope = "uagents-envelope"
-	// formChat is the form of an envelope whose message agrees in words. It names the service only by its address.
+	// formChat is the form of an agreement in a chat message. Such an agreement names the service only by its address.
 	formChat = "uagents-chat"
 )
 
-// Form is the form of agreement of agents of the protocol. Their ids are addresses.
+// Form returns the form in which agents of the protocol agree. Their ids are addresses.
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
@@ -27,12 +27,12 @@ func Form() pat.Form {
 	}
 }
 
-// InChat reports whether an agreement was made in words, and so names the service only by its address.
+// InChat reports whether an agreement was made in a chat message, and so names the service only by its address.
 func InChat(a pat.Agreement) bool { return a.Form == formChat }
 
-// Evidence is a signed envelope with an agreement. The agent's id is its address, which encodes its key; such a key signs agreements only
-// in this form, and never a JWS. The nonce is the digest of the envelope, so that an envelope can be used only once, even with another
-// signature.
+// Evidence is a signed envelope with an agreement. The id of the agent is its address, which encodes its key. Such a key signs agreements
+// only in this form, and never a JWS. The nonce is the digest of the envelope, so that an envelope can be used only once, even if it is
+// signed again.
 type Evidence struct {
 	Envelope []byte // as received
 	Target   string // address of the service
@@ -48,7 +48,7 @@ func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accept
 	})
 }
 
-// kept is a stored envelope. The address of the service at that time is unknown.
+// kept is a stored envelope. It does not check the target, because the address that the service had at that time is unknown.
 type kept []byte
 
 // Verify implements pat.Evidence.

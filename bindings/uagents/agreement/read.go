@@ -1,5 +1,6 @@
-// Package agreement is the agreement of agents of the uAgents protocol: an envelope, signed by the key that the agent's address encodes,
-// whose message is UIMAgree or words. The envelope as received is the whole evidence, and can be verified at any time:
+// Package agreement reads the agreements of agents of the uAgents protocol. An agreement is an envelope that is signed with the key that
+// the agent's address encodes, and that carries a UIMAgree or a chat message. The envelope as received is the complete evidence, and can be
+// verified at any time:
 //
 //	a, err := agreement.Read(evidence)
 //
@@ -21,25 +22,25 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// MaxBytes bounds an envelope with an agreement.
+// MaxBytes is the maximum length of an envelope with an agreement.
 const MaxBytes = 16 << 10
 
-// An Agreement is what an agent's key has signed.
+// An Agreement is the content of a signed envelope.
 type Agreement struct {
 	Agent        string    // address of the sender
 	Target       string    // address of the recipient
-	ID           string    // 64 hex digits: the digest of the envelope, equal for every signature over it
+	ID           string    // 64 hex digits: the digest of the envelope without its signature
 	Expires      time.Time // zero: never
 	PolicyDigest string
-	Issuer       string   // of the service; empty in a chat, where only the Target names it
-	Scope        []string // nil: none
-	Chat         bool     // the agreement is in words: agree, and the digest
+	Issuer       string   // of the service; empty in a chat message, where only Target names the service
+	Scope        []string // nil: the message has none
+	Chat         bool     // the agreement is a chat message: agree and the digest
 }
 
-// ErrSignature means that bytes are not an envelope signed by an agent's key.
-var ErrSignature = errors.New("it is not an envelope that the agent's key has signed")
+// ErrSignature means that bytes are not an envelope that is signed with an agent's key.
+var ErrSignature = errors.New("not an envelope that is signed with the agent's key")
 
-// A MemberError names the invalid member of a signed message. It holds no value.
+// A MemberError names the invalid member of a signed message. It does not contain the value.
 type MemberError struct{ Member, Reason string }
 
 func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
@@ -48,7 +49,7 @@ func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
 // envelope is signed but has no valid agreement.
 func Read(raw []byte) (Agreement, error) {
 	if len(raw) > MaxBytes {
-		return Agreement{}, fmt.Errorf("%w: it is longer than %d bytes", ErrSignature, MaxBytes)
+		return Agreement{}, fmt.Errorf("%w: longer than %d bytes", ErrSignature, MaxBytes)
 	}
 	e, err := envelope.Parse(raw)
 	if err == nil {
@@ -63,7 +64,7 @@ func Read(raw []byte) (Agreement, error) {
 	case "ChatMessage":
 		read = (*Agreement).readChat
 	default:
-		return Agreement{}, &MemberError{"schema_digest", "want that of UIMAgree or ChatMessage"}
+		return Agreement{}, &MemberError{"schema_digest", "want the digest of UIMAgree or ChatMessage"}
 	}
 	digest := e.Digest()
 	a := Agreement{Agent: string(e.Sender), Target: string(e.Target), ID: hex.EncodeToString(digest[:])}
@@ -76,7 +77,7 @@ func Read(raw []byte) (Agreement, error) {
 	return a, nil
 }
 
-// readChat reads an agreement in words, which is the whole of a message.
+// readChat reads an agreement in a chat message, which must contain nothing else.
 func (a *Agreement) readChat(e envelope.Envelope) error {
 	text, err := e.Message()
 	if err != nil {
@@ -138,7 +139,7 @@ func IsAddress(text string) bool {
 	return err == nil && a.Agent()
 }
 
-// Key returns the key that an agent's address encodes, and false for a text that is not an address.
+// Key returns the key that an agent's address encodes. ok is false if the text is not an address.
 func Key(address string) (key keys.Key, ok bool) {
 	if !IsAddress(address) {
 		return keys.Key{}, false

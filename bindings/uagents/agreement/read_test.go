@@ -26,7 +26,7 @@ func signed(tb testing.TB) []byte {
 	return raw
 }
 
-func TestAnAgreementOfAnotherImplementation(t *testing.T) {
+func TestAgreementOfOtherImplementation(t *testing.T) {
 	t.Parallel()
 	a, err := agreement.Read(signed(t))
 	if err != nil || a.Agent != "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7" ||
@@ -45,7 +45,7 @@ func TestAnAgreementOfAnotherImplementation(t *testing.T) {
 	}
 }
 
-func TestWhoHasNoKey(t *testing.T) {
+func TestAddressesWithoutKey(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "alice", string(identity.NewUser([32]byte{1})), "agent1", "AGENT1QF5GFQM48K9ACEGEZ3SG82NEY2AA6L5FVPWH3N3Z0AJH0NAM3SSGWNN5ME7",
@@ -56,7 +56,7 @@ func TestWhoHasNoKey(t *testing.T) {
 	}
 }
 
-func TestMessagesThatAgreeToNothing(t *testing.T) {
+func TestInvalidAgreements(t *testing.T) {
 	t.Parallel()
 	key, err := identity.FromSeed("alice recovery password", 0)
 	if err != nil {

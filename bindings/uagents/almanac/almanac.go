@@ -1,5 +1,5 @@
-// Package almanac finds the endpoints of agents of the uAgents protocol, in a directory called an Almanac. Each agent registers its
-// endpoints there, signed. A Client queries other Almanacs; a Registry is one.
+// Package almanac finds the endpoints of agents of the uAgents protocol in a directory called an Almanac. Each agent registers its
+// endpoints there in a signed statement. A Client uses the Almanacs of others; a Registry is an Almanac.
 package almanac
 
 import (
@@ -22,20 +22,20 @@ import (
 const Path = "/v1/almanac"
 
 const (
-	// asking bounds the time for one response of an Almanac.
+	// asking is the timeout for one request to an Almanac.
 	asking = 5 * time.Second
 	// remembered is how long a response is cached, including one without an endpoint and a failure.
 	remembered    = time.Minute
 	maxRemembered = 4 << 20   // bytes of cached responses; agents choose how long their endpoints are
-	perRecord     = 256       // bytes of a response beside its endpoints
+	perRecord     = 256       // bytes of a cached response in addition to its endpoints
 	maxRecord     = 256 << 10 // bytes of a response
-	maxValues     = 10_000    // of JSON in it
+	maxValues     = 10_000    // JSON values in a response
 )
 
-// ErrAnswer means that an Almanac gave an unexpected response.
-var ErrAnswer = errors.New("the Almanac answered something else")
+// ErrAnswer means that an Almanac returned an unexpected response.
+var ErrAnswer = errors.New("unexpected response from the Almanac")
 
-// A Client queries Almanacs of the operator's choice, at any address. It is safe for concurrent use.
+// A Client uses Almanacs that the operator has chosen, at any address. It is safe for concurrent use.
 type Client struct {
 	fetch *fetch.Client
 	known *cache.Cache[[2]string, record] // by base and address
@@ -66,8 +66,8 @@ func weight(key [2]string, r record) uint32 {
 // Close drops idle connections.
 func (c *Client) Close() { c.fetch.Close() }
 
-// Endpoints returns the endpoints of an agent in the Almanac at a base URL, at most a minute old; it may return none. It leaves out
-// invalid endpoints.
+// Endpoints returns the endpoints that an agent has registered in the Almanac at a base URL; there may be none. The result is at most a
+// minute old. Endpoints omits invalid endpoints.
 func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
 	key := [2]string{base, string(of)}
 	r, known := c.known.Get(key)
@@ -80,7 +80,7 @@ func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address
 	return r.endpoints, r.err
 }
 
-// Forget drops the cached response for an agent. Call it when the agent does not answer at its endpoint.
+// Forget drops the cached response for an agent. Call it when the agent cannot be reached at its endpoints.
 func (c *Client) Forget(base string, of identity.Address) {
 	c.known.Remove([2]string{base, string(of)})
 }
@@ -92,7 +92,7 @@ type Statement struct {
 	At        time.Time
 }
 
-// Register registers the agent with that key in the Almanac at a base URL, as active.
+// Register registers the agent with the given key in the Almanac at a base URL, and declares it active.
 func (c *Client) Register(ctx context.Context, base string, key identity.Key, s Statement) error {
 	endpoints := make([]any, 0, len(s.Endpoints))
 	for _, e := range s.Endpoints {
@@ -111,7 +111,7 @@ func (c *Client) Register(ctx context.Context, base string, key identity.Key, s 
 	return c.SetStatus(ctx, base, key, true, s.At)
 }
 
-// SetStatus states whether the agent with that key is active.
+// SetStatus declares the agent with the given key active or inactive.
 func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, active bool, at time.Time) error {
 	return c.post(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
 		strictjson.Object{"is_active": active, "timestamp": number(at.Unix())})
@@ -154,13 +154,13 @@ func (c *Client) ask(ctx context.Context, base string, of identity.Address) ([]d
 	if err != nil {
 		return nil, ErrAnswer
 	}
-	if tree.Text("expiry") == "" || tree.Text("address") != string(of) { // no agent has registered, or another one
+	if tree.Text("expiry") == "" || tree.Text("address") != string(of) { // not registered, or about another agent
 		return nil, nil
 	}
 	return endpointsIn(tree.List("endpoints")), nil
 }
 
-// endpointsIn returns the endpoints in a list, at most as many as an agent may have.
+// endpointsIn returns the valid endpoints in a list, at most as many as an agent may have.
 func endpointsIn(list []any) []delivery.Endpoint {
 	var endpoints []delivery.Endpoint
 	for _, item := range list[:min(len(list), delivery.MaxEndpoints)] {

@@ -14,7 +14,7 @@ import (
 )
 
 // Agents choose how long their endpoints are, so what is remembered of an Almanac is bounded in bytes.
-func TestWhatIsRememberedIsBoundedInBytes(t *testing.T) {
+func TestCacheSizeIsLimited(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

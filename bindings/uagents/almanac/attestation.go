@@ -23,9 +23,9 @@ const (
 	maxMetadata  = 8 << 10 // bytes of JSON, compact
 )
 
-// ErrAttestation means that a statement is invalid, or not signed by the agent. Its text is for the agent, and quotes nothing that the
-// agent sent.
-var ErrAttestation = errors.New("no attestation")
+// ErrAttestation means that a statement is invalid, or is not signed by the agent. The error text is for the agent, and does not quote
+// anything that the agent sent.
+var ErrAttestation = errors.New("invalid attestation")
 
 func wrong(what string) error { return fmt.Errorf("%w: %s", ErrAttestation, what) }
 
@@ -41,11 +41,11 @@ type Attestation struct {
 	Authorship
 
 	Endpoints []delivery.Endpoint
-	Protocols []string        // digests, each once, sorted
+	Protocols []string        // digests, sorted and without duplicates
 	Metadata  json.RawMessage // an object; null: none
 }
 
-// ParseAttestation reads an attestation signed by its agent within MaxAge of now. The error is ErrAttestation.
+// ParseAttestation reads an attestation that its agent signed within MaxAge of now. The error is of kind ErrAttestation.
 func ParseAttestation(tree strictjson.Object, now time.Time) (Attestation, error) {
 	signed, err := parseSigned(tree, now)
 	if err != nil {
@@ -70,7 +70,7 @@ func (a *Attestation) readEndpoints(tree strictjson.Object) error {
 		weight, err := member.Number("weight").Int64()
 		e := delivery.Endpoint{URL: member.Text("url"), Weight: weight}
 		if err != nil || weight < 0 {
-			return wrong("endpoints: want a url and a weight, which is a whole number")
+			return wrong("endpoints: want a url, and a weight that is a whole number")
 		}
 		if err := e.Check(); err != nil {
 			return wrong("endpoints: url: " + err.Error())
@@ -108,7 +108,7 @@ func (a *Attestation) readMetadata(tree strictjson.Object) error {
 	return nil
 }
 
-// ParseStatus reads an agent's signed statement about whether it is active. The error is ErrAttestation.
+// ParseStatus reads an agent's signed statement about whether it is active. The error is of kind ErrAttestation.
 func ParseStatus(tree strictjson.Object, now time.Time) (s Authorship, active bool, err error) {
 	active, isFlag := tree["is_active"].(bool)
 	if !isFlag {
@@ -130,7 +130,7 @@ func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 	}
 	seconds, err := tree.Number("timestamp").Int64()
 	if err != nil {
-		return Authorship{}, wrong("timestamp: want seconds since 1970")
+		return Authorship{}, wrong("timestamp: want a Unix time in seconds")
 	}
 	signature, err := identity.ParseSignature(tree.Text("signature"))
 	if err != nil {
@@ -138,15 +138,15 @@ func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 	}
 	digest, err := digestOf(tree)
 	if err != nil {
-		return Authorship{}, wrong("it cannot be read")
+		return Authorship{}, wrong("the statement cannot be encoded")
 	}
 	if !identifier.Address.Verify(digest, signature) {
-		return Authorship{}, wrong("signature: the agent's key did not sign this")
+		return Authorship{}, wrong("signature: the agent's key did not sign this statement")
 	}
 	if at := time.Unix(seconds, 0); now.Sub(at) <= MaxAge && at.Sub(now) <= MaxAge {
 		return Authorship{identifier, at}, nil
 	}
-	return Authorship{}, wrong("timestamp: want one within 5 minutes of now")
+	return Authorship{}, wrong("timestamp: want a time within 5 minutes of now")
 }
 
 // digestOf returns the signed digest: SHA-256 over the members except the signature, as ASCII JSON without spaces, sorted at every level.
@@ -161,8 +161,8 @@ func digestOf(tree strictjson.Object) ([32]byte, error) {
 	return sha256.Sum256(strictjson.AppendASCII(nil, text)), nil
 }
 
-// Attest returns the JSON of a statement of the agent with that key: the members, the author, and the signature. It returns an error for
-// a value that strictjson cannot encode.
+// Attest returns the JSON of a statement of the agent with the given key: the members, the author, and the signature. It returns an error
+// for a value that strictjson cannot encode.
 func Attest(key identity.Key, statement strictjson.Object) ([]byte, error) {
 	statement = maps.Clone(statement)
 	statement["agent_identifier"] = identity.Identifier{Network: identity.Mainnet, Address: key.Address()}.String()

@@ -41,7 +41,7 @@ func tree(tb testing.TB, text string) strictjson.Object {
 	return o
 }
 
-func TestAnAttestationOfTheReference(t *testing.T) {
+func TestReferenceAttestation(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(signedAt, 0)
 	a, err := almanac.ParseAttestation(tree(t, signed), now)
@@ -81,7 +81,7 @@ func TestAnAttestationOfTheReference(t *testing.T) {
 	}
 }
 
-func TestClocksMayDiffer(t *testing.T) {
+func TestClockSkew(t *testing.T) {
 	t.Parallel()
 	for off, want := range map[time.Duration]bool{
 		0: true, almanac.MaxAge: true, -almanac.MaxAge: true, almanac.MaxAge + time.Second: false, -almanac.MaxAge - time.Second: false,
@@ -94,7 +94,7 @@ func TestClocksMayDiffer(t *testing.T) {
 }
 
 // What an agent signs is taken as it is signed, in the bounds.
-func TestWhatIsAttested(t *testing.T) {
+func TestAttestationContent(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(signedAt, 0)
 	const digest = `"proto:30a801ed3a83f9a0ff0a9f1e6fe958cb91da1fc2218b153df7b6cbf87bd33d62"`
@@ -136,7 +136,7 @@ func TestWhatIsAttested(t *testing.T) {
 	}
 }
 
-func TestWhoIsActive(t *testing.T) {
+func TestStatusStatement(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(signedAt, 0)
 	body, err := almanac.Attest(key(t), tree(t, `{"timestamp":1767225600,"is_active":true}`))

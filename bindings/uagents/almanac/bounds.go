@@ -6,16 +6,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// How many agents of a service may be registered: in total, and by one client, which is an IPv4 address or an IPv6 /64. A client with a
-// larger network has many /64. Therefore a /56 may register twice as many, and a /48 four times as many, as with requests and
-// connections: filling the registry takes 25 networks of the largest size that customers get.
+// The maximum number of agents that may be registered for a service, in total and by one client. A client is an IPv4 address or an IPv6
+// /64. A customer with a larger network has many /64 networks. Therefore a /56 may register only twice as many agents, and a /48 four times
+// as many; the same holds for requests and connections. To fill the registry takes 25 networks of the largest size that customers get.
 const (
 	mostOfAll    = 10_000
 	mostOfSource = 100
 )
 
-// boundsOf returns the bounds for a client, and the name of its registrations in the store. The name of a /64 has all of its digits, so
-// that those of one network share a prefix.
+// boundsOf returns the bounds for a client, and the name under which the store counts its registrations. The name of a /64 has all of its
+// digits, so that all /64 networks in a larger network share a prefix.
 func boundsOf(source string) (kept string, b store.RegistrationBounds) {
 	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
 	network, err := netip.ParsePrefix(source)

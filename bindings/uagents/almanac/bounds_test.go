@@ -12,7 +12,7 @@ import (
 
 // A client may have so many agents registered, and so may all clients of the network around it: else one customer could fill the
 // registry by itself.
-func TestHowManyAgentsOfANetwork(t *testing.T) {
+func TestAgentsPerNetwork(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		source func(n int) string // of the agent n

@@ -19,9 +19,9 @@ import (
 
 // Bounds of a Registry.
 const (
-	// Kept is how long a registration is valid after it was signed: agents register again each hour, and may miss one.
+	// Kept is how long a registration is valid after it was signed. Agents register again every hour, and may miss one registration.
 	Kept = 2 * time.Hour
-	// MaxBody and MaxBatch bound one attestation, and a batch, in bytes.
+	// MaxBody and MaxBatch are the maximum sizes of one attestation and of a batch, in bytes.
 	MaxBody  = 64 << 10
 	MaxBatch = 1 << 20
 
@@ -29,15 +29,15 @@ const (
 	maxFound   = 100 // in one response
 )
 
-// perSource bounds the registrations of one client, under any addresses.
+// perSource limits the registrations of one client, whatever agents it registers.
 var perSource = limit.Rate{Max: 60, Period: "minute"}
 
 // Errors of a Registry, in addition to ErrAttestation and those of its Store.
 var (
 	ErrUnknown = errors.New("agent not found")
-	ErrSearch  = errors.New("no search") // its text describes the problem
-	ErrFull    = errors.New("there are as many agents as may be")
-	ErrTooMany = errors.New("there are as many agents of the client, or of the network around it, as may be, or it has sent too many of late")
+	ErrSearch  = errors.New("invalid search") // the text of the error describes the problem
+	ErrFull    = errors.New("the maximum number of agents is registered")
+	ErrTooMany = errors.New("the client or its network has registered the maximum number of agents, or has sent too many requests recently")
 )
 
 // A Store stores registrations.
@@ -48,20 +48,20 @@ type Store interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
-// A Registry is our own Almanac: agents register their signed endpoints in it, and others look them up. Each service has a separate one.
-// It is safe for concurrent use.
+// A Registry is an Almanac: agents register signed endpoints in it, and others look them up. The agents of each service are separate. It is
+// safe for concurrent use.
 type Registry struct {
 	store   Store
 	now     func() time.Time
 	sources *ratelimit.Set
 }
 
-// NewRegistry makes a Registry.
+// NewRegistry returns a Registry whose registrations are in s.
 func NewRegistry(s Store, now func() time.Time) *Registry {
 	return &Registry{store: s, now: now, sources: ratelimit.NewSet(perSource)}
 }
 
-// Wait is how long a source must wait after ErrTooMany.
+// Wait returns how long a client must wait after ErrTooMany.
 func (r *Registry) Wait() time.Duration { return r.sources.Wait() }
 
 // May returns an error of kind ErrAttestation if an agent may not register an endpoint.
@@ -79,7 +79,7 @@ func (r *Registry) Register(ctx context.Context, service, source string, tree st
 	return r.register(ctx, service, source, a)
 }
 
-// attested reads an attestation whose endpoints may be registered.
+// attested reads an attestation, and checks that its endpoints may be registered.
 func (r *Registry) attested(tree strictjson.Object, may May) (Attestation, error) {
 	a, err := ParseAttestation(tree, r.now())
 	if err != nil {
@@ -106,7 +106,8 @@ func (r *Registry) SetOwnStatus(ctx context.Context, service, address string, ac
 	return r.store.SetActive(ctx, service, address, active, at)
 }
 
-// RegisterAll registers many agents, or none if one attestation is invalid. If there is not enough space for all, some may be registered.
+// RegisterAll registers many agents, or none if one attestation is invalid. If a limit is reached, it returns the error after it has
+// registered some of them.
 func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree strictjson.Object, may May) error {
 	list, isList := tree["attestations"].([]any)
 	if !isList || len(list) > maxInBatch {
@@ -132,7 +133,7 @@ func (r *Registry) RegisterAll(ctx context.Context, service, source string, tree
 	return nil
 }
 
-// statement returns the stored form of an attestation.
+// A statement is the stored form of an attestation.
 type statement struct {
 	Endpoints []delivery.Endpoint `json:"endpoints"`
 	Protocols []string            `json:"protocols"`
@@ -142,7 +143,7 @@ type statement struct {
 func (r *Registry) register(ctx context.Context, service, source string, a Attestation) error {
 	record, err := json.Marshal(statement{a.Endpoints, a.Protocols, a.Metadata})
 	if err != nil {
-		return wrong("it cannot be kept")
+		return wrong("the statement cannot be encoded")
 	}
 	source, bounds := boundsOf(source)
 	switch err := r.store.Register(ctx, store.Registration{
@@ -150,7 +151,7 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 		Active: true, AttestedAt: a.At, Until: a.At.Add(Kept),
 	}, bounds); {
 	case errors.Is(err, store.ErrOlder):
-		return wrong("timestamp: there is a newer one of the agent")
+		return wrong("timestamp: the agent has sent a newer statement")
 	case errors.Is(err, store.ErrFull):
 		return ErrFull
 	case errors.Is(err, store.ErrShare):
@@ -160,8 +161,8 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 	}
 }
 
-// SetStatus records an agent's statement about whether it is active. A statement of an unregistered agent is ignored without an error:
-// agents send it before they register.
+// SetStatus records an agent's statement about whether it is active. It ignores the statement of an unregistered agent without an error,
+// because agents send it before they register.
 func (r *Registry) SetStatus(ctx context.Context, service, source, address string, tree strictjson.Object) error {
 	if !r.sources.Admit(source, r.now()) {
 		return ErrTooMany
@@ -171,7 +172,7 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	case err != nil:
 		return err
 	case string(signed.Address) != address:
-		return wrong("agent_identifier: it is another agent's")
+		return wrong("agent_identifier: want the agent in the path")
 	}
 	if err := r.store.SetActive(ctx, service, address, active, signed.At); !errors.Is(err, store.ErrNotFound) {
 		return err
@@ -179,7 +180,7 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	return nil
 }
 
-// registration returns a registration in the form for other agents.
+// A registration is the form of a registration for other agents.
 type registration struct {
 	Status    string              `json:"status"`
 	Type      string              `json:"type"`
@@ -190,7 +191,7 @@ type registration struct {
 	Expiry    string              `json:"expiry"`
 }
 
-// tell makes the response about a registration.
+// tell converts a stored registration to the form for other agents.
 func tell(r *store.Registration) (registration, error) {
 	var s statement
 	if err := json.Unmarshal(r.Record, &s); err != nil {
@@ -207,7 +208,7 @@ func tell(r *store.Registration) (registration, error) {
 
 // Record returns an agent's record as JSON, or ErrUnknown. network is agent or test-agent; empty: either.
 func (r *Registry) Record(ctx context.Context, service, address, network string) ([]byte, error) {
-	if _, err := identity.ParseAddress(address); err != nil { // with any characters, which not every store accepts
+	if _, err := identity.ParseAddress(address); err != nil { // it may contain characters that not every store accepts
 		return nil, ErrUnknown
 	}
 	found, err := r.store.Registration(ctx, service, address)
@@ -224,7 +225,7 @@ func (r *Registry) Record(ctx context.Context, service, address, network string)
 	return json.Marshal(record)
 }
 
-// Endpoints returns the endpoints of an agent; none if it has not registered.
+// Endpoints returns the endpoints of an agent, or none if the agent is not registered.
 func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Address) ([]delivery.Endpoint, error) {
 	found, err := r.store.Registration(ctx, service, string(of))
 	if errors.Is(err, store.ErrNotFound) {
@@ -237,8 +238,9 @@ func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Ad
 	return record.Endpoints, err
 }
 
-// Search returns the JSON list of the agents with a protocol: text is its digest, with or without the prefix proto:. Any other text finds
-// none. limit bounds the list, to 100 at most; after is the last address of the previous list.
+// Search returns the JSON list of the agents that support a protocol. The member text of the query is the digest of the protocol, with or
+// without the prefix proto:. Any other text finds no agents. The member limit is the maximum length of the list, 100 by default and at
+// most. The member after is the last address of the previous list.
 func (r *Registry) Search(ctx context.Context, service string, tree strictjson.Object) ([]byte, error) {
 	most := maxFound
 	if tree["limit"] != nil {
@@ -257,7 +259,7 @@ func (r *Registry) Search(ctx context.Context, service string, tree strictjson.O
 	after := tree.Text("after")
 	if after != "" {
 		if _, err := identity.ParseAddress(after); err != nil {
-			return nil, fmt.Errorf("%w: after: want the address at which the list before has ended", ErrSearch)
+			return nil, fmt.Errorf("%w: after: want the last address of the previous list", ErrSearch)
 		}
 	}
 	found, err := r.store.Registrations(ctx, service, string(protocol), after, most)

@@ -1,5 +1,5 @@
-// Package delivery posts envelopes of the uAgents protocol to endpoints that agents choose. It reaches nothing in the gateway's own
-// network that the operator has not named, and an endpoint that hangs or fails delays no other.
+// Package delivery posts envelopes of the uAgents protocol to endpoints that agents choose. It connects to hosts in the gateway's network
+// only if the operator has named them. An endpoint that hangs or fails does not delay deliveries to others.
 //
 //	courier := delivery.New(delivery.Options{})
 //	err := courier.Deliver(ctx, delivery.Route{Endpoints: endpoints}, body, closing)
@@ -56,7 +56,7 @@ const (
 	CutOff      Cause = "cut_off"     // the process is ending
 )
 
-// An Error means that an envelope could not be delivered. It holds neither paths of endpoints nor their responses.
+// An Error means that an envelope could not be delivered. It contains neither the paths of endpoints nor their responses.
 type Error struct {
 	Cause Cause
 	Err   error // of the last try; may be nil
@@ -119,7 +119,7 @@ func (c *Courier) Deliver(ctx context.Context, to Route, body []byte, closing <-
 	return failed
 }
 
-// deliver returns the error of the last attempt; nil: it is delivered.
+// deliver returns the error of the last attempt, or nil if the envelope was delivered.
 func (c *Courier) deliver(ctx context.Context, to Route, body []byte, closing <-chan struct{}) *Error {
 	endpoints := shuffled(to.Endpoints)
 	failed := &Error{Cause: NoEndpoint}
@@ -169,7 +169,7 @@ func finalStatus(status int) bool {
 	return status >= 300 && status < 500 && !slices.Contains([]int{http.StatusRequestTimeout, http.StatusTooManyRequests}, status)
 }
 
-// try posts an envelope once. final: another attempt would be useless.
+// try posts an envelope once. final means that another attempt would be useless.
 func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (failed *Error, final bool) {
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}, true
@@ -192,7 +192,7 @@ func (c *Courier) try(ctx context.Context, e Endpoint, to Route, body []byte) (f
 	case err != nil:
 		return &Error{Unreachable, err}, false
 	case answer.Status != http.StatusOK:
-		return &Error{Status, fmt.Errorf("%s answered %d", fetch.Origin(answer.URL), answer.Status)}, finalStatus(answer.Status)
+		return &Error{Status, fmt.Errorf("%s responded with status %d", fetch.Origin(answer.URL), answer.Status)}, finalStatus(answer.Status)
 	}
 	return nil, false
 }

@@ -39,20 +39,20 @@ func to(urls ...string) delivery.Route {
 	return r
 }
 
-func TestWhatAnEndpointAnswers(t *testing.T) {
+func TestEndpointResponses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		statuses []int // of the answers in their order, the last again and again
 		cause    delivery.Cause
 		tries    int64
 	}{
-		"it takes it":             {[]int{200}, "", 1},
-		"it takes it later":       {[]int{500, 503, 429, 408, 200}, "", 5},
-		"another success":         {[]int{202}, delivery.Status, 10},
-		"it never takes it":       {[]int{500}, delivery.Status, 10},
-		"it refuses it":           {[]int{400}, delivery.Status, 1},
-		"it knows of nobody":      {[]int{404}, delivery.Status, 1},
-		"it leads somewhere else": {[]int{307}, delivery.Status, 1},
+		"accepted":        {[]int{200}, "", 1},
+		"accepted later":  {[]int{500, 503, 429, 408, 200}, "", 5},
+		"another success": {[]int{202}, delivery.Status, 10},
+		"never accepted":  {[]int{500}, delivery.Status, 10},
+		"refused":         {[]int{400}, delivery.Status, 1},
+		"not found":       {[]int{404}, delivery.Status, 1},
+		"redirected":      {[]int{307}, delivery.Status, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestWhatAnEndpointAnswers(t *testing.T) {
 	}
 }
 
-func TestWhereEnvelopesAreNotPosted(t *testing.T) {
+func TestForbiddenEndpoints(t *testing.T) {
 	t.Parallel()
 	var came atomic.Int64
 	own := server(t, func(http.ResponseWriter, *http.Request) { came.Add(1) })
@@ -90,16 +90,16 @@ func TestWhereEnvelopesAreNotPosted(t *testing.T) {
 		"this machine":                  {own, false},
 		"this machine by its name":      {strings.Replace(own, "127.0.0.1", "localhost", 1), false},
 		"the metadata of a cloud":       {"http://169.254.169.254/latest/meta-data/", false},
-		"that of another":               {"http://168.63.129.16/machine", false},
+		"the metadata of another cloud": {"http://168.63.129.16/machine", false},
 		"a private network":             {"http://10.0.0.1/submit", false},
-		"one of IPv6":                   {"http://[fd00:ec2::254]/submit", false},
+		"a private IPv6 network":        {"http://[fd00:ec2::254]/submit", false},
 		"this machine as IPv4 in IPv6":  {"http://[::ffff:127.0.0.1]/submit", false},
 		"no address":                    {"http://0.0.0.0/submit", false},
 		"a file":                        {"file:///etc/passwd", true},
 		"a user":                        {"http://user:password@127.0.0.1/", true},
 		"no host":                       {"http:///submit", true},
 		"no URL":                        {"http://[", true},
-		"a URL that is longer than any": {own + "/" + strings.Repeat("x", delivery.MaxURL), true},
+		"a URL that is too long":        {own + "/" + strings.Repeat("x", delivery.MaxURL), true},
 	} {
 		err := courier(t).Deliver(t.Context(), delivery.Route{Endpoints: []delivery.Endpoint{{URL: c.url}}, Private: c.private}, nil, nil)
 		failed, _ := errors.AsType[*delivery.Error](err)
@@ -113,7 +113,7 @@ func TestWhereEnvelopesAreNotPosted(t *testing.T) {
 }
 
 // An endpoint that never ends its answer is not waited for, and a body without end is not read.
-func TestAnswersWithoutEnd(t *testing.T) {
+func TestEndlessResponses(t *testing.T) {
 	t.Parallel()
 	var good atomic.Int64
 	taking := server(t, func(http.ResponseWriter, *http.Request) { good.Add(1) })
@@ -137,14 +137,14 @@ func TestAnswersWithoutEnd(t *testing.T) {
 }
 
 // An endpoint that answers 200 and goes on slowly for ever is given up, and one that says nothing as well.
-func TestAnswersThatDoNotEnd(t *testing.T) {
+func TestUnfinishedResponses(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter){
 		"slowly": func(w http.ResponseWriter) {
 			_, _ = io.WriteString(w, "{")
 			_ = http.NewResponseController(w).Flush()
 		},
-		"not at all": func(http.ResponseWriter) {},
+		"never": func(http.ResponseWriter) {},
 	} {
 		var tries atomic.Int64
 		hanging := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -163,7 +163,7 @@ func TestAnswersThatDoNotEnd(t *testing.T) {
 }
 
 // Hosts that hang hold no more than half of the places together with who waits for them, and others are served meanwhile.
-func TestHostsThatHangHoldUpNoOther(t *testing.T) {
+func TestHangingHostsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	hanging := server(t, func(http.ResponseWriter, *http.Request) { <-release })
@@ -184,7 +184,7 @@ func TestHostsThatHangHoldUpNoOther(t *testing.T) {
 	waiting.Wait()
 }
 
-func TestAllEndpointsAreTriedByTheirWeight(t *testing.T) {
+func TestEndpointsAreTriedByWeight(t *testing.T) {
 	t.Parallel()
 	var first [2]atomic.Int64
 	var seen atomic.Bool
@@ -209,7 +209,7 @@ func TestAllEndpointsAreTriedByTheirWeight(t *testing.T) {
 	}
 }
 
-func TestTriesAreBounded(t *testing.T) {
+func TestMaxTries(t *testing.T) {
 	t.Parallel()
 	var tries atomic.Int64
 	var urls []string

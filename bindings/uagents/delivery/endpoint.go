@@ -17,7 +17,7 @@ const (
 	maxWeight = 1_000_000
 )
 
-// An Endpoint is a URL that accepts envelopes for an agent. Of several, those with more weight are tried first more often.
+// An Endpoint is a URL that accepts envelopes for an agent. An endpoint with a higher weight is more likely to be tried first.
 type Endpoint struct {
 	URL    string `json:"url"`
 	Weight int64  `json:"weight"`
@@ -25,7 +25,7 @@ type Endpoint struct {
 
 var errEndpoint = errors.New("want an http or https URL of at most 2048 bytes, without user and fragment")
 
-// Check returns nil if the URL permits posting envelopes; the address is checked when it is dialed.
+// Check returns nil if envelopes may be posted to the URL. The IP address is checked when it is dialed.
 func (e Endpoint) Check() error {
 	u, err := url.Parse(e.URL)
 	if err != nil || len(e.URL) > MaxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Opaque != "" ||
@@ -44,7 +44,8 @@ func (e Endpoint) host() string {
 	return strings.ToLower(u.Host)
 }
 
-// shuffled returns the endpoints in a random order, in which a weight of two is twice as likely to be the first as a weight of one.
+// shuffled returns at most MaxEndpoints of the endpoints, in a random order. An endpoint with the weight two is twice as likely to be first
+// as an endpoint with the weight one.
 func shuffled(endpoints []Endpoint) []Endpoint {
 	left := slices.Clone(endpoints[:min(len(endpoints), MaxEndpoints)])
 	order := make([]Endpoint, 0, len(left))
@@ -53,7 +54,7 @@ func shuffled(endpoints []Endpoint) []Endpoint {
 		for _, e := range left {
 			sum += e.weight()
 		}
-		drawn := rand.Int64N(sum) //nolint:gosec // it spreads load, and hides nothing
+		drawn := rand.Int64N(sum) //nolint:gosec // not a secret: it spreads load
 		i := 0
 		for drawn -= left[0].weight(); drawn >= 0; drawn -= left[i].weight() {
 			i++
@@ -64,5 +65,5 @@ func shuffled(endpoints []Endpoint) []Endpoint {
 	return order
 }
 
-// weight returns at least one: no endpoint is left out.
+// weight returns at least one, so that no endpoint is excluded, and at most maxWeight.
 func (e Endpoint) weight() int64 { return min(max(e.Weight, 1), maxWeight) }

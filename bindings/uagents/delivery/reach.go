@@ -12,10 +12,11 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// looking is how long Reaches waits for the name server. An address that it does not get is checked when it is dialed.
+// looking is how long Reaches waits for a name server. If there is no response in time, the address is checked when it is dialed.
 const looking = 2 * time.Second
 
-// Allows returns nil if the URL of an endpoint that an agent named permits posting replies. The error is an *Error.
+// Allows returns nil if replies may be posted to the URL of an endpoint that an agent named. It does not resolve host names. The error is
+// an *Error.
 func (c *Courier) Allows(e Endpoint) error {
 	if err := e.Check(); err != nil {
 		return &Error{Refused, err}
@@ -30,8 +31,8 @@ func (c *Courier) Allows(e Endpoint) error {
 	return nil
 }
 
-// Reaches returns nil if replies may be posted to at least one endpoint of a route: its URL permits it, and its name has a permitted
-// address. It connects to none. The error is an *Error.
+// Reaches returns nil if replies may be posted to at least one endpoint of a route: its URL is permitted, and its host resolves to a
+// permitted address. Reaches does not connect to the endpoints. The error is an *Error.
 func (c *Courier) Reaches(ctx context.Context, to Route) error {
 	var failed error = &Error{Cause: NoEndpoint}
 	for _, e := range to.Endpoints[:min(len(to.Endpoints), MaxEndpoints)] {
@@ -49,13 +50,13 @@ func (c *Courier) Reaches(ctx context.Context, to Route) error {
 	return failed
 }
 
-// resolves returns an error if an endpoint's host has no permitted address.
+// resolves returns an error if the host of an endpoint has no permitted address. It returns nil if the host cannot be looked up in time.
 func resolves(ctx context.Context, e Endpoint) error {
 	u, err := url.Parse(e.URL)
 	if err != nil {
 		return errEndpoint
 	}
-	if _, err := netip.ParseAddr(u.Hostname()); err == nil { // Allows has judged it
+	if _, err := netip.ParseAddr(u.Hostname()); err == nil { // Allows has already checked it
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, looking)
