@@ -73,7 +73,7 @@ func response(status, member string, content strictjson.Writer) answer {
 	w.JSON(member, inner)
 	body, unwritten := w.End()
 	if err != nil || unwritten != nil { // cannot happen: the gateway itself has encoded the parts
-		return answer{wire.TypeResponse, []byte(`{"status":"error","error":{"code":"internal","message":"The answer could not be written."}}`)}
+		return answer{wire.TypeResponse, []byte(`{"status":"error","error":{"code":"internal","message":"The response could not be encoded."}}`)}
 	}
 	return answer{wire.TypeResponse, body}
 }

@@ -43,7 +43,7 @@ func (d *Door) Blocks() config.Blocks {
 		}},
 		Beside: []config.Block{{
 			Key: relayhost.Key, Settings: (*relayhost.Settings)(nil), Restart: true,
-			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Open if this block is present, even if it is {}.",
+			Doc: "A relay of the Machine Relay Protocol: agents send each other messages and files through it. Open if this block is present; it may be {}.",
 		}},
 	}
 }
