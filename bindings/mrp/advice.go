@@ -13,5 +13,5 @@ var advice = map[reason.Reason]string{
 		"At the gateway's own relay, sending the call again is enough.",
 }
 
-const agreeFirst = "Read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + "). Then send the PAT with the call: as pat, " +
-	"or as uim_pat next to the params of an intent."
+const agreeFirst = "Read the policy (" + actionPolicy + ") and agree to it (" + actionAgree + "). Then send the PAT with the call: " +
+	"as pat, or as uim_pat next to the params of an intent."

@@ -25,7 +25,7 @@ const (
 	atOnce   = 64       // messages that are handled concurrently; their senders share these places
 	inLine   = 192      // messages that wait for a place
 	heldMost = 64 << 20 // bytes of messages that are waiting or in progress
-	heldEach = 64 << 10 // the minimum number of bytes that each message counts as
+	heldEach = 64 << 10 // each message counts as at least this many bytes
 	fetched  = 16       // messages that are received from the relay at a time
 
 	lineWait    = 30 * time.Second // how long a message waits for a place
@@ -136,7 +136,7 @@ func (a *agent) take(taking, working context.Context) {
 				size = min(heldMost, size+int64(len(m.Evidence.Body)))
 			}
 			if a.held.Acquire(taking, size) != nil {
-				return // the relay delivers messages that were not handled again
+				return // the relay will deliver the unhandled messages again
 			}
 			a.inHand.Add(1)
 			a.work.Go(func() {
@@ -156,7 +156,7 @@ func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 		return
 	}
 	if err := a.box.Done(ctx, m.ID); err != nil {
-		a.failed(ctx, "recording that a message is done", err) // after a restart of the process it arrives again and gets a reply again
+		a.failed(ctx, "recording that a message is done", err) // after a restart, the message arrives again and gets another reply
 	}
 }
 

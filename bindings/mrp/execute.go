@@ -24,8 +24,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// How often and at which interval the door retries a call whose idempotency key belongs to a call in progress, in another process of the
-// gateway or in an earlier one.
+// The door retries a call while another process of the gateway, or an earlier one, is executing a call with the same idempotency key.
 const (
 	runningTries = 30
 	runningPause = 2 * time.Second
@@ -106,8 +105,8 @@ func (x *exchange) call(ctx context.Context, c call) answer {
 const provesFor = 15 * time.Minute
 
 // proved returns the message as a proof of key. The sender signed the HTTP request that brought the message to the relay of this process,
-// and the signature covers the recipient and the whole call. If there is no valid signature, proved returns nil; a remote relay never
-// passes signatures on.
+// and the signature covers the recipient and the whole call. If there is no valid and recent signature, proved returns nil; a remote relay
+// never passes signatures on.
 func (x *exchange) proved() *pat.Proof {
 	e := x.received.Evidence
 	if e == nil || e.Method != http.MethodPost || !sends(e.Target) {

@@ -8,7 +8,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Form implements door.FormSource. The id of an agent is its Ed25519 public key. It has no Names, because agents sign agreements as JWSs.
+// Form implements door.FormSource. The id of an agent is its Ed25519 public key. The form has no Names, because agents sign agreements as
+// JWSs.
 func (d *Door) Form() pat.Form { return pat.Form{IsAddress: isAddress, Owns: owns} }
 
 // isAddress reports whether an id has the form of an address: an Ed25519 key in base64url. A lenient decoder accepts several spellings of

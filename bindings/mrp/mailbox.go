@@ -19,7 +19,7 @@ type mailbox interface {
 	Send(ctx context.Context, s wire.Send) (wire.Receipt, error)
 	// Done records that a message has been handled.
 	Done(ctx context.Context, id string) error
-	// Again makes Next return a message once more.
+	// Again makes Next return a message again.
 	Again(id string)
 }
 

@@ -144,13 +144,14 @@ func (x *exchange) unsupported() answer {
 	}
 	return x.fault(wire.Fault{
 		Code: wire.UnsupportedAction, Message: "This agent does not have that action.", Details: map[string]any{
-			"actions":    actions,
-			"suggestion": "Find the uid of an intent with the action " + actionSearch + ". Then use the uid as the action, or pass it to " + actionExecute + ".",
+			"actions": actions,
+			"suggestion": "Find the uid of an intent with the action " + actionSearch + ". Then use the uid as the action, or pass it to " +
+				actionExecute + ".",
 		},
 	})
 }
 
-// talk replies to a message in plain text with a description of the service and of the requests that it accepts.
+// talk replies to a text message with a description of the service and of the requests that it accepts.
 func (x *exchange) talk(ctx context.Context) answer {
 	text, form := "", mediaType(x.says.ContentType)
 	if form == wire.TypeText {

@@ -20,7 +20,7 @@ type Settings struct {
 	Relay      string      `yaml:"relay" default:"local" doc:"The relay through which agents reach the service: local for the relay of this gateway (see mrp_relay), or the URL of another relay, such as https://relay.mrphub.io."`
 	KeyFile    config.File `yaml:"key_file" doc:"File with the seed of the service's Ed25519 key, in the format that agents of the protocol use: 32 bytes, or 64 hexadecimal digits. Empty: the gateway creates a key in the data directory. Gateways that share a store need the same file."`
 	AgentName  string      `yaml:"name" doc:"Name of the agent, at most 256 characters. Default: the name of the service."`
-	Visibility Visibility  `yaml:"visibility" default:"public" enum:"public,private" doc:"Who can find the service at the relay: public for all agents, private for agents that know its key."`
+	Visibility Visibility  `yaml:"visibility" default:"public" enum:"public,private" doc:"Whether agents can find the service at the relay: public, or private, which means that only agents that know its key can reach it."`
 
 	// Key is the public key of the service, as 43 characters of base64url. Door.Prepare sets it.
 	Key string `yaml:"-"`
@@ -34,7 +34,7 @@ type Settings struct {
 // A Visibility decides who can find an agent.
 type Visibility string
 
-// The visibilities.
+// The values of Visibility.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"

@@ -64,7 +64,7 @@ func capabilitiesOf(a mail.Agent) []wire.Capability {
 	return list
 }
 
-// lineEnds removes from a text the characters that only multi-line texts have.
+// lineEnds removes line feeds, carriage returns and tabs from a text.
 var lineEnds = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 
 // change changes the caller's profile.

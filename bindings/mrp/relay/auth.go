@@ -172,8 +172,8 @@ func (r *Relay) guard(a wire.Auth) mail.Guard {
 	return mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
 }
 
-// comes counts an agent that the store does not contain yet against the limit of new agents for each client address. It counts the agent
-// before the agent is created, so that concurrent requests cannot exceed the limit.
+// comes counts an agent against the limit of new agents for each client address, if the store does not contain the agent yet. It counts the
+// agent before the agent is created, so that concurrent requests cannot exceed the limit.
 func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted bool, refused *wire.Error) {
 	if r.rates.met(key) {
 		return false, nil

@@ -126,7 +126,7 @@ func (b *inbox) flight(id string) *flight {
 	return b.flying[id]
 }
 
-// land ends flights. A message that was delivered must be stored as delivered before, because land allows it to be claimed again.
+// land ends flights, so that their messages can be claimed again. Delivered messages must be stored as delivered before land is called.
 func (b *inbox) land(ended ...*flight) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// An intake limits the bytes of uploads, or of large responses, in progress, for each client and in total. An upload has no owner until it
-// is complete, because its signature can be verified only after the whole body has arrived. Without a limit, anyone could fill the disk.
+// An intake limits the bytes of uploads or large responses in progress, for each client and in total. An upload has no owner until it is
+// complete, because its signature can be verified only after the whole body has arrived. Without a limit, anyone could fill the disk.
 type intake struct {
 	most, each int64 // the maximum number of bytes in total and for each client
 

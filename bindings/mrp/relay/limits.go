@@ -7,7 +7,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Limits restrict the use of a relay. The pages of the protocol state Sends, Polls, Sockets, Blob, Blobs and BlobBytes.
+// Limits restrict the use of a relay. The pages of the protocol state the limits of one agent, except Others, Waiters and Frames.
 type Limits struct {
 	Sends  int // messages per minute
 	Polls  int // polls per minute

@@ -103,7 +103,7 @@ func (l *Local) Send(ctx context.Context, s wire.Send) (wire.Receipt, error) {
 	return receipt, nil
 }
 
-// An Arrival is a received message. Evidence is the request with which its sender sent it; it is nil if that is not stored.
+// An Arrival is a received message. Evidence is the signed request that carried the message, or nil if that request was not stored.
 type Arrival struct {
 	wire.Message
 	Evidence *Evidence

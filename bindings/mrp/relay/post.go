@@ -56,7 +56,7 @@ func (r *Relay) post(ctx context.Context) {
 type postings struct {
 	mu   sync.Mutex
 	of   map[mail.Key]int
-	room chan struct{} // receives a value when an attempt ends that had kept others from starting
+	room chan struct{} // receives a value when an attempt that kept others from starting has ended
 }
 
 func (p *postings) busy() map[mail.Key]int {
@@ -118,7 +118,7 @@ func (r *Relay) postDue(ctx context.Context) bool {
 	return true
 }
 
-// attempt posts one message, and records the result. It reports whether the webhook had already accepted a message before.
+// attempt posts one message, and records the result. It reports whether the webhook had accepted an earlier message.
 func (r *Relay) attempt(ctx context.Context, p mail.WebhookPost) (proved bool) {
 	proved = r.probes.proved(p.Recipient, p.Webhook.CreatedAt)
 	if r.hasSocket(p.Recipient) || !proved && r.postings.underWay(p.Recipient) > 1 {

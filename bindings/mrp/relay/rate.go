@@ -70,7 +70,8 @@ type limitState struct {
 // take counts a request of an agent; ok is false if the agent has reached its limit.
 func (r *rates) take(key wire.Key, u use) (s limitState, ok bool) { return r.takeSome(key, u, 1) }
 
-// takeSome is like take for a request that counts as n requests. It succeeds if the limit is not yet reached, even if n exceeds the rest.
+// takeSome is like take, for a request that counts as n requests. It succeeds if at least one more request is allowed, even if n exceeds
+// what remains.
 func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,7 +21,7 @@ const (
 	inFlight = 100              // the maximum number of unacknowledged messages on a socket
 	assumed  = 30 * time.Second // the age at which a message on an open socket counts as delivered
 	maxFirst = 4 << 10          // the maximum bytes of the first frame, whose sender is not yet authenticated
-	largeAt  = 64 << 10         // the bytes for which a frame counts once more
+	largeAt  = 64 << 10         // a frame counts once more for each largeAt bytes
 	// earlyPings is the maximum number of pings before the first frame.
 	earlyPings = 10
 )

@@ -6,7 +6,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// times bound how long the peer of a connection may take.
+// times limit how long the peer of a connection may take.
 type times struct {
 	body  time.Duration // for the body of a request, and for the rest of a frame that has begun
 	blob  time.Duration // to send or receive a blob

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// clients identifies clients, including those behind trusted proxies with these addresses.
+// clients has the addresses of trusted proxies, and identifies the clients behind them.
 type clients []netip.Prefix
 
 func (c clients) trusts(a netip.Addr) bool {

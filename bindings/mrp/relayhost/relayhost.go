@@ -34,7 +34,7 @@ const (
 	maxHeaders = 16 << 10 // bytes
 	// idleAgents is the time without a request after which an agent without data is deleted: anyone can create any number of agents.
 	idleAgents = 7 * 24 * time.Hour
-	// bodiesPart is the divisor that yields the memory for all bodies together from the memory that the process may use.
+	// bodiesPart determines the memory for all bodies together: the memory that the process may use, divided by bodiesPart.
 	bodiesPart = 4
 )
 
