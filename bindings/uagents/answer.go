@@ -31,7 +31,7 @@ func (x *submission) fail(f *fault) {
 	x.Refusal = f.refusal
 	status := f.refusal.Status()
 	switch f.refusal.Reason {
-	case reason.BadSignature: // in the protocol, all faults in an envelope have this status
+	case reason.BadSignature: // the protocol uses this status for all faults in envelopes
 		status = http.StatusBadRequest
 	default:
 		if f.refusal.RetryAfter > 0 {

@@ -31,8 +31,8 @@ var (
 )
 
 const (
-	// answerFor is how long a delivered reply is valid after it was signed. It is longer than the delivery of the reply, and of an envelope
-	// that is sent ahead of it, may take.
+	// answerFor is how long a delivered reply is valid after it was signed. It exceeds the time for the delivery of the reply, and of an
+	// envelope that is sent ahead of it.
 	answerFor = 2*delivery.Patience + time.Minute
 	fullWait  = 5 * time.Second // how long a refused sender should wait before it tries again
 
@@ -113,7 +113,7 @@ func full(err error) *fault {
 	f := &fault{refusal.For(err), "too many envelopes are waiting", "The gateway does not have enough memory for the envelope at the moment. Send it again."}
 	if errors.Is(err, fairqueue.ErrFull) {
 		f.refusal = reason.Overloaded.Refusal("").After(fullWait).ShedFor(reason.ShedEnvelopes)
-		f.detail = "The limit for all senders, or for this sender, is reached. Send it again after a few seconds, or with x-uagents-connection: sync."
+		f.detail = "The limit for all senders or for this sender is reached. Send the envelope again after a few seconds, or with x-uagents-connection: sync."
 	}
 	return f
 }

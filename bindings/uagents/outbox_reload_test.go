@@ -25,14 +25,14 @@ func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 		},
 		"another identity": {
 			change: func(p *peer) { p.Write("seed.txt", "another seed of the shop, in one line\n") },
-			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "not here any more",
+			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "no longer available",
 		},
 		"a shut door": {
 			change: func(p *peer) {
 				without, _, _ := strings.Cut(p.Settings, ", doors: ")
 				p.Write("uimgate.yaml", without+"}\n")
 			},
-			sent: [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "not here any more",
+			sent: [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "no longer available",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

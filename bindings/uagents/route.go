@@ -61,9 +61,9 @@ func (o *outbox) unreachable(x *exchange) *fault {
 	case failed.Cause == delivery.Refused:
 		return malformed(text, "Replies are not posted to the endpoint of the sender. "+private+instead)
 	}
-	detail := "No endpoint of the sender is known. Register one in the Almanac that the service uses."
+	detail := "No endpoint of the sender is known. Register one in the Almanac that the service uses (doors.uagents.almanac)."
 	if x.settings().Registry {
-		detail = "No endpoint of the sender is known. Register one in the Almanac of the service, at /v1/almanac."
+		detail = "No endpoint of the sender is known. Register one in the Almanac of the service, at /v1/almanac (doors.uagents.registry)."
 	}
 	return malformed(text, detail+instead)
 }

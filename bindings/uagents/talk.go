@@ -145,7 +145,7 @@ func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	return b.String(), nil
 }
 
-// find returns the offered intents that match the words best, at most most of them, and the number of further matches.
+// find returns the offered intents that best match the words, and the number of further matches. most limits how many it returns.
 func (x *exchange) find(words string, most int) (found []*service.Intent, more int) {
 	if len(words) > chatQuery {
 		words = strings.ToValidUTF8(words[:chatQuery], "")

@@ -96,8 +96,8 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 	return nil
 }
 
-// Route returns one name for the configured path and one for all paths of the Almanac. Paths of the service's descriptions are their own
-// names.
+// Route returns one name for the configured path, and one name for all paths of the Almanac. It returns the paths of the service's
+// descriptions unchanged.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {
@@ -153,7 +153,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	}
 }
 
-// status responds, in a header and without a body, whether the service has the address in the request.
+// status reports in a header, without a body, whether the service has the address in the request.
 func (x *submission) status() {
 	h := x.w.Header()
 	switch address := x.r.Header.Get(addressKey); address {

@@ -22,7 +22,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// MaxBytes is the maximum length of an envelope with an agreement.
+// MaxBytes is the maximum length of an envelope with an agreement, in bytes.
 const MaxBytes = 16 << 10
 
 // An Agreement is the content of a signed envelope.

@@ -48,8 +48,8 @@ type Store interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
-// A Registry is an Almanac: agents register signed endpoints in it, and others look them up. The agents of each service are separate. It is
-// safe for concurrent use.
+// A Registry is an Almanac: agents register signed endpoints in it, and others look them up. Each service has a separate directory. A
+// Registry is safe for concurrent use.
 type Registry struct {
 	store   Store
 	now     func() time.Time
@@ -180,7 +180,7 @@ func (r *Registry) SetStatus(ctx context.Context, service, source, address strin
 	return nil
 }
 
-// A registration is the form of a registration for other agents.
+// A registration is a registered agent, in the form for other agents.
 type registration struct {
 	Status    string              `json:"status"`
 	Type      string              `json:"type"`

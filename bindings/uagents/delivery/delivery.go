@@ -37,9 +37,9 @@ var sharing = fairqueue.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Secon
 // A Route is the endpoints of an agent.
 type Route struct {
 	Endpoints []Endpoint
-	// Private permits every address: the operator has named the endpoints, or permits those of its own network.
+	// Private permits every address: the operator has named the endpoints, or permits endpoints in private networks.
 	Private bool
-	// Unapproved means that nothing is known of the agent; deliveries to other agents have priority.
+	// Unapproved means that the operator has not approved the agent; deliveries to other agents have priority.
 	Unapproved bool
 }
 
@@ -53,7 +53,7 @@ const (
 	Unreachable Cause = "unreachable" // the endpoint did not send a complete response in time
 	Status      Cause = "status"      // the endpoint responded with a status other than 200
 	TooBusy     Cause = "crowded"     // too many deliveries were in progress or waiting
-	CutOff      Cause = "cut_off"     // the process is ending
+	CutOff      Cause = "cut_off"     // the process is shutting down
 )
 
 // An Error means that an envelope could not be delivered. It contains neither the paths of endpoints nor their responses.
