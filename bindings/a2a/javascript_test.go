@@ -37,7 +37,7 @@ func TestOfficialJavaScriptClient(t *testing.T) {
 				"paid":   {`"product":"lamp"`, `"contextId":"talk"`},
 				"task":   {`"product":"lamp"`, `"contextId":"talk"`},
 				"stream": {"lämp", "artifact", "status"},
-				"wrong":  {"do not fit the intent", `"reason":"MISSING_PARAMETER"`, `"uim_code":"UIM-VAL-001"`, `"suggestion"`},
+				"wrong":  {"are not valid for this intent", `"reason":"MISSING_PARAMETER"`, `"uim_code":"UIM-VAL-001"`, `"suggestion"`},
 				"none":   {"TaskNotFoundError"},
 			} {
 				for _, want := range wants {

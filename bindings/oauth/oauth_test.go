@@ -68,7 +68,7 @@ func TestClientWithoutKey(t *testing.T) {
 	}
 	a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering)
 	g.Refuses(a, http.StatusForbidden, "SCOPE_EXCEEDED")
-	if !strings.Contains(string(a.Body), "a key of its own") || strings.Contains(string(a.Body), "scope_needed") {
+	if !strings.Contains(string(a.Body), "its own key") || strings.Contains(string(a.Body), "scope_needed") {
 		t.Errorf("the refusal sends the person to the page in vain: %s", a.Body)
 	}
 

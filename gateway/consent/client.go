@@ -299,7 +299,8 @@ func SentTo(uri string) (to string, local bool) {
 	return u.Host, loopback(u)
 }
 
-// plain shortens a foreign text to at most most characters, and removes invisible characters and those that reorder the surrounding text.
+// plain removes invisible characters, and those that reorder the surrounding text, from a foreign text. most is the maximum length of the
+// result, in characters.
 func plain(s string, most int) string {
 	var b strings.Builder
 	n := 0

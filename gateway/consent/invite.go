@@ -31,7 +31,8 @@ type Invitations interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 }
 
-// Invite creates and stores an invitation that is valid for good. The error is ErrInvitation or an error of the store.
+// Invite creates and stores an invitation. good is how long it is valid, from LeastInvited to LongestInvited. The error is ErrInvitation or
+// an error of the store.
 func Invite(ctx context.Context, s Invitations, service, name string, now time.Time, good time.Duration) (Invitation, error) {
 	if good < LeastInvited || good > LongestInvited || plain(name, maxName) != name {
 		return Invitation{}, ErrInvitation

@@ -43,8 +43,7 @@ const (
 // which an approved agent has consented.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
-// A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull, which the
-// implementation in package store documents.
+// A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull.
 type Store interface {
 	AddConsent(ctx context.Context, c store.Consent) error
 	Consent(ctx context.Context, service, handle string) (store.Consent, error)

@@ -93,8 +93,8 @@ func (e *execution) assurance() pat.Assurance {
 	return e.claims.Assurance
 }
 
-// authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers its policy. UIM
-// core 4.3, 4.5.
+// authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers its policy.
+// UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
 	if e.service = e.call.Service(); e.service == nil {

@@ -106,7 +106,7 @@ func (l *loadState) adviseCredentials(at int, warn func(key, format string, args
 	}
 }
 
-// lastField returns the credential in the value of an Authorization header, without the scheme.
+// lastField returns the credential in the value of a header, without an authentication scheme such as Bearer.
 func lastField(value string) string { return value[strings.LastIndex(value, " ")+1:] }
 
 func firstOf(all []string) string {

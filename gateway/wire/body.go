@@ -24,8 +24,8 @@ const MediaType = "application/uim+json"
 // MaxValues is the maximum number of values in one JSON body, including nested values.
 const MaxValues = 100_000
 
-// ReadObject reads the body of a request as one JSON object of at most most bytes and MaxValues values. It takes the memory from the
-// membudget share in the context of the request. The error is a *reason.Refusal.
+// ReadObject reads the body of a request as one JSON object of at most MaxValues values. most is the maximum size of the body, in bytes.
+// The memory comes from the membudget share in the context of the request. The error is a *reason.Refusal.
 func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error) {
 	err = Parse(r, most, func(data []byte) error {
 		tree, err = ObjectOf(data)
@@ -59,9 +59,9 @@ func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 // spaces are buffers for short bodies that are being parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request, of at most most bytes, and checks that its media type is JSON. It takes the memory for the body and
-// for parsing it with strictjson from the membudget share in the context of the request. also lists further media types to accept. The
-// error is a *reason.Refusal.
+// ReadJSON reads the body of a request whose media type is JSON. most is the maximum size of the body, in bytes; also lists further media
+// types to accept. The memory for the body, and for parsing it with strictjson, comes from the membudget share in the context of the
+// request. The error is a *reason.Refusal.
 func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
 	return readJSON(r, most, nil, also...)
 }
@@ -119,8 +119,8 @@ func acceptable(mediaType string, also ...string) bool {
 // could announce much and send little.
 const shortBody = 4 << 10
 
-// ReadBody reads the body of a request, of at most most bytes, and takes the memory from the membudget share in the context of the request.
-// The error is a *reason.Refusal.
+// ReadBody reads the body of a request. most is the maximum size of the body, in bytes. The memory comes from the membudget share in the
+// context of the request. The error is a *reason.Refusal.
 func ReadBody(r *http.Request, most int64) ([]byte, error) { return readBody(r, most, nil) }
 
 func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {

@@ -31,10 +31,10 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 		"policy became invalid when the policy changed. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
 		"its terms are acceptable to the people responsible for the agent. details.policy identifies the new policy.",
 	PolicyRequiresVerification: "The call requires a proof that it comes from the holder of the agreed key. Either no proof was " +
-		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid is the " +
-		"RFC 7638 thumbprint of the key. Its payload has iat (within five minutes of the current time), jti (16 to 128 characters, new " +
-		"each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of the SHA-256 of the " +
-		"RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
+		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid " +
+		"is the RFC 7638 thumbprint of the key. Its payload has iat (within five minutes of the current time), jti (16 to 128 " +
+		"characters, new each time), aud (the issuer), pat (the jti of the PAT) and digest. The digest is the unpadded base64url of " +
+		"the SHA-256 of the RFC 8785 form of {\"intent_uid\", \"parameters\"} as sent, or of {\"renew\": jti} for a renewal.",
 	ProofReplayed: "The jti of a proof can be used only once. A repeated call needs a new proof, but keeps its Idempotency-Key.",
 	AgentBlocked: "The operator blocked the agent, or the gateway blocked it after too many attempts to exceed a limit that the " +
 		"policy forbids exceeding.",
@@ -49,15 +49,16 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 	AgreementReplayed: "A uim-agreement+jwt can be used only once, and the service has seen its jti before. If the response was " +
 		"lost, create a new agreement.",
 	AgreementStale: "iat differs from the clock of the service by more than five minutes. iat is in seconds, not milliseconds.",
-	AgreementMisdirected: "The agreement has no htu, or its htu is not the URL in details.htu: that of the issue endpoint " +
-		"(uim-pat-issue) in agents.json, without query and fragment. Another address that leads to the same endpoint is not accepted.",
+	AgreementMisdirected: "The agreement has no htu, or its htu is not the URL of the issue endpoint: details.htu. This is the URL " +
+		"that agents.json publishes as uim-pat-issue, without query and fragment. Another address that leads to the same endpoint is " +
+		"not accepted.",
 
 	BadSignature: "The signature does not verify with the key that was sent (agent_public_key) or, for a proof, with the agreed key. " +
 		"Usual causes: the signed bytes are not those that were sent (for a JWS: header, a dot and payload, both in base64url); an " +
 		"ECDSA signature is in DER, but a JWS takes r and s side by side; kid is not the thumbprint of the key; another key signed.",
 	WeakKey: "A key that others could break is not evidence of an agreement.",
 	UnsupportedKey: "agent_public_key accepts PEM, a JWK, base64 of the DER SubjectPublicKeyInfo, or base64url of the 32 bytes of an " +
-		"Ed25519 key. It does not accept private keys, certificates and other curves.",
+		"Ed25519 key. It does not accept private keys, certificates or other curves.",
 
 	RateLimitExceeded: "A limit of the policy, or of the token itself, is exhausted for its period. RateLimit-Policy names the " +
 		"limits. RateLimit has the number of calls left (r) and the seconds until the next call is possible (t). A new token or " +
@@ -96,8 +97,8 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 	ParameterOutOfRange: "A number is below the minimum or above the maximum of the intent, or is not a multiple of the required " +
 		"number.",
 	InvalidEnumValue: "The intent does not allow this value; details.violations lists the values that it allows.",
-	UnknownParameter: "The intent has no parameter of this name: details.violations lists its parameters and the closest match. Or " +
-		"the parameter is in the body next to the object parameters, and belongs inside that object.",
+	UnknownParameter: "The intent has no parameter of this name: details.violations lists its parameters and the closest match. This " +
+		"reason also applies if a parameter is next to the object parameters in the body instead of inside it.",
 
 	IntentNotFound: "This service has no intent with this uid (namespace:name:version). A host can offer several services, each with " +
 		"its own agents.json.",
@@ -123,7 +124,8 @@ var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
 		"Do not repeat the call: it would be executed twice.",
 
 	MalformedRequest: "The body is not JSON, has a duplicate or unknown member, or lacks a required member. The body of an execute " +
-		"request is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or details.line and details.column, show the place.",
+		"request is {\"intent_uid\": \"…\", \"parameters\": {…}}. details.pointer, or details.line and details.column, locate the " +
+		"error.",
 	BodyTooLarge:         "details.max_bytes is the maximum size of a body here, in bytes.",
 	UnsupportedMediaType: "A body must be uncompressed JSON in UTF-8, with the header Content-Type: application/json.",
 	MethodNotAllowed:     "The path exists, but does not support the method. Calls and agreements use POST; documents use GET.",

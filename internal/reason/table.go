@@ -330,7 +330,7 @@ var table = map[Reason]row{
 	},
 	TooManyConnections: {
 		code: CodeTooManyRequests, status: http.StatusTooManyRequests,
-		message:    "Too many requests from this address.",
+		message:    "This address sent too many requests.",
 		suggestion: "Wait for the time in Retry-After.",
 	},
 	RequestTimeout: {
