@@ -174,7 +174,7 @@ func serial(t *testing.T, ca *acmeca.CA, g *gate, host string) string {
 	return response.TLS.PeerCertificates[0].SerialNumber.String()
 }
 
-func TestTheListenerWithoutTLSRedirects(t *testing.T) {
+func TestPlainHTTPIsRedirected(t *testing.T) {
 	t.Parallel()
 	ca, plain := acmeca.Start(t, acmeca.Options{}), freeAddress(t)
 	s, name := withACME(ca, "", plain)
@@ -206,7 +206,7 @@ func TestTheListenerWithoutTLSRedirects(t *testing.T) {
 	}
 }
 
-func TestARenewalInterruptsNoCall(t *testing.T) {
+func TestRenewalDoesNotInterruptCalls(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{Seconds: 20})
 	s, name := withACME(ca, "", "")
@@ -265,7 +265,7 @@ func TestProcessesShareACertificate(t *testing.T) {
 }
 
 // A gateway whose CA does not answer serves the certificates that it has, says that one is missing, and ends when it should.
-func TestACertificateOutlivesTheCA(t *testing.T) {
+func TestCertificateServedWithoutCA(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})
 	s, name := withACME(ca, "", "")
@@ -286,7 +286,7 @@ func TestACertificateOutlivesTheCA(t *testing.T) {
 }
 
 // A gateway that cannot bind port 80 logs that, starts, and obtains its certificate by TLS-ALPN-01.
-func TestAGatewayStartsWithoutTheListenerForHTTP01(t *testing.T) {
+func TestGatewayStartsWithoutHTTP01Listener(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -296,7 +296,7 @@ func TestAGatewayStartsWithoutTheListenerForHTTP01(t *testing.T) {
 	defer func() { _ = taken.Close() }()
 	s, name := withACME(ca, "", taken.Addr().String())
 	g := startGate(t, s)
-	for _, want := range []string{"requests to port 80 are not answered", "address already in use"} {
+	for _, want := range []string{"the HTTP listener cannot be opened", "address already in use"} {
 		if log := g.log.String(); !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q: %s", want, log)
 		}
@@ -306,7 +306,7 @@ func TestAGatewayStartsWithoutTheListenerForHTTP01(t *testing.T) {
 }
 
 // A reload takes over new names.
-func TestAReloadObtainsCertificatesOfNewNames(t *testing.T) {
+func TestReloadObtainsCertificatesOfNewNames(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})
 	s, name := withACME(ca, "", "")

@@ -10,15 +10,15 @@ import (
 type Addresses struct {
 	Listen string `json:"listen"` // http://127.0.0.1:41233
 	Admin  string `json:"admin"`
-	// Doors are the addresses for agents of other protocols: the Addresses of each door.Status, by the name of the door; if there are
-	// several services, prefixed by the id of the service and a slash.
+	// Doors holds the addresses for agents of other protocols: the Addresses of each door.Status, by the name of the door. If there are
+	// several services, each name is prefixed with the id of the service and a slash.
 	Doors map[string]map[string]string `json:"doors"`
-	// Beside holds the URLs of each door.Listener: listeners of modules that belong to no service. They are members of the same JSON
-	// object, which encoding/json cannot encode: use go-json-experiment/json.
+	// Beside holds the URLs of each door.Listener, that is, of the listeners of modules that belong to no service. They are members of the
+	// same JSON object. Encode Addresses with go-json-experiment/json: encoding/json does not support embed.
 	Beside map[string]string `json:",embed"`
 }
 
-// addressModules fills in the addresses of modules.
+// addressModules adds the addresses of the modules to p.addresses.
 func (p *process) addressModules() {
 	p.addresses.Doors, p.addresses.Beside = map[string]map[string]string{}, map[string]string{}
 	services := p.directory.Current().Services()

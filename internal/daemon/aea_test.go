@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestTheDoorOfAEA starts a process with the door, has an agent agree and call, opens another connection by a reload, and ends the
+// TestDoorOfAEA starts a process with the door, has an agent agree and call, opens another connection by a reload, and ends the
 // process while a call is under way, which is answered. The next process is the same agent.
-func TestTheDoorOfAEA(t *testing.T) {
+func TestDoorOfAEA(t *testing.T) {
 	t.Parallel()
 	shop := newHeldShop(`{"products":[]}`)
 	opened := func(door string) string { return testConfig + "  doors: {aea: {" + door + "}}\n" }

@@ -36,7 +36,7 @@ func answered(t *testing.T, bodies ...string) (*gate, *agent) {
 }
 
 // An answer that lacks a required output is passed on with a warning, and charged, also when it is asked for again.
-func TestALenientAnswerIsPassedOnWithAWarning(t *testing.T) {
+func TestLenientResponseCarriesAWarning(t *testing.T) {
 	g, a := answered(t, `{"canary-member":"canary-value","another":{"a":1}}`)
 	call := map[string]any{"product_id": "p1"}
 	for _, replayed := range []string{"", "true"} {
@@ -69,7 +69,7 @@ func TestALenientAnswerIsPassedOnWithAWarning(t *testing.T) {
 }
 
 // What one intent says goes before what the service says.
-func TestAStrictIntentOfALenientService(t *testing.T) {
+func TestStrictIntentOfALenientService(t *testing.T) {
 	_, a := answered(t, `{"name":"lamp"}`, `{"id":"p1","errors":[{"message":"no such product","path":["product"]}]}`, `{"id":"p1","errors":[]}`)
 	call := map[string]any{"id": "p1"}
 	if got := a.execute(details, call, nil); got.status != http.StatusBadGateway || got.reason(t) != "RESPONSE_INVALID" {
@@ -85,7 +85,7 @@ func TestAStrictIntentOfALenientService(t *testing.T) {
 }
 
 // A service that says no with 200 is understood, and nothing is charged.
-func TestARefusalWithStatus200IsNotCharged(t *testing.T) {
+func TestRefusalWithStatus200IsNotCharged(t *testing.T) {
 	g, a := answered(t, `{"ok":false,"error":"<b>no_such_product</b>","order_id":"o-1"}`,
 		`{"ok":false,"error":"bad key upstream-secret-canary"}`, `{"ok":true,"order_id":"o-2"}`)
 	call := map[string]any{"product_id": "p1"}

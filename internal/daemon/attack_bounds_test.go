@@ -12,7 +12,7 @@ import (
 )
 
 // The largest nonsense that fits costs little time and gets a short answer.
-func TestLargeNonsenseIsCheap(t *testing.T) {
+func TestLargeInvalidInputIsCheap(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	many := func(form, between string, n int) string {

@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever is done with canaries, none of them reaches a place where it does not belong.
-func TestCanariesStayWhereTheyWere(t *testing.T) {
+func TestSecretsDoNotLeak(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Server", "canary-server")
@@ -107,7 +107,7 @@ func TestCanariesStayWhereTheyWere(t *testing.T) {
 }
 
 // A gateway that ended leaves nothing running.
-func TestNothingRunsOnAfterTheEnd(t *testing.T) {
+func TestNoGoroutinesAfterStop(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	a.execute(search, map[string]any{"query": "lamp"}, nil)

@@ -10,7 +10,7 @@ import (
 )
 
 // A signature over an earlier policy is distinguished from a broken one, also by a process that never offered it.
-func TestEarlierPoliciesAreRecognisedAfterARestart(t *testing.T) {
+func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	old := hex.EncodeToString(ed25519.Sign(a.key, []byte(testPolicy)))

@@ -42,7 +42,7 @@ func (a *agent) slowCall(body string) func() *http.Response {
 }
 
 // A PAT that is revoked while a call under it is still sending its body lets that call in no more.
-func TestARevocationOvertakesASlowBody(t *testing.T) {
+func TestRevocationDuringASlowBody(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})
 	a := g.newAgent("agent-1").agree()
@@ -61,7 +61,7 @@ func TestARevocationOvertakesASlowBody(t *testing.T) {
 }
 
 // What the policy permits until a moment it permits until then, however early a call began.
-func TestATimeInThePolicyIsThatOfTheWholeRequest(t *testing.T) {
+func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	ends := clock.Now().Add(800 * time.Millisecond).UTC().Format(time.RFC3339Nano)
 	policy := strings.Replace(testPolicy, `{"target": "shop.example:product-details:v1", "action": "execute"}`,
@@ -80,7 +80,7 @@ func TestATimeInThePolicyIsThatOfTheWholeRequest(t *testing.T) {
 
 // Clients that hang up at any moment neither lose nor double a charge, and use up no more of a limit than
 // reached the upstream.
-func TestClientsThatHangUp(t *testing.T) {
+func TestClientsThatDisconnect(t *testing.T) {
 	g := startGate(t, setup{config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
 	a, b := g.newAgent("buyer").agree(), g.newAgent("searcher").agree()
 	var wg sync.WaitGroup
@@ -126,7 +126,7 @@ func TestClientsThatHangUp(t *testing.T) {
 	}
 }
 
-func TestABlockedAgentsPATsStayEnded(t *testing.T) {
+func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	first := a.token
@@ -172,7 +172,7 @@ func TestABlockedAgentsPATsStayEnded(t *testing.T) {
 	}
 }
 
-func TestIdempotencyOutlivesARestart(t *testing.T) {
+func TestIdempotencySurvivesARestart(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	key := header{"Idempotency-Key": "order-1"}
@@ -207,7 +207,7 @@ func TestIdempotencyOutlivesARestart(t *testing.T) {
 }
 
 // Reloads amid calls fail none of them, and the number of admissions stays that of the policy.
-func TestReloadsAmidCallsFailNone(t *testing.T) {
+func TestReloadsDoNotFailCalls(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	var mu sync.Mutex

@@ -18,7 +18,7 @@ func spki(t *testing.T, a *agent) string {
 }
 
 // What a policy asks of one key is not what it asks of another: who comes first must not decide for all.
-func TestTermsForAKeyAreNotTheTermsOfTheNext(t *testing.T) {
+func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
 	probe := startGate(t, setup{})
 	a, stranger := probe.newAgent("agent-1"), probe.newAgent("stranger")
 	policy := strings.Replace(corePolicy, `"MIIBIjANBgkqh..."`, `"`+spki(t, a)+`"`, 1)

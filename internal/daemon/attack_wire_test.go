@@ -22,7 +22,7 @@ func outcomeOf(t *testing.T, a answer) string {
 	return s
 }
 
-func TestABreakerThatIsOpenSaysThatNothingWasSent(t *testing.T) {
+func TestOpenBreakerReportsNothingSent(t *testing.T) {
 	g := startGate(t, setup{
 		config:   strings.Replace(testConfig, "failures: 1000, open_for: 100ms", "failures: 1, open_for: 60s", 1),
 		upstream: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -79,7 +79,7 @@ services:
 - {id: other, agents_file: other.json, policy_file: otherpolicy.json, upstream: {url: UPSTREAM}, hosts: [other.example], public_url: "https://other.example"}
 `
 
-func TestServicesAreToldApartByHostAlone(t *testing.T) {
+func TestServicesAreDistinguishedByHost(t *testing.T) {
 	for _, proxied := range []bool{false, true} {
 		t.Run(fmt.Sprintf("trusted proxy %v", proxied), func(t *testing.T) {
 			proxies := "max_body: 1MiB"
@@ -173,7 +173,7 @@ func hosted(a *agent, host, issuer string) *agent {
 	return a
 }
 
-func TestDocumentsAsTheyAreServed(t *testing.T) {
+func TestServedDocuments(t *testing.T) {
 	g := startGate(t, setup{})
 	policy := g.do("GET", "/api/policy", nil, nil)
 	digest := policyDigest(t, policy.body)
@@ -221,7 +221,7 @@ func TestDocumentsAsTheyAreServed(t *testing.T) {
 	}
 }
 
-func TestADraftsErrorIsTheOneEnvelope(t *testing.T) {
+func TestErrorEnvelopeInDraftForm(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	got := a.execute(search, map[string]any{"query": "lamp"}, header{"Accept": "application/uim+json"})
@@ -247,7 +247,7 @@ func TestRateLimitFieldsOfARefusal(t *testing.T) {
 }
 
 // A call that ends while the gateway drains is audited, and one that is still sending its body is answered.
-func TestDrainingLosesNothing(t *testing.T) {
+func TestDrainCompletesCalls(t *testing.T) {
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}

@@ -60,7 +60,7 @@ func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
 	}
 }
 
-func TestTheOperatorMayHaveParametersAudited(t *testing.T) {
+func TestParametersAreAuditedIfConfigured(t *testing.T) {
 	g := startGate(t, setup{config: testConfig + "audit: {parameters: true}\n"})
 	a := g.newAgent("agent-1").agree()
 	a.execute(details, map[string]any{"id": "p1"}, nil)
@@ -71,7 +71,7 @@ func TestTheOperatorMayHaveParametersAudited(t *testing.T) {
 	}
 }
 
-func TestAttributionIsToldAndLoggedUseIsAudited(t *testing.T) {
+func TestAttributionIsReturnedAndLoggedUseAudited(t *testing.T) {
 	policy := strings.Replace(testPolicy, `{"target": "shop.example:product-details:v1", "action": "execute"}`,
 		`{"target": "shop.example:product-details:v1", "action": "execute", "duty": [
 		   {"action": "attribute", "description": "Käse by shop.example"}, {"action": "logUsage"}]}`, 1)
@@ -88,7 +88,7 @@ func TestAttributionIsToldAndLoggedUseIsAudited(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatNeedsAnUnknownFactIsRefused(t *testing.T) {
+func TestPolicyThatNeedsAnUnknownFactIsRefused(t *testing.T) {
 	policy := strings.Replace(testPolicy, `"action": "execute",
      "constraint": [`, `"action": "execute",
      "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}, `, 1)

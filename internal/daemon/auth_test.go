@@ -15,7 +15,7 @@ const credentials = `auth: {
     oauth2: {token_url: TOKENS/token, client_id: canary-auth-client, client_secret: "${file:secret.txt}", scopes: [read]}}`
 
 // All credentials of upstream.auth reach the service, and nobody else; without an access token nothing is sent or charged.
-func TestCredentialsReachTheServiceAlone(t *testing.T) {
+func TestCredentialsReachOnlyTheService(t *testing.T) {
 	var down atomic.Bool
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -13,33 +13,33 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// ErrNotEmbedded means that the state is in PostgreSQL, whose own tools copy it.
+// ErrNotEmbedded means that the state is in PostgreSQL, which must be copied with its own tools.
 var ErrNotEmbedded = errors.New("the state is in PostgreSQL")
 
-// A Keeper copies and restores the state of the gateway that a configuration describes. It works directly on the data directory, without
-// a gateway.
+// A Keeper copies and restores the state of the gateway that a configuration describes. It works directly on the data directory, and does
+// not need a running gateway.
 type Keeper struct {
 	Config   *config.Config
 	Now      func() time.Time
 	Progress Progress
 }
 
-// Progress is called every few seconds during work on a large state.
+// Progress has functions that are called every few seconds during work on a large state.
 type Progress struct {
-	// Copied is called with the number of copied bytes, and of all bytes.
+	// Copied is called with the number of bytes copied so far, and the total number of bytes.
 	Copied func(part, whole int64)
-	// Checking is called with how long the check of the copy has taken so far.
+	// Checking is called with the time that the check of the copy has taken so far.
 	Checking func(time.Duration)
 }
 
-// A Copy is a state that was backed up or restored.
+// A Copy describes a state that was backed up, restored or verified.
 type Copy struct {
 	sqlstore.Contents
 
 	Engine   config.Engine
 	File     string // empty if the state is in PostgreSQL
 	Bytes    int64  // of File
-	SetAside string // the file of the previous state, if a restore replaced one
+	SetAside string // the file to which a restore moved the previous state; empty if there was none
 }
 
 // progressEvery is the interval between calls of Progress.
@@ -56,18 +56,18 @@ func copyOf(file string, c sqlstore.Contents) Copy {
 	return out
 }
 
-// Backup copies the state at one moment to a file with that name, which appears complete, checked and synced, or not at all. A gateway
-// may be running. ErrNotEmbedded if the state is in PostgreSQL.
+// Backup writes a snapshot of the state to a new file named to. The file appears only once it is complete, checked and synced. A gateway
+// may be running. Backup returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
 	}
 	state := config.StatePath(k.Config.Data)
 	if _, err := os.Lstat(to); err == nil {
-		return Copy{}, fmt.Errorf("%s exists: a backup is never written over another file", to)
+		return Copy{}, fmt.Errorf("%s already exists: choose a new file for the backup", to)
 	}
 	if _, err := os.Stat(state); errors.Is(err, fs.ErrNotExist) {
-		return Copy{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", state)
+		return Copy{}, fmt.Errorf("there is no state at %s: check that this is the data directory, and that the gateway has run", state)
 	}
 	temp, done, err := tempBeside(to)
 	if err != nil {
@@ -82,7 +82,7 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	}
 	found, err := k.inspect(ctx, temp)
 	if err != nil {
-		return Copy{}, fmt.Errorf("the copy is not sound, so there is no backup: %w", err)
+		return Copy{}, fmt.Errorf("the copy did not pass its check, so no backup was written: %w", err)
 	}
 	if err := syncPath(temp); err != nil {
 		return Copy{}, fmt.Errorf("writing the backup: %w", err)
@@ -93,14 +93,15 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
-// VerifyLedger checks that the accounts are the sums over the ledger: store.ErrUnbalanced. A gateway may be running.
+// VerifyLedger checks that the balance of each account is the sum of its ledger entries, and returns store.ErrUnbalanced if one is not. A
+// gateway may be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	place, file := k.Config.Store.URL.Reveal(), ""
 	if k.Config.Store.Engine == config.SQLite {
 		place = config.StatePath(k.Config.Data)
 		file = place
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
-			return Copy{}, fmt.Errorf("there is no state at %s: is this the data directory, and has the gateway run?", place)
+			return Copy{}, fmt.Errorf("there is no state at %s: check that this is the data directory, and that the gateway has run", place)
 		}
 	}
 	found, err := sqlstore.Verify(ctx, place)
@@ -110,9 +111,9 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	return copyOf(file, found), nil
 }
 
-// placeNew renames a file unless the new name exists.
+// placeNew renames a file. It returns fs.ErrExist if the new name already exists.
 func placeNew(from, to string) error {
-	err := os.Link(from, to) // unlike a rename it never replaces a file
+	err := os.Link(from, to) // unlike os.Rename, os.Link never replaces a file
 	switch {
 	case err == nil:
 		if err := os.Remove(from); err != nil {
@@ -120,7 +121,7 @@ func placeNew(from, to string) error {
 		}
 	case errors.Is(err, fs.ErrExist):
 		return err
-	default: // a file system without hard links
+	default: // the file system does not support hard links
 		if _, err := os.Lstat(to); err == nil {
 			return fmt.Errorf("%s: %w", to, fs.ErrExist)
 		}
@@ -131,7 +132,7 @@ func placeNew(from, to string) error {
 	return syncPath(filepath.Dir(to))
 }
 
-// syncPath makes a file, or the names in a directory, durable.
+// syncPath syncs a file, or a directory and with it the names of its files.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -140,14 +141,14 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// inspect checks that a copy is complete.
+// inspect checks that a copy is complete, and reports its progress.
 func (k *Keeper) inspect(ctx context.Context, path string) (sqlstore.Contents, error) {
 	start := k.Now()
 	defer report(ctx, func() { k.Progress.Checking(k.Now().Sub(start)) })()
 	return sqlstore.Inspect(ctx, path)
 }
 
-// watchCopy reports the size of a growing copy, until the returned function is called.
+// watchCopy reports the size of a growing copy until stop is called.
 func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
 	return report(ctx, func() {
 		whole, err := os.Stat(from)
@@ -158,7 +159,7 @@ func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
 	})
 }
 
-// report calls a function every few seconds until the returned function is called, or ctx ends.
+// report calls a function every few seconds until stop is called or ctx is done.
 func report(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

@@ -130,7 +130,7 @@ func TestBadCalls(t *testing.T) {
 }
 
 // A body of 100 MB is refused without being read, from its length or after the first megabyte.
-func TestAHundredMegabytesAreNotRead(t *testing.T) {
+func TestHugeBodiesAreNotRead(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/api/intents/execute", io.LimitReader(zeros{}, 100<<20))
@@ -158,7 +158,7 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestEveryPathAnswersWithTheOneEnvelope(t *testing.T) {
+func TestEveryPathUsesTheErrorEnvelope(t *testing.T) {
 	g := startGate(t, setup{})
 	for _, tt := range []struct {
 		method, path string
@@ -245,7 +245,7 @@ func TestBadTokens(t *testing.T) {
 }
 
 // Times, issuers and keys that have ended: tokens that once were good, or are for another agent.
-func TestTokensOutOfTimeAndPlace(t *testing.T) {
+func TestTokensOfOtherTimesAndGateways(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})
 	a := g.newAgent("agent-1").agree()
@@ -278,7 +278,7 @@ func TestTokensOutOfTimeAndPlace(t *testing.T) {
 	}
 }
 
-func TestScopeIsHeld(t *testing.T) {
+func TestScopeIsEnforced(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	a.token, _ = a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Scope = []string{search + ":execute"} })).json(t)["uim-pat"].(string)

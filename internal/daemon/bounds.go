@@ -17,23 +17,23 @@ import (
 )
 
 const (
-	// bodiesPart is the part of the process's memory that bodies, and trees made from them, may take together.
+	// bodiesPart is the fraction of the process's memory, 1/bodiesPart, that bodies and the trees parsed from them may use together.
 	bodiesPart = 4
-	// connectionsPart is the part that connections may take.
+	// connectionsPart is the fraction, 1/connectionsPart, that connections may use.
 	connectionsPart = 4
-	// perConnection is the memory of one while it is served, in bytes: 17 kB were measured; two buffers of net/http take 8 and a stack 8.
-	// A parked one takes 5.
+	// perConnection is the memory of one connection that is being served, in bytes: 17 kB were measured, of which two buffers of net/http
+	// take 8 kB and a stack 8 kB. A parked connection takes 5 kB.
 	perConnection = 24 << 10
-	// perSecureConnection is the memory of one with TLS, which is never parked: 28 kB were measured after a short body, and 39 after one
-	// of 20 kB, for which its buffer has grown.
+	// perSecureConnection is the memory of one connection with TLS, which is never parked: 28 kB were measured after a short body, and 39 kB
+	// after a body of 20 kB, because the buffer had grown.
 	perSecureConnection = 40 << 10
 	maxConnections      = 16 << 10
-	// parkAfter is how long a connection waits for a request before it is parked. It is short compared with idleTimeout, and long
-	// compared with the pauses of an agent that makes one call after another.
+	// parkAfter is how long a connection waits for a request before it is parked. It is short compared with idleTimeout, and long compared
+	// with the pauses of an agent that makes consecutive calls.
 	parkAfter = time.Second
 )
 
-// bounds are those of the public listener.
+// bounds returns the limits of the public listener.
 func (p *process) bounds() connlimit.Bounds {
 	secure, each := p.config.Server.TLS.Enabled(), int64(perConnection)
 	if secure {
@@ -44,10 +44,10 @@ func (p *process) bounds() connlimit.Bounds {
 		PerAddress: p.config.Server.Connections,
 		Exempt:     func(address netip.Addr) bool { return p.directory.Current().Trusts(address) },
 		Shed:       func(cause connlimit.Cause) { p.metrics.Shed(reason.Cause(cause)) },
-		Trouble:    func(err error) { p.Log.Warn("no connection can be accepted for now", zap.Error(err)) },
+		Trouble:    func(err error) { p.Log.Warn("connections cannot be accepted at the moment", zap.Error(err)) },
 	}
 	if !secure {
-		b.Answer = overloaded() // with TLS the client could not read it
+		b.Answer = overloaded() // with TLS, the client could not read an unencrypted answer
 		b.Park = cmp.Or(p.park, parkAfter)
 	}
 	return b

@@ -15,10 +15,11 @@ import (
 	"github.com/uimgate/uimgate/store/sqlcert"
 )
 
-// expiresSoon is how long before a certificate expires the gateway counts as degraded. ACME renews long before.
+// expiresSoon is the remaining validity of a certificate below which the gateway counts as degraded. ACME renews certificates long before
+// that.
 const expiresSoon = 7 * 24 * time.Hour
 
-// openCertificates prepares the client of the CA, if the configuration has one, and its listener without TLS. The client obtains
+// openCertificates prepares the ACME client and the HTTP listener for its challenges, if the configuration uses ACME. The client obtains
 // certificates later, in the background; until then TLS handshakes fail.
 func (p *process) openCertificates(ctx context.Context) {
 	c := p.config.Server.TLS.ACME
@@ -31,8 +32,8 @@ func (p *process) openCertificates(ctx context.Context) {
 	}
 	if address := p.config.Server.HTTPListen(); address != "" {
 		ln, err := listen(ctx, address)
-		if err != nil { // TLS does not depend on it, and the CA may use another challenge
-			p.Log.Warn("requests to port 80 are not answered: the CA cannot use HTTP-01, and nothing redirects to https", zap.Error(err))
+		if err != nil { // TLS does not depend on this listener, and the CA may use another challenge
+			p.Log.Warn("the HTTP listener cannot be opened: the CA cannot use HTTP-01, and http URLs are not redirected to https", zap.Error(err))
 		} else {
 			p.plain = connlimit.New(ln, p.bounds())
 			p.closers = append(p.closers, closed(p.plain))
@@ -43,7 +44,7 @@ func (p *process) openCertificates(ctx context.Context) {
 	p.closers = append(p.closers, p.certificates.Close)
 }
 
-// plainServer answers the CA, and redirects to https.
+// plainServer returns the HTTP server that answers the challenges of the CA and redirects other requests to https.
 func (p *process) plainServer() *http.Server {
 	_, port, _ := net.SplitHostPort(p.public.Addr().String())
 	s := p.httpServer(p.certificates.Challenges(port))
@@ -51,7 +52,7 @@ func (p *process) plainServer() *http.Server {
 	return s
 }
 
-// tlsConfig returns the TLS configuration of the listeners; nil: they serve http.
+// tlsConfig returns the TLS configuration of the public and admin listeners; nil means that they serve http.
 func (p *process) tlsConfig() *tls.Config {
 	switch {
 	case p.certificates != nil:
@@ -64,7 +65,7 @@ func (p *process) tlsConfig() *tls.Config {
 	return nil
 }
 
-// certificate returns the certificate of the listeners of modules; nil: they serve http.
+// certificate returns a function that returns the current certificate for the listeners of modules; nil means that they serve http.
 func (p *process) certificate() func() *tls.Certificate {
 	if !p.config.Server.TLS.Enabled() {
 		return nil
@@ -77,28 +78,28 @@ func (p *process) certificate() func() *tls.Certificate {
 	}
 }
 
-// expires returns when the first certificate of the listeners expires, the zero time if there is none, and how many names have none.
+// expires returns when the earliest certificate expires, and how many names have no certificate. at is zero if there is no certificate.
 func (p *process) expires() (at time.Time, missing int) {
 	if p.certificates != nil {
 		at, names := p.certificates.Expires()
 		return at, len(names)
 	}
 	if c := p.live.Load().certificate; c != nil && c.Leaf != nil {
-		at = c.Leaf.NotAfter // crypto/tls has read it
+		at = c.Leaf.NotAfter // crypto/tls has parsed Leaf
 	}
 	return at, 0
 }
 
-// certificateTrouble returns what an operator should know about the certificates; empty: nothing.
+// certificateTrouble describes a problem with the certificates for the operator; it returns "" if there is none.
 func (p *process) certificateTrouble() string {
 	at, missing := p.expires()
 	switch left := at.Sub(p.Now()); {
 	case missing > 0:
-		return fmt.Sprintf("names that have no certificate yet: %d; see the log", missing)
+		return fmt.Sprintf("the number of names that have no certificate yet is %d: see the log", missing)
 	case at.IsZero() || left > expiresSoon:
 		return ""
 	case left <= 0:
-		return "the certificate expired at " + at.UTC().Format(time.RFC3339) + ": clients reject it"
+		return "the certificate expired at " + at.UTC().Format(time.RFC3339) + ": clients reject it; renew it"
 	default:
 		return "the certificate expires at " + at.UTC().Format(time.RFC3339)
 	}

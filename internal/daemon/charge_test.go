@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestAChargeIsToldAndEndsWithCredit(t *testing.T) {
+func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	for i := range 4 { // 4 × 0.25 EUR: the credit of 1 EUR
@@ -33,7 +33,7 @@ func TestAChargeIsToldAndEndsWithCredit(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsNotCharged(t *testing.T) {
+func TestFailuresAreNotCharged(t *testing.T) {
 	fail := true
 	var mu sync.Mutex
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
@@ -57,7 +57,7 @@ func TestWhatFailsIsNotCharged(t *testing.T) {
 	}
 }
 
-func TestAnIdempotencyKeyMakesOneCallOfMany(t *testing.T) {
+func TestIdempotencyKeyMakesOneCall(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	key := header{"Idempotency-Key": "order-1"}
@@ -89,7 +89,7 @@ func TestAnIdempotencyKeyMakesOneCallOfMany(t *testing.T) {
 	}
 }
 
-func TestARunningCallIsNotMadeTwice(t *testing.T) {
+func TestRunningCallIsNotRepeated(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived) // a second call would panic here
@@ -132,7 +132,7 @@ func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 	}
 }
 
-func TestAnUnknownOutcomeIsResolvedByTheOperator(t *testing.T) {
+func TestOperatorResolvesUnknownOutcome(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		_, _ = w.Write([]byte(`{"order_id"`))
@@ -150,7 +150,7 @@ func TestAnUnknownOutcomeIsResolvedByTheOperator(t *testing.T) {
 	}
 }
 
-func TestAStaticAgreementIsContained(t *testing.T) {
+func TestStaticAgreementIsRestricted(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
 	policy := g.do("GET", "/api/policy", nil, nil)
@@ -176,7 +176,7 @@ func TestAStaticAgreementIsContained(t *testing.T) {
 	}
 }
 
-func TestAnAllowlistAdmitsWhomItNames(t *testing.T) {
+func TestAllowlistAdmitsOnlyItsAgents(t *testing.T) {
 	probe := startGate(t, setup{})
 	known, unknown := probe.newAgent("known"), probe.newAgent("unknown")
 	jkt := thumbprint(t, known)
@@ -188,7 +188,7 @@ func TestAnAllowlistAdmitsWhomItNames(t *testing.T) {
 	}
 }
 
-func TestTooManyAttemptsOverAForbiddenLimitBlock(t *testing.T) {
+func TestAttemptsOverAForbiddenLimitBlock(t *testing.T) {
 	g := startGate(t, setup{
 		policy: strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 2`, 1),
 		config: strings.Replace(testConfig, "pat: {", "pat: {suspend_after: 3, ", 1),

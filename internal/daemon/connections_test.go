@@ -59,7 +59,7 @@ func (g *gate) request(method, path, token string, body io.Reader) *http.Request
 }
 
 // One address has so many connections and no more; what is beyond is answered, and the metric tells.
-func TestOneAddressHasItsConnections(t *testing.T) {
+func TestConnectionsPerAddress(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 8", 1)
 	g := startGate(t, setup{config: config})
 	for range 8 {
@@ -82,7 +82,7 @@ func TestOneAddressHasItsConnections(t *testing.T) {
 }
 
 // A connection on which there were only refusals, without a PAT, ends with the answer; one that was of use stays.
-func TestConnectionsOfNoUseEnd(t *testing.T) {
+func TestRefusedConnectionsAreClosed(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 16384", 1)
 	g := startGate(t, setup{config: config})
 	a := g.newAgent("agent-1").agree()
@@ -92,11 +92,11 @@ func TestConnectionsOfNoUseEnd(t *testing.T) {
 		status   int
 		closed   bool
 	}{
-		"nothing there":          {[]*http.Request{g.request("GET", "/wp-login.php", "", nil)}, http.StatusNotFound, true},
-		"no PAT":                 {[]*http.Request{g.request("POST", "/api/intents/execute", "x.y.z", strings.NewReader(unknown))}, http.StatusUnauthorized, true},
-		"a revocation of naught": {[]*http.Request{g.request("POST", "/api/pat/revoke", "", strings.NewReader(`{}`))}, http.StatusBadRequest, true},
-		"a document":             {[]*http.Request{g.request("GET", "/api/policy", "", nil)}, http.StatusOK, false},
-		"refused with a PAT":     {[]*http.Request{g.request("POST", "/api/intents/execute", a.token, strings.NewReader(unknown))}, http.StatusNotFound, false},
+		"nothing there":       {[]*http.Request{g.request("GET", "/wp-login.php", "", nil)}, http.StatusNotFound, true},
+		"no PAT":              {[]*http.Request{g.request("POST", "/api/intents/execute", "x.y.z", strings.NewReader(unknown))}, http.StatusUnauthorized, true},
+		"an empty revocation": {[]*http.Request{g.request("POST", "/api/pat/revoke", "", strings.NewReader(`{}`))}, http.StatusBadRequest, true},
+		"a document":          {[]*http.Request{g.request("GET", "/api/policy", "", nil)}, http.StatusOK, false},
+		"refused with a PAT":  {[]*http.Request{g.request("POST", "/api/intents/execute", a.token, strings.NewReader(unknown))}, http.StatusNotFound, false},
 		"refused after a document": {
 			[]*http.Request{g.request("GET", "/api/policy", "", nil), g.request("GET", "/wp-login.php", "", nil)}, http.StatusNotFound, false,
 		},
@@ -116,7 +116,7 @@ func TestConnectionsOfNoUseEnd(t *testing.T) {
 }
 
 // A connection is served again and again however long it was left alone, counts for its address meanwhile, and ends with the gateway.
-func TestConnectionsThatAreParked(t *testing.T) {
+func TestParkedConnections(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 4", 1)
 	g := startGate(t, setup{config: config})
 	connections := []net.Conn{g.dialed(), g.dialed(), g.dialed()}
@@ -155,7 +155,7 @@ func parked(t *testing.T, n int) {
 }
 
 // Memory is given back where many are parked, but not while as many are served.
-func TestMemoryIsGivenBackWhereMostAreParked(t *testing.T) {
+func TestMemoryIsReturnedIfMostAreParked(t *testing.T) {
 	for _, test := range []struct {
 		parked, open int
 		want         bool

@@ -1,5 +1,6 @@
-// Package daemon is one gateway process: it opens the state, builds the gateway, serves, reloads and drains. The serve and demo commands,
-// the benchmark and the end-to-end tests all run it. A Keeper backs up and restores the state of such a process.
+// Package daemon runs one gateway process: it opens the state, builds the gateway, serves requests, reloads the configuration and drains.
+// The serve and demo commands, the benchmark and the end-to-end tests all use it. A Keeper backs up and restores the state of such a
+// process.
 package daemon
 
 import (
@@ -41,29 +42,29 @@ import (
 type Options struct {
 	// Config is the first configuration.
 	Config *config.Config
-	// Load reads the configuration again for each reload.
+	// Load reads the configuration again for each reload. If it cannot be used, Load returns nil and the problems.
 	Load func() (*config.Config, config.Problems)
-	// Reload requests a reload, for example on SIGHUP. May be nil.
+	// Reload receives a value for each requested reload, for example on SIGHUP. It may be nil.
 	Reload <-chan struct{}
-	// Ready is called once, when requests are accepted.
+	// Ready is called once, when the process accepts requests. It may be nil.
 	Ready func(Addresses)
-	// Phase is called when the process begins to serve, to reload and to stop; Serving follows the end of a reload. Its calls do not
-	// overlap. May be nil.
+	// Phase is called when the process begins to serve, to reload and to stop; after a reload it is called with Serving again. Its calls do
+	// not overlap. It may be nil.
 	Phase func(Phase)
 	Log   *zap.Logger
 	Now   func() time.Time
-	// Elapsed is a clock that only moves forward. nil: the time between two values of Now, by their monotonic readings.
+	// Elapsed is a clock that never goes back. If it is nil, the monotonic readings of Now are used.
 	Elapsed func() time.Duration
-	// Environment returns a variable of the environment, for the OTEL_* variables. nil: none is set.
+	// Environment returns the value of an environment variable, for the OTEL_* variables. If it is nil, no variable is set.
 	Environment func(name string) string
-	// Version and Commit are those of the program, for its metrics.
+	// Version and Commit identify the program in its metrics.
 	Version, Commit string
-	slack           time.Duration // tests only; 0: writeSlack
-	park            time.Duration // tests only; 0: parkAfter
-	renewals        time.Duration // tests only: how often certificates are checked; 0: as acme.Options has it
+	slack           time.Duration // for tests; 0 means writeSlack
+	park            time.Duration // for tests; 0 means parkAfter
+	renewals        time.Duration // for tests: acme.Options.LookEvery
 }
 
-// A Phase of a process, for its service manager.
+// A Phase is reported to the service manager of the process.
 type Phase int
 
 // The phases. No phase follows Stopping.
@@ -73,7 +74,7 @@ const (
 	Stopping
 )
 
-// enter reports a phase.
+// enter reports a phase, unless the process is already stopping.
 func (p *process) enter(next Phase) {
 	if p.Phase == nil {
 		return
@@ -86,15 +87,14 @@ func (p *process) enter(next Phase) {
 	}
 }
 
-// A ProblemsError means that a configuration cannot be served.
+// A ProblemsError means that a configuration cannot be used.
 type ProblemsError struct{ Problems config.Problems }
 
 func (e *ProblemsError) Error() string {
-	return fmt.Sprintf("the configuration has %d problems", len(e.Problems))
+	return fmt.Sprintf("the configuration cannot be used; number of problems: %d", len(e.Problems))
 }
 
-// Run serves until ctx ends, then drains and returns nil. A configuration that cannot be served is a
-// *ProblemsError.
+// Run serves until ctx is done, then drains and returns nil. If the configuration cannot be used, Run returns a *ProblemsError.
 func Run(ctx context.Context, o Options) error {
 	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules()}
 	defer p.close()
@@ -107,10 +107,10 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// leftBehind is the work that the end of the process interrupted.
+// leftBehind counts the work that the end of the process interrupted: calls in progress, and outcomes that were not stored.
 type leftBehind struct{ calls, ends atomic.Int64 }
 
-// stopped logs in one line the work of the process and the interrupted work.
+// stopped logs one line that counts the completed and the interrupted work of the process.
 func (p *process) stopped(ran time.Duration) {
 	calls, done := p.metrics.Calls()
 	p.Log.Info("stopped", zap.Stringer("ran", ran.Round(time.Second)), zap.Int64("calls", calls), zap.Int64("done", done),
@@ -124,10 +124,10 @@ type process struct {
 	store         *sqlstore.Store
 	leases        *lease.Holder
 	public, admin net.Listener
-	owner         net.Listener        // in the data directory; nil: there is none
-	plain         net.Listener        // for ACME and redirects; nil: there is none
-	certificates  *acme.Manager       // nil: server.tls.acme is not used
-	bounded       *connlimit.Listener // the public one
+	owner         net.Listener        // the owner's socket in the data directory; nil if there is none
+	plain         net.Listener        // for ACME and redirects; nil if there is none
+	certificates  *acme.Manager       // nil if server.tls.acme is not used
+	bounded       *connlimit.Listener // the same listener as public
 	addresses     Addresses
 	audit         *record.Audit
 	metrics       *record.Metrics
@@ -142,19 +142,19 @@ type process struct {
 	server        *gateway.Server
 	operator      *admin.Operator
 	live          atomic.Pointer[live]
-	started       *config.Config // settings that need a restart are taken from here
+	started       *config.Config // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
-	refusal       atomic.Pointer[admin.RefusedReload] // of the last reload; nil: it was applied
-	reloading     sync.Mutex                          // one reload at a time; guards config once serving
+	refusal       atomic.Pointer[admin.RefusedReload] // the refusal of the last reload; nil if the reload was applied
+	reloading     sync.Mutex                          // held during a reload; guards config once the process serves
 	phases        sync.Mutex                          // guards phase
 	phase         Phase
 }
 
-// open acquires everything that the process needs. Problems of the configuration are reported before an unavailable port: an operator
-// must correct them in any case.
+// open acquires everything that the process needs. It reports problems of the configuration before an unavailable port, because an
+// operator must correct the configuration in any case.
 func (p *process) open(ctx context.Context) (err error) {
-	listening := p.listen(ctx) // first, because policies may name the URL of the listener
+	listening := p.listen(ctx) // before load, because policies may name the URL of the listener
 	loaded, problems := p.load(ctx, p.config)
 	switch {
 	case loaded == nil:
@@ -192,7 +192,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	timed := timedStore{p.store, p.metrics.StoreTook, p.Now}
 	p.leases = lease.New(timed, lease.Options{Now: p.Now, Sole: p.config.Store.Engine == config.SQLite})
 	p.closers = append(p.closers, p.leases.Close)
-	p.Now = p.store.Now // all processes on the store use one clock
+	p.Now = p.store.Now // all processes that share the store use its clock
 	p.openAudit()
 	if err := p.openKeys(ctx); err != nil {
 		return err
@@ -210,7 +210,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	}
 	p.metrics.Reloaded(p.Now())
 	if p.owner, err = p.data.ListenOwner(ctx); err != nil {
-		p.Log.Warn("no socket for the operator's commands, which need the admin listener", zap.Error(err))
+		p.Log.Warn("the socket for the operator's commands cannot be opened: the commands use the admin listener instead", zap.Error(err))
 	} else {
 		p.closers = append(p.closers, closed(p.owner))
 	}
@@ -227,7 +227,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	return nil
 }
 
-// build connects the parts that serve agents and the operator.
+// build creates and connects the parts that serve agents and the operator.
 func (p *process) build(ctx context.Context) error {
 	p.executor = execute.New(execute.Config{
 		Store: p.leases, Agents: p.store, Revocations: p.view, Recorder: record.Recorders{p.metrics, p.audit, p.telemetry.Traces}, Now: p.Now,
@@ -256,17 +256,18 @@ func (p *process) build(ctx context.Context) error {
 	})
 }
 
-// openAudit opens the audit stream. If it cannot be opened now, the gateway serves requests that may be served without it.
+// openAudit opens the audit stream. If the stream cannot be opened, the gateway still starts, and serves the requests for which no audit
+// record is required.
 func (p *process) openAudit() {
 	p.audit = record.NewAudit(record.AuditOptions{
 		Open: func() (record.File, error) { return p.data.AuditLog() }, Log: p.Log, Metrics: p.metrics,
 		Parameters: p.config.Audit.Parameters, Required: p.config.Audit.Required,
 	})
 	p.closers = append(p.closers, p.audit.Close)
-	_ = p.audit.Flush() // logged
+	_ = p.audit.Flush() // logs its errors
 }
 
-// openTelemetry starts the export of traces, metrics and logs. From then on the log of the process is exported as well.
+// openTelemetry starts the export of traces, metrics and logs. Log entries written before it is called are not exported.
 func (p *process) openTelemetry(ctx context.Context) (err error) {
 	p.telemetry, err = telemetry.Open(ctx, telemetry.Options{
 		OTLP: p.config.Telemetry.OTLP, Environment: p.Environment, Version: p.Version, Registry: p.metrics.Registry(),
@@ -308,7 +309,7 @@ func (p *process) report(problems config.Problems) {
 
 const (
 	idleTimeout = 2 * time.Minute
-	// maxHeaderBytes is enough for the longest PAT twice.
+	// maxHeaderBytes is enough for two PATs of the maximum length.
 	maxHeaderBytes = 64 << 10
 )
 
@@ -318,14 +319,14 @@ func (p *process) drainEnds(ctx context.Context) {
 	defer cancel()
 	if left := p.executor.Drain(drain); left > 0 {
 		p.left.ends.Store(int64(left))
-		p.Log.Error("the ends of calls could not be stored: see uimgate usage", zap.Int("unresolved", left))
+		p.Log.Error("the outcomes of calls could not be stored: see uimgate usage", zap.Int("unresolved", left))
 	}
 }
 
 func (p *process) close() {
 	for _, v := range slices.Backward(p.closers) {
 		if err := v(); err != nil {
-			p.Log.Error("closing", zap.Error(err))
+			p.Log.Error("a resource could not be closed", zap.Error(err))
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 )
 
-// openDoors opens the doors with separate listeners, for the present services.
+// openDoors opens the separate listeners of doors for the current services.
 func (p *process) openDoors(ctx context.Context) error {
 	var errs []error
 	for _, opener := range door.Of[door.Opener](p.modules) {
@@ -27,7 +27,7 @@ func (p *process) drainDoors(ctx context.Context) {
 	for _, runner := range door.Of[door.Runner](p.modules) {
 		ending.Go(func() {
 			if left := runner.Drain(drain); left > 0 {
-				p.Log.Warn("messages of a door were left without an answer when the drain timeout ended", zap.Int("messages", left))
+				p.Log.Warn("the drain timeout ended before all messages of a door were answered", zap.Int("messages", left))
 			}
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 const withRego = testConfig + "  policy_rego: extra.rego\n"
 
-func TestTheOperatorsRegoRefusesWhatThePolicyPermits(t *testing.T) {
+func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
 	g := startGate(t, setup{
 		config: withRego + "  policy_rego_time: 1s\n", // so that a slow machine has the time
 		files:  map[string]string{"extra.rego": "package uimgate.extra\n\ndeny if {\n\tinput.agent == \"agent-2\"\n\tendswith(input.intent, \":search-products:v1\")\n\tinput.facts.version == \"v1\"\n\tinput.now_ns > 0\n}\n"},
@@ -46,7 +46,7 @@ func TestTheOperatorsRegoRefusesWhatThePolicyPermits(t *testing.T) {
 	}
 }
 
-func TestTheOperatorsRegoRefusesWhereItFails(t *testing.T) {
+func TestFailingOperatorRegoRefuses(t *testing.T) {
 	for name, rego := range map[string]string{
 		"too slow": "deny if {\n\tsome a in numbers.range(1, 1000000)\n\tsome b in numbers.range(1, 1000000)\n\ta * b == -1\n}",
 		"an error": "deny if to_number(input.agent) > 5",
@@ -66,7 +66,7 @@ func TestTheOperatorsRegoRefusesWhereItFails(t *testing.T) {
 	}
 }
 
-func TestRegoThatCannotRunIsToldWithItsLine(t *testing.T) {
+func TestInvalidRegoIsReportedWithItsLine(t *testing.T) {
 	for rego, want := range map[string]string{
 		"package uimgate.extra\n\ndeny if {\n\thttp.send({})\n}\n": "extra.rego:4: ",
 		"package uimgate.extra\n\ndeny if x > 1\n":                 "extra.rego:3: ",
@@ -82,7 +82,7 @@ func TestRegoThatCannotRunIsToldWithItsLine(t *testing.T) {
 	}
 }
 
-func TestTheEngineOfDecisionsIsCounted(t *testing.T) {
+func TestDecisionsAreCountedByEngine(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {

@@ -42,7 +42,7 @@ func factsGate(t *testing.T, more string) *gate {
 		})
 }
 
-func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
+func TestFactsFromConfiguredSources(t *testing.T) {
 	g := factsGate(t, "")
 	first, second := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	research := map[string]any{"query": "lamp", "category": "research"}
@@ -60,10 +60,10 @@ func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
 		{"no purpose", first, search, map[string]any{"query": "lamp"}, germany, "POLICY_NOT_APPLICABLE"},
 		{"no place", first, search, research, nil, "POLICY_NOT_APPLICABLE"},
 		{"another place", first, search, research, header{"X-Country": "FR"}, "POLICY_NOT_APPLICABLE"},
-		{"a place that only begins alike", first, search, research, header{"X-Country": "DEX"}, "POLICY_NOT_APPLICABLE"},
+		{"a place with the same prefix", first, search, research, header{"X-Country": "DEX"}, "POLICY_NOT_APPLICABLE"},
 		{"an agent of the industry", first, details, map[string]any{"id": "p1"}, nil, ""},
-		{"an agent of another", second, details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
-		{"an agent of none", g.newAgent("agent-3").agree(), details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
+		{"an agent of another industry", second, details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
+		{"an agent without industry", g.newAgent("agent-3").agree(), details, map[string]any{"id": "p1"}, nil, "POLICY_NOT_APPLICABLE"},
 		{"not prohibited", first, order, map[string]any{"product_id": "p1"}, nil, ""},
 		{"prohibited", first, order, map[string]any{"product_id": "weapon"}, nil, "POLICY_CONFLICT"},
 	} {
@@ -74,7 +74,7 @@ func TestFactsComeFromWhereTheOperatorSays(t *testing.T) {
 	}
 }
 
-func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) {
+func TestSignedDeclarationsOverrideParameters(t *testing.T) {
 	g := factsGate(t, "")
 	a := g.newAgent("agent-1")
 	got := a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"resale"}} }))
@@ -101,7 +101,7 @@ func TestWhatAnAgentDeclaresUnderItsSignatureGoesBeforeParameters(t *testing.T) 
 	}
 }
 
-func TestHeadersAreFactsFromTrustedProxiesOnly(t *testing.T) {
+func TestHeaderFactsOnlyFromTrustedProxies(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [192.0.2.1], per_address:", 1)
 	g := startGate(t, setup{policy: factsPolicy, config: config + factsConfig})
 	a := g.newAgent("agent-1")
@@ -133,12 +133,12 @@ func sha256Of(text string) []byte {
 	return sum[:]
 }
 
-func TestFactsThatCannotBeKnownAreRefusedAtLoad(t *testing.T) {
+func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
-		"no source":            {testConfig, "set a source in services[0].facts"},
-		"no proxy":             {testConfig + factsConfig, "trusted only from server.trusted_proxies"},
-		"a clock of one's own": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself provides dateTime"},
+		"no source":             {testConfig, "name one in services[0].facts"},
+		"no proxy":              {testConfig + factsConfig, "believed from server.trusted_proxies only"},
+		"a fact of the gateway": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
 		"two at once": {
 			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
 			"want exactly one of",
@@ -168,7 +168,7 @@ const quantityConfig = `  facts:
     virtualLocation: [{address: true}]
 `
 
-func TestNumbersDurationsAndNetworksAreFacts(t *testing.T) {
+func TestNumberDurationAndNetworkFacts(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	g := startGate(t, setup{policy: quantityPolicy, config: config + quantityConfig})
 	a := g.newAgent("agent-1").agree()
@@ -185,15 +185,15 @@ func TestNumbersDurationsAndNetworksAreFacts(t *testing.T) {
 	}{
 		{"a small size", search, sized(99.5), "", ""},
 		{"a size just above", search, sized(json.Number("99.50000000000001")), "", no},
-		{"a size not said", search, map[string]any{"query": "lamp"}, "", no},
+		{"no size", search, map[string]any{"query": "lamp"}, "", no},
 		{"young", details, aged("P27D"), "", ""},
 		{"old", details, aged("P32D"), "", no},
 		{"as old as some months", details, aged("P30D"), "", no},
 		{"no duration", details, aged("30"), "", no},
 		{"in the network", order, one, "192.0.2.7", ""},
 		{"in the other network", order, one, "2001:db8::7", ""},
-		{"beside the networks", order, one, "192.0.3.7", no},
-		{"from here", order, one, "", no},
+		{"outside the networks", order, one, "192.0.3.7", no},
+		{"from loopback", order, one, "", no},
 	} {
 		h := header{}
 		if test.from != "" {

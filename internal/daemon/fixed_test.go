@@ -49,7 +49,7 @@ services:
 `
 
 // The operator's own values reach the service, and nobody else.
-func TestFixedValuesReachTheServiceAlone(t *testing.T) {
+func TestFixedValuesReachOnlyTheService(t *testing.T) {
 	files := map[string]string{"client.txt": "canary-fixed-file\n", "shop.txt": "880099"}
 	service := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

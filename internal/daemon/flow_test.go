@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-func TestAnAgentDiscoversAgreesAndExecutes(t *testing.T) {
+func TestAgentDiscoversAgreesAndExecutes(t *testing.T) {
 	g := startGate(t, setup{})
 	file := g.do("GET", "/agents.json", nil, nil)
 	published := file.json(t)
@@ -93,7 +93,7 @@ func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
 	}
 }
 
-func TestTheDraftsFormOfExecute(t *testing.T) {
+func TestExecuteInDraftForm(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	got := a.executeBody([]byte(`{"intent":{"uid":"`+order+`","parameters":{"product_id":"p1"}},"context":{"session":"s"}}`),
@@ -108,7 +108,7 @@ func TestTheDraftsFormOfExecute(t *testing.T) {
 	}
 }
 
-func TestEveryAliasAnswers(t *testing.T) {
+func TestEveryAliasIsServed(t *testing.T) {
 	g := startGate(t, setup{})
 	for _, path := range []string{
 		"/agents.json", "/.well-known/agents.json", "/api/policy", "/policy.json", "/uim-policy.json", "/api/intents/search?query=lamp",
@@ -129,7 +129,7 @@ func TestEveryAliasAnswers(t *testing.T) {
 	}
 }
 
-func TestAgentsWrittenByOthers(t *testing.T) {
+func TestIndependentAgents(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestAgentsWrittenByOthers(t *testing.T) {
 }
 
 // Ten times as many calls as the limit has units, all at once.
-func TestManyCallsOnALimitAdmitExactlyItsUnits(t *testing.T) {
+func TestConcurrentCallsAdmitExactlyTheLimit(t *testing.T) {
 	const each = 20
 	const all = daemon.ConcurrentAgents * each
 	const units = all / 10
@@ -255,7 +255,7 @@ func TestRenewalKeepsCountsAndEndsTheOldPAT(t *testing.T) {
 	}
 }
 
-func TestTheOldPATEndsAMinuteAfterRenewalAlsoAfterARestart(t *testing.T) {
+func TestOldPATEndsAMinuteAfterRenewalDespiteARestart(t *testing.T) {
 	dir, clock := t.TempDir(), &clock{now: time.Now()}
 	g := startGate(t, setup{dir: dir, now: clock.Now})
 	a := g.newAgent("agent-1").agree()
@@ -308,7 +308,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 	}
 }
 
-func TestIntrospectionIsForTheBearerAlone(t *testing.T) {
+func TestIntrospectionIsOnlyForTheBearer(t *testing.T) {
 	g := startGate(t, setup{})
 	a, b := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	form := header{"Content-Type": "application/x-www-form-urlencoded", "Authorization": "Bearer " + a.token}
@@ -320,7 +320,7 @@ func TestIntrospectionIsForTheBearerAlone(t *testing.T) {
 	}
 }
 
-func TestAChangedPolicyAsksForAgreementFromTheNextCall(t *testing.T) {
+func TestChangedPolicyRequiresAgreementFromTheNextCall(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	oldPolicy := a.agreement(nil)

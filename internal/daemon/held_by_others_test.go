@@ -12,11 +12,11 @@ import (
 )
 
 // An operator who reserves an agent id that another key holds learns of it: from check, from a reload, at a start and in the status.
-func TestAReservedIDThatAnotherKeyHolds(t *testing.T) {
+func TestReservedIDHeldByAnotherKey(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, setup{})
 	holder, party := g.newAgent("agent-1").agree(), g.newAgent("agent-1")
-	const want = "services[0]: service default reserves the agent id agent-1, and another key holds it"
+	const want = "services[0]: service default reserves the agent id agent-1, but another key holds it"
 	reserving := strings.Replace(testConfig, "pat: {", "pat: {allow: [{id: agent-1, key: "+thumbprint(t, party)+"}], ", 1)
 	g.write("uimgate.yaml", strings.ReplaceAll(reserving, "UPSTREAM", g.upstream.server.URL))
 	checked := func() string {

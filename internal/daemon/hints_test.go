@@ -12,7 +12,7 @@ import (
 )
 
 // A low port without the right to it is answered with the right; other errors are not.
-func TestAPortWithoutRightsIsAnsweredWithTheRight(t *testing.T) {
+func TestListenErrorNamesTheCapability(t *testing.T) {
 	for number, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EADDRINUSE: false} {
 		err := daemon.ListenError(":80", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", number)})
 		if text := err.Error(); !strings.HasPrefix(text, "listening on :80: ") || strings.Contains(text, "CAP_NET_BIND_SERVICE") != want {
@@ -22,7 +22,7 @@ func TestAPortWithoutRightsIsAnsweredWithTheRight(t *testing.T) {
 }
 
 // Where the service is down, the operator is told its address: in the log and in the status. Agents are not.
-func TestAServiceThatIsDownIsNamedToTheOperator(t *testing.T) {
+func TestUnreachableServiceIsReported(t *testing.T) {
 	g := startGate(t, setup{})
 	g.upstream.server.Close()
 	address := g.upstream.server.URL

@@ -28,7 +28,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenBeside binds a listener of a module, until the process ends.
+// listenBeside opens a listener for a module, and also returns its URL. The listener is closed when the process ends.
 func (p *process) listenBeside(ctx context.Context, address string) (net.Listener, string, error) {
 	ln, err := listen(ctx, address)
 	if err != nil {
@@ -49,12 +49,12 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 func listenError(address string, err error) error {
 	hint := ""
 	if errors.Is(err, syscall.EACCES) {
-		hint = ": ports below 1024 need the right CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities), or use another port"
+		hint = ": ports below 1024 require CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities); grant it, or use another port"
 	}
 	return fmt.Errorf("listening on %s: %w%s", address, err, hint)
 }
 
-// closed closes a listener that a server may already have closed.
+// closed returns a function that closes a listener, which a server may already have closed.
 func closed(ln net.Listener) func() error {
 	return func() error {
 		if err := ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {

@@ -11,20 +11,21 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// live are the settings of the process itself that a reload applies at once. Settings that only a start applies are named in the response
-// to the reload, in the status and by a metric: config.Config.NeedsRestart.
+// live holds the settings of the process itself that a reload applies at once. The response to a reload, the status and a metric report
+// changed settings that need a restart: see config.Config.NeedsRestart.
 type live struct {
-	token       config.Secret    // of the operator
-	certificate *tls.Certificate // from files; nil: there is none
-	answered    time.Duration    // the time for the complete response of a request
+	token       config.Secret    // the operator's token
+	certificate *tls.Certificate // from files; nil if none is configured
+	answered    time.Duration    // how long a request may take, including its complete response
 	drain       time.Duration
-	waiting     []string // settings, for a restart
+	waiting     []string // changed settings that need a restart
 }
 
-// writeSlack is the time for the store and for the response itself, in addition to reading and the upstream's timeout.
+// writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest
+// Upstream.Timeout.
 const writeSlack = 15 * time.Second
 
-// liveFrom prepares the settings of a configuration.
+// liveFrom derives the live settings from a configuration.
 func (p *process) liveFrom(c *config.Config) (*live, error) {
 	token, err := p.data.AdminToken(c.Admin.Token)
 	if err != nil {
@@ -40,10 +41,10 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 	}, nil
 }
 
-// takeOver applies the settings of a configuration.
+// takeOver applies a configuration and the live settings derived from it.
 func (p *process) takeOver(c *config.Config, next *live) {
 	if was := p.live.Load(); was != nil && next.certificate == nil {
-		next.certificate = was.certificate // TLS ends with the process
+		next.certificate = was.certificate // TLS cannot be turned off without a restart
 	}
 	p.live.Store(next)
 	if p.certificates != nil {
@@ -58,16 +59,16 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
 	p.metrics.NeedRestart(len(next.waiting))
 	if len(next.waiting) > 0 {
-		p.Log.Warn("only a restart takes over some settings", zap.Strings("settings", next.waiting))
+		p.Log.Warn("some changed settings need a restart", zap.Strings("settings", next.waiting))
 	}
 }
 
-// withDeadline gives each request the time in the present configuration: a request whose upstream may take minutes gets its response, and
-// none holds a connection for ever.
+// withDeadline sets the write deadline of each request to live.answered. A request whose upstream may take minutes thus gets its response,
+// and no request holds a connection forever.
 func (p *process) withDeadline(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // connections have the machine's clock
-		// The writer of net/http supports it.
+		within := time.Now().Add(p.live.Load().answered) //nolint:forbidigo // deadlines of connections use the machine's clock
+		// The ResponseWriter of net/http has the method.
 		if direct, ok := w.(interface{ SetWriteDeadline(t time.Time) error }); ok {
 			_ = direct.SetWriteDeadline(within)
 		} else {

@@ -36,7 +36,7 @@ func (g *gate) byToken(token, method, path string) answer {
 }
 
 // What a reload takes over holds at once; what it does not is named in its answer, in the status and by a metric.
-func TestAReloadTakesOverSettingsOrNamesThem(t *testing.T) {
+func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	g := startGate(t, setup{})
 	tight := []string{
 		adminToken, otherToken, "per_address: 1000000/second", "per_address: 2/day", "issue_per_address: 100000/minute",
@@ -83,7 +83,7 @@ func TestAReloadTakesOverSettingsOrNamesThem(t *testing.T) {
 }
 
 // An order that takes longer than any request had before the reload is answered after it, and charged once.
-func TestAnOrderAsSlowAsAReloadAllowsIsAnswered(t *testing.T) {
+func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // what a request had at first
 	arrived, answered := make(chan struct{}, 2), make(chan struct{})
 	g := startGate(t, setup{
@@ -134,7 +134,7 @@ func TestAnOrderAsSlowAsAReloadAllowsIsAnswered(t *testing.T) {
 	}
 }
 
-func TestARenewedCertificateIsServedAtOnce(t *testing.T) {
+func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	cert, key, before := selfSigned(t)
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
@@ -174,7 +174,7 @@ func TestARenewedCertificateIsServedAtOnce(t *testing.T) {
 }
 
 // The socket in the data directory is its owner's alone, and asks for nothing.
-func TestTheOwnersSocket(t *testing.T) {
+func TestOwnerSocket(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {
 		t.Fatal(err)

@@ -11,9 +11,9 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// TestTheDoorOfMRP starts a process with a relay and a door at it, has an agent agree and call, and ends the process while a call is
+// TestDoorOfMRP starts a process with a relay and a door at it, has an agent agree and call, and ends the process while a call is
 // under way. The next process is the same agent at the same relay, which has the answer.
-func TestTheDoorOfMRP(t *testing.T) {
+func TestDoorOfMRP(t *testing.T) {
 	t.Parallel()
 	shop := newHeldShop(`{"products":[]}`)
 	set := setup{config: testConfig + "  doors: {mrp: {}}\nmrp_relay: {listen: 127.0.0.1:0}\n", upstream: shop.serve, dir: t.TempDir()}

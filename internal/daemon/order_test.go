@@ -12,7 +12,7 @@ import (
 )
 
 // A port that is taken is in the way only of a configuration that can be served: what is wrong with it is reported first.
-func TestAWrongPolicyIsReportedBeforeATakenPort(t *testing.T) {
+func TestWrongPolicyIsReportedBeforeAPortInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

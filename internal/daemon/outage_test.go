@@ -68,7 +68,7 @@ func audit(h admin.Health) admin.Check { return h.Checks["audit"] }
 
 const requiredAudit = testConfig + "audit: {required: true}\n"
 
-func TestAnAuditStreamThatCannotBeOpenedStopsNothing(t *testing.T) {
+func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	away := filepath.Join(t.TempDir(), "away")
 	g := startGate(t, setup{dir: auditAt(t, filepath.Join(away, "audit.jsonl"))})
 	a := g.newAgent("agent-1").agree()
@@ -94,7 +94,7 @@ func TestAnAuditStreamThatCannotBeOpenedStopsNothing(t *testing.T) {
 	}
 }
 
-func TestWithARequiredAuditNothingIsDoneWithoutARecord(t *testing.T) {
+func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full"), config: requiredAudit})
 	a := g.newAgent("agent-1").agree()
 	for range 3 {
@@ -131,7 +131,7 @@ func TestWithARequiredAuditNothingIsDoneWithoutARecord(t *testing.T) {
 }
 
 // A service whose records are required from now on refuses from now on.
-func TestARequiredAuditIsTakenOver(t *testing.T) {
+func TestReloadAppliesRequiredAudit(t *testing.T) {
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full")})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusOK {
@@ -153,7 +153,7 @@ func TestARequiredAuditIsTakenOver(t *testing.T) {
 }
 
 // What is written at each start only says again what was written before.
-func TestADatabaseThatIsFullAtTheStartStopsOnlyWhatWrites(t *testing.T) {
+func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 	first := startGate(t, setup{})
 	state := filepath.Join(first.dir, "data", "state.db")
 	a := first.newAgent("agent-1").agree()

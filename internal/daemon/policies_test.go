@@ -45,7 +45,7 @@ const corePolicy = `{
 // testConfigUSD lets an agent owe two calls under the core example.
 var testConfigUSD = strings.ReplaceAll(testConfig, "1 EUR", "0.02 USD")
 
-func TestTheCoreExamplePolicyIsEnforcedInAllItsParts(t *testing.T) {
+func TestCoreExamplePolicyIsEnforced(t *testing.T) {
 	for name, assignee := range map[string]string{
 		"assignee read as anyone": "  assignee: anyone",
 		"assignee mapped":         "  parties: {\"http://example.com/ai-agent/1\": {agent_id: agent-1, key: KEY}}",
@@ -109,7 +109,7 @@ const referencePolicy = `{
   "asset": [{"id": "https://shop.example/uim/execute/SearchProducts", "type": "odrl:Asset"}]
 }`
 
-func TestTheReferencePolicyIsEnforcedInAllItsParts(t *testing.T) {
+func TestReferencePolicyIsEnforced(t *testing.T) {
 	g := startGate(t, setup{policy: referencePolicy, config: testConfig + "  assignee: anyone\n"})
 	a := g.newAgent("agent-1")
 	signed := a.agreement(func(c *pat.AgreementClaims) { c.PolicyUID = "https://shop.example/uim-policy" })
@@ -139,8 +139,8 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 			testConfig, "serch-products",
 		},
 		{"an unknown operand", strings.Replace(testPolicy, "rateLimit", "rateLimt", 1), testConfig, "rateLimt"},
-		{"an assignee nobody knows", corePolicy, testConfig, "assignee: anyone"},
-		{"a charge nobody can owe", testPolicy, strings.Replace(testConfig, "billing: {credit: 1 EUR, newcomers: 1 EUR}\n", "", 1), "billing.credit"},
+		{"an unknown assignee", corePolicy, testConfig, "assignee: anyone"},
+		{"a charge without credit", testPolicy, strings.Replace(testConfig, "billing: {credit: 1 EUR, newcomers: 1 EUR}\n", "", 1), "billing.credit"},
 		{"a charge in another currency", testPolicy, strings.ReplaceAll(testConfig, "1 EUR", "1 USD"), "USD"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 
 // lmt is the limit that covers all the PAT is for, if there is one: of a counter that two permissions
 // share the larger number, of two collections' counters none.
-func TestThePATTellsTheLimitThatCoversIt(t *testing.T) {
+func TestPATStatesItsLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy       string
 		rate, period string

@@ -28,8 +28,8 @@ func (a *agent) a2a(method, params string) answer {
 	return a.g.do("POST", "/a2a", []byte(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`), h)
 }
 
-// TestATaskIsToldOfByEveryReplica begins a task at one process, and asks another for it: while it works, as it ends, and after.
-func TestATaskIsToldOfByEveryReplica(t *testing.T) {
+// TestEveryReplicaReturnsTheTask begins a task at one process, and asks another for it: while it works, as it ends, and after.
+func TestEveryReplicaReturnsTheTask(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	started, goOn := make(chan struct{}), make(chan struct{})
@@ -130,9 +130,9 @@ var (
 	chosenScope = regexp.MustCompile(`<input type="checkbox" name="scope" value="([^"]*)" checked>`)
 )
 
-// TestAConsentIsOneOfAllReplicas shows the page at one process and takes the decision at the other. The code is redeemed at
+// TestReplicasShareConsents shows the page at one process and takes the decision at the other. The code is redeemed at
 // either; at both at once at most one gets a token, and not for long: a code that comes twice was stolen.
-func TestAConsentIsOneOfAllReplicas(t *testing.T) {
+func TestReplicasShareConsents(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	shared := setup{

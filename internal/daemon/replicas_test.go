@@ -40,7 +40,7 @@ func (a *agent) at(g *gate) *agent {
 	return &other
 }
 
-func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
+func TestReplicasWithWrongClocksAgree(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	gates := []*gate{onPostgres(t, dsn, -time.Hour), onPostgres(t, dsn, time.Hour)}
@@ -80,7 +80,7 @@ func TestReplicasWhoseClocksAreOffActAsOne(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatIsAwayDeniesAndComesBack(t *testing.T) {
+func TestCallsAreDeniedDuringADatabaseOutage(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)
@@ -107,7 +107,7 @@ func TestADatabaseThatIsAwayDeniesAndComesBack(t *testing.T) {
 }
 
 // What the process knows is written down as soon as the database is there again, and waits for nobody.
-func TestAKnownOutcomeOutlivesADatabaseThatIsAway(t *testing.T) {
+func TestOutcomeSurvivesADatabaseOutage(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	proxy := c.Proxy(t)

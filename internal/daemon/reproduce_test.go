@@ -63,7 +63,7 @@ func TestAuditedDecisionsAreReproducedOffline(t *testing.T) {
 	}
 }
 
-func TestTheCorePolicyIsReproducedOffline(t *testing.T) {
+func TestCorePolicyIsReproducedOffline(t *testing.T) {
 	g := startGate(t, setup{policy: corePolicy, config: testConfigUSD + "  assignee: anyone\n"})
 	served := g.do("GET", "/api/policy", nil, nil).body
 	a := g.newAgent("agent-1").agree()

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Restore replaces the state by the one in a backup, while no gateway runs. After an error the state is unchanged. ErrNotEmbedded if the
-// state is in PostgreSQL.
+// Restore replaces the state with the one in a backup. No gateway may be running. If Restore returns an error while it copies or checks
+// the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
@@ -33,13 +33,13 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	if err := k.copyFile(ctx, from, fresh); err != nil {
 		return Copy{}, fmt.Errorf("reading the backup: %w", err)
 	}
-	// From here on only the copy counts: no other process can change it.
+	// From here on only the copy is used: no other process can change it.
 	if _, err := k.inspect(ctx, fresh); err != nil {
-		return Copy{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from, err)
+		return Copy{}, fmt.Errorf("%s cannot be restored, and the state is unchanged: %w", from, err)
 	}
 	found, err := sqlstore.Restore(ctx, fresh, sqlstore.Options{Now: k.Now})
 	if err != nil {
-		return Copy{}, fmt.Errorf("%s cannot be restored, and nothing was changed: %w", from, err)
+		return Copy{}, fmt.Errorf("%s cannot be restored, and the state is unchanged: %w", from, err)
 	}
 	if err := syncPath(fresh); err != nil {
 		return Copy{}, fmt.Errorf("restoring: %w", err)
@@ -53,7 +53,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	return made, nil
 }
 
-// AfterExternal completes a restore that other tools have made.
+// AfterExternal completes a restore that was made with other tools. No gateway may be running.
 func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	dir, err := k.hold()
 	if err != nil {
@@ -64,7 +64,7 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	if k.Config.Store.Engine == config.SQLite {
 		file = dir.StatePath()
 		if _, err := os.Stat(file); err != nil {
-			return Copy{}, fmt.Errorf("there is no state: %w", err)
+			return Copy{}, fmt.Errorf("there is no restored state: %w", err)
 		}
 	}
 	state, err := sqlstore.Open(ctx, dir.StorePlace(k.Config.Store), sqlstore.Options{Now: k.Now})
@@ -79,24 +79,24 @@ func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	return copyOf(file, found), nil
 }
 
-// hold locks the data directory, which no gateway may be using.
+// hold locks the data directory. It returns an error if a gateway is using the directory.
 func (k *Keeper) hold() (*config.DataDir, error) {
 	dir, err := config.OpenDataDir(k.Config.Data)
 	if errors.Is(err, config.ErrDataInUse) {
-		return nil, fmt.Errorf("%w\nA state is restored while its gateway is stopped", err)
+		return nil, fmt.Errorf("%w: the state can be restored only while the gateway is stopped", err)
 	}
 	return dir, err
 }
 
-// besides are the files that SQLite keeps beside a database.
+// besides are the suffixes of the files that SQLite keeps next to a database.
 var besides = []string{"-wal", "-shm", "-journal"}
 
-// replaceState replaces the database at state in one step, and keeps the old one under another name, which it returns; empty if there was
-// none.
+// replaceState replaces the database at state with the file fresh in one step. It keeps the old database under another name, which it
+// returns; aside is empty if there was no database.
 func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside string, err error) {
 	if _, err := os.Lstat(state); err == nil {
 		aside = state + ".before-restore-" + k.Now().UTC().Format("20060102T150405.000Z")
-		// With its log written back the old state is one file. If it is too damaged for that, its files are kept.
+		// Once its write-ahead log is merged, the old state is one file. If it is too damaged for that, all its files are kept.
 		if err := sqlstore.Fold(ctx, state); errors.Is(err, sqlstore.ErrInUse) {
 			return "", err
 		}
@@ -105,7 +105,7 @@ func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside s
 				return "", err
 			}
 		}
-		if err := os.Link(state, aside); err != nil { // a file system without hard links
+		if err := os.Link(state, aside); err != nil { // the file system does not support hard links
 			if err := os.Rename(state, aside); err != nil {
 				return "", err
 			}
@@ -117,7 +117,7 @@ func (k *Keeper) replaceState(ctx context.Context, state, fresh string) (aside s
 	return aside, syncPath(filepath.Dir(state))
 }
 
-// copyFile copies a file into another existing one.
+// copyFile copies a file over another existing one, and reports its progress.
 func (k *Keeper) copyFile(ctx context.Context, from, to string) (err error) {
 	in, err := os.Open(from)
 	if err != nil {
@@ -134,7 +134,7 @@ func (k *Keeper) copyFile(ctx context.Context, from, to string) (err error) {
 	return err
 }
 
-// readerUntil reads until a context ends.
+// readerUntil reads until its context is done.
 type readerUntil struct {
 	ctx context.Context //nolint:containedctx // io.Reader has no other place for it
 	r   io.Reader

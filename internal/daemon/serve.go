@@ -17,12 +17,12 @@ import (
 
 func (p *process) serve(ctx context.Context) error {
 	public := p.httpServer(p.server.Handler())
-	//nolint:contextcheck // each request brings its own
+	//nolint:contextcheck // each request has its own context
 	operator := p.httpServer(admin.Handler(p.operator, admin.Listener{
 		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
 	group, ctx := errgroup.WithContext(ctx)
-	// What calls depend on continues until the last call in progress has its response.
+	// Whatever calls depend on keeps running until the last call in progress has its response.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group.Go(func() error {
@@ -42,13 +42,13 @@ func (p *process) serve(ctx context.Context) error {
 	}
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
 	if p.owner != nil {
-		//nolint:contextcheck // each request brings its own
+		//nolint:contextcheck // each request has its own context
 		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))
 		own.TLSConfig = nil
 		group.Go(func() error { return p.serveHTTP(life, own, p.owner) })
 	}
 	group.Go(func() error {
-		return p.view.Run(life, func(err error) { p.Log.Warn("revocations not read", zap.Error(err)) })
+		return p.view.Run(life, func(err error) { p.Log.Warn("revocations could not be read", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.audit.Run(life) })
 	group.Go(func() error { return p.sweep(life) })
@@ -57,7 +57,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.verify(life) })
 	group.Go(func() error { return p.giveBack(life) })
 	group.Go(func() error {
-		return p.leases.Run(life, func(err error) { p.Log.Warn("leases not given back", zap.Error(err)) })
+		return p.leases.Run(life, func(err error) { p.Log.Warn("leases could not be returned", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.reloads(ctx) })
 	p.Log.Info("serving", zap.String("listen", p.addresses.Listen), zap.String("admin", p.addresses.Admin))
@@ -81,7 +81,7 @@ func (p *process) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serveHTTP serves until ctx ends, then waits for calls in progress, at most for the drain timeout.
+// serveHTTP serves until ctx is done, then waits for calls in progress, but not longer than the drain timeout.
 func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener) error {
 	failed := make(chan error, 1)
 	go func() {
@@ -104,7 +104,7 @@ func (p *process) serveHTTP(ctx context.Context, s *http.Server, ln net.Listener
 		if ln == p.public {
 			p.left.calls.Store(int64(p.underWay()))
 		}
-		p.Log.Warn("calls still running when the drain timeout ended")
+		p.Log.Warn("the drain timeout ended while calls were in progress: their connections are closed")
 		err = s.Close()
 	}
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {

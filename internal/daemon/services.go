@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// servicesOf returns the services of a configuration, for the comparison with those in the store.
+// servicesOf returns the services of a configuration in the form in which they are compared with those in the store.
 func servicesOf(c *config.Config, l *service.LoadedConfig) store.Services {
 	out := store.Services{Unserved: c.Unserved}
 	for i, d := range l.Definitions() {
@@ -26,7 +26,7 @@ func servicesOf(c *config.Config, l *service.LoadedConfig) store.Services {
 	return out
 }
 
-// serviceProblems returns the findings about the services in the store, at their places in the configuration.
+// serviceProblems turns the problems that the store found with services into problems of the configuration, with their positions.
 func serviceProblems(c *config.Config, level problem.Level, found []store.ServiceProblem) config.Problems {
 	out := make(config.Problems, 0, len(found))
 	for _, p := range found {
@@ -39,7 +39,7 @@ func serviceProblems(c *config.Config, level problem.Level, found []store.Servic
 	return out
 }
 
-// compareServices compares the services of a configuration with those in the store, for a reload.
+// compareServices compares the services of a configuration with those in the store, during a reload.
 func (p *process) compareServices(ctx context.Context, c *config.Config, l *service.LoadedConfig) (config.Problems, error) {
 	warnings, err := p.store.CompareServices(ctx, servicesOf(c, l))
 	if lost, ok := errors.AsType[store.ServicesError](err); ok {
@@ -48,7 +48,7 @@ func (p *process) compareServices(ctx context.Context, c *config.Config, l *serv
 	return serviceProblems(c, problem.Warning, warnings), err
 }
 
-// renameIdentities renames the identities of services with a former id among agents of other protocols.
+// renameIdentities renames the identities that services with a former id have among agents of other protocols.
 func (p *process) renameIdentities() error {
 	for i := range p.config.Services {
 		s := &p.config.Services[i]
@@ -64,8 +64,8 @@ func (p *process) renameIdentities() error {
 	return nil
 }
 
-// CheckServices compares the services of a configuration with those in its store, without changing either. A store that cannot be read is
-// a warning; it need not exist yet.
+// CheckServices compares the services of a configuration with those in its store, and changes neither. If the store does not exist yet,
+// there are no problems; if it cannot be read, CheckServices returns a warning.
 func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) config.Problems {
 	place := k.Config.Store.URL.Reveal()
 	if k.Config.Store.Engine == config.SQLite {
@@ -80,12 +80,12 @@ func (k *Keeper) CheckServices(ctx context.Context, l *service.LoadedConfig) con
 	}
 	out := serviceProblems(k.Config, problem.Warning, warnings)
 	if err != nil {
-		return append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so whether services in it are missing here is not checked: %v", err))
+		return append(out, k.Config.Problemf(problem.Warning, "store", "cannot be read, so it was not checked for services that are missing here: %v", err))
 	}
 	return append(out, heldByOthers(ctx, k.Config, l, storeAt(place))...)
 }
 
-// A storeAt is the location of a database that is only read.
+// A storeAt is the location of a database that is opened only for reading.
 type storeAt string
 
 // Holders implements admin.Holders.
@@ -93,8 +93,8 @@ func (p storeAt) Holders(ctx context.Context, service string, ids []pat.AgentID)
 	return sqlstore.ReadHolders(ctx, string(p), service, ids)
 }
 
-// heldByOthers warns of agent ids that a configuration reserves and that other keys hold. A store that cannot be read gives no warning:
-// status reads it again.
+// heldByOthers returns a warning for each agent id that a configuration reserves but that another key holds. If the store cannot be read,
+// it returns no warning: the status command repeats the check.
 func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig, in admin.Holders) (warnings config.Problems) {
 	for i, d := range l.Definitions() {
 		held, err := admin.HeldByOthers(ctx, in, d)
@@ -103,14 +103,14 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig
 		}
 		for _, id := range held {
 			warnings = append(warnings, c.Problemf(problem.Warning, fmt.Sprintf("services[%d]", i),
-				"service %s reserves the agent id %s, and another key holds it. PATs of that key are refused; "+
-					"the next agreement of the key that the id is reserved for takes it over", d.ID, id))
+				"service %s reserves the agent id %s, but another key holds it: PATs of that key are refused, "+
+					"and the next agreement with the key that the id is reserved for assigns the id to that key", d.ID, id))
 		}
 	}
 	return warnings
 }
 
-// reportServices logs the findings about the services when the store was opened.
+// reportServices logs what was found about the services when the store was opened.
 func (p *process) reportServices(ctx context.Context, l *service.LoadedConfig) {
 	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))

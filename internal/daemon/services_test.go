@@ -35,7 +35,7 @@ func withID(config, settings string) string {
 }
 
 // An operator who gives the service an id, such as to add another one, does not undo what was revoked and blocked.
-func TestAnotherIDOfAServiceRevivesNothing(t *testing.T) {
+func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]func(t *testing.T) (string, map[string]string){
 		"SQLite": func(*testing.T) (string, map[string]string) { return testConfig, nil },
@@ -99,7 +99,7 @@ func refusedReload(t *testing.T, g *gate, want string) {
 }
 
 // The identity of a service among agents of other protocols follows it, and agents that know its address find it again.
-func TestIdentitiesFollowAService(t *testing.T) {
+func TestIdentitiesFollowARenamedService(t *testing.T) {
 	t.Parallel()
 	config := testConfig + "  doors: {uagents: {}}\n"
 	g := startGate(t, setup{config: config})

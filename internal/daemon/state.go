@@ -13,10 +13,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// stateWithin bounds how long the metrics wait for the store.
+// stateWithin is the maximum time that the metrics wait for the store.
 const stateWithin = 2 * time.Second
 
-// state returns the present state of the process, for its metrics.
+// state returns the current state of the process, for its metrics.
 func (p *process) state() record.State {
 	ctx, cancel := context.WithTimeout(context.Background(), stateWithin)
 	defer cancel()
@@ -34,14 +34,14 @@ func (p *process) state() record.State {
 		}
 		var err error
 		if one.Backlog, err = p.store.Backlog(ctx, s.ID); err != nil {
-			p.Log.Warn("what waits for the operator is not known", zap.String("service", s.ID), zap.Error(err))
+			p.Log.Warn("what is waiting for the operator cannot be read", zap.String("service", s.ID), zap.Error(err))
 		}
 		out.Services = append(out.Services, one)
 	}
 	return out
 }
 
-// underWay returns the number of calls to the services in progress.
+// underWay returns the number of calls to services in progress.
 func (p *process) underWay() (calls int) {
 	for _, s := range p.directory.Current().Services() {
 		n, _ := s.Upstream.UnderWay()
@@ -50,7 +50,7 @@ func (p *process) underWay() (calls int) {
 	return calls
 }
 
-// A timedStore measures how long calls wait for the store.
+// A timedStore measures how long the operations of calls on the store take.
 type timedStore struct {
 	*sqlstore.Store
 	took func(operation string, took time.Duration)
@@ -59,13 +59,13 @@ type timedStore struct {
 
 func (s timedStore) since(operation string, began time.Time) { s.took(operation, s.now().Sub(began)) }
 
-// Begin measures the store's Begin.
+// Begin measures Store.Begin.
 func (s timedStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	defer s.since("begin", s.now())
 	return s.Store.Begin(ctx, r)
 }
 
-// Settle measures the store's Settle. A call without a record is not stored, and not measured.
+// Settle measures Store.Settle. A call without a record is not stored, so it is not measured.
 func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error) {
 	if a.Recorded {
 		defer s.since("settle", s.now())
@@ -73,7 +73,7 @@ func (s timedStore) Settle(ctx context.Context, a store.Admission, to store.Sett
 	return s.Store.Settle(ctx, a, to)
 }
 
-// Lease measures the store's Lease.
+// Lease measures Store.Lease.
 func (s timedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	defer s.since("lease", s.now())
 	return s.Store.Lease(ctx, r)

@@ -20,7 +20,7 @@ func (g *gate) checkMetrics(metrics string, series ...string) {
 	}
 }
 
-func TestMetricsTellHowTheProcessIs(t *testing.T) {
+func TestProcessMetrics(t *testing.T) {
 	cert, key, pool := selfSigned(t)
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1),
@@ -45,7 +45,7 @@ func TestMetricsTellHowTheProcessIs(t *testing.T) {
 }
 
 // The last line of the log has the number of calls by outcome.
-func TestTheEndIsOneLine(t *testing.T) {
+func TestStopLogsOneLine(t *testing.T) {
 	began, held := make(chan struct{}), make(chan struct{})
 	g := startGate(t, setup{
 		config: strings.Replace(testConfig, "server: {", "server: {drain_timeout: 10ms, ", 1),

@@ -122,7 +122,7 @@ func TestTracesOfACall(t *testing.T) {
 	}
 }
 
-func TestARefusalEndsTheTraceAtItsStep(t *testing.T) {
+func TestTraceEndsAtTheRefusingStep(t *testing.T) {
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, "")})
 	a := g.newAgent("agent-1").agree()
@@ -200,7 +200,7 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 	}
 }
 
-func TestWhichTracesAreExported(t *testing.T) {
+func TestExportedTraces(t *testing.T) {
 	c := collector.New(t)
 	g := startGate(t, setup{config: traced(c, ", sample_one_in: 1000000"), upstream: func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/products" {
@@ -230,7 +230,7 @@ func TestWhichTracesAreExported(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentDecidesWhatIsExported(t *testing.T) {
+func TestEnvironmentSelectsTheExports(t *testing.T) {
 	for name, test := range map[string]struct {
 		set                   map[string]string
 		traces, metrics, logs bool
@@ -266,7 +266,7 @@ func TestTheEnvironmentDecidesWhatIsExported(t *testing.T) {
 	}
 }
 
-func TestACollectorThatCannotBeReachedCostsNothing(t *testing.T) {
+func TestUnreachableCollectorDelaysNothing(t *testing.T) {
 	c := collector.New(t)
 	release := c.Hold()
 	defer release()

@@ -8,11 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// temporary is the prefix of directories of unfinished copies; digits follow.
+// temporary is the prefix of the names of directories for unfinished copies. Digits follow it.
 const temporary = ".tmp-uimgate-"
 
-// tempBeside creates an empty file that only its owner can read, in a directory beside another file, and removes the directories that
-// killed processes left there. The lock of the directory shows that this process uses it, until done, which removes it.
+// tempBeside creates a directory next to path, and in it an empty file that only its owner can read. It also removes the directories that
+// killed processes left behind. A lock on the directory shows that this process uses it. The caller must call done, which removes the
+// directory.
 func tempBeside(path string) (name string, done func(), err error) {
 	beside := filepath.Dir(path)
 	if err := removeLeft(beside); err != nil {
@@ -39,7 +40,7 @@ func tempBeside(path string) (name string, done func(), err error) {
 	return name, done, nil
 }
 
-// lockDir locks a directory for this process, or returns an error if another one has locked it.
+// lockDir locks a directory for this process. It returns an error if another process holds the lock.
 func lockDir(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A backup that was killed leaves its unfinished copy; the next one removes it, and none that is being made.
-func TestABackupRemovesWhatAKilledOneLeft(t *testing.T) {
+func TestBackupRemovesFilesOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, setup{config: testConfig})
 	g.newAgent("agent-1").agree()

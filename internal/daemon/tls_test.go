@@ -70,7 +70,7 @@ func TestTLSFromFiles(t *testing.T) {
 	}
 }
 
-func TestKeysThatCannotBeReadAreRefused(t *testing.T) {
+func TestUnreadableKeysAreRefused(t *testing.T) {
 	cert, _, _ := selfSigned(t)
 	_, otherKey, _ := selfSigned(t)
 	config := strings.Replace(testConfig, "server: {", "server: {tls: {cert: cert.pem, key: key.pem}, ", 1)
@@ -88,7 +88,7 @@ func TestKeysThatCannotBeReadAreRefused(t *testing.T) {
 }
 
 // An operator whose renewed certificate is the old one, or one of tomorrow, reads it in the answer to the reload.
-func TestAnExpiredCertificateIsNamed(t *testing.T) {
+func TestExpiredCertificateIsReported(t *testing.T) {
 	cert, key, _ := selfSigned(t)
 	clock := time.Now()
 	g := startGate(t, setup{

@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// TestTheEndDoesNotWaitForAnEndpoint ends while an endpoint keeps an answer without taking it.
-func TestTheEndDoesNotWaitForAnEndpoint(t *testing.T) {
+// TestStopDoesNotWaitForAnEndpoint ends while an endpoint keeps an answer without taking it.
+func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	t.Parallel()
 	requested, release := make(chan struct{}), make(chan struct{})
 	endpoint := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -88,8 +88,8 @@ func (a *uagent) opened(body []byte) (model string, message []byte) {
 	return model, message
 }
 
-// TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd takes an envelope, begins to end, and only then has the service answer.
-func TestEnvelopesThatWereTakenAreAnsweredBeforeTheEnd(t *testing.T) {
+// TestAcceptedEnvelopesAreAnsweredBeforeTheEnd takes an envelope, begins to end, and only then has the service answer.
+func TestAcceptedEnvelopesAreAnsweredBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	came := make(chan []byte, 2)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

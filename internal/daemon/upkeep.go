@@ -18,26 +18,27 @@ import (
 const (
 	sweepEvery = 5 * time.Second
 	purgeEvery = time.Minute
-	purgeAgain = 1000 // rows; a purge that removed this many is followed by another
-	// Memory is returned if this many connections have been parked since the last time, and are parked now; at most at this interval.
+	purgeAgain = 1000 // rows: if a purge deletes at least this many, another follows at once
+	// Memory is returned to the system if at least this many connections were parked since it was last returned, and are parked now, but not
+	// more often than giveBackEvery.
 	parkedMany    = 1000
 	giveBackEvery = time.Minute
 )
 
-// sweep marks forgotten calls as unresolved, until ctx ends.
+// sweep marks calls whose deadline has passed as unresolved, until ctx is done.
 func (p *process) sweep(ctx context.Context) error {
 	return every(ctx, sweepEvery, func() {
 		n, err := p.store.Sweep(ctx)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			p.Log.Warn("sweep", zap.Error(err))
+			p.Log.Warn("overdue calls could not be marked as unresolved", zap.Error(err))
 		case n > 0:
-			p.Log.Warn("calls of unknown outcome: see uimgate usage", zap.Int("unresolved", n))
+			p.Log.Warn("the outcome of some calls is unknown: see uimgate usage", zap.Int("unresolved", n))
 		}
 	})
 }
 
-// verify checks once that the accounts are the sums over the ledger.
+// verify checks once that the balances of the accounts are the sums of their ledger entries.
 func (p *process) verify(ctx context.Context) error {
 	if err := p.store.CheckBalance(ctx); err != nil && ctx.Err() == nil {
 		p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
@@ -45,60 +46,60 @@ func (p *process) verify(ctx context.Context) error {
 	return nil
 }
 
-// stepped reports that the clock of the database was set.
+// stepped reports that the clock of the database was set, by this much.
 func (p *process) stepped(by time.Duration) {
 	p.metrics.ClockStepped(by)
-	p.Log.Error("the clock of the database was set: limits are held back, each for up to its period", zap.Duration("by", by))
+	p.Log.Error("the clock of the database was set: each rolling limit is stricter for up to its period", zap.Duration("by", by))
 }
 
 // setBack reports that the database lacks commits that this process has acknowledged.
 func (p *process) setBack(missing int64) {
 	p.metrics.CommitsLost(missing)
-	p.Log.Error("the database lacks commits that were acknowledged: a standby without them was promoted, or a copy took its place; "+
-		"every PAT issued before has ended, and limits are held, each for up to its period", zap.Int64("missing", missing))
+	p.Log.Error("the database lacks commits that were acknowledged: a standby without them was promoted, or a copy replaced it; "+
+		"all PATs that were issued before are invalid, and each limit counts as exhausted for up to its period", zap.Int64("missing", missing))
 }
 
-// serverChanged reports that the database has another server.
+// serverChanged reports that the database is now on another server or timeline.
 func (p *process) serverChanged() {
-	p.Log.Warn("the database has another server or timeline than before: a standby was promoted, or it was restored; if it may lack commits " +
-		"of processes that have ended, stop every gateway, run uimgate restore --after-external, and start them")
+	p.Log.Warn("the server or timeline of the database has changed: a standby was promoted, or the database was restored; if it may lack commits " +
+		"of processes that have ended, stop all gateways, run uimgate restore --after-external, and start them again")
 }
 
-// reconcile asks services for the outcome of calls of unknown outcome, if they support it, until ctx ends.
+// reconcile requests the outcome of calls whose outcome is unknown from the services that support this, until ctx is done.
 func (p *process) reconcile(ctx context.Context) error {
 	r := execute.NewReconciler(p.store, p.store.Counted)
 	return every(ctx, sweepEvery, func() {
 		for _, s := range p.directory.Current().Services() {
 			settled, err := r.Round(ctx, s)
 			if err != nil && ctx.Err() == nil {
-				p.Log.Warn("asking for the outcome of calls", zap.String("service", s.ID), zap.Error(err))
+				p.Log.Warn("the outcome of calls could not be requested", zap.String("service", s.ID), zap.Error(err))
 			}
 			if settled > 0 {
-				p.Log.Info("calls of unknown outcome settled by the service", zap.String("service", s.ID), zap.Int("settled", settled))
+				p.Log.Info("the service reported the outcome of calls that were unresolved", zap.String("service", s.ID), zap.Int("settled", settled))
 			}
 		}
 	})
 }
 
-// purge deletes expired records until ctx ends. If a purge reaches its bound, the next one follows at once.
+// purge deletes expired records until ctx is done. If a purge reaches its limit, the next one follows at once.
 func (p *process) purge(ctx context.Context) error {
 	return every(ctx, purgeEvery, func() {
 		for n := purgeAgain; n >= purgeAgain && ctx.Err() == nil; {
 			var err error
 			if n, err = p.store.Purge(ctx); err != nil && ctx.Err() == nil {
-				p.Log.Warn("purge", zap.Error(err))
+				p.Log.Warn("expired records could not be deleted", zap.Error(err))
 				return
 			}
 		}
 	})
 }
 
-// giveBack makes the runtime return memory to the system that many connections held before they were parked, until ctx ends. Otherwise
-// the runtime would keep most of it as long as there is no traffic: nothing is allocated then, so no collection begins. If more
-// connections are served than parked, the regular collections suffice.
+// giveBack makes the runtime return memory to the system that many connections used before they were parked, until ctx is done. Without
+// traffic nothing is allocated, so no garbage collection starts, and the runtime would keep most of that memory. If more connections are
+// being served than are parked, the regular collections suffice.
 func (p *process) giveBack(ctx context.Context) error {
-	before := 0 // how often a connection had been parked when memory was last returned
-	rest := 0   // sweeps until the next time
+	before := 0 // the total number of parkings when memory was last returned
+	rest := 0   // ticks until memory may be returned again
 	return every(ctx, sweepEvery, func() {
 		rest = max(0, rest-1)
 		now, ever := p.bounded.Parked()
@@ -109,7 +110,7 @@ func (p *process) giveBack(ctx context.Context) error {
 	})
 }
 
-// mostAreParked reports whether many connections are parked, and more than are served.
+// mostAreParked reports whether many connections are parked, and more than are being served.
 func mostAreParked(parked, open int) bool { return parked >= parkedMany && parked > open-parked }
 
 func every(ctx context.Context, d time.Duration, do func()) error {
@@ -125,13 +126,13 @@ func every(ctx context.Context, d time.Duration, do func()) error {
 	}
 }
 
-// reloads takes over a changed configuration, on request and when one of its files changes.
+// reloads reloads the configuration on request and when one of its files changes, until ctx is done.
 func (p *process) reloads(ctx context.Context) error {
 	changed := make(chan struct{}, 1)
 	for again := false; ; again = true {
 		files := p.files()
 		stop := p.watch(ctx, files, changed)
-		// Because the files are already watched during a reload, no change is missed.
+		// The files are already watched while the reload reads them, so no change is missed.
 		if again {
 			p.reload(ctx)
 		}
@@ -144,12 +145,12 @@ func (p *process) reloads(ctx context.Context) error {
 		}
 		stop()
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // ending is what was asked for
+			return nil //nolint:nilerr // the caller ended ctx
 		}
 	}
 }
 
-// watch sends on changed after changes until stop is called, which waits for it to end.
+// watch sends on changed when one of the files changes, until stop is called. stop waits for the watcher to end.
 func (p *process) watch(ctx context.Context, files []string, changed chan<- struct{}) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -162,7 +163,7 @@ func (p *process) watch(ctx context.Context, files []string, changed chan<- stru
 			}
 		})
 		if err != nil && ctx.Err() == nil {
-			p.Log.Warn("files are not watched; SIGHUP reloads", zap.Error(err))
+			p.Log.Warn("the files of the configuration cannot be watched: send SIGHUP after a change", zap.Error(err))
 		}
 	}()
 	return func() { cancel(); <-done }
@@ -174,8 +175,8 @@ func (p *process) files() []string {
 	return p.config.Files()
 }
 
-// reload applies the configuration on disk, or keeps the old one and logs why. Either way the audit stream continues in the file that has
-// its name now.
+// reload applies the configuration on disk. If that is not possible, it keeps the current one and logs why. In either case it reopens the
+// audit file, which may have been rotated.
 func (p *process) reload(ctx context.Context) config.Problems {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -211,12 +212,12 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.report(problems)
 	p.config = next
 	p.takeOver(next, settings)
-	if err := p.openDoors(ctx); err != nil { // the other settings are in use
-		shut := config.Problem{File: next.Source.Path, Level: problem.Warning, Message: "a door stays shut: " + err.Error()}
+	if err := p.openDoors(ctx); err != nil { // all other settings are already in use
+		shut := config.Problem{File: next.Source.Path, Level: problem.Warning, Message: "a door could not be opened: " + err.Error()}
 		p.report(config.Problems{shut})
 		problems = append(problems, shut)
 	}
-	p.Log.Info("configuration taken over", zap.Array("files", digests(next.Digests())))
+	p.Log.Info("configuration applied", zap.Array("files", digests(next.Digests())))
 	return problems
 }
 
@@ -224,15 +225,15 @@ func (p *process) refused(problems config.Problems) config.Problems {
 	p.metrics.ReloadRefused()
 	p.refusal.Store(admin.RefusedAt(p.Now(), problems))
 	for _, problem := range problems {
-		p.Log.Error("configuration not taken over", zap.String("problem", problem.String()))
+		p.Log.Error("configuration not applied", zap.String("problem", problem.String()))
 	}
 	return problems
 }
 
-// digests logs the files of a configuration.
+// digests are the files of a configuration, as they are logged.
 type digests []config.File
 
-// MarshalLogArray writes path=sha256 of each.
+// MarshalLogArray writes path=sha256 for each file.
 func (d digests) MarshalLogArray(enc zapcore.ArrayEncoder) error {
 	for _, f := range d {
 		enc.AppendString(f.Path + "=" + f.SHA256)

@@ -29,7 +29,7 @@ func TestReloadedUnderLoad(t *testing.T) {
 			}
 		}
 	})
-	taken := strings.Count(g.log(), "configuration taken over")
+	taken := strings.Count(g.log(), "configuration applied")
 	if taken < 2 { // several changes may be loaded at once
 		t.Errorf("%d of %d configurations were taken over", taken, reloads)
 	}
