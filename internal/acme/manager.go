@@ -1,8 +1,9 @@
 // Package acme obtains the certificates of a gateway from a certificate authority by ACME (RFC 8555), and renews them. It answers the
 // challenges HTTP-01 (RFC 8555 §8.3) and TLS-ALPN-01 (RFC 8737) on the listeners of the gateway, or writes DNS-01 records (RFC 8555 §8.4)
-// by DNS updates. certmagic does most of it; this package gives it the names, the storage and the listeners.
+// by DNS updates. certmagic does most of the work; this package provides the names, the storage and the listeners.
 //
-// Processes that share the storage share certificates and account: one of them orders, and every one of them answers challenges.
+// Processes that share the storage share the certificates and the ACME account: one process orders a certificate, and any of them can
+// answer the challenges.
 package acme
 
 import (
@@ -27,41 +28,42 @@ import (
 	"github.com/uimgate/uimgate/internal/acme/dns01"
 )
 
-// Options of New.
+// Options configure New.
 type Options struct {
 	// Directory is the URL of the CA's directory. Required.
 	Directory string
-	// Email is given to the CA, for its notices. Empty: none.
+	// Email is the address to which the CA may send notices. Empty means none.
 	Email string
-	// Roots are the CAs whose certificate the directory may have. nil: those of the system.
+	// Roots are the CAs that are trusted for the TLS certificate of the directory. nil means the CAs of the system.
 	Roots *x509.CertPool
-	// AccountID and AccountKey bind the ACME account to one that the CA knows: the key id and the base64url key of RFC 8555 §7.3.4.
-	// Empty: it is not bound.
+	// AccountID and AccountKey bind the ACME account to an existing account at the CA: they are the key id and the base64url MAC key of RFC
+	// 8555 §7.3.4. Empty means that the account is not bound.
 	AccountID, AccountKey string
-	// DNS writes DNS-01 records. nil: HTTP-01 and TLS-ALPN-01 are used.
+	// DNS writes DNS-01 records. If it is nil, HTTP-01 and TLS-ALPN-01 are used.
 	DNS *dns01.Solver
-	// HTTP is the listener that serves Challenges, and HTTPS the one with TLS. A challenge whose listener is nil is not used.
+	// HTTP is the address of the listener that serves Challenges, and HTTPS that of the listener with TLS. If one is nil, the challenge that
+	// needs it is not used.
 	HTTP, HTTPS net.Addr
-	// Storage has accounts, keys, certificates and challenges. Required.
+	// Storage stores accounts, keys, certificates and challenges. Required.
 	Storage certmagic.Storage
 	Log     *zap.Logger
-	// LookEvery is how often certificates are checked for renewal. 0: each ten minutes.
-	LookEvery time.Duration // certmagic has the default
+	// LookEvery is the interval at which certificates are checked for renewal. 0 means ten minutes.
+	LookEvery time.Duration // the default is that of certmagic
 }
 
-// A Manager has the certificates of a gateway. It is safe for concurrent use.
+// A Manager obtains, renews and serves the certificates of a gateway. It is safe for concurrent use.
 type Manager struct {
 	cache  *certmagic.Cache
 	magic  *certmagic.Config
 	issuer *certmagic.ACMEIssuer
 	first  string
 	names  atomic.Pointer[[]string]
-	ctx    context.Context //nolint:containedctx // of the orders, which Manage begins and Close ends
+	ctx    context.Context //nolint:containedctx // for the orders, which Manage starts and Close cancels
 	cancel context.CancelFunc
 }
 
-// New returns a manager without names: see Manage. A client that names no server, or an unknown one, gets the
-// certificate of the name first. Close the manager once, when done.
+// New returns a Manager that has no names yet: see Manage. A TLS client that sends no server name, or an unknown one, gets the certificate
+// of the name first. The caller must call Close once.
 func New(first string, o Options) *Manager {
 	m := &Manager{first: first}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -92,7 +94,7 @@ func New(first string, o Options) *Manager {
 	return m
 }
 
-// hostPort returns the parts of an address. certmagic finds the listener of the gateway there, and opens none of its own.
+// hostPort returns the host and the port of an address. certmagic then uses the listener of the gateway there, and does not open its own.
 func hostPort(a net.Addr) (host string, port int) {
 	if a == nil {
 		return "", 0
@@ -102,8 +104,8 @@ func hostPort(a net.Addr) (host string, port int) {
 	return host, port
 }
 
-// Manage obtains a certificate for each name that has none, and renews it, in the background. The certificate of an earlier name that is
-// not in names is no longer renewed, and no longer served. Failures are logged, and tried again after growing pauses.
+// Manage obtains a certificate for each of names that has none, and renews the certificates, in the background. A certificate whose name
+// is not in names is no longer renewed or served. Failures are logged, and retried after growing pauses.
 func (m *Manager) Manage(names []string) {
 	before := m.names.Swap(&names)
 	if before != nil {
@@ -124,12 +126,12 @@ func (m *Manager) Manage(names []string) {
 	_ = m.magic.ManageAsync(m.ctx, fresh) // logs its errors
 }
 
-// TLS returns the configuration of a listener, which answers TLS-ALPN-01 too.
+// TLS returns the TLS configuration of a listener. It also answers TLS-ALPN-01 challenges.
 func (m *Manager) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", acmez.ACMETLS1Protocol},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			// Only the challenges of own names are looked up in the storage.
+			// Only challenges for managed names are looked up in the storage.
 			if slices.Contains(hello.SupportedProtos, acmez.ACMETLS1Protocol) && !m.has(hello.ServerName) {
 				return nil, errNotOurs
 			}
@@ -138,7 +140,7 @@ func (m *Manager) TLS() *tls.Config {
 	}
 }
 
-var errNotOurs = errors.New("a TLS-ALPN-01 challenge for a name without certificate")
+var errNotOurs = errors.New("TLS-ALPN-01 challenge for a name that is not managed here")
 
 // has reports whether a name is managed.
 func (m *Manager) has(name string) bool {
@@ -146,7 +148,7 @@ func (m *Manager) has(name string) bool {
 	return names != nil && slices.Contains(*names, strings.ToLower(name))
 }
 
-// First returns the certificate of the first name; nil while there is none.
+// First returns the certificate of the first name; nil if there is none yet.
 func (m *Manager) First() *tls.Certificate {
 	certificate, ok := m.certificate(m.first)
 	if !ok {
@@ -155,7 +157,7 @@ func (m *Manager) First() *tls.Certificate {
 	return &certificate.Certificate
 }
 
-// certificate returns the certificate of a name that expires last.
+// certificate returns the certificate of a name; if there are several, the one that expires last.
 func (m *Manager) certificate(name string) (latest certmagic.Certificate, ok bool) {
 	for _, c := range m.cache.AllMatchingCertificates(name) {
 		if c.Leaf != nil && (!ok || c.Leaf.NotAfter.After(latest.Leaf.NotAfter)) {
@@ -165,7 +167,8 @@ func (m *Manager) certificate(name string) (latest certmagic.Certificate, ok boo
 	return latest, ok
 }
 
-// Expires returns when the first certificate expires, the zero time if there is none, and the names that have no certificate.
+// Expires returns when the first of the certificates expires, and the names that have no certificate. at is zero if there is no
+// certificate.
 func (m *Manager) Expires() (at time.Time, missing []string) {
 	names := m.names.Load()
 	if names == nil {
@@ -183,8 +186,9 @@ func (m *Manager) Expires() (at time.Time, missing []string) {
 	return at, missing
 }
 
-// Challenges returns the handler of the listener without TLS: it answers HTTP-01, and redirects GET and HEAD requests for a managed name
-// to https. Other requests get 403, because what they carry was already sent in the clear. port is that of the https URLs; 443 is left out.
+// Challenges returns the handler of the listener without TLS: it answers HTTP-01 challenges, and redirects GET and HEAD requests for a
+// managed name to https. Other requests for a managed name get 403, because their contents were already sent unencrypted; requests for
+// other hosts get 404. port is the port of the https URLs; 443 is omitted from them.
 func (m *Manager) Challenges(port string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
@@ -194,10 +198,10 @@ func (m *Manager) Challenges(port string) http.Handler {
 		}
 		switch {
 		case !m.has(host):
-			http.Error(w, "There is nothing at this host: check the URL.", http.StatusNotFound)
+			http.Error(w, "This host is not served here: check the URL.", http.StatusNotFound)
 		case m.issuer.HandleHTTPChallenge(w, r):
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			http.Error(w, "This needs https: send the request there, and change any token you sent here.", http.StatusForbidden)
+			http.Error(w, "This host requires https: send the request to its https URL, and replace any token that you sent here.", http.StatusForbidden)
 		default:
 			if port != "443" {
 				host = net.JoinHostPort(host, port)
@@ -208,7 +212,7 @@ func (m *Manager) Challenges(port string) http.Handler {
 	})
 }
 
-// Close ends orders and renewals.
+// Close cancels orders in progress, and stops renewals.
 func (m *Manager) Close() error {
 	m.cancel()
 	m.cache.Stop()

@@ -1,12 +1,12 @@
-// Package cache stores values by key, up to a number of entries or a total weight. The least used entries are evicted first.
+// Package cache stores values by key, up to a number of entries or a total weight. It evicts the least used entries first.
 //
 //	known := cache.New(cache.Options[string, answer]{Max: 1000, SinceWrite: time.Minute})
 //	if a, ok := known.Get(name); ok {
 //		return a
 //	}
 //
-// The library behind it is generic, and every package with a field of one of its types would compile the whole of it again, for 5 s of
-// processor time. Therefore only this package instantiates it, for three types of keys and for values of any type, behind an interface.
+// The underlying library is generic: each package with a field of one of its types would compile the whole library again, which takes 5 s
+// of processor time. Therefore only this package instantiates it, for three types of keys and for values of type any, behind an interface.
 package cache
 
 import (
@@ -14,25 +14,25 @@ import (
 	"time"
 )
 
-// A Key is the key of an entry: a text, a pair of them, or a digest. Convert or join keys of other types.
+// A Key is the key of an entry: a string, a pair of strings, or a digest. Convert keys of other types, or join them.
 type Key interface{ string | [2]string | [32]byte }
 
-// Options are the bounds of a Cache.
+// Options are the limits of a Cache.
 type Options[K Key, V any] struct {
-	// Max is the maximum number of entries or, with Weigh, their maximum total weight. It may be exceeded for a moment, until the least
-	// used entries are evicted.
+	// Max is the maximum number of entries or, if Weigh is set, their maximum total weight. It may be exceeded briefly, until the least used
+	// entries are evicted.
 	Max int
-	// Weigh returns the weight of an entry. It must not use the Cache. nil: each entry weighs 1.
+	// Weigh returns the weight of an entry. It must not use the Cache. If it is nil, each entry weighs 1.
 	Weigh func(K, V) uint32
-	// SinceWrite is how long an entry is kept after it was set, and SinceUse after it was last read or set. At most one of them is set; 0:
-	// until it is removed.
+	// SinceWrite is how long an entry is kept after it was set; SinceUse is how long it is kept after it was last read or set. At most one of
+	// them may be set. 0 means that entries do not expire.
 	SinceWrite, SinceUse time.Duration
 }
 
-// A Cache keeps values by key. It is safe for concurrent use.
+// A Cache stores values by key. It is safe for concurrent use.
 type Cache[K Key, V any] struct{ entries entries[K] }
 
-// entries is the Cache without the type of its values.
+// entries is a Cache without the type of its values.
 type entries[K Key] interface {
 	get(key K) (any, bool)
 	set(key K, value any)
@@ -43,7 +43,7 @@ type entries[K Key] interface {
 	stop()
 }
 
-// New makes an empty Cache. It panics if Max is less than 1.
+// New returns an empty Cache. It panics if Max is less than 1.
 func New[K Key, V any](o Options[K, V]) *Cache[K, V] {
 	b := bounds[K]{most: o.Max, sinceWrite: o.SinceWrite, sinceUse: o.SinceUse}
 	if o.Weigh != nil {
@@ -76,14 +76,14 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // Set sets the value of a key.
 func (c *Cache[K, V]) Set(key K, value V) { c.entries.set(key, value) }
 
-// Update sets the value of a key to the result of a function of the old one, and returns it. No other goroutine changes the key
-// meanwhile. The function must not use the Cache.
+// Update sets the value of a key to the result of to, which receives the old value, and returns the new one. No other goroutine changes
+// the key while to runs. to must not use the Cache.
 func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
 	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
 }
 
-// GetOrMake returns the value of a key. If there is none, it sets the one that build returns, once for all concurrent callers. build must
-// not use the Cache.
+// GetOrMake returns the value of a key. If there is none, it stores the result of build and returns it; concurrent callers share one call
+// of build. build must not use the Cache.
 func (c *Cache[K, V]) GetOrMake(key K, build func() V) V {
 	if value, ok := c.Get(key); ok {
 		return value
@@ -99,7 +99,7 @@ func (c *Cache[K, V]) GetOrMake(key K, build func() V) V {
 // Remove removes a key.
 func (c *Cache[K, V]) Remove(key K) { c.entries.remove(key) }
 
-// Values returns all values, in no order.
+// Values returns all values, in no particular order.
 func (c *Cache[K, V]) Values() iter.Seq[V] {
 	return func(yield func(V) bool) {
 		for value := range c.entries.values() {
@@ -110,8 +110,9 @@ func (c *Cache[K, V]) Values() iter.Seq[V] {
 	}
 }
 
-// Settle evicts at once what exceeds the bounds, and returns the number of remaining entries.
+// Settle immediately evicts entries that exceed the limits, and returns the number of remaining entries.
 func (c *Cache[K, V]) Settle() int { return c.entries.settle() }
 
-// Close stops the goroutine that removes expired entries, which otherwise stops some time after the last use. The Cache still works.
+// Close stops the goroutine that removes expired entries. Without Close, it stops some time after the last use. The Cache can still be
+// used.
 func (c *Cache[K, V]) Close() { c.entries.stop() }

@@ -7,17 +7,17 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// bounds are Options without the type of the values.
+// bounds holds Options without the type of the values.
 type bounds[K Key] struct {
 	most                 int
 	weigh                func(key K, value any) uint32
 	sinceWrite, sinceUse time.Duration
 }
 
-// otterEntries are entries in the library's cache.
+// otterEntries implements entries with a cache of the library.
 type otterEntries[K Key] struct{ of *otter.Cache[K, any] }
 
-// These functions are the only ones that instantiate the library. A caller into which the compiler inlined one of them would do so, too.
+// Only these functions instantiate the library. If the compiler inlined one of them into a caller, the caller would also instantiate it.
 
 //go:noinline
 func byText(b bounds[string]) any { return newEntries(b) }
@@ -30,7 +30,7 @@ func byDigest(b bounds[[32]byte]) any { return newEntries(b) }
 
 func newEntries[K Key](b bounds[K]) entries[K] {
 	if b.most < 1 {
-		panic("cache: a Cache needs a bound")
+		panic("cache: Options.Max must be at least 1")
 	}
 	o := otter.Options[K, any]{}
 	if b.weigh != nil {

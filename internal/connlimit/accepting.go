@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// The pauses after temporary errors are those of net/http: the first, doubled each time up to the longest.
+	// The pauses after temporary errors are those of net/http: they begin with firstPause, and double up to longestPause.
 	firstPause   = 5 * time.Millisecond
 	longestPause = time.Second
 	troubleEvery = time.Minute
 )
 
-// Accept waits for a connection within the bounds, or for a parked one that has data to read. It does not return a temporary error, for
-// example that no file can be opened: parked connections are still returned, and accepting is retried soon.
+// Accept waits for a connection within the limits, or for a parked connection that has data to read. It does not return temporary errors,
+// such as that no file descriptor is free: it still returns parked connections, and soon tries again to accept new ones.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.start()
 	select {
@@ -27,7 +27,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// start starts accepting connections, once.
+// start starts acceptAll, once.
 func (l *Listener) start() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -62,8 +62,8 @@ func (l *Listener) acceptAll() {
 	}
 }
 
-// passes reports whether accepting may succeed again after an error, by package syscall: no file can be opened now, or the connection was
-// aborted before it was accepted.
+// passes reports whether an error is temporary according to package syscall: for example, no file descriptor is free, or the connection
+// was aborted before it was accepted.
 func passes(err error) bool {
 	passing, ok := errors.AsType[interface {
 		error
@@ -74,13 +74,13 @@ func passes(err error) bool {
 
 // A backoff is the state of the pauses after temporary errors.
 type backoff struct {
-	pause    time.Duration // the last one; 0 once a connection was accepted
+	pause    time.Duration // the last pause; 0 after a connection was accepted
 	loggedAt time.Time
 }
 
-// rest logs an error and pauses. It returns false if the listener is closed.
+// rest reports an error to Trouble, at most once a minute, and pauses. It returns false if the listener is closed.
 func (l *Listener) rest(b *backoff, err error) bool {
-	now := time.Now() //nolint:forbidigo // not the time of anything but this pause
+	now := time.Now() //nolint:forbidigo // only used for this pause
 	if l.b.Trouble != nil && (b.loggedAt.IsZero() || now.Sub(b.loggedAt) >= troubleEvery) {
 		b.loggedAt = now
 		l.b.Trouble(err)

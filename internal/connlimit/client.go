@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Peer returns the address of the peer of a connection; the zero address if it cannot be read.
+// Peer returns the address in remote, the host:port of the peer of a connection. It returns the zero Addr if remote is not valid.
 func Peer(remote string) netip.Addr {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {
@@ -21,8 +21,8 @@ func Peer(remote string) netip.Addr {
 	return address.Unmap()
 }
 
-// Client returns the address of a request's client. X-Forwarded-For counts only from trusted proxies, and then only up to the last
-// address that is not itself a trusted proxy.
+// Client returns the address of a request's client. If the peer is a trusted proxy, that is the last address in X-Forwarded-For that is
+// not a trusted proxy; if an entry cannot be parsed, it is the address that follows the entry.
 func Client(r *http.Request, trusts func(netip.Addr) bool) netip.Addr {
 	address := Peer(r.RemoteAddr)
 	if !trusts(address) {
@@ -42,7 +42,7 @@ func Client(r *http.Request, trusts func(netip.Addr) bool) netip.Addr {
 	return address
 }
 
-// parseHop parses an address as proxies write it: alone, in brackets, or with a port.
+// parseHop parses an address in one of the forms that proxies write: bare, in brackets, or with a port.
 func parseHop(text string) (netip.Addr, bool) {
 	if withPort, err := netip.ParseAddrPort(text); err == nil {
 		return withPort.Addr().Unmap(), true
@@ -55,7 +55,7 @@ func parseHop(text string) (netip.Addr, bool) {
 	return address.Unmap(), err == nil
 }
 
-// CountedAs returns the address that a client is counted under: IPv6 counts by /64, because one customer has that.
+// CountedAs returns the key under which a client is counted: an IPv6 address counts by its /64, because one customer has at least a /64.
 func CountedAs(address netip.Addr) string {
 	if address.Is6() {
 		if prefix, err := address.WithZone("").Prefix(64); err == nil {

@@ -15,26 +15,27 @@ import (
 	"time"
 )
 
-// A socket is an open connection, from accept to close, while any Conn reads from it or it is parked.
+// A socket is an open connection, from when it is accepted until it is closed. Several Conns may read from it, one after another; between
+// them it is parked.
 type socket struct {
 	net.Conn
 	listener *Listener
 	networks []netip.Prefix
-	raw      syscall.RawConn // of a connection that may be parked; nil otherwise
+	raw      syscall.RawConn // nil if the connection cannot be parked
 	served   atomic.Bool
 
-	// blanks is how many CR and LF were skipped since the last request; guarded by the lock of the Conn that has the socket.
+	// blanks is the number of CR and LF that were skipped since the last request. It is guarded by the lock of the Conn that has the socket.
 	blanks int
 
-	// Under the lock of the listener.
-	in        *list.List // the list that has it at place; nil if it may not be closed for others
+	// Guarded by the lock of the listener.
+	in        *list.List // the list that contains the socket, at place; nil if the socket is not evictable
 	place     *list.Element
-	kept      bool
+	kept      bool // Keep was called
 	active    bool // a request is in progress, or a handler has hijacked the connection
 	forgotten bool
 }
 
-// end closes the socket and releases its place. Close, of the connection, does not affect the counts.
+// end closes the socket and releases its place. Close only closes the connection, and does not change the counts.
 func (s *socket) end() error {
 	s.listener.mu.Lock()
 	s.listener.forget(s)
@@ -42,23 +43,24 @@ func (s *socket) end() error {
 	return s.Close()
 }
 
-// A Conn is an accepted connection in the server's view: when it is parked, the server reads the end of the connection, and accepts
-// another Conn when there is data to read.
+// A Conn is an accepted connection as the server sees it. When the socket is parked, the server reads the end of the Conn and closes it.
+// When there is data to read again, the server accepts another Conn for the same socket.
 type Conn struct {
 	net.Conn
 	socket *socket
 
 	mu    sync.Mutex
 	stage stage
-	// waits is set as long as nothing of the next request has been read.
+	// waits is set until data of the next request has been read.
 	waits bool
-	// again is set as long as nothing has been read for the server from a socket that was parked.
+	// again is set on the Conn of a socket that was parked, until the server has received data from it.
 	again bool
-	// whole is how much a Read requests while the buffer of the server is empty, as it is for the first one. 0: there was none.
+	// whole is the size of the first Read, for which the buffer of the server is empty; a smaller Read means that the buffer contains data. 0
+	// means that there was no Read yet.
 	whole int
 	// bounded means that the server has set the deadline for the next request.
 	bounded bool
-	// short means that the deadline of the socket is earlier than until, which the server has set.
+	// short means that the deadline of the socket is earlier than until, the deadline that the server has set.
 	short bool
 	until time.Time
 }
@@ -68,11 +70,11 @@ type stage uint8
 
 const (
 	served  stage = iota
-	leaving       // the server has read the end of the connection, and will close it
-	left          // and has closed it: it is parked
+	leaving       // the server has read io.EOF, and will close the Conn
+	left          // the server has closed the Conn, and the socket is parked
 )
 
-// Read reads from the connection. If nothing comes for so long that the connection must be parked, the error is io.EOF.
+// Read reads from the connection. If no data arrives before the connection must be parked, Read returns io.EOF.
 func (c *Conn) Read(p []byte) (int, error) {
 	mayPark := c.reads(len(p))
 	for {
@@ -86,7 +88,8 @@ func (c *Conn) Read(p []byte) (int, error) {
 	}
 }
 
-// waited returns the result of a Read that has waited for a request. It is not done if all received data must be skipped.
+// waited returns what Read returns after it has waited for a request. done is false if all received bytes were skipped, so that Read must
+// wait again.
 func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,8 +110,8 @@ func (c *Conn) waited(p []byte, err error) (n int, done bool, result error) {
 	return n, true, err
 }
 
-// reads prepares reading n bytes, and reports whether the connection may be parked if none arrive. It may not once a byte of the request
-// is in the server's buffer: its deadline is then the server's.
+// reads prepares a Read of size bytes, and reports whether the connection may be parked if no data arrives. It may not be parked once a
+// byte of the request is in the server's buffer: the deadline that the server has set then applies.
 func (c *Conn) reads(size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,34 +124,34 @@ func (c *Conn) reads(size int) bool {
 	c.waits = false
 	if c.short {
 		c.short = false
-		_ = c.Conn.SetReadDeadline(c.until) // otherwise the read reports the error
+		_ = c.Conn.SetReadDeadline(c.until) // if this fails, the Read returns the error
 	}
 	return false
 }
 
-// SetReadDeadline bounds how long reads wait. While the connection waits for a request, it is parked earlier.
+// SetReadDeadline limits how long reads wait. A connection that waits for a request may be parked earlier.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.soon(t))
 }
 
-// SetDeadline bounds reads, as SetReadDeadline does, and writes.
+// SetDeadline limits how long reads, as SetReadDeadline does, and writes wait.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
-// soon returns the deadline for reading: t, or the time to park the connection.
+// soon returns the deadline to set on the socket for reading: t or, if it is earlier, the time at which the connection must be parked.
 func (c *Conn) soon(t time.Time) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.short = false
-	if c.bounded && c.whole > 0 { // another deadline, without a Read: the request was in the buffer
+	if c.bounded && c.whole > 0 { // a second deadline without a Read: the request was already in the buffer
 		c.waits = false
 	}
 	c.bounded = true
 	if !c.waits || c.socket.raw == nil {
 		return t
 	}
-	soon := time.Now().Add(c.socket.listener.b.Park) //nolint:forbidigo // connections have the machine's clock
+	soon := time.Now().Add(c.socket.listener.b.Park) //nolint:forbidigo // deadlines of connections use the machine's clock
 	if t.IsZero() || soon.Before(t) {
 		c.short, c.until = true, t
 		return soon
@@ -156,7 +159,7 @@ func (c *Conn) soon(t time.Time) time.Time {
 	return t
 }
 
-// Close closes the connection and releases its place, unless it must be parked.
+// Close closes the connection and releases its place, or parks it and keeps its place.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	stage, until := c.stage, c.until
@@ -170,19 +173,19 @@ func (c *Conn) Close() error {
 	return c.socket.end()
 }
 
-// MarkServed records that a request on the connection succeeded. The nil Conn ignores it.
+// MarkServed records that a request on the connection succeeded. On a nil Conn it does nothing.
 func (c *Conn) MarkServed() {
 	if c != nil {
 		c.socket.served.Store(true)
 	}
 }
 
-// Served reports whether a request on the connection succeeded. The nil Conn, which was not accepted here, reports true.
+// Served reports whether a request on the connection succeeded. For a nil Conn, which this package did not accept, it returns true.
 func (c *Conn) Served() bool { return c == nil || c.socket.served.Load() }
 
-// Keep records that the listener's owner has just accepted the credentials of the peer. From then on the connection is closed for others
-// only while it has no request in progress, and after all that were not kept. A server without State calls Keep for each message, so that
-// the connection that was silent longest is closed first. The nil Conn ignores it.
+// Keep records that the credentials of the peer have just been accepted. From then on, the connection is closed in favour of others only
+// while it has no request in progress, and only if there is no connection on which Keep was not called. A server that does not use State
+// calls Keep for each message, so that the connection that has been silent longest is closed first. On a nil Conn, Keep does nothing.
 func (c *Conn) Keep() {
 	if c == nil {
 		return
@@ -191,7 +194,7 @@ func (c *Conn) Keep() {
 	c.socket.update(func(s *socket) { s.kept = true })
 }
 
-// Kept reports whether Keep was called. The nil Conn reports true.
+// Kept reports whether Keep was called. For a nil Conn it returns true.
 func (c *Conn) Kept() bool {
 	if c == nil {
 		return true
@@ -201,8 +204,8 @@ func (c *Conn) Kept() bool {
 	return c.socket.kept
 }
 
-// update updates the connection's place in the lists of evictable connections. A kept connection moves to the end of its list, or leaves
-// the lists.
+// update applies change to the socket, and then updates its position in the lists of evictable sockets. A socket on which Keep was called
+// moves to the end of the list idle or, during a request, is removed from the lists.
 func (s *socket) update(change func(*socket)) {
 	l := s.listener
 	l.mu.Lock()
@@ -217,8 +220,8 @@ func (s *socket) update(change func(*socket)) {
 	}
 }
 
-// State is a ConnState of net/http. Without it connections are parked only before their first request, and those with a request in
-// progress are evicted as if they were idle.
+// State is the ConnState hook of an http.Server. Without it, connections are parked only before their first request, and connections with
+// a request in progress are evicted as if they were idle.
 func State(c net.Conn, state http.ConnState) {
 	accepted := own(c)
 	if accepted == nil {
@@ -229,14 +232,14 @@ func State(c net.Conn, state http.ConnState) {
 		accepted.socket.update(func(s *socket) { s.active = true })
 	case http.StateIdle:
 		accepted.socket.update(func(s *socket) { s.active = false })
-		if net.Conn(accepted) == c { // with TLS, a session that ends cannot be resumed
+		if net.Conn(accepted) == c { // a connection with TLS cannot be parked, because its session could not be resumed
 			accepted.wait()
 		}
-	case http.StateNew, http.StateClosed: // the listener opens and closes connections
+	case http.StateNew, http.StateClosed: // the listener counts when it opens and closes connections
 	}
 }
 
-// wait notes that the server waits for the next request.
+// wait records that the server waits for the next request.
 func (c *Conn) wait() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -244,7 +247,7 @@ func (c *Conn) wait() {
 	c.socket.blanks = 0
 }
 
-// own returns the connection of this package that c is, or that is below its TLS; nil if there is none.
+// own returns the Conn that c is or, if c is a TLS connection, that it runs on; nil if there is none.
 func own(c net.Conn) *Conn {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secure.NetConn()
@@ -255,7 +258,7 @@ func own(c net.Conn) *Conn {
 
 type connKey struct{}
 
-// Context is a ConnContext of net/http.
+// Context is the ConnContext hook of an http.Server. It adds the connection to the context, for Of.
 func Context(ctx context.Context, c net.Conn) context.Context {
 	if accepted := own(c); accepted != nil {
 		return context.WithValue(ctx, connKey{}, accepted)
@@ -263,7 +266,7 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Of returns the connection of a request; nil if it was not accepted here.
+// Of returns the connection of a request; nil if this package did not accept it.
 func Of(ctx context.Context) *Conn {
 	c, _ := ctx.Value(connKey{}).(*Conn)
 	return c

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Bounds are the bounds of concurrent connections. All fields except Answer, Park and Trouble are required.
+// Bounds limit concurrent connections. All fields except Answer, Park and Trouble are required.
 type Bounds struct {
 	// All limits the connections of all addresses together. When the limit is reached, the oldest connection on which Keep was not called is
 	// closed to make room for a new one; if Keep was called on all, the connection that has waited longest for a request is closed. If all
@@ -26,9 +26,9 @@ type Bounds struct {
 	All int
 	// PerAddress limits the connections of one IPv4 address or one IPv6 /64; a /56 may have twice as many, and a /48 four times as many.
 	PerAddress int
-	// Exempt are addresses that represent many clients, such as proxies: only All bounds them.
+	// Exempt reports whether an address represents many clients, for example a proxy. Only All limits the connections of such an address.
 	Exempt func(netip.Addr) bool
-	// Answer is written to a connection that is refused, before it is closed; empty: nothing.
+	// Answer is written to a connection that is refused, before it is closed. If it is empty, nothing is written.
 	Answer []byte
 	// Park is how long a connection may wait for a request before it is parked: the server releases the memory for the connection until
 	// there is data to read. 0 means that connections are not parked. Parking requires an http.Server with Context and State of this package
@@ -41,16 +41,16 @@ type Bounds struct {
 	Trouble func(error)
 }
 
-// A Cause is why a connection was refused or closed.
+// A Cause is the reason why a connection was refused or closed.
 type Cause string
 
 // The causes.
 const (
-	Address Cause = "connections_address" // its address or network has too many
-	All     Cause = "connections"         // there are too many
+	Address Cause = "connections_address" // the address or network has too many connections
+	All     Cause = "connections"         // there are too many connections in total
 )
 
-// A Listener accepts connections within its bounds.
+// A Listener accepts connections within its limits.
 type Listener struct {
 	net.Listener
 	b          Bounds
@@ -59,20 +59,20 @@ type Listener struct {
 	mu        sync.Mutex
 	open      int
 	networks  map[netip.Prefix]int
-	unkept    *list.List // of *socket that were not kept, the oldest first
-	idle      *list.List // of *socket that were kept and have no request in progress, the longest waiting first
+	unkept    *list.List // of *socket on which Keep was not called, oldest first
+	idle      *list.List // of *socket on which Keep was called, without a request in progress, longest idle first
 	parked    map[*socket]struct{}
-	parkings  int  // since the start
+	parkings  int  // the number of parkings since the start
 	accepting bool // acceptAll is running
 	closed    bool
 
-	ready   chan *Conn     // the results of Accept
-	failed  chan error     // likewise
+	ready   chan *Conn     // connections that Accept returns
+	failed  chan error     // errors that Accept returns
 	done    chan struct{}  // closed with the listener
 	running sync.WaitGroup // acceptAll, and a goroutine for each parked socket
 }
 
-// New bounds what a listener accepts.
+// New returns a Listener that limits the connections of ln.
 func New(ln net.Listener, b Bounds) *Listener {
 	if !canPark {
 		b.Park = 0
@@ -85,14 +85,14 @@ func New(ln net.Listener, b Bounds) *Listener {
 	return l
 }
 
-// SetPerAddress changes Bounds.PerAddress for connections to come.
+// SetPerAddress changes Bounds.PerAddress for future connections.
 func (l *Listener) SetPerAddress(n int) { l.perAddress.Store(int64(n)) }
 
-// acceptOne counts a connection; nil: it was refused.
+// acceptOne admits a new connection, and closes the one that is evicted for it. It returns nil if the new connection was refused.
 func (l *Listener) acceptOne(c net.Conn) *socket {
 	admitted, evicted, cause := l.admit(c)
 	if evicted != nil {
-		_ = evicted.Close() // it is not counted any more
+		_ = evicted.Close() // admit has already removed it from the counts
 	}
 	if cause != "" {
 		l.b.Shed(cause)
@@ -112,7 +112,8 @@ func (l *Listener) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// admit counts a connection, or returns the reason why it has no place. The caller must close evicted.
+// admit counts a connection. If the limits do not allow it, admitted is nil. If a connection was evicted to make room, the caller must
+// close evicted. cause is empty unless a connection was refused or evicted.
 func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	admitted = &socket{Conn: c, listener: l, networks: l.networksOf(c)}
 	if own, ok := c.(syscall.Conn); ok && l.b.Park > 0 {
@@ -140,7 +141,7 @@ func (l *Listener) admit(c net.Conn) (admitted, evicted *socket, cause Cause) {
 	return admitted, evicted, cause
 }
 
-// evictable returns the connection to close for a new one; nil if there is none. The caller holds the lock.
+// evictable returns the connection to evict for a new one; nil if there is none. The caller holds the lock.
 func (l *Listener) evictable() *socket {
 	for _, from := range []*list.List{l.unkept, l.idle} {
 		if first := from.Front(); first != nil {
@@ -151,7 +152,8 @@ func (l *Listener) evictable() *socket {
 	return nil
 }
 
-// move puts a connection at the end of a list of evictable ones; nil removes it from the lists. The caller holds the lock.
+// move moves a connection to the end of a list of evictable connections; if to is nil, it only removes the connection from its list. The
+// caller holds the lock.
 func (l *Listener) move(s *socket, to *list.List) {
 	if s.in != nil {
 		s.in.Remove(s.place)
@@ -185,7 +187,7 @@ func (l *Listener) networksOf(c net.Conn) []netip.Prefix {
 	return networks
 }
 
-// forget removes a connection from the counts, once. The caller holds the lock.
+// forget removes a connection from the counts, unless that was already done. The caller holds the lock.
 func (l *Listener) forget(s *socket) {
 	if s.forgotten {
 		return

@@ -2,12 +2,12 @@ package connlimit
 
 import "time"
 
-// A connection without a request costs net/http two buffers of 4 kB and a stack of 8. Therefore a Conn whose Read has waited for
-// Bounds.Park without data returns io.EOF: the server releases its memory and closes the Conn. That leaves the socket open, for a
-// goroutine that waits without a buffer, within the deadline that the server had set. As soon as there is data to read, Accept returns
-// the socket again as a new Conn. No byte is lost, because none was read; all counts stay unchanged.
+// A connection without a request costs net/http two buffers of 4 kB and a stack of 8 kB. Therefore a Conn whose Read has waited for
+// Bounds.Park without data returns io.EOF: the server then releases its memory and closes the Conn. The socket stays open, and a goroutine
+// waits on it without a buffer, within the deadline that the server had set. When there is data to read, Accept returns the socket again
+// as a new Conn. No data is lost, because none was read, and the counts do not change.
 
-// hand passes a socket to Accept, again if it was parked.
+// hand passes a socket to Accept. again means that the socket was parked.
 func (l *Listener) hand(s *socket, again bool) {
 	select {
 	case l.ready <- &Conn{Conn: s.Conn, socket: s, waits: true, again: again}:
@@ -16,7 +16,8 @@ func (l *Listener) hand(s *socket, again bool) {
 	}
 }
 
-// park makes the socket wait for its next request, until a time; the zero time is never. It returns false if that is impossible.
+// park makes the socket wait for its next request until a deadline; the zero time means no deadline. It returns false if the socket cannot
+// be parked.
 func (l *Listener) park(s *socket, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -29,7 +30,7 @@ func (l *Listener) park(s *socket, until time.Time) bool {
 	return true
 }
 
-// wait waits for data on a socket.
+// wait waits for data on a parked socket, and passes it to Accept or, if no data arrives, closes it.
 func (l *Listener) wait(s *socket) {
 	came := readable(s.raw)
 	l.mu.Lock()
@@ -42,7 +43,7 @@ func (l *Listener) wait(s *socket) {
 	_ = s.end()
 }
 
-// Parked returns how many connections are parked now, and how often one was parked since the start.
+// Parked returns how many connections are parked now, and how often a connection was parked since the start.
 func (l *Listener) Parked() (now, ever int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +57,7 @@ func (l *Listener) Open() int {
 	return l.open
 }
 
-// Close stops accepting, closes the parked connections, and leaves those that are being served.
+// Close stops accepting and closes the parked connections. It does not close connections that are being served.
 func (l *Listener) Close() error {
 	l.mu.Lock()
 	if !l.closed {
@@ -64,7 +65,7 @@ func (l *Listener) Close() error {
 		close(l.done)
 	}
 	for s := range l.parked {
-		_ = s.Close() // that ends its wait, which no longer counts it
+		_ = s.Close() // this ends its wait, which removes it from the counts
 	}
 	l.mu.Unlock()
 	err := l.Listener.Close()

@@ -10,8 +10,8 @@ import (
 // canPark reports whether connections can be parked on this system.
 const canPark = true
 
-// readable waits until there is data to read, and leaves it there. It returns false if no data will arrive: the peer has closed the
-// connection, the deadline has passed, or the connection was closed here.
+// readable waits until there is data to read, and does not consume it. It returns false if no data will arrive: the peer has closed the
+// connection, the deadline has passed, or this process has closed the connection.
 func readable(c syscall.RawConn) bool {
 	came := false
 	err := c.Read(func(fd uintptr) bool {

@@ -1,5 +1,5 @@
-// Package edkey checks foreign Ed25519 public keys. crypto/ed25519 accepts weak keys that let anyone sign: with the points of small
-// order, including the identity, one signature verifies for many messages.
+// Package edkey checks Ed25519 public keys of others. crypto/ed25519 accepts weak keys, for which anyone can sign: if the key is a point
+// of small order, such as the identity, one signature verifies for many messages.
 package edkey
 
 import (
@@ -12,13 +12,14 @@ import (
 
 // The errors of Check.
 var (
-	ErrSize      = errors.New("an Ed25519 key is 32 bytes")
+	ErrSize      = errors.New("an Ed25519 key must have 32 bytes")
 	ErrPoint     = errors.New("the key is not a point of edwards25519")
 	ErrWeak      = errors.New("the Ed25519 key is a point of small order")
-	ErrCanonical = errors.New("the Ed25519 key is not written canonically")
+	ErrCanonical = errors.New("the Ed25519 key is not in its canonical encoding")
 )
 
-// Check returns an error unless a key is a point of edwards25519, in its canonical encoding, and of large order. RFC 8032 5.1.3.
+// Check returns one of the errors above unless a key is a point of edwards25519 in its canonical encoding (RFC 8032 5.1.3), and the point
+// does not have small order.
 func Check(public []byte) error {
 	if len(public) != ed25519.PublicKeySize {
 		return ErrSize

@@ -1,4 +1,4 @@
-// Package fairqueue shares a bounded number of places between parties, so that none of them holds all, and waiting parties are served in
+// Package fairqueue shares a limited number of places between parties. No party can hold all places, and waiting parties are served in
 // turn.
 //
 //	places := fairqueue.New(fairqueue.Bounds{Places: 1024, Waiting: 1024, Wait: 2 * time.Second})
@@ -15,37 +15,38 @@ import (
 	"time"
 )
 
-// ErrFull means that no place became free in time, or that too many calls wait.
-var ErrFull = errors.New("as many calls are under way as may be, and as many wait")
+// ErrFull means that no place became free in time, or that too many calls are waiting.
+var ErrFull = errors.New("too many calls are in progress or waiting")
 
-// Bounds are how many may hold a place and wait for one. All fields are required.
+// Bounds are the limits of Places. All fields are required.
 type Bounds struct {
-	Places  int           // held at once
-	Waiting int           // at once
-	Wait    time.Duration // for one place
+	Places  int           // the number of places
+	Waiting int           // how many calls may wait at once
+	Wait    time.Duration // how long one call may wait
 }
 
-// A Party is the holder of places.
+// A Party holds places, or waits for them.
 type Party struct {
 	Name string
-	// Unapproved marks parties that together hold at most three quarters of the places and of the queue. If the queue is full, their
-	// newest waits end in favour of others.
+	// Unapproved marks parties that together hold at most three quarters of the places and of the queue. If the queue is full, the newest
+	// waits of unapproved parties are ended to make room for other parties.
 	Unapproved bool
 }
 
-// Places are shared between parties. A party may take a place while it holds fewer than are free: alone it gets half of them, with
-// another one a third, and so on, and one is always left for the next. The same rule applies to the queue. It is safe for concurrent use.
+// Places are shared between parties. A party may take another place while it holds fewer places than are free: a single party gets half of
+// the places, each of two parties a third, and so on, so that one place is always left for the next party. The same rule applies to the
+// queue. Places is safe for concurrent use.
 type Places struct {
 	b Bounds
 
 	mu            sync.Mutex
 	held, waiting count
-	parties       map[Party]*party // that hold a place or wait
-	spare         []*party         // unused entries for reuse; at most as many as there were concurrently
-	line          list.List        // of *party that wait, the next first
+	parties       map[Party]*party // the parties that hold a place or wait
+	spare         []*party         // entries for reuse; at most as many as were in use at once
+	line          list.List        // of *party: the parties that wait, the next to be served first
 }
 
-// A count has the numbers of all parties, and of unapproved ones.
+// A count has the number of all parties together, and of the unapproved ones.
 type count struct{ all, unapproved int }
 
 func (c *count) add(p *party, n int) {
@@ -55,7 +56,7 @@ func (c *count) add(p *party, n int) {
 	}
 }
 
-// fits reports whether a party that has n of most may have one more.
+// fits reports whether a party that has some of most may have one more.
 func (c *count) fits(most int, p *party, has int) bool {
 	return has < most-c.all && (!p.Unapproved || c.unapproved < most-most/4)
 }
@@ -65,8 +66,8 @@ type party struct {
 
 	leave  func() // releases one of its places
 	held   int
-	queue  []*waiter     // the oldest first
-	inLine *list.Element // nil if none waits
+	queue  []*waiter     // oldest first
+	inLine *list.Element // nil if no call of the party waits
 }
 
 func partyAt(at *list.Element) *party {
@@ -74,17 +75,17 @@ func partyAt(at *list.Element) *party {
 	return p
 }
 
-// A waiter waits until ended is closed; then it has a place, or was refused.
+// A waiter waits until ended is closed. It then has a place or, if shed is set, was refused.
 type waiter struct {
 	ended chan struct{}
 	shed  bool
 }
 
-// New makes Places that are all free.
+// New returns Places that are all free.
 func New(b Bounds) *Places { return &Places{b: b, parties: map[Party]*party{}} }
 
-// Take takes a place, and waits for one if none is free for the party. leave releases it, and must be called once. The error is ErrFull,
-// or that of ctx; leave is then nil.
+// Take takes a place for a party; if none is free for the party, Take waits for one. The caller must call leave once to release the place.
+// The error is ErrFull or the error of ctx; leave is then nil.
 func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	s.mu.Lock()
 	p := s.parties[of]
@@ -108,7 +109,7 @@ func (s *Places) Take(ctx context.Context, of Party) (leave func(), err error) {
 	return p.leave, nil
 }
 
-// newParty adds an unknown party.
+// newParty adds a party that neither holds a place nor waits yet.
 func (s *Places) newParty(of Party) *party {
 	var p *party
 	if last := len(s.spare) - 1; last >= 0 {
@@ -122,7 +123,7 @@ func (s *Places) newParty(of Party) *party {
 	return p
 }
 
-// Counts returns how many places are held, and how many wait for one.
+// Counts returns how many places are held, and how many calls wait for one.
 func (s *Places) Counts() (held, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -143,7 +144,7 @@ func (s *Places) leave(p *party) {
 	s.serve()
 }
 
-// serve gives places to waiting parties in turn, one for each, as long as there are any.
+// serve gives free places to the waiting parties in turn, one place at a time.
 func (s *Places) serve() {
 	for at := s.line.Front(); at != nil; {
 		p, next := partyAt(at), at.Next()
@@ -160,7 +161,8 @@ func (s *Places) serve() {
 	}
 }
 
-// join adds one more call of a party to the queue, if there is space for it. Waits of unapproved parties count as space for others.
+// join adds a call of a party to the queue, if there is space for it. For approved parties, waits of unapproved parties count as free
+// space.
 func (s *Places) join(p *party) (*waiter, bool) {
 	if !s.waiting.fits(s.b.Waiting, p, len(p.queue)) {
 		room := s.b.Waiting - s.waiting.all + s.waiting.unapproved
@@ -180,7 +182,7 @@ func (s *Places) join(p *party) (*waiter, bool) {
 	return w, true
 }
 
-// shedUnapproved ends the newest wait of the unapproved party with the most waits.
+// shedUnapproved ends the newest wait of the unapproved party that has the most waits.
 func (s *Places) shedUnapproved() {
 	var most *party
 	for at := s.line.Front(); at != nil; at = at.Next() {
@@ -195,7 +197,7 @@ func (s *Places) shedUnapproved() {
 	close(w.ended)
 }
 
-// await waits for the end of a wait. If it ends without a place, nothing is held.
+// await waits until the wait of w ends. If it returns an error, no place is held.
 func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	timer := time.NewTimer(s.b.Wait)
 	defer timer.Stop()
@@ -209,7 +211,7 @@ func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	select {
-	case <-w.ended: // it may get a place at this moment
+	case <-w.ended: // w may have got a place in the meantime
 		if !w.shed {
 			return nil
 		}
@@ -221,7 +223,7 @@ func (s *Places) await(ctx context.Context, p *party, w *waiter) error {
 	return err
 }
 
-// remove removes a call from the queue.
+// remove removes a waiting call from the queue.
 func (s *Places) remove(p *party, w *waiter) {
 	p.queue = slices.DeleteFunc(p.queue, func(other *waiter) bool { return other == w })
 	s.waiting.add(p, -1)
@@ -231,7 +233,7 @@ func (s *Places) remove(p *party, w *waiter) {
 	}
 }
 
-// forget drops a party that neither holds a place nor waits.
+// forget removes a party that neither holds a place nor waits.
 func (s *Places) forget(p *party) {
 	if p.held == 0 && len(p.queue) == 0 {
 		delete(s.parties, p.Party)

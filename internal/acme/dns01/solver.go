@@ -15,33 +15,34 @@ import (
 
 const (
 	recordTTL = 60 // seconds
-	// seenWithin is how long Wait waits for the server to answer with a record that it accepted, and askEvery how often it asks.
+	// seenWithin is the maximum time that Wait waits for the server to return the record that it accepted; askEvery is the interval of its
+	// queries.
 	seenWithin = 2 * time.Minute
 	askEvery   = time.Second
 	dnsTimeout = 10 * time.Second
-	fudge      = 300 // seconds between the clocks, as RFC 8945 §10 recommends
+	fudge      = 300 // permitted difference of the clocks in seconds, as RFC 8945 §10 recommends
 )
 
-// A Solver writes records by updates that are signed by TSIG (RFC 8945). It is safe for concurrent use.
+// A Solver writes records by DNS updates that are signed by TSIG (RFC 8945). It is safe for concurrent use.
 type Solver struct {
 	// Server is the address of the zone's primary server: host:port.
 	Server string
-	// Zone is the name of the zone. Empty: the server is asked for it.
+	// Zone is the name of the zone. If it is empty, the Solver queries the server for it.
 	Zone string
-	// KeyName, Algorithm and Secret are the TSIG key: the algorithm as in hmac-sha256, the secret as base64. Empty: updates are not signed,
-	// and the server must accept them by address.
+	// KeyName, Algorithm and Secret are the TSIG key. Algorithm is a name such as hmac-sha256., and Secret is base64. If they are empty,
+	// updates are not signed, and the server must authorize them by address.
 	KeyName, Algorithm, Secret string
 }
 
-// ParseKey reads a TSIG key as dig writes it: [algorithm:]name:secret. The default algorithm is hmac-sha256. Errors do not contain the
-// key.
+// ParseKey parses a TSIG key in the format of dig: [algorithm:]name:secret. The default algorithm is hmac-sha256. Errors do not contain
+// the key.
 func ParseKey(text string) (algorithm, name, secret string, err error) {
 	parts := strings.Split(text, ":")
 	if len(parts) == 2 {
 		parts = append([]string{"hmac-sha256"}, parts...)
 	}
 	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
-		return "", "", "", errors.New("want algorithm:name:secret, such as hmac-sha256:uimgate.:c2VjcmV0")
+		return "", "", "", errors.New("want algorithm:name:secret, for example hmac-sha256:uimgate.:c2VjcmV0")
 	}
 	algorithm = dns.CanonicalName(parts[0])
 	switch algorithm {
@@ -72,7 +73,7 @@ func (s *Solver) CleanUp(ctx context.Context, c acme.Challenge) error {
 	return s.update(ctx, c, (*dns.Msg).Remove)
 }
 
-// Wait returns when the server answers with the record of a challenge.
+// Wait waits until the server returns the record of a challenge, for at most two minutes.
 func (s *Solver) Wait(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(ctx, seenWithin)
 	defer cancel()
@@ -90,7 +91,7 @@ func (s *Solver) Wait(ctx context.Context, c acme.Challenge) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the server %s does not answer with the record %s that it accepted: %w", s.Server, c.DNS01TXTRecordName(), ctx.Err())
+			return fmt.Errorf("the server %s does not return the record %s, although it accepted the update: %w", s.Server, c.DNS01TXTRecordName(), ctx.Err())
 		case <-tick.C:
 		}
 	}
@@ -117,7 +118,8 @@ func (s *Solver) update(ctx context.Context, c acme.Challenge, change func(*dns.
 	return nil
 }
 
-// zone returns the zone of a name: Zone, or the longest suffix of the name whose start of authority the server has.
+// zone returns the zone of a name: Zone or, if that is empty, the longest suffix of the name for which the server returns an authoritative
+// SOA record.
 func (s *Solver) zone(ctx context.Context, name string) (string, error) {
 	if s.Zone != "" {
 		return dns.Fqdn(s.Zone), nil
@@ -125,7 +127,7 @@ func (s *Solver) zone(ctx context.Context, name string) (string, error) {
 	for at, end := 0, false; !end; at, end = dns.NextLabel(name, at) {
 		answer, err := s.exchange(ctx, new(dns.Msg).SetQuestion(name[at:], dns.TypeSOA))
 		if err != nil {
-			return "", fmt.Errorf("asking %s for the zone of %s: %w", s.Server, name, err)
+			return "", fmt.Errorf("querying %s for the zone of %s: %w", s.Server, name, err)
 		}
 		for _, rr := range append(answer.Answer, answer.Ns...) {
 			if soa, ok := rr.(*dns.SOA); ok && answer.Authoritative && dns.IsSubDomain(soa.Hdr.Name, name) {
@@ -133,15 +135,16 @@ func (s *Solver) zone(ctx context.Context, name string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("the server %s has no zone of %s: give server.tls.acme.dns.zone", s.Server, name)
+	return "", fmt.Errorf("the server %s is not authoritative for a zone of %s: set server.tls.acme.dns.zone", s.Server, name)
 }
 
-// exchange asks the server, by TCP. Every message is signed if there is a key, and so is its answer.
+// exchange sends a message to the server by TCP, and returns the response. If there is a key, it signs the message, and verifies the
+// signature of the response.
 func (s *Solver) exchange(ctx context.Context, m *dns.Msg) (*dns.Msg, error) {
 	client := &dns.Client{Net: "tcp", Timeout: dnsTimeout}
 	if s.KeyName != "" {
 		client.TsigSecret = map[string]string{s.KeyName: s.Secret}
-		m.SetTsig(s.KeyName, s.Algorithm, fudge, time.Now().Unix()) //nolint:forbidigo // the server has the machine's clock
+		m.SetTsig(s.KeyName, s.Algorithm, fudge, time.Now().Unix()) //nolint:forbidigo // the signature needs the time of the machine
 	}
 	answer, _, err := client.ExchangeContext(ctx, m, s.Server)
 	if opErr, ok := errors.AsType[*net.OpError](err); ok {

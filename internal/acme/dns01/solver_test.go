@@ -49,13 +49,13 @@ func TestARefusedUpdateIsNamedWithoutTheKey(t *testing.T) {
 	other := "b3RoZXItc2VjcmV0"
 	for want, s := range map[string]dns01.Solver{
 		"REFUSED":                    {},
-		"has no zone of":             {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret},
+		"is not authoritative for a zone of": {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret},
 		"updating _acme-challenge":   {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: other, Zone: "shop.example"},
 		"connection refused":         {Server: "127.0.0.1:9", Zone: "shop.example"},
 		"in the zone other.example.": {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret, Zone: "other.example"},
 	} {
 		name := "shop.example"
-		if want == "has no zone of" {
+		if want == "is not authoritative for a zone of" {
 			name = "other.example"
 		}
 		if s.Server == "" {
