@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/cache"
 )
 
-func TestWhatIsSetIsFoundUntilItIsRemoved(t *testing.T) {
+func TestSetGetRemove(t *testing.T) {
 	t.Parallel()
 	c := cache.New(cache.Options[[2]string, *string]{Max: 10})
 	if v, ok := c.Get([2]string{"1", "2"}); ok || v != nil {
@@ -38,7 +38,7 @@ func TestWhatIsSetIsFoundUntilItIsRemoved(t *testing.T) {
 	}
 }
 
-func TestUpdatesOfOneKeyComeOneAfterTheOther(t *testing.T) {
+func TestUpdatesOfOneKeyAreSerialized(t *testing.T) {
 	t.Parallel()
 	c := cache.New(cache.Options[string, int]{Max: 10})
 	var all sync.WaitGroup
@@ -58,7 +58,7 @@ func TestUpdatesOfOneKeyComeOneAfterTheOther(t *testing.T) {
 	}
 }
 
-func TestOneValueIsMadeForAllCallers(t *testing.T) {
+func TestGetOrMakeBuildsOnce(t *testing.T) {
 	t.Parallel()
 	c := cache.New(cache.Options[string, int64]{Max: 10})
 	var made atomic.Int64
@@ -76,7 +76,7 @@ func TestOneValueIsMadeForAllCallers(t *testing.T) {
 	}
 }
 
-func TestNoMoreIsKeptThanTheBound(t *testing.T) {
+func TestEntriesAreEvicted(t *testing.T) {
 	t.Parallel()
 	const most = 100
 	for name, c := range map[string]*cache.Cache[[32]byte, string]{
@@ -119,7 +119,7 @@ func TestEntriesExpire(t *testing.T) {
 	}
 }
 
-func TestACacheWithoutABoundPanics(t *testing.T) {
+func TestNewPanicsWithoutMax(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if recover() == nil {
@@ -129,7 +129,7 @@ func TestACacheWithoutABoundPanics(t *testing.T) {
 	cache.New(cache.Options[string, int]{})
 }
 
-func TestValuesEndWhenTheLoopDoes(t *testing.T) {
+func TestValuesStopsWithTheLoop(t *testing.T) {
 	t.Parallel()
 	c := cache.New(cache.Options[string, int]{Max: 10})
 	for n := range 5 {

@@ -30,7 +30,7 @@ func (f *full) Accept() (net.Conn, error) {
 }
 
 // While there is no descriptor for new connections, those that are open are served, and so are new ones once there is one.
-func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
+func TestServedDuringAcceptErrors(t *testing.T) {
 	for _, cause := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED} {
 		t.Run(cause.Error(), func(t *testing.T) {
 			ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -70,7 +70,7 @@ func TestConnectionsAreServedWhileNoneCanBeAccepted(t *testing.T) {
 	}
 }
 
-func TestErrorsThatDoNotPassAreReturned(t *testing.T) {
+func TestPermanentErrorsAreReturned(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func times(n int, format string) []string {
 	return out
 }
 
-func TestEachNetworkHasItsBound(t *testing.T) {
+func TestLimitsPerNetwork(t *testing.T) {
 	for name, test := range map[string]struct {
 		addresses []string
 		want      int
@@ -112,7 +112,7 @@ func TestEachNetworkHasItsBound(t *testing.T) {
 }
 
 // Where there are as many as there may be, those on which nobody was served make room, the oldest first.
-func TestStrangersMakeRoom(t *testing.T) {
+func TestUnkeptConnectionsAreEvicted(t *testing.T) {
 	from := make(line)
 	causes := map[connlimit.Cause]int{}
 	l := connlimit.New(from, connlimit.Bounds{

@@ -62,7 +62,7 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 }
 
 // What has come with the request before is in the server's buffer, where a parked connection would lose it.
-func TestNothingInTheBufferIsLost(t *testing.T) {
+func TestBufferedDataIsNotLost(t *testing.T) {
 	second := post("the second")
 	for _, with := range []int{1, 2, 3, 4, 10, strings.Index(second, "\r\n\r\n") + 4, len(second) - 1, len(second)} {
 		for name, first := range map[string]string{"GET": get("/"), "POST": post("the first")} {
@@ -117,7 +117,7 @@ func TestRequestsAtTheMomentOfParking(t *testing.T) {
 	h.parked(40)
 }
 
-func TestParkedConnectionsEnd(t *testing.T) {
+func TestParkedConnectionsAreClosed(t *testing.T) {
 	for name, test := range map[string]struct {
 		prepare func(*connlimit.Bounds, *http.Server)
 		end     func(h *listenerTest, v *client)
@@ -178,7 +178,7 @@ func TestParkedConnectionsEnd(t *testing.T) {
 }
 
 // A parked connection counts for its address, and stays kept.
-func TestParkedConnectionsCount(t *testing.T) {
+func TestParkedConnectionsAreCounted(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.PerAddress = 2; b.Answer = []byte("busy") })
 	first, second := h.dial(), h.dial()
 	first.send(get("/keep"))
@@ -202,7 +202,7 @@ func TestParkedConnectionsCount(t *testing.T) {
 }
 
 // A connection that a handler has taken is its own, and so is one whose request has begun.
-func TestWhatIsUnderWayIsNotParked(t *testing.T) {
+func TestActiveConnectionsAreNotParked(t *testing.T) {
 	for name, test := range map[string]struct{ first, then, want string }{
 		"hijacked":      {get("/hijack"), "echo", "echo"},
 		"half a header": {"POST / HTTP/1.1\r\nHost: x\r\nCont", "ent-Length: 4\r\n\r\nbody", "body"},

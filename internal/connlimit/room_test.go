@@ -44,7 +44,7 @@ func (h *listenerTest) fill(path string, first, addresses, perAddress int) (fill
 }
 
 // Connections of many addresses fill the listener. A connection from another address is served all the same, and stays.
-func TestManyAddressesDoNotKeepAnotherOut(t *testing.T) {
+func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 	const all, perAddress = 24, 8
 	for name, test := range map[string]struct {
 		path      string // that each connection of the many asks for
@@ -79,7 +79,7 @@ func TestManyAddressesDoNotKeepAnotherOut(t *testing.T) {
 }
 
 // Among connections that were kept, the one that has waited longest for a request makes room. One with a request under way never does.
-func TestTheLongestIdleMakesRoom(t *testing.T) {
+func TestLongestIdleIsEvicted(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 3, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 3)
 	kept[0].send(get("/keep")) // now the second has waited longest
@@ -97,7 +97,7 @@ func TestTheLongestIdleMakesRoom(t *testing.T) {
 }
 
 // Where every connection that was kept has a request under way, a new one is refused.
-func TestRequestsUnderWayMakeNoRoom(t *testing.T) {
+func TestActiveConnectionsAreNotEvicted(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 2, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 2)
 	for _, v := range kept {
@@ -114,7 +114,7 @@ func TestRequestsUnderWayMakeNoRoom(t *testing.T) {
 }
 
 // With TLS, net/http reports states of the connection around ours.
-func TestIdleConnectionsWithTLSMakeRoom(t *testing.T) {
+func TestIdleTLSConnectionsAreEvicted(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

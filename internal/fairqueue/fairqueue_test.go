@@ -38,7 +38,7 @@ func takes(t *testing.T, s *fairqueue.Places, of fairqueue.Party) (leave []func(
 func known(name string) fairqueue.Party      { return fairqueue.Party{Name: name} }
 func unapproved(name string) fairqueue.Party { return fairqueue.Party{Name: name, Unapproved: true} }
 
-func TestNobodyTakesAllPlaces(t *testing.T) {
+func TestNoPartyTakesAllPlaces(t *testing.T) {
 	for _, places := range []int{1, 2, 3, 12, 1000} {
 		s := fairqueue.New(fairqueue.Bounds{Places: places, Waiting: 1, Wait: time.Minute})
 		for i := range 4 {
@@ -63,7 +63,7 @@ func TestNobodyTakesAllPlaces(t *testing.T) {
 	}
 }
 
-func TestStrangersLeaveAQuarterToOthers(t *testing.T) {
+func TestUnapprovedLeaveAQuarterToOthers(t *testing.T) {
 	s := fairqueue.New(fairqueue.Bounds{Places: 100, Waiting: 1, Wait: time.Minute})
 	got := 0
 	for i := range 1000 {
@@ -101,7 +101,7 @@ func waits(t *testing.T, s *fairqueue.Places, of fairqueue.Party, n int, got cha
 	}
 }
 
-func TestWhoWaitsIsServedInTurn(t *testing.T) {
+func TestWaitingPartiesAreServedInTurn(t *testing.T) {
 	s := fairqueue.New(fairqueue.Bounds{Places: 1, Waiting: 100, Wait: time.Hour})
 	leave, err := s.Take(t.Context(), known("first"))
 	if err != nil {
@@ -122,7 +122,7 @@ func TestWhoWaitsIsServedInTurn(t *testing.T) {
 	}
 }
 
-func TestTheLineIsSharedAndStrangersMakeRoom(t *testing.T) {
+func TestQueueIsSharedAndUnapprovedAreEvicted(t *testing.T) {
 	s := fairqueue.New(fairqueue.Bounds{Places: 1, Waiting: 8, Wait: time.Hour})
 	leave, err := s.Take(t.Context(), known("first"))
 	if err != nil {
@@ -183,7 +183,7 @@ func TestWaitingEnds(t *testing.T) {
 	})
 }
 
-func TestManyAtOnce(t *testing.T) {
+func TestConcurrentTakes(t *testing.T) {
 	s := fairqueue.New(fairqueue.Bounds{Places: 7, Waiting: 9, Wait: time.Millisecond})
 	var held, most, served atomic.Int64
 	var all sync.WaitGroup

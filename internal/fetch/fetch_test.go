@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
+func TestEnvironmentProxyIsNotUsed(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }))
 	t.Cleanup(proxy.Close)
 	t.Setenv("HTTP_PROXY", proxy.URL)
@@ -35,7 +35,7 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestErrorsHoldNoPathAndNoQuery(t *testing.T) {
+func TestErrorsContainNoPathOrQuery(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -63,7 +63,7 @@ func TestErrorsHoldNoPathAndNoQuery(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfExactlyTheBoundIsRead(t *testing.T) {
+func TestResponseOfExactlyTheLimitIsRead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte(strings.Repeat("x", int(r.ContentLength))))
@@ -78,7 +78,7 @@ func TestAnAnswerOfExactlyTheBoundIsRead(t *testing.T) {
 	}
 }
 
-func TestNamesInACertificateAreNotPrintedRaw(t *testing.T) {
+func TestNamesInCertificatesAreQuoted(t *testing.T) {
 	t.Parallel()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -103,7 +103,7 @@ func TestNamesInACertificateAreNotPrintedRaw(t *testing.T) {
 }
 
 // A bound is on what the caller gets to hold: neither a bomb nor a stream without end is read further.
-func TestCompressedDocumentsAreBounded(t *testing.T) {
+func TestCompressedDocumentsAreLimited(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	zeros := make([]byte, 1<<20)

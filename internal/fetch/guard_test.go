@@ -44,7 +44,7 @@ func TestPublic(t *testing.T) {
 
 // The rows of IANA's registries of special-purpose addresses, and the addresses under which clouds answer their own machines:
 // the first and the last address of each is not public.
-func TestTheRegistriesAreWhole(t *testing.T) {
+func TestRegistriesAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{
 		"0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
@@ -125,7 +125,7 @@ func TestCheck(t *testing.T) {
 }
 
 // Where http is permitted, addresses are what they are with https.
-func TestHTTPAlone(t *testing.T) {
+func TestAllowHTTP(t *testing.T) {
 	t.Parallel()
 	plain := fetch.New(fetch.Options{AllowHTTP: true})
 	foreign := &url.URL{Scheme: "https", Host: "shop.example"}
@@ -183,7 +183,7 @@ func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	}}
 }
 
-func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
+func TestPrivateAddressesOfNamesAreNotDialled(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
@@ -218,7 +218,7 @@ func TestNamesThatResolveToPrivateAddressesAreNotDialled(t *testing.T) {
 	}
 }
 
-func TestALocalhostThatIsElsewhereIsNotDialled(t *testing.T) {
+func TestLocalhostMustBeLoopback(t *testing.T) {
 	t.Parallel()
 	c := fetch.New(fetch.Options{Resolver: resolver(t, "93.184.215.14")})
 	_, err := c.Get(t.Context(), "http://shop.localhost/", fetch.Document{Max: 10})

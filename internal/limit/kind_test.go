@@ -8,7 +8,7 @@ import (
 )
 
 // The ids are stored with what was counted under them.
-func TestLimitsOfNoPolicyKeepTheirIDs(t *testing.T) {
+func TestIDsOfLimitsWithoutPolicy(t *testing.T) {
 	r := limit.Rate{Max: 9, Period: limit.Hour}
 	for _, c := range []struct {
 		got  limit.Limit

@@ -31,7 +31,7 @@ func TestSlice(t *testing.T) {
 	}
 }
 
-func TestEndsIsTheFirstMomentAfterTheSlot(t *testing.T) {
+func TestEndsIsTheFirstInstantAfterTheSlot(t *testing.T) {
 	now := time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, time.UTC)
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {
 		k := p.Slot(now)

@@ -26,7 +26,7 @@ func TestParseRate(t *testing.T) {
 }
 
 // A unit taken in slot k matters to every admission up to the slot before Frees, and to none after.
-func TestFreesIsTheFirstMomentTheSlotNoLongerCounts(t *testing.T) {
+func TestFreesIsWhenTheSlotNoLongerCounts(t *testing.T) {
 	now := time.Date(2026, 12, 31, 23, 59, 59, 987_654_321, time.UTC)
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week, limit.Month, limit.Year} {
 		k := p.Slot(now)
@@ -44,7 +44,7 @@ func TestFreesIsTheFirstMomentTheSlotNoLongerCounts(t *testing.T) {
 }
 
 // For all admissions and their delayed dispatch, no window of the period contains more dispatches than the limit.
-func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
+func TestNoWindowExceedsTheLimit(t *testing.T) {
 	const most = 5
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour} {
 		rng := rand.New(rand.NewPCG(1, uint64(p.Seconds())))
@@ -88,7 +88,7 @@ func TestNoWindowHoldsMoreThanTheLimit(t *testing.T) {
 
 // Admissions that leave different numbers of slots for dispatch never reach the upstream more often than the limit,
 // where the largest number within the last minute counts for all.
-func TestNoSecondHoldsMoreThanTheLimitWithAnyDispatchSlots(t *testing.T) {
+func TestNoSecondExceedsTheLimitWithAnyDispatchSlots(t *testing.T) {
 	const most, lately = 5, 600
 	rng := rand.New(rand.NewPCG(7, 7))
 	used := map[int64]int64{}

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-func TestStrangersLeaveHalfToOthers(t *testing.T) {
+func TestUnapprovedLeaveHalfToOthers(t *testing.T) {
 	shed := 0
 	budget := membudget.NewBudget(100, func() { shed++ })
 	stranger, other, known := budget.Open(), budget.Open(), budget.Open()
@@ -62,7 +62,7 @@ func approved(b *membudget.Budget) *membudget.Share {
 }
 
 // Authenticated senders that nobody approved leave a quarter to those who are, whatever they hold and wait for.
-func TestOneApprovedSenderAmongManyIsServed(t *testing.T) {
+func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := membudget.NewBudget(100, func() {})
 		ctx, cancel := context.WithCancel(t.Context())
@@ -98,7 +98,7 @@ func TestOneApprovedSenderAmongManyIsServed(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeSentAgainWaits(t *testing.T) {
+func TestUnrepeatableBodiesWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := membudget.NewBudget(100, func() {})
 		first, second := approved(budget), approved(budget)
@@ -124,7 +124,7 @@ func TestWhatCannotBeSentAgainWaits(t *testing.T) {
 }
 
 // Two answers of which each waits for what the other one holds: one is refused at once, and the other is served.
-func TestWhoWaitForEachOtherDoNotWaitInVain(t *testing.T) {
+func TestMutualWaitsAreResolved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shed := 0
 		budget := membudget.NewBudget(100, func() { shed++ })
@@ -168,7 +168,7 @@ func TestWhoWaitForEachOtherDoNotWaitInVain(t *testing.T) {
 	})
 }
 
-func TestAReaderTakesWhatArrives(t *testing.T) {
+func TestReaderTakesWhatItReads(t *testing.T) {
 	const length = 100_000
 	for size, want := range map[int64]error{1 << 20: nil, 2 * length: membudget.ErrExhausted} {
 		share := membudget.NewBudget(2*size, func() {}).Open()
@@ -179,7 +179,7 @@ func TestAReaderTakesWhatArrives(t *testing.T) {
 	}
 }
 
-func TestPoolsAreGivenBack(t *testing.T) {
+func TestPoolsAreReleased(t *testing.T) {
 	var pool sync.Pool
 	pool.Put(new([1 << 20]byte))
 	membudget.GiveBack()
@@ -188,7 +188,7 @@ func TestPoolsAreGivenBack(t *testing.T) {
 	}
 }
 
-func TestTheCGroupSetsTheLimit(t *testing.T) {
+func TestLimitOfTheCGroup(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1GiB") // as the runtime has read it, or not: it is not set again
 	before := membudget.Limit()
 	if got, err := membudget.LimitFromCGroup(); err != nil || got != before {

@@ -7,7 +7,7 @@ import (
 )
 
 // What is used comes back, and only that.
-func TestTheProgramGoesOnAfterItWasUnmapped(t *testing.T) {
+func TestProgramRunsAfterGiveBack(t *testing.T) {
 	first, err := membudget.UnmapProgram()
 	if err != nil || first <= 0 {
 		t.Fatalf("%d bytes, %v, want some", first, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/ratelimit"
 )
 
-func TestEachCallerHasABucketOfItsOwn(t *testing.T) {
+func TestEachCallerHasItsOwnBucket(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	set := ratelimit.NewSet(limit.Rate{Max: 2, Period: "minute"})
 	for n, want := range []bool{true, true, false} {
@@ -33,7 +33,7 @@ func TestEachCallerHasABucketOfItsOwn(t *testing.T) {
 }
 
 // Who has a /56 or a /48 has twice or four times what a /64 has, not 256 or 65,536 times.
-func TestAWideNetworkIsNotManyStrangers(t *testing.T) {
+func TestWideNetworksAreLimited(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		network string
@@ -66,7 +66,7 @@ func TestAWideNetworkIsNotManyStrangers(t *testing.T) {
 	}
 }
 
-func TestARateThatChanges(t *testing.T) {
+func TestChangedRate(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	set := ratelimit.NewSet(limit.Rate{Max: 1, Period: limit.Hour})
 	for _, step := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-func TestAPatternIsCompiledOnce(t *testing.T) {
+func TestPatternIsCompiledOnce(t *testing.T) {
 	digits := regex.Lazy(`^[0-9]+$`)
 	if !digits().MatchString("42") || digits().MatchString("42a") {
 		t.Error("the pattern does not match what it says")
@@ -24,7 +24,7 @@ func TestAPatternIsCompiledOnce(t *testing.T) {
 	all.Wait()
 }
 
-func TestAPatternThatIsNoneStopsWhoeverUsesIt(t *testing.T) {
+func TestInvalidPatternPanicsOnUse(t *testing.T) {
 	broken := regex.Lazy(`(`)
 	for range 2 {
 		func() {

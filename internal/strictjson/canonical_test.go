@@ -44,7 +44,7 @@ func FuzzCanonical(f *testing.F) {
 }
 
 // Trees that were made by hand have the form that the library has for them as well.
-func TestCanonicalOfTreesMadeByHand(t *testing.T) {
+func TestCanonicalOfConstructedTrees(t *testing.T) {
 	for _, c := range []struct {
 		tree any
 		want string

@@ -11,7 +11,7 @@ import (
 )
 
 // What a tree takes is never more than was counted, and for trees of small values, which take most, not many times less.
-func TestCostBoundsWhatDecodingAllocates(t *testing.T) {
+func TestCostBoundsAllocationsOfDecoding(t *testing.T) {
 	members := func(n int) string {
 		var b strings.Builder
 		for i := range n {

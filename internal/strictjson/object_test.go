@@ -31,7 +31,7 @@ func TestObject(t *testing.T) {
 }
 
 // An Object is accepted in place of a tree.
-func TestAnObjectIsATree(t *testing.T) {
+func TestObjectAsTree(t *testing.T) {
 	o := strictjson.Object{"b": json.Number("1.0"), "a": map[string]any{"c": []any{"x"}}}
 	if kind := strictjson.Kind(o); kind != "object" {
 		t.Errorf("kind %s, want object", kind)

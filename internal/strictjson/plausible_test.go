@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-func TestWhatIsPlausible(t *testing.T) {
+func TestPlausible(t *testing.T) {
 	long := strings.Repeat(`{"a":[1,{"b":"c"},[]],"d":null},`, 1000)
 	long = long[:len(long)-1]
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-func TestAWriterWritesWhatTheLibraryWrites(t *testing.T) {
+func TestWriterMatchesTheLibrary(t *testing.T) {
 	type inner struct {
 		A string `json:"a"`
 	}
@@ -62,7 +62,7 @@ func TestAWriterWritesWhatTheLibraryWrites(t *testing.T) {
 	}
 }
 
-func TestAWriterReportsWhatCannotBeJSON(t *testing.T) {
+func TestWriterReportsInvalidJSON(t *testing.T) {
 	w := strictjson.NewWriter(nil)
 	w.Object("a", map[string]any{"b": make(chan int)})
 	w.Object("b", map[string]any{"c": func() {}})

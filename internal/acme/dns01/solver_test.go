@@ -16,7 +16,7 @@ func challenge(name string) acme.Challenge {
 	return acme.Challenge{KeyAuthorization: "token.thumbprint", Identifier: acme.Identifier{Type: "dns", Value: name}}
 }
 
-func TestARecordIsAddedSeenAndRemoved(t *testing.T) {
+func TestRecordIsAddedSeenAndRemoved(t *testing.T) {
 	t.Parallel()
 	dns := acmeca.Start(t, acmeca.Options{}).DNS
 	for _, zone := range []string{"", "shop.example"} {
@@ -43,7 +43,7 @@ func TestARecordIsAddedSeenAndRemoved(t *testing.T) {
 	}
 }
 
-func TestARefusedUpdateIsNamedWithoutTheKey(t *testing.T) {
+func TestErrorsDoNotContainTheKey(t *testing.T) {
 	t.Parallel()
 	dns := acmeca.Start(t, acmeca.Options{}).DNS
 	other := "b3RoZXItc2VjcmV0"
@@ -69,7 +69,7 @@ func TestARefusedUpdateIsNamedWithoutTheKey(t *testing.T) {
 	}
 }
 
-func TestWaitingEndsWithItsContext(t *testing.T) {
+func TestWaitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := dns01.Solver{Server: acmeca.Start(t, acmeca.Options{}).DNS.Address}
 	ctx, cancel := context.WithCancel(t.Context())
