@@ -12,8 +12,8 @@ import (
 // ErrRefused means that a URL or an address is not permitted. Nothing was sent.
 var ErrRefused = errors.New("refused")
 
-// specialPurpose lists the addresses outside of the public internet: the IANA special-purpose registries (RFC 6890) as of
-// 2026, whole, and the ranges that only wrap other addresses. Those of IPv6 outside of globalUnicast need no row.
+// specialPurpose lists the addresses that are not on the public internet: the complete IANA special-purpose registries (RFC 6890) as of
+// 2026, and the ranges that only embed other addresses. IPv6 ranges outside of globalUnicast are omitted.
 var specialPurpose = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.168.0.0/16",
@@ -22,8 +22,8 @@ var specialPurpose = prefixes(
 )
 
 var (
-	// cloudServices are public addresses at which a cloud serves its own machines: their metadata, credentials and health. Others, such
-	// as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
+	// cloudServices are public addresses at which a cloud provider serves metadata, credentials or health checks to its own machines. Other
+	// addresses for this purpose, such as 169.254.169.254, fd00:ec2::254 and 100.100.100.200, are special-purpose.
 	cloudServices = prefixes("168.63.129.16/32") // Azure
 
 	globalUnicast = netip.MustParsePrefix("2000::/3")
@@ -38,8 +38,8 @@ func prefixes(list ...string) []netip.Prefix {
 	return out
 }
 
-// Public reports whether an address belongs to the public internet. IPv4 inside IPv6 (mapped, or behind NAT64) counts as
-// the IPv4 address; an address with a zone is never public.
+// Public reports whether an address belongs to the public internet. An IPv4 address embedded in IPv6 (mapped, or behind NAT64) counts as
+// the IPv4 address. An address with a zone is never public.
 func Public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {
 		return false
@@ -56,7 +56,7 @@ func Public(a netip.Addr) bool {
 	return !slices.ContainsFunc(specialPurpose, contains) && !slices.ContainsFunc(cloudServices, contains)
 }
 
-// LoopbackHost reports whether a URL's host is this machine: localhost (RFC 6761 6.3) or a loopback address.
+// LoopbackHost reports whether the host of a URL is the local machine: localhost (RFC 6761 6.3) or a loopback address.
 func LoopbackHost(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
@@ -66,25 +66,25 @@ func LoopbackHost(host string) bool {
 	return err == nil && a.Zone() == "" && a.Unmap().IsLoopback()
 }
 
-// Check returns nil if u may be fetched, and an error that wraps ErrRefused otherwise. From is the URL of the document or answer that
-// named u; nil if the caller named it. A foreign document may not lead to the loopback address, nor, without Options.AllowHTTP, from
-// https to http.
+// Check returns nil if u may be fetched; otherwise the error wraps ErrRefused. from is the URL of the document or response that named u;
+// nil means that the caller named it. A document may refer to a loopback address only if it was itself fetched from one. http is permitted
+// only for loopback addresses or with Options.AllowHTTP. Options.AllowInsecure permits both, and private addresses.
 func (c *Client) Check(u, from *url.URL) error {
 	host := u.Hostname()
 	switch {
 	case u.Scheme != "https" && u.Scheme != "http", u.Opaque != "":
-		return fmt.Errorf("%w: only http and https URLs are asked", ErrRefused)
+		return fmt.Errorf("%w: only http and https URLs are supported", ErrRefused)
 	case host == "":
 		return fmt.Errorf("%w: the URL has no host", ErrRefused)
 	case strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return fmt.Errorf("%w: the host is not written in ASCII (xn--…)", ErrRefused)
+		return fmt.Errorf("%w: the host is not in ASCII: use its xn-- form", ErrRefused)
 	case u.User != nil:
-		return fmt.Errorf("%w: the URL carries a user name or password", ErrRefused)
+		return fmt.Errorf("%w: the URL contains a user name or password", ErrRefused)
 	case c.insecure:
 		return nil
 	case LoopbackHost(host):
 		if from != nil && !LoopbackHost(from.Hostname()) {
-			return fmt.Errorf("%w: %s sends us to the loopback address", ErrRefused, from.Host)
+			return fmt.Errorf("%w: %s refers to the loopback address", ErrRefused, from.Host)
 		}
 		return nil
 	case u.Scheme != "https" && !c.plain:
@@ -96,7 +96,7 @@ func (c *Client) Check(u, from *url.URL) error {
 	return nil
 }
 
-// Origin returns scheme, host and port of a URL, without the default port. RFC 6454 6.2.
+// Origin returns the scheme, host and port of a URL, without the default port (RFC 6454 6.2).
 func Origin(u *url.URL) string {
 	scheme, host, port := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname()), u.Port()
 	if strings.Contains(host, ":") {

@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// gzipTransport requests gzip if a request names no coding, and decompresses the response as it is read. It is below Options.Wrap, which
-// sees the decompressed response. net/http could do the same, but never stops reading a body without content.
+// gzipTransport requests gzip unless the request names an encoding, and decompresses the response while it is read. It is below
+// Options.Wrap, which therefore sees the decompressed response. net/http could do the same, but would read without limit from a compressed
+// body that yields no data.
 type gzipTransport struct{ next http.RoundTripper }
 
 func (u gzipTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +30,7 @@ func (u gzipTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// gzipBody is a decompressed body.
+// gzipBody decompresses a body.
 type gzipBody struct {
 	from compressedBody
 	zip  *gzip.Reader // nil until the first Read
@@ -50,13 +51,14 @@ func (b *gzipBody) Read(to []byte) (n int, err error) {
 
 func (b *gzipBody) Close() error { return b.from.Close() }
 
-// compressedBody is a compressed body. It reads no more of the body than its content justifies.
+// compressedBody is the compressed body of a response. Read fails once the compressed data is larger than the decompressed data by more
+// than maxAhead.
 type compressedBody struct {
 	io.ReadCloser
-	ahead int // bytes read, minus decompressed bytes
+	ahead int // compressed bytes that were read, minus decompressed bytes
 }
 
-// maxAhead is far above what gzip adds to data that cannot be compressed, 5 bytes in 64 KiB.
+// maxAhead is far more than gzip adds to incompressible data, which is 5 bytes per 64 KiB.
 const maxAhead = 64 << 10
 
 func (p *compressedBody) Read(to []byte) (n int, err error) {

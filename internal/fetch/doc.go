@@ -1,10 +1,10 @@
-// Package fetch fetches documents from servers that are not trusted, without opening a way into the caller's own network. It decides
-// which addresses may be dialed, how far a redirect may lead and how much of a response is read. The usual call:
+// Package fetch fetches documents from untrusted servers, without giving them access to the caller's own network. It decides which
+// addresses may be dialed, which redirects are followed and how much of a response is read. Typical use:
 //
 //	c := fetch.New(fetch.Options{Timeout: 10 * time.Second})
-//	answer, err := c.Get(ctx, "https://example.com/agents.json", fetch.Document{Max: 1 << 20})
+//	response, err := c.Get(ctx, "https://example.com/agents.json", fetch.Document{Max: 1 << 20})
 //
-// Only https is used, except for a loopback address that the caller itself named, and if Options permit it. Every address is checked when
-// it is dialed, so that a name cannot resolve to one address when it is checked and to another when it is used. No proxy of the
-// environment is used.
+// It requires https, except for a loopback address that the caller named, or if Options permit http. It checks every address when it dials
+// it, so that a name cannot resolve to one address for the check and to another for the connection. It does not use the proxies of the
+// environment.
 package fetch

@@ -2,7 +2,8 @@ package fetch
 
 import "bytes"
 
-// Events returns the data of each complete event with data in a stream (text/event-stream). HTML, 9.2.6 Interpreting an event stream.
+// Events returns the data of each complete event that has data in a stream (text/event-stream). See HTML, 9.2.6 Interpreting an event
+// stream.
 func Events(stream []byte) [][]byte {
 	var list [][]byte
 	var data []byte

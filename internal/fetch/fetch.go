@@ -21,34 +21,34 @@ import (
 )
 
 const (
-	// maxRedirects is the number of redirects that Get follows; each address is checked.
+	// maxRedirects is the maximum number of redirects that Get follows; the address of each is checked.
 	maxRedirects = 3
 	maxHeader    = 64 << 10
 	dialTimeout  = 10 * time.Second
-	// DefaultTimeout bounds one exchange, including reading the body.
+	// DefaultTimeout is the default of Options.Timeout.
 	DefaultTimeout = 30 * time.Second
 )
 
-// Options are the options of a Client. The zero Options are safe for the internet.
+// Options configure a Client. The zero Options are safe for the internet.
 type Options struct {
-	// AllowInsecure permits http and private addresses, everywhere: for tests and closed networks.
+	// AllowInsecure permits http and private addresses for all URLs. It is for tests and closed networks.
 	AllowInsecure bool
-	// AllowHTTP permits http as well as https, for protocols that secure their messages themselves; addresses are still checked.
+	// AllowHTTP permits http in addition to https, for protocols that secure their messages themselves. Addresses are still checked.
 	AllowHTTP bool
-	// Timeout bounds one exchange with all its redirects; 0 is DefaultTimeout.
+	// Timeout limits one exchange, including all redirects and reading the body. 0 means DefaultTimeout.
 	Timeout time.Duration
-	// UserAgent is sent with every request; empty sends none.
+	// UserAgent is sent with every request. If it is empty, none is sent.
 	UserAgent string
-	// TLS is the client's TLS configuration; nil is Go's default.
+	// TLS is the TLS configuration of the client. nil means Go's default.
 	TLS *tls.Config
-	// Resolver looks up names; nil is Go's default.
+	// Resolver looks up names. nil means Go's default.
 	Resolver *net.Resolver
-	// Wrap wraps the transport, for example to print exchanges; it sees tokens and signatures. Addresses are still checked below it. May
+	// Wrap wraps the transport, for example to print exchanges; it sees tokens and signatures. Addresses are still checked below it. It may
 	// be nil.
 	Wrap func(http.RoundTripper) http.RoundTripper
 }
 
-// A Client sends requests to servers that are not trusted. It is safe for concurrent use.
+// A Client sends requests to untrusted servers. It is safe for concurrent use.
 type Client struct {
 	insecure bool
 	plain    bool // AllowHTTP
@@ -59,7 +59,7 @@ type Client struct {
 	close    func()
 }
 
-// New makes a Client.
+// New returns a Client.
 func New(o Options) *Client {
 	c := &Client{insecure: o.AllowInsecure, plain: o.AllowHTTP, timeout: o.Timeout, agent: o.UserAgent}
 	if c.timeout <= 0 {
@@ -73,7 +73,7 @@ func New(o Options) *Client {
 		MaxIdleConns:           32,
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: maxHeader,
-		DisableCompression:     true, // unzipping does it
+		DisableCompression:     true, // gzipTransport does it
 	}
 	var transport http.RoundTripper = gzipTransport{plain}
 	if o.Wrap != nil {
@@ -90,27 +90,27 @@ func New(o Options) *Client {
 	return c
 }
 
-// Close drops idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.close() }
 
-// An Answer is a complete response of any status.
+// An Answer is a complete response with any status.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	URL    *url.URL // of the last request, after redirects
+	URL    *url.URL // the URL of the last request, after redirects
 }
 
 // A Document describes the document that Get fetches.
 type Document struct {
-	Accept string   // media types; empty is application/json
-	Max    int64    // bytes of body that are read, once decompressed; more is ErrTooLarge
-	From   *url.URL // of the document that named the URL; nil: the caller named it
-	ETag   string   // of the caller's copy; while it is current, the answer is a 304 without body. RFC 9110 13.1.2
+	Accept string   // media types; empty means application/json
+	Max    int64    // maximum size of the decompressed body in bytes; a larger one is ErrTooLarge
+	From   *url.URL // the document that named the URL; nil means that the caller named it
+	ETag   string   // ETag of the caller's copy; if that is current, the response is a 304 without body (RFC 9110 13.1.2)
 }
 
-// Get fetches a public document, following at most three redirects; it may come compressed. The error wraps
-// ErrRefused or ErrTooLarge, or is an *Error.
+// Get fetches a public document. It follows at most three redirects, and accepts a compressed response. The error wraps ErrRefused or
+// ErrTooLarge, or is an *Error.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
 	if d.Accept == "" {
 		d.Accept = "application/json"
@@ -122,7 +122,7 @@ func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, e
 	return c.exchange(ctx, c.follow, r)
 }
 
-// A Request is one request of Do.
+// A Request is a request that Do or Stream sends.
 type Request struct {
 	Method string
 	URL    string
@@ -132,7 +132,7 @@ type Request struct {
 	From   *url.URL // see Document
 }
 
-// Do makes one exchange and follows no redirect: a 3xx is a response like any other. The errors are those of Get.
+// Do makes one exchange and does not follow redirects: it returns a 3xx response like any other. The errors are those of Get.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	return c.exchange(ctx, c.direct, r)
 }
@@ -156,24 +156,24 @@ func (c *Client) exchange(ctx context.Context, client *http.Client, r Request) (
 	return answer, nil
 }
 
-// send sends a request with a body of n bytes, and returns the response when its header has arrived.
+// send sends a request with a body of size bytes, and returns the response when its header has arrived.
 func (c *Client) send(ctx context.Context, client *http.Client, r Request, body io.Reader, size int64) (*http.Response, error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: this is not a URL", ErrRefused)
+		return nil, fmt.Errorf("%w: the URL cannot be parsed", ErrRefused)
 	}
 	if err := c.Check(u, r.From); err != nil {
 		return nil, err
 	}
-	// A server cannot act on a request without the complete header.
+	// A server cannot act on a request before it has the complete header.
 	var sent atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }})
 	request, err := http.NewRequestWithContext(ctx, r.Method, u.String(), io.NopCloser(body))
 	if err != nil {
-		return nil, fmt.Errorf("%w: this is not a request that can be sent", ErrRefused)
+		return nil, fmt.Errorf("%w: the method or the URL is not valid", ErrRefused)
 	}
-	// Without GetBody net/http does not repeat a request itself, as it would one with an Idempotency-Key: only the caller can judge
-	// whether that is safe.
+	// Without GetBody, net/http does not retry a request on its own, as it would one with an Idempotency-Key. Only the caller can judge
+	// whether a retry is safe.
 	request.GetBody, request.ContentLength = nil, size
 	if size == 0 {
 		request.Body = nil
@@ -182,7 +182,7 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
 	request.Header.Set("User-Agent", c.agent)
-	if client == c.direct { // it may hold secrets
+	if client == c.direct { // the response may contain secrets
 		request.Header.Set("Accept-Encoding", "identity")
 	}
 	response, err := client.Do(request)
@@ -197,30 +197,30 @@ func (c *Client) send(ctx context.Context, client *http.Client, r Request, body 
 }
 
 var (
-	// ErrTooLarge means that a response is larger than the bound.
-	ErrTooLarge = errors.New("the answer is larger")
-	errEncoding = errors.New("the answer is compressed, which was not asked for")
+	// ErrTooLarge means that a response is larger than the limit.
+	ErrTooLarge = errors.New("the response is larger")
+	errEncoding = errors.New("the response has an encoding that was not requested")
 )
 
-// An Error is a failed exchange. It holds neither a path nor a query, because these may contain private data of the caller.
+// An Error is a failed exchange. It contains neither a path nor a query, because these may contain private data of the caller.
 type Error struct {
 	Origin string
-	Sent   bool // the request may have reached the server; false: it certainly did not
+	Sent   bool // the request may have reached the server; false means that it did not
 	Err    error
 }
 
-// maxErrorText bounds the cause in the text of an Error, in characters.
+// maxErrorText is the maximum length of the cause in the text of an Error, in characters.
 const maxErrorText = 400
 
-// Error is printable: errors of TLS quote names of a foreign certificate.
+// Error returns a printable text, because TLS errors quote names from an untrusted certificate.
 func (e *Error) Error() string {
-	return "asking " + e.Origin + ": " + lines.Printable(e.Err.Error(), maxErrorText)
+	return "request to " + e.Origin + " failed: " + lines.Printable(e.Err.Error(), maxErrorText)
 }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// transportError removes the URL from an error of net/http. For an ErrRefused nothing was sent.
+// transportError removes the URL from an error of net/http. If the error wraps ErrRefused, nothing was sent.
 func transportError(u *url.URL, sent bool, err error) error {
 	for {
 		outer, ok := errors.AsType[*url.Error](err)
@@ -243,7 +243,7 @@ type dialer struct {
 	resolver *net.Resolver
 }
 
-// dial connects to a host, and checks every address that it resolves to just before it is used.
+// dial connects to a host. It checks each address that the host resolves to immediately before connecting to it.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -265,7 +265,7 @@ func (d *dialer) check(host, resolved string) error {
 		return nil
 	case LoopbackHost(host):
 		if !at.Addr().Unmap().IsLoopback() {
-			return fmt.Errorf("%w: %s is not the loopback address here", ErrRefused, host)
+			return fmt.Errorf("%w: %s does not resolve to the loopback address", ErrRefused, host)
 		}
 		return nil
 	case !Public(at.Addr()):

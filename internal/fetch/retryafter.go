@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// MaxRetryAfter bounds what RetryAfter returns.
+// MaxRetryAfter is the maximum that RetryAfter returns.
 const MaxRetryAfter = 365 * 24 * time.Hour
 
-// RetryAfter reads how long a server asks its clients to wait: seconds, or a date, which is compared with the response's own Date. It
-// returns false if the header is missing or invalid. RFC 9110 10.2.3.
+// RetryAfter returns how long a server asks its clients to wait: a number of seconds, or the time from the response's own Date to a date.
+// It returns false if the header is missing or invalid (RFC 9110 10.2.3).
 func RetryAfter(h http.Header) (time.Duration, bool) {
 	text := strings.TrimSpace(h.Get("Retry-After"))
 	if text == "" {

@@ -2,27 +2,27 @@ package limit
 
 import "strings"
 
-// A Kind is the origin of a limit.
+// A Kind is the origin of a limit: the policy, a PAT or the service.
 type Kind uint8
 
 // The kinds of limits. Each has separate counters.
 const (
 	// Policy is a limit of a rule of the policy; its ID is 16 hex digits.
 	Policy Kind = iota
-	// Token is the limit that a PAT carries, over all calls of its agent.
+	// Token is the limit in a PAT, for all calls of its agent.
 	Token
-	// Ceiling is the limit that the service sets for an intent, shared by all agents or by all unapproved ones.
+	// Ceiling is a limit that the service sets for an intent. All agents, or all unapproved agents, share it.
 	Ceiling
 )
 
-// The ids of counters that belong to no policy. They are stored: a change here loses the counts.
+// The ids of counters that do not belong to a policy. They are stored: a change to them loses the counts.
 const (
 	tokenID       = "pat"
 	ceilingPrefix = "ceiling:"
-	newcomers     = "newcomers:" // after ceilingPrefix; no intent begins so, because its uid has three parts
+	newcomers     = "newcomers:" // follows ceilingPrefix; cannot be mistaken for the uid of an intent, which has three parts
 )
 
-// KindOf returns the kind of the limit whose counter has an ID.
+// KindOf returns the kind of the limit whose counter has the given ID.
 func KindOf(id string) Kind {
 	switch {
 	case id == tokenID:
@@ -34,15 +34,15 @@ func KindOf(id string) Kind {
 	}
 }
 
-// OfToken returns the limit that a PAT carries.
+// OfToken returns the limit of a PAT.
 func OfToken(r Rate) Limit { return Limit{ID: tokenID, Rate: r, Kind: Token} }
 
-// OfService returns the limit that the service sets for all calls of an intent together.
+// OfService returns the limit that the service sets for the calls of an intent by all agents together.
 func OfService(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + intent, Rate: r, Kind: Ceiling}
 }
 
-// OfNewcomers returns the limit for all calls of an intent by unapproved agents together.
+// OfNewcomers returns the limit that the service sets for the calls of an intent by all unapproved agents together.
 func OfNewcomers(intent string, r Rate) Limit {
 	return Limit{ID: ceilingPrefix + newcomers + intent, Rate: r, Kind: Ceiling}
 }

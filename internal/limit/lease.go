@@ -1,13 +1,13 @@
 package limit
 
-// LeaseFrom is the least Max of a limit whose units may be leased. Of a smaller limit, the unused units of one gateway process would be
-// missing in the others.
+// LeaseFrom is the minimum Max of a limit whose units may be leased. With a smaller limit, the unused units of one gateway process would
+// be missing in the others.
 const LeaseFrom = 100
 
-// Slice returns how many units to lease when left units of the limit remain: an eighth, and at most wanted. So the units that are unused
-// in one process, or are lost with it, stay few compared with those that others can still take. waiting is how many calls wait for this
-// lease; each gets a unit while there are any, because it uses its unit at once. Values of wanted and waiting below one count as one; if
-// nothing is left the result is 0.
+// Slice returns how many units to lease when left units of the limit remain: an eighth of them, but at most wanted. Few units are then
+// unused in one process, or lost with it, compared with those that others can still take. waiting is the number of calls that wait for
+// this lease. Each gets a unit as long as there are any, because it uses the unit at once. Values of wanted and waiting below one count as
+// one. If left is not positive, Slice returns 0.
 func Slice(left, wanted, waiting int64) int64 {
 	if left <= 0 {
 		return 0

@@ -1,14 +1,16 @@
-// Package limit is the arithmetic of limits: rates, periods and windows. With it an upstream never sees more calls than agreed.
+// Package limit implements the arithmetic of limits: rates, periods and windows. It ensures that an upstream never receives more calls
+// than agreed.
 //
-// A rolling window of period P is counted in slots of P/60 aligned to the epoch. An admission in slot k is permitted while the slots k-61
-// … k together stay within the limit: 60 slots make the period, one more is cut by its far edge, and one covers the time between
-// admission and the first byte sent upstream, because an admission may be used until the end of the slot after its own. So no window of
-// length P holds more than the limit, neither in admissions nor in the upstream's own log, and a unit becomes free at most P/30 late.
-// Months and years are UTC calendar periods, and lifetime never ends.
+// A rolling window of period P is counted in slots of length P/60, aligned to the epoch. An admission in slot k is permitted while the
+// slots k-61 … k together stay within the limit. 60 of these slots make up the period. One more is needed because the far edge of the
+// window lies within a slot. Another one covers the time between the admission and the first byte that is sent upstream, because an
+// admission may be used until the end of the slot after its own. Therefore no window of length P exceeds the limit, neither in admissions
+// nor in the upstream's own log, and a unit becomes free at most P/30 late. Months and years are UTC calendar periods, and a lifetime
+// never ends.
 //
-// The slots of a second are 100 ms long, and a store may need longer than one of them to make an admission durable. An admission under a
-// limit per second may therefore be used for several slots, its dispatch slots: that many slots, instead of one, are then counted in
-// addition to those of the period.
+// The slots of a second are 100 ms long, so 10 of them make up the period. A store may need longer than one slot to make an admission
+// durable. An admission under a limit per second may therefore be used for several slots, its dispatch slots: that many slots, instead of
+// one, are counted in addition to those of the period.
 package limit
 
 import (
@@ -19,10 +21,10 @@ import (
 	"time"
 )
 
-// A Period is the time over which a limit counts.
+// A Period is the length of time over which a limit counts.
 type Period string
 
-// The periods. Second to Week roll; Month and Year follow the UTC calendar; Lifetime never ends.
+// The periods. Second to Week are rolling windows, Month and Year follow the UTC calendar, and Lifetime never ends.
 const (
 	Second   Period = "second"
 	Minute   Period = "minute"
@@ -34,12 +36,12 @@ const (
 	Lifetime Period = "lifetime"
 )
 
-// MaxCount bounds the N of a limit, so that sums of a window cannot overflow.
+// MaxCount is the maximum count of a limit, so that sums over a window cannot overflow.
 const MaxCount = 1_000_000_000_000
 
 var seconds = map[Period]int64{Second: 1, Minute: 60, Hour: 3600, Day: 86400, Week: 604800}
 
-// ParsePeriod reads the name of a period: hour, hours, PT1H, in any case.
+// ParsePeriod parses the name of a period in any case, such as hour, hours or PT1H.
 func ParsePeriod(s string) (Period, error) {
 	switch name := strings.ToLower(s); name {
 	case "pt1s":
@@ -71,10 +73,10 @@ func (p Period) Rolling() bool { return seconds[p] != 0 }
 // Calendar reports whether the period is a UTC calendar month or year.
 func (p Period) Calendar() bool { return p == Month || p == Year }
 
-// Seconds returns the length of a rolling period in seconds, and 0 for the others.
+// Seconds returns the length of a rolling period in seconds, and 0 for other periods.
 func (p Period) Seconds() int64 { return seconds[p] }
 
-// SlotLength returns the length of one slot of a rolling period, and 0 for the others.
+// SlotLength returns the length of one slot of a rolling period, and 0 for other periods.
 func (p Period) SlotLength() time.Duration {
 	if p == Second {
 		return 100 * time.Millisecond
@@ -82,7 +84,7 @@ func (p Period) SlotLength() time.Duration {
 	return time.Duration(seconds[p]) * time.Second / 60
 }
 
-// Slot returns the number of the slot that contains t. It grows with t.
+// Slot returns the number of the slot that contains t. It never decreases as t increases.
 func (p Period) Slot(t time.Time) int64 {
 	switch t = t.UTC(); {
 	case p.Rolling():
@@ -96,7 +98,7 @@ func (p Period) Slot(t time.Time) int64 {
 	}
 }
 
-// Oldest returns the first slot whose count still matters to an admission in slot k.
+// Oldest returns the first slot whose count still matters for an admission in slot k.
 func (p Period) Oldest(k int64) int64 {
 	switch {
 	case p == Second:
@@ -108,11 +110,11 @@ func (p Period) Oldest(k int64) int64 {
 	}
 }
 
-// MaxDispatch is the most dispatch slots of a limit per second: 5 s.
+// MaxDispatch is the maximum number of dispatch slots of a limit per second. They last 5 s.
 const MaxDispatch = 50
 
-// Spare returns how many slots before Oldest must also be kept, because they may matter later: for an admission that leaves more dispatch
-// slots, or after a clock was set forward.
+// Spare returns how many slots before Oldest must be kept as well. They may matter later, for an admission with more dispatch slots, or
+// because a clock was set forward.
 func (p Period) Spare() int64 {
 	switch {
 	case p == Second:
@@ -124,7 +126,7 @@ func (p Period) Spare() int64 {
 	}
 }
 
-// Frees returns when the count of slot k stops mattering. The zero time means never.
+// Frees returns when the count of slot k no longer matters. The zero time means never.
 func (p Period) Frees(k int64) time.Time {
 	switch {
 	case p.Rolling():
@@ -139,12 +141,11 @@ func (p Period) Frees(k int64) time.Time {
 	}
 }
 
-// Expires returns when an admission in slot k that leaves one slot for dispatch may no longer be used: the end of the
-// slot after its own. Calendar and lifetime limits have no such end, because their window has no far edge to respect;
-// for them it returns the zero time.
+// Expires returns when an admission in slot k with one dispatch slot may no longer be used: at the end of the slot after its own. It
+// returns the zero time for calendar and lifetime limits: their admissions do not expire, because their windows do not move.
 func (p Period) Expires(k int64) time.Time { return p.Ends(k + 1) }
 
-// Ends returns the first moment after slot k of a rolling period, and the zero time for the others.
+// Ends returns the first instant after slot k of a rolling period, and the zero time for other periods.
 func (p Period) Ends(k int64) time.Time {
 	if !p.Rolling() {
 		return time.Time{}
@@ -152,7 +153,7 @@ func (p Period) Ends(k int64) time.Time {
 	return time.UnixMilli((k + 1) * p.SlotLength().Milliseconds()).UTC()
 }
 
-// Begins returns the first moment of slot k of a rolling or calendar period, and the zero time for a lifetime.
+// Begins returns the first instant of slot k of a rolling or calendar period, and the zero time for a lifetime.
 func (p Period) Begins(k int64) time.Time {
 	if p.Rolling() {
 		return p.Ends(k - 1)
@@ -160,16 +161,16 @@ func (p Period) Begins(k int64) time.Time {
 	return p.Frees(k - 1)
 }
 
-// A Rate is at most Max in any Period. Max is 0 to MaxCount.
+// A Rate permits at most Max units in any Period. Max is between 0 and MaxCount.
 type Rate struct {
 	Max    int64  `json:"max"`
 	Period Period `json:"period"`
 }
 
-// ErrRate means that a text is not a rate such as 1000/hour.
+// ErrRate means that a string is not a rate such as 1000/hour.
 var ErrRate = errors.New("want a rate such as 1000/hour")
 
-// ParseRate reads a rate such as 1000/hour.
+// ParseRate parses a rate such as 1000/hour. Its error wraps ErrRate.
 func ParseRate(s string) (Rate, error) {
 	count, period, ok := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(strings.TrimSpace(count), 10, 64)
@@ -185,7 +186,7 @@ func ParseRate(s string) (Rate, error) {
 
 func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
 
-// A Limit is a Rate with the identity of its counter. Two limits with one ID share a counter, and the smaller Max applies.
+// A Limit is a Rate with the identity of its counter. If two limits have the same ID, they share a counter, and the smaller Max applies.
 type Limit struct {
 	ID string `json:"id"`
 	Rate

@@ -1,4 +1,4 @@
-// Package lines reads lines of untrusted length, and makes lines from untrusted texts.
+// Package lines reads lines of untrusted length, and makes printable lines of untrusted text.
 package lines
 
 import (
@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// ErrTooLong means that a line has more bytes than permitted. It was read to its end: the next Read returns the next line.
+// ErrTooLong means that a line has more bytes than permitted. Read has skipped the line: the next call returns the next line.
 var ErrTooLong = errors.New("the line is too long")
 
-// Read returns the next line, without its end (LF or CRLF), if it has at most this many bytes including the end, and ErrTooLong
-// otherwise. The last line may lack its end; io.EOF means that there is no further line.
+// Read returns the next line without its line ending (LF or CRLF). It returns ErrTooLong if the line has more than most bytes, including
+// the line ending, and io.EOF if there is no further line. The last line may lack a line ending.
 func Read(r *bufio.Reader, most int) ([]byte, error) {
 	var line []byte
 	long := false
@@ -38,8 +38,8 @@ func Read(r *bufio.Reader, most int) ([]byte, error) {
 	}
 }
 
-// Printable makes one line from a text that a terminal shows unchanged: at most most characters, and a question mark for each that is not
-// printable ASCII.
+// Printable makes one line of s that a terminal shows unchanged. It replaces each character that is not printable ASCII with a question
+// mark, and truncates the line to at most most characters.
 func Printable(s string, most int) string {
 	s = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f {

@@ -1,5 +1,6 @@
-// Package membudget bounds the memory that the requests of a process hold together: their bodies and those of their responses, and the
-// trees made from them. A request that does not fit is refused while it is small, so that it does not end the process.
+// Package membudget limits the memory that all requests of a process hold together: their bodies, the bodies of their responses, and the
+// trees parsed from them. A request that would exceed the limit is refused while it is still small, so that the process does not run out
+// of memory.
 //
 //	limit, err := membudget.LimitFromCGroup()  // once, at the start
 //	budget := membudget.NewBudget(limit/4, shed)
@@ -21,21 +22,21 @@ import (
 )
 
 // ErrExhausted means that there is not enough memory left for a request.
-var ErrExhausted = errors.New("no memory is left for this")
+var ErrExhausted = errors.New("the memory for requests is exhausted")
 
-// withoutLimit is the assumed memory if neither GOMEMLIMIT, nor a cgroup, nor the system has a limit.
+// withoutLimit is the memory that is assumed if there is no limit: neither GOMEMLIMIT, nor that of a cgroup or of the system.
 const withoutLimit = 1 << 30
 
-// LimitFromCGroup sets the runtime's limit to nine tenths of the memory of the process's cgroup, or of the machine, unless GOMEMLIMIT is
-// set, and returns it in bytes. After an error it is what Limit returns.
+// LimitFromCGroup sets the memory limit of the runtime to nine tenths of the memory of the process's cgroup or of the machine, unless
+// GOMEMLIMIT is set. It returns the limit in bytes. If it also returns an error, the limit is unchanged.
 func LimitFromCGroup() (int64, error) {
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
-		return Limit(), fmt.Errorf("finding out how much memory there is: %w", err)
+		return Limit(), fmt.Errorf("determining the available memory: %w", err)
 	}
 	return Limit(), nil
 }
 
-// Limit returns the present GOMEMLIMIT, in bytes; 1 GiB if there is none.
+// Limit returns the current memory limit of the runtime in bytes; 1 GiB if there is none.
 func Limit() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit
@@ -43,18 +44,19 @@ func Limit() int64 {
 	return withoutLimit
 }
 
-// A Budget bounds what all requests together may hold. A quarter of it is reserved for approved senders, and another quarter for
-// authenticated ones. It is safe for concurrent use.
+// A Budget limits the memory that all requests together may hold. Requests of unauthenticated senders may hold at most half of it, and
+// those of all senders that are not approved at most three quarters. It is safe for concurrent use.
 type Budget struct {
 	size int64
 	shed func()
 
 	mu      sync.Mutex
-	free    [levels]int64 // for shares of a level and those below it
+	free    [levels]int64 // by level: what shares of this and of lower levels may still take
 	waiting queue
 }
 
-// A level is how far a sender is trusted. A share may take what is free for its level and for all levels above it.
+// A level is the degree to which a sender is trusted. A share can take bytes only if they are free for its level and for all higher
+// levels.
 type level int
 
 const (
@@ -64,12 +66,12 @@ const (
 	levels   = iota
 )
 
-// most returns how many bytes the shares of a level and of those below it may hold.
+// most returns how many bytes the shares of a level and of lower levels may hold together.
 func (b *Budget) most(of level) int64 {
 	return [levels]int64{b.size / 2, b.size - b.size/4, b.size}[of]
 }
 
-// NewBudget makes a Budget of that many bytes. shed is called whenever something does not fit.
+// NewBudget returns a Budget of that many bytes. It calls shed each time it refuses memory.
 func NewBudget(bytes int64, shed func()) *Budget {
 	b := &Budget{size: bytes, shed: shed}
 	for of := range level(levels) {
@@ -78,17 +80,17 @@ func NewBudget(bytes int64, shed func()) *Budget {
 	return b
 }
 
-// Open starts the share of one request, which counts as unauthenticated until Known is called.
+// Open returns the share of one request. The request counts as unauthenticated until Known or Approved is called.
 func (b *Budget) Open() *Share {
 	s := &Share{}
 	b.Start(s)
 	return s
 }
 
-// Start is Open for the zero Share, which is not to be copied from then on.
+// Start is like Open for the zero Share s, which must not be copied afterwards.
 func (b *Budget) Start(s *Share) { s.budget = b }
 
-// Beside opens another share of the same budget, at the present level of s, for work that continues after its request.
+// Beside returns another share of the same budget, at the current level of s, for work that continues after its request.
 func (s *Share) Beside() *Share {
 	if s == nil {
 		return nil
@@ -96,8 +98,8 @@ func (s *Share) Beside() *Share {
 	return &Share{budget: s.budget, level: s.level}
 }
 
-// A Share is the memory of one request. It is for one goroutine at a time. The nil Share holds nothing and has no bound: it is for
-// trusted callers.
+// A Share is the memory that one request holds. Only one goroutine at a time may use it. The nil Share is for trusted callers: it has no
+// limit, and counts nothing.
 type Share struct {
 	budget *Budget
 	taken  int64
@@ -110,7 +112,7 @@ func (s *Share) Known() { s.raise(known) }
 // Approved records that the operator approved the sender.
 func (s *Share) Approved() { s.raise(approved) }
 
-// raise releases what the share took from the levels that it leaves.
+// raise raises the share to a higher level. What the share has taken becomes free for the levels that it leaves.
 func (s *Share) raise(to level) {
 	if s == nil || s.level >= to {
 		return
@@ -124,8 +126,8 @@ func (s *Share) raise(to level) {
 	s.budget.serve()
 }
 
-// Take takes n more bytes, all or none of them, without waiting, and only if no other Share of its level or above waits. The error is
-// ErrExhausted.
+// Take takes n more bytes, or none, and does not wait. It returns ErrExhausted if the bytes are not free, or if another Share of the same
+// or a higher level is waiting.
 func (s *Share) Take(n int64) error {
 	if s == nil {
 		return nil
@@ -157,8 +159,8 @@ func (s *Share) take(n int64) {
 	s.taken += n
 }
 
-// Wait is Take for a response that cannot be repeated: it waits until others end or ctx does. A request for more than the level may hold
-// is refused at once, and so is one in a deadlock of waiting shares. The error is ErrExhausted.
+// Wait is like Take, but waits until other shares release enough memory: it is for responses that cannot be requested again. It returns
+// ErrExhausted if ctx is done, if the level may not hold that much, or if waiting shares would otherwise wait for each other forever.
 func (s *Share) Wait(ctx context.Context, n int64) error {
 	if s == nil {
 		return nil
@@ -174,7 +176,7 @@ func (s *Share) refused() error {
 	return ErrExhausted
 }
 
-// Close releases everything. The request must not use what it took any more.
+// Close releases all memory of the share. The request must no longer use that memory.
 func (s *Share) Close() {
 	if s == nil {
 		return
@@ -191,13 +193,13 @@ func (s *Share) Close() {
 
 type shareKey struct{}
 
-// With returns a context that carries the share of the request it is of.
+// With returns a context that carries the share of its request.
 func With(ctx context.Context, s *Share) context.Context {
 	return context.WithValue(ctx, shareKey{}, s)
 }
 
-// IsKey reports whether Value of a context is called for its share: it must then return the *Share. It is for separate context types; all
-// others are made by With.
+// IsKey reports whether key is the key of the share in a context. It is for separate context types: their Value method must return the
+// *Share for this key. Other contexts get the share from With.
 func IsKey(key any) bool { return key == shareKey{} }
 
 // Of returns the share that a context carries; nil if it carries none.

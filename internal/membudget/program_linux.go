@@ -7,9 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UnmapProgram removes the pages of the program's own file from the process, and returns how many bytes were resident. Used pages are
-// loaded again from the page cache; those used only at the start are not. The system may then drop these first, and they do not count as
-// resident. It skips a mapping if a page was changed, for example by relocations, a debugger or a probe.
+// UnmapProgram removes the pages of the program's own file from the process, and returns how many bytes of them were resident. Pages that
+// are used again are loaded from the page cache. Pages that were used only at the start are not: they no longer count as resident, and the
+// system may drop them first. UnmapProgram skips a mapping if one of its pages was changed, for example by relocations, a debugger or a
+// probe.
 func UnmapProgram() (resident int64, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -26,7 +27,7 @@ func UnmapProgram() (resident int64, err error) {
 	}
 	for _, m := range unchanged {
 		if _, _, failed := unix.Syscall(unix.SYS_MADVISE, m.from, m.to-m.from, unix.MADV_DONTNEED); failed != 0 {
-			return resident, fmt.Errorf("taking the pages of %s out of the process: %w", program, failed)
+			return resident, fmt.Errorf("removing the pages of %s from the process: %w", program, failed)
 		}
 		resident += m.resident
 	}

@@ -2,5 +2,5 @@
 
 package membudget
 
-// UnmapProgram does nothing here.
+// UnmapProgram does nothing on this system.
 func UnmapProgram() (resident int64, err error) { return 0, nil }

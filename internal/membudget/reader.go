@@ -5,22 +5,22 @@ import (
 	"io"
 )
 
-// step is how many bytes are reserved at a time during reading, so that slow senders hold little.
+// step is the number of bytes that are reserved at a time, so that slow senders hold little memory.
 const step = 4 << 10
 
-// A Reader reserves memory for what is read, twice the received bytes, because the buffer grows with it: io.ReadAll copies it.
+// A Reader reserves memory for the data that it reads: twice its size, because io.ReadAll copies the data whenever its buffer grows.
 type Reader struct {
 	from    io.Reader
 	take    func(n int64) error
-	covered int64 // bytes that may still be read before more is taken
+	covered int64 // bytes that may still be read before more memory is taken
 }
 
-// NewReader reads from from, and reserves memory with take, which is Take or Wait of a Share.
+// NewReader returns a Reader that reads from from. It reserves memory with take, which is the method Take or Wait of a Share.
 func NewReader(from io.Reader, take func(n int64) error) *Reader {
 	return &Reader{from: from, take: take}
 }
 
-// Read reads from the underlying reader. The error is ErrExhausted if there is no memory for what it returned.
+// Read reads from the underlying reader. It returns ErrExhausted if there is no memory for the data.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	for r.covered < int64(n) {

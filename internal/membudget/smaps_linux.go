@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A mapping is a part of the memory of the process, as proc_pid_smaps(5) shows it.
+// A mapping is a range of the memory of the process, as proc_pid_smaps(5) describes it.
 type mapping struct {
 	from, to uintptr
 	resident int64 // bytes
 }
 
-// unchangedMappings parses the format of proc_pid_smaps(5), and returns the mappings of a file that hold only the content of the file:
-// they are not writable, and have no private page, in memory or in the swap, nor a locked one. It leaves out a mapping without these
-// fields, or whose first line cannot be parsed. Lines are at most 64 KiB.
+// unchangedMappings parses the format of proc_pid_smaps(5). It returns the mappings of a file that contain only the contents of the file:
+// they are not writable, and have no private page, in memory or in swap, and no locked page. It omits a mapping that lacks one of these
+// fields, or whose first line cannot be parsed. It returns an error if a line is longer than 64 KiB.
 func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 	var found []mapping
 	var d description
@@ -41,18 +41,18 @@ func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 	return found, nil
 }
 
-// changes are the fields that are 0 in a mapping that holds only the content of its file.
+// changes are the fields that are 0 in a mapping that contains only the contents of its file.
 var changes = []string{"Anonymous", "Swap", "Locked"}
 
-// A description is what was read of a mapping so far.
+// A description holds what has been read about a mapping so far.
 type description struct {
 	mapping
-	eligible bool     // as far as is known
-	none     []string // fields of changes that were 0
-	sized    bool     // there was an Rss
+	eligible bool     // false once a line has excluded the mapping
+	none     []string // the fields of changes that were 0
+	sized    bool     // the field Rss was read
 }
 
-// describe begins with the first line of a mapping, such as "00400000-01ad2000 r-xp 00000000 fe:00 262 /usr/bin/uimgate".
+// describe parses the first line of a mapping, such as "00400000-01ad2000 r-xp 00000000 fe:00 262 /usr/bin/uimgate".
 func describe(line, path string) description {
 	fields := strings.SplitN(line, " ", 6)
 	if len(fields) < 6 || len(fields[1]) != 4 || fields[1][1] != '-' || path == "" || strings.TrimLeft(fields[5], " ") != path {
@@ -70,7 +70,7 @@ func describe(line, path string) description {
 	return description{mapping: mapping{from: uintptr(begin), to: uintptr(end)}, eligible: true}
 }
 
-// field takes in a further line.
+// field adds a field of the mapping.
 func (d *description) field(name, value string) {
 	switch size, ok := bytesOf(value); {
 	case name == "Rss" && !d.sized && ok:
@@ -89,16 +89,16 @@ func (d *description) unchanged() bool {
 	return d.eligible && d.sized && len(d.none) == len(changes)
 }
 
-// parseField parses a line such as "Rss: 1024 kB". Any other line begins the next mapping.
+// parseField parses a line such as "Rss: 1024 kB". ok is false for any other line: it is the first line of the next mapping.
 func parseField(line string) (name, value string, ok bool) {
 	first, value, _ := strings.Cut(line, " ")
 	name, ok = strings.CutSuffix(first, ":")
 	return name, value, ok
 }
 
-// bytesOf reads a size such as "     1024 kB".
+// bytesOf parses a size such as "     1024 kB", and returns it in bytes.
 func bytesOf(text string) (int64, bool) {
 	digits, ok := strings.CutSuffix(strings.TrimSpace(text), " kB")
-	n, err := strconv.ParseUint(digits, 10, 50) // far more than possible, and within an int64 as bytes
+	n, err := strconv.ParseUint(digits, 10, 50) // 50 bits are enough, and the number of bytes fits in an int64
 	return int64(n) << 10, ok && err == nil
 }

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// A waiter is a share that waits for n bytes more.
+// A waiter is a share that waits for n more bytes.
 type waiter struct {
 	share  *Share
 	n      int64
 	served chan bool // receives one value: whether the bytes were taken
 }
 
-// A queue holds the waiting shares, the longest waiting first.
+// A queue is a list of waiting shares, longest waiting first.
 type queue []*waiter
 
-// holds reports whether a share of a level, or of one above it, waits.
+// holds reports whether a share of a level, or of a higher one, is waiting.
 func (q queue) holds(of level) bool {
 	return slices.ContainsFunc(q, func(w *waiter) bool { return w.share.level >= of })
 }
@@ -28,7 +28,7 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 		b.mu.Unlock()
 		return false
 	}
-	if !b.waiting.holds(s.level) && s.fits(n) { // usually
+	if !b.waiting.holds(s.level) && s.fits(n) { // the usual case
 		s.take(n)
 		b.mu.Unlock()
 		return true
@@ -45,7 +45,7 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case served := <-w.served: // meanwhile
+	case served := <-w.served: // serve has decided in the meantime
 		return served
 	default:
 		b.waiting = slices.DeleteFunc(b.waiting, func(other *waiter) bool { return other == w })
@@ -54,9 +54,9 @@ func (s *Share) waited(ctx context.Context, n int64) bool {
 	}
 }
 
-// serve gives free memory to waiting shares, of each level before those below it. Shares that already hold memory come first, because
-// others wait for them; a share that holds nothing waits until no holder of its level or above does. If even the end of all shares that
-// do not wait would serve no holder, the holders wait for each other, and one is refused. The caller holds b.mu.
+// serve gives free memory to waiting shares, higher levels first. Shares that already hold memory come first, because others wait for that
+// memory. A share that holds none waits as long as a holder of the same or a higher level waits. If no holder could be served even after
+// all shares that are not waiting have ended, the holders wait for each other, and one of them is refused. The caller holds b.mu.
 func (b *Budget) serve() {
 	for {
 		holders, others := b.waiting.split()
@@ -64,7 +64,7 @@ func (b *Budget) serve() {
 		case b.serveFirst(holders):
 		case len(holders) > 0 && !b.servable(holders):
 			b.end(holders.worst(), false)
-			return // its memory is released when it is closed
+			return // the refused share releases its memory when it is closed
 		case len(others) > 0 && !holders.holds(others[0].share.level) && b.serveFirst(others[:1]):
 		default:
 			return
@@ -72,7 +72,7 @@ func (b *Budget) serve() {
 	}
 }
 
-// serveFirst serves the first share for which there is enough.
+// serveFirst serves the first share for which enough memory is free, and reports whether there is one.
 func (b *Budget) serveFirst(q queue) bool {
 	for _, w := range q {
 		if w.share.fits(w.n) {
@@ -84,7 +84,7 @@ func (b *Budget) serveFirst(q queue) bool {
 	return false
 }
 
-// servable reports whether one of some holders can be served once all shares that do not wait have ended.
+// servable reports whether one of the holders can be served once all shares that are not waiting have ended.
 func (b *Budget) servable(holders queue) bool {
 	var held [levels]int64
 	for _, w := range holders {
@@ -107,7 +107,8 @@ func (b *Budget) end(w *waiter, served bool) {
 	w.served <- served
 }
 
-// split divides the waiting shares by whether they hold memory: the higher levels first, and within a level the longest waiting.
+// split separates the waiting shares that hold memory from the others. In both lists, higher levels come first and, within a level, the
+// share that has waited longest.
 func (q queue) split() (holders, others queue) {
 	for _, w := range q {
 		if w.share.taken > 0 {
@@ -122,7 +123,7 @@ func (q queue) split() (holders, others queue) {
 	return holders, others
 }
 
-// worst returns the holder of the lowest level that holds most.
+// worst returns, of the shares of the lowest level, the one that holds the most memory.
 func (q queue) worst() *waiter {
 	return slices.MinFunc(q, func(a, b *waiter) int {
 		return cmp.Or(cmp.Compare(a.share.level, b.share.level), cmp.Compare(b.share.taken, a.share.taken))

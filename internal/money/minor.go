@@ -1,6 +1,6 @@
 package money
 
-// hundredths is how many minor units most currencies have in one unit; others have none, or thousandths. ISO 4217, list one.
+// hundredths is the number of minor units in one unit of most currencies; other currencies have none, or thousandths (ISO 4217, list one).
 const hundredths = 100
 
 var minorUnits = map[string]int64{
@@ -8,8 +8,8 @@ var minorUnits = map[string]int64{
 	"VUV": 1, "XAF": 1, "XOF": 1, "XPF": 1, "BHD": 1000, "IQD": 1000, "JOD": 1000, "KWD": 1000, "LYD": 1000, "OMR": 1000, "TND": 1000,
 }
 
-// Minor returns the least number, above 0, of payments of the amount whose sum is in whole minor units, such as cents, and that sum. For
-// 0.005 USD it returns 1 and 2.
+// Minor returns how many payments of the amount, at least one, are needed for a sum in whole minor units, such as cents, and that sum in
+// minor units. For 0.005 USD it returns the sum 1 and times 2.
 func (a Amount) Minor() (sum, times int64) {
 	in := minorUnits[a.Currency]
 	if in == 0 {

@@ -1,4 +1,4 @@
-// Package money holds exact amounts: an integer of billionths of the unit, and its currency.
+// Package money represents exact amounts, as an integer number of billionths of a currency unit.
 package money
 
 import (
@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// Unit is one whole unit of a currency in nano-units.
+	// Unit is one unit of a currency, in nano-units.
 	Unit = 1_000_000_000
-	// MaxUnits bounds one amount, in whole units.
+	// MaxUnits is the largest amount, in whole units.
 	MaxUnits = 1_000_000
 	places   = 9
 	maxText  = 40
@@ -27,7 +27,7 @@ type Amount struct {
 	Currency string
 }
 
-// ErrAmount means that a text is not an acceptable amount.
+// ErrAmount means that a string is not a valid amount.
 var ErrAmount = errors.New("want an amount such as 0.01 USD")
 
 var (
@@ -35,8 +35,8 @@ var (
 	number   = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?$`)
 )
 
-// New reads a decimal text and a currency. An amount finer than 10⁻⁹, above MaxUnits or negative is an error, and so is
-// a currency that is not three capital letters.
+// New parses a decimal number and a currency code. It returns an error that wraps ErrAmount if the number is negative, finer than 10⁻⁹ or
+// above MaxUnits, or if the code is not three capital letters.
 func New(text, code string) (Amount, error) {
 	if !currency.MatchString(code) {
 		return Amount{}, fmt.Errorf("%q is not a currency code: %w", code, ErrAmount)
@@ -53,12 +53,12 @@ func New(text, code string) (Amount, error) {
 	}
 	nano := d.Shift(places)
 	if !nano.IsInteger() {
-		return Amount{}, fmt.Errorf("%s is finer than a billionth: %w", text, ErrAmount)
+		return Amount{}, fmt.Errorf("%s has more than nine decimal places: %w", text, ErrAmount)
 	}
 	return Amount{nano.IntPart(), code}, nil
 }
 
-// Parse reads an amount such as "0.01 USD".
+// Parse parses an amount such as "0.01 USD".
 func Parse(s string) (Amount, error) {
 	text, code, ok := strings.Cut(strings.TrimSpace(s), " ")
 	if !ok {
@@ -70,7 +70,7 @@ func Parse(s string) (Amount, error) {
 // IsZero reports whether the amount is zero.
 func (a Amount) IsZero() bool { return a.Nano == 0 }
 
-// Decimal returns the number alone, with at least two decimal places: 0.01.
+// Decimal returns the number without the currency, with at least two decimal places: 0.01.
 func (a Amount) Decimal() string {
 	n, out := uint64(a.Nano), make([]byte, 0, 32)
 	if a.Nano < 0 {
@@ -78,12 +78,12 @@ func (a Amount) Decimal() string {
 	}
 	out = strconv.AppendUint(out, n/Unit, 10)
 	point := len(out)
-	out = strconv.AppendUint(out, Unit+n%Unit, 10) // with a digit before the nine
+	out = strconv.AppendUint(out, Unit+n%Unit, 10) // adding Unit keeps leading zeros; the point replaces its 1
 	out[point] = '.'
 	return string(append(out[:point+3], bytes.TrimRight(out[point+3:], "0")...))
 }
 
-// String returns the form that Parse reads: 0.01 USD. The zero Amount is "0".
+// String returns the amount in the form that Parse accepts: 0.01 USD. The zero Amount is "0".
 func (a Amount) String() string {
 	if a.Currency == "" {
 		return "0"
@@ -91,10 +91,10 @@ func (a Amount) String() string {
 	return a.Decimal() + " " + a.Currency
 }
 
-// MarshalText writes String.
+// MarshalText returns the result of String.
 func (a Amount) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the result of MarshalText.
 func (a *Amount) UnmarshalText(text []byte) error {
 	if string(text) == "0" {
 		*a = Amount{}

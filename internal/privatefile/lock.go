@@ -13,11 +13,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockPoll is the interval of attempts at a lock that another process holds.
+// lockPoll is the interval between attempts to get a lock that another process holds.
 const lockPoll = 10 * time.Millisecond
 
-// Lock waits until ctx is done for an exclusive lock on a file, which it creates (0600) if it does not exist. The lock ends with unlock
-// or with the process, so a crash leaves nothing to clean up. Two locks exclude each other within one process, too.
+// Lock waits for an exclusive lock on a file, until ctx is done. It creates the file (0600) if it does not exist. The lock ends with
+// unlock or with the process, so a crash leaves nothing to clean up. Locks also exclude each other within one process.
 func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), dirMode); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = f.Close()
-			return nil, fmt.Errorf("waiting for the lock %s: %w", path, ctx.Err())
+			return nil, fmt.Errorf("waiting for the lock on %s: %w", path, ctx.Err())
 		case <-tick.C:
 		}
 	}

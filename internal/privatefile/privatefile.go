@@ -1,4 +1,4 @@
-// Package privatefile keeps secrets and state in files that only their owner can read, and replaces files atomically.
+// Package privatefile stores secrets and state in files that only their owner can read, and replaces files atomically.
 package privatefile
 
 import (
@@ -10,19 +10,20 @@ import (
 	"runtime"
 )
 
-// Modes of files and of the directories made for them.
+// Modes of files, and of the directories that are created for them.
 const (
 	Mode    = 0o600
 	dirMode = 0o700
 )
 
-// ErrOpen means that others than the owner can read a file that should be private.
-var ErrOpen = errors.New("others can read it")
+// ErrOpen means that users other than the owner can access a file that should be private.
+var ErrOpen = errors.New("other users can access it")
 
-// ErrTooLarge means that a file is larger than its reader allows.
+// ErrTooLarge means that a file is larger than the caller of Read allows.
 var ErrTooLarge = errors.New("the file is too large")
 
-// Write replaces a file atomically and durably, readable by its owner alone (0600); directories are made 0700.
+// Write creates or replaces a file, atomically and durably. Only the owner can read the file (0600). Missing directories are created with
+// mode 0700.
 func Write(path string, data []byte) error {
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, dirMode); err != nil {
@@ -32,7 +33,7 @@ func Write(path string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // renamed already if all went well
+	defer os.Remove(f.Name()) //nolint:errcheck // after success the file has its new name
 	_, err = f.Write(data)
 	err = errors.Join(err, f.Chmod(Mode), f.Sync(), f.Close())
 	if err != nil {
@@ -44,7 +45,7 @@ func Write(path string, data []byte) error {
 	return syncDir(dir)
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir makes the file names in a directory durable.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil // this system does not support it
@@ -56,14 +57,14 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Read reads a file of at most most bytes. The error wraps os.ErrNotExist, ErrOpen (with the mode) or ErrTooLarge; it never
-// quotes the file.
+// Read reads a file of at most most bytes. Its error wraps os.ErrNotExist if there is no such file, ErrOpen (with the mode) or
+// ErrTooLarge. Errors never contain the contents of the file.
 func Read(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() //nolint:errcheck // the file was only read
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err

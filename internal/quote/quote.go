@@ -1,5 +1,5 @@
-// Package quote shows an agent before a call what a foreign policy requires for it: the maximum price, and how often the call may be
-// made. It reads the policy like a gateway that offers it.
+// Package quote determines, before a call, what the policy of a service requires from an agent for it: the maximum price, and how often
+// the call may be made. It reads the policy as the gateway that offers it does.
 package quote
 
 import (
@@ -24,18 +24,18 @@ type Agent struct {
 	Key keys.Key
 }
 
-// A Quote is the price and the limit of one intent.
+// A Quote has the price and the limit of one intent.
 type Quote struct {
-	Most  money.Amount // of one call; zero: free of charge
-	Words string       // in a sentence or two
+	Most  money.Amount // maximum price of one call; zero means free of charge
+	Words string       // the price and the limit in one or more sentences
 }
 
-// maxTime bounds the reading of one policy.
+// maxTime is the maximum time for reading one policy.
 const maxTime = 10 * time.Second
 
-// Of returns quotes by UID for the intents of a catalogue. An intent is missing if the policy cannot be read, does not permit it, or
-// charges it in more than one currency. Assignees that the policy names count as this agent, too, so that a quote is never too low. Terms
-// that hold only for some calls count as if they held for each.
+// Of returns the quotes for the intents of a catalogue, by UID. An intent is missing if the policy cannot be read, does not permit it, or
+// charges for it in more than one currency. Assignees that the policy names are treated as this agent, so that a quote is never too low.
+// Terms that apply only to some calls are treated as if they applied to all.
 func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent, now time.Time) map[string]Quote {
 	ctx, cancel := context.WithTimeout(ctx, maxTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func Of(ctx context.Context, policy []byte, catalog *intents.Catalog, who Agent,
 	return out
 }
 
-// highest returns the quote of the most expensive permission.
+// highest returns the quote for the most expensive permission. It returns false if the permissions have different currencies.
 func highest(candidates []odrl.Candidate) (Quote, bool) {
 	var most money.Amount
 	same := true
@@ -89,7 +89,7 @@ func highest(candidates []odrl.Candidate) (Quote, bool) {
 	return Quote{most, words}, true
 }
 
-// allowed returns a limit as a sentence.
+// allowed describes a limit in a sentence.
 func allowed(l limit.Limit) string {
 	calls := "calls"
 	if l.Max == 1 {
@@ -105,7 +105,7 @@ func allowed(l limit.Limit) string {
 	}
 }
 
-// world returns the names that the policy can refer to, as far as agents.json has them.
+// world returns the names that the policy can refer to, as far as agents.json contains them.
 func world(catalog *intents.Catalog) odrl.World {
 	w := odrl.World{AnyAssignee: true, Hosts: slices.Clone(catalog.Namespaces())}
 	for _, in := range catalog.Intents() {

@@ -1,5 +1,5 @@
-// Package ratelimit limits callers that send too many requests, by a token bucket for each: approximate, in memory and only in this
-// process. The store counts the limits of policies exactly.
+// Package ratelimit limits callers that send too many requests, with a token bucket for each caller. Its limits are approximate, and
+// apply only within one process: the buckets are in memory. The store counts the limits of policies exactly.
 //
 //	set := ratelimit.NewSet(limit.Rate{Max: 10, Period: "minute"})
 //	if !set.Admit(address, now) {
@@ -20,15 +20,15 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// maxCallers bounds the buckets; the least recently used are evicted first.
+// maxCallers is the maximum number of buckets; the least recently used ones are evicted first.
 const maxCallers = 100_000
 
-// A Set has a bucket for each caller. A caller that is an IPv6 network of 64 bits, written as a CIDR, shares the bucket of its /56, which
-// holds twice as much, and that of its /48, with four times as much: a client with such a network has many /64. It is safe for concurrent
-// use.
+// A Set has a token bucket for each caller. A caller that is an IPv6 /64, written as a CIDR, also takes from the buckets of its /56, which
+// holds twice as many tokens, and of its /48, which holds four times as many: a client with such a network has many /64 networks. A Set is
+// safe for concurrent use.
 type Set struct{ buckets atomic.Pointer[buckets] }
 
-// buckets are the buckets of one rate.
+// buckets holds the buckets for one rate.
 type buckets struct {
 	of      limit.Rate
 	every   rate.Limit
@@ -36,17 +36,17 @@ type buckets struct {
 	callers *cache.Cache[string, *rate.Limiter]
 }
 
-// wider are the networks around a /64 with separate buckets, each twice as large as the previous one.
+// wider lists the prefix lengths of the networks around a /64 that have buckets, each of them twice as large as the previous one.
 var wider = []int{56, 48}
 
-// NewSet makes a Set in which each caller may take r.Max at once. They are refilled within r.Period.
+// NewSet returns a Set in which the bucket of a caller holds r.Max tokens. An empty bucket is full again after r.Period.
 func NewSet(r limit.Rate) *Set {
 	s := &Set{}
 	s.SetRate(r)
 	return s
 }
 
-// SetRate changes the rate from now on. If it differs, all buckets are full again.
+// SetRate changes the rate. If the new rate differs, all buckets become full.
 func (s *Set) SetRate(r limit.Rate) {
 	if now := s.buckets.Load(); now != nil && now.of == r {
 		return
@@ -54,15 +54,15 @@ func (s *Set) SetRate(r limit.Rate) {
 	per := rate.Limit(float64(r.Max) / float64(max(1, r.Period.Seconds())))
 	s.buckets.Store(&buckets{of: r, every: per, burst: int(r.Max), callers: cache.New(cache.Options[string, *rate.Limiter]{
 		Max: maxCallers,
-		// After an idle period the bucket is full again, so removing it changes nothing.
+		// A bucket that has not been used for a period is full, so removing it changes nothing.
 		SinceUse: time.Duration(r.Period.Seconds()+1) * time.Second,
 	})})
 }
 
-// Close stops the background work, which would otherwise stop some time after the last use. The Set still works.
+// Close stops the background work. Without Close, it stops some time after the last use. The Set can still be used.
 func (s *Set) Close() { s.buckets.Load().callers.Close() }
 
-// Admit takes one from the bucket of a caller, or returns false if it, or that of a network around it, is empty.
+// Admit takes one token from the bucket of a caller and from those of the networks around it. It returns false if one of them is empty.
 func (s *Set) Admit(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	if !b.take(caller, 1, now) {
@@ -76,7 +76,7 @@ func (s *Set) Admit(caller string, now time.Time) bool {
 	return true
 }
 
-// Empty reports whether the bucket of a caller, or that of a network around it, is empty, and takes nothing.
+// Empty reports whether the bucket of a caller, or of a network around it, is empty. It takes no token.
 func (s *Set) Empty(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	empty := func(name string) bool {
@@ -86,7 +86,7 @@ func (s *Set) Empty(caller string, now time.Time) bool {
 	return empty(caller) || slices.ContainsFunc(around(caller), empty)
 }
 
-// around returns the names of the buckets of the networks around a caller; nil: the caller is not such a network.
+// around returns the names of the buckets for the networks around a caller; nil if the caller is not a /64.
 func around(caller string) (names []string) {
 	if !strings.HasSuffix(caller, "/64") {
 		return nil
@@ -101,13 +101,13 @@ func around(caller string) (names []string) {
 	return names
 }
 
-// take takes one from a bucket that holds times as much as those of callers.
+// take takes one token from a bucket that is times as large as those of callers.
 func (b *buckets) take(name string, times int, now time.Time) bool {
 	l := b.callers.GetOrMake(name, func() *rate.Limiter { return rate.NewLimiter(b.every*rate.Limit(times), b.burst*times) })
 	return l.AllowN(now, 1)
 }
 
-// Wait returns how long it takes until an empty bucket holds one again.
+// Wait returns how long an empty bucket takes to gain one token.
 func (s *Set) Wait() time.Duration {
 	return time.Duration(float64(time.Second) / float64(s.buckets.Load().every))
 }

@@ -1,5 +1,5 @@
-// Package regex has regular expressions that are compiled at their first use. Compiling all of a program's expressions at its start takes
-// longer than most commands take themselves.
+// Package regex compiles regular expressions at their first use. Compiling all expressions of the program at its start would take longer
+// than most commands need for their work.
 package regex
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Lazy returns a function that compiles expr at the first call, and returns the same expression at every later call, from any goroutine.
-// Every call panics if package regexp rejects expr, so expr must be a constant of the sources, never external text.
+// Lazy returns a function that compiles expr at its first call, and returns the same expression at each call, from any goroutine. If
+// package regexp rejects expr, every call panics: expr must be a constant in the source code, not external text.
 func Lazy(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

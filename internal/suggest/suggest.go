@@ -1,4 +1,4 @@
-// Package suggest finds the known name that is most similar to a misspelt one.
+// Package suggest finds the known name that is most similar to a misspelled one.
 package suggest
 
 import (
@@ -7,11 +7,11 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// maxName bounds the work for a name from outside.
+// maxName is the maximum length of a name in bytes. It limits the work for untrusted names.
 const maxName = 64
 
-// Name returns the known name closest to got, or "" if none is close enough for a suggestion. Case and the separators - and _ have little
-// weight.
+// Name returns the known name that is closest to got, or "" if none is close enough for a suggestion. It ignores case and the separators -
+// and _.
 func Name(got string, known []string) string {
 	if len(got) > maxName {
 		return ""
