@@ -7,11 +7,12 @@ import (
 	"strings"
 )
 
-// Append appends the JSON of a tree that Decode made, or of a part of one, to out: compact, members in the order of their names, numbers
-// as written, strings with the required escapes only. After an error, which means a value of another type, out is unchanged.
+// Append appends the JSON of a tree that Decode made, or of a part of one, to out. The JSON is compact, its members are sorted by name,
+// numbers are as they were written, and strings have only the required escapes. If v contains a value of another type, Append returns an
+// error and leaves out unchanged.
 func Append(out []byte, v any) ([]byte, error) { return appendValue(out, v, false) }
 
-// AppendForHTML is Append with <, >, &, U+2028 and U+2029 escaped, byte for byte what json.Marshal writes.
+// AppendForHTML is like Append, but also escapes <, >, &, U+2028 and U+2029: its output is byte for byte that of json.Marshal.
 func AppendForHTML(out []byte, v any) ([]byte, error) { return appendValue(out, v, true) }
 
 func appendValue(out []byte, v any, html bool) ([]byte, error) {
@@ -27,7 +28,7 @@ func appendValue(out []byte, v any, html bool) ([]byte, error) {
 		return appendText(out, v, html)
 	case json.Number:
 		if v == "" || strings.Trim(string(v), "+-.0123456789Ee") != "" {
-			return out, fmt.Errorf("%T: no number that Decode makes", v)
+			return out, fmt.Errorf("%T is not a number that Decode makes", v)
 		}
 		return append(out, v...), nil
 	case []any:
@@ -87,7 +88,7 @@ func appendText(out []byte, s string, html bool) ([]byte, error) {
 	return append(append(append(out, '"'), s...), '"'), nil
 }
 
-// plain reports whether JSON can hold a text unchanged.
+// plain reports whether a string is ASCII and needs no escapes in JSON.
 func plain(s string, html bool) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || html && (c == '<' || c == '>' || c == '&') {
@@ -97,9 +98,9 @@ func plain(s string, html bool) bool {
 	return true
 }
 
-// appendEscaped encodes other texts with the library.
+// appendEscaped appends a string that is not plain. encoding/json encodes it.
 func appendEscaped(out []byte, s string, html bool) ([]byte, error) {
-	var w writer // not out itself, which may be on the caller's stack
+	var w writer // not out itself, so that out may stay on the caller's stack
 	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(html)
 	err := e.Encode(s)

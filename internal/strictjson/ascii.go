@@ -2,8 +2,8 @@ package strictjson
 
 import "unicode/utf16"
 
-// AppendASCII appends the same JSON in ASCII alone, as Python's json.dumps writes it: other characters, and U+007F, as \u and four
-// lowercase hex digits, in pairs of surrogates beyond U+FFFF. Outside of strings all JSON is ASCII.
+// AppendASCII appends a JSON document in pure ASCII, as Python's json.dumps writes it: U+007F and all characters above it become \u and
+// four lowercase hex digits, those above U+FFFF a surrogate pair. Outside of strings, JSON is always ASCII.
 func AppendASCII(out, document []byte) []byte {
 	for _, r := range string(document) {
 		switch {

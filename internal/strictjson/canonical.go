@@ -11,17 +11,17 @@ import (
 	"github.com/gowebpki/jcs"
 )
 
-// An InexactError names a number that RFC 8785 would change, because its canonical form goes through float64.
+// An InexactError identifies a number that RFC 8785 would change, because its canonical form has only the precision of float64.
 type InexactError struct {
 	Pointer string // RFC 6901
 }
 
 func (e *InexactError) Error() string {
-	return fmt.Sprintf("the number at %q does not survive RFC 8785 (it needs more than float64 holds): send it as a string", e.Pointer)
+	return fmt.Sprintf("the number at %q cannot be represented in RFC 8785, because float64 cannot represent it exactly: send it as a string", e.Pointer)
 }
 
-// Canonical returns the RFC 8785 form of a tree that Decode made. The error is an *InexactError for the first number,
-// in document order of its pointer, whose value the canonical form would change.
+// Canonical returns the RFC 8785 form of a tree that Decode made. If the canonical form would change the value of a number, it returns an
+// *InexactError for one such number.
 func Canonical(v any) ([]byte, error) {
 	if err := Exact(v); err != nil {
 		return nil, err
@@ -31,16 +31,16 @@ func Canonical(v any) ([]byte, error) {
 	}
 	plain, err := json.Marshal(v)
 	if err != nil {
-		return nil, fmt.Errorf("writing JSON: %w", err)
+		return nil, fmt.Errorf("encoding JSON: %w", err)
 	}
 	out, err := jcs.Transform(plain)
 	if err != nil {
-		return nil, fmt.Errorf("canonical form: %w", err)
+		return nil, fmt.Errorf("canonicalizing JSON: %w", err)
 	}
 	return out, nil
 }
 
-// Exact returns an *InexactError for a number in the tree that RFC 8785 would change, or nil.
+// Exact returns an *InexactError for one of the numbers in the tree that RFC 8785 would change; nil if there is none.
 func Exact(v any) error { return exact(v, "") }
 
 func exact(v any, pointer string) error {
@@ -73,7 +73,7 @@ func exact(v any, pointer string) error {
 	return nil
 }
 
-// isExact reports whether a value needs no further check, nor a pointer to it.
+// isExact reports whether a value needs no further check by exact, for which the caller would have to build a pointer.
 func isExact(v any) bool {
 	switch v := v.(type) {
 	case map[string]any, Object, []any:
@@ -85,8 +85,8 @@ func isExact(v any) bool {
 	}
 }
 
-// exactInFloat64 reports whether the shortest text of the number's float64 has the value of the written number. RFC
-// 8785 section 3.2.2.3 prints that text.
+// exactInFloat64 reports whether the number has the same value as the shortest text of its float64. RFC 8785 section 3.2.2.3 prints that
+// text.
 func exactInFloat64(n string) bool {
 	if few(n) {
 		return true
@@ -103,8 +103,8 @@ func exactInFloat64(n string) bool {
 	return ok && want.Cmp(got) == 0
 }
 
-// few reports whether a number has at most 15 digits and no exponent: float64 distinguishes all such numbers, so that the shortest text
-// for one has its value.
+// few reports whether a number has at most 15 digits and no exponent. float64 distinguishes all such numbers, so the shortest text of its
+// float64 has the same value.
 func few(n string) bool {
 	digits := 0
 	for i := range len(n) {
@@ -118,11 +118,11 @@ func few(n string) bool {
 	return digits > 0 && digits <= 15
 }
 
-// plainSize is enough for most trees.
+// plainSize is large enough for the canonical form of most trees.
 const plainSize = 256
 
-// appendPlain appends the canonical form of a tree whose strings and names are all plain ASCII: there is nothing to escape, and the order
-// of bytes is that of UTF-16. It leaves other trees to the library.
+// appendPlain appends the canonical form of a tree in which all strings and names are plain. Such strings need no escapes, and their order
+// by bytes is that of UTF-16. For other trees it returns false: the library encodes them.
 func appendPlain(out []byte, v any) (_ []byte, ok bool) {
 	switch v := v.(type) {
 	case nil:
@@ -188,7 +188,7 @@ func appendPlainText(out []byte, s string) (_ []byte, ok bool) {
 	return append(append(append(out, '"'), s...), '"'), true
 }
 
-// appendNumber appends a number as ECMAScript prints it. RFC 8785 3.2.2.3.
+// appendNumber appends a number as ECMAScript prints it (RFC 8785 3.2.2.3).
 func appendNumber(out []byte, n string) (_ []byte, ok bool) {
 	if strings.Trim(n, "+-.0123456789Ee") != "" {
 		return out, false

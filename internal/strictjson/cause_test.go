@@ -11,8 +11,8 @@ import (
 func TestCommonMistakesAreNamed(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{\"a\": [1, 2,]}":         "a comma behind the last entry",
-		"{\"a\": 1,\n}":            "a comma behind the last entry",
+		"{\"a\": [1, 2,]}":         "a comma after the last entry",
+		"{\"a\": 1,\n}":            "a comma after the last entry",
 		"{'a': 1}":                 "single quotes",
 		"{\"a\": 'secret'}":        "single quotes",
 		"// secret\n{}":            "a comment",

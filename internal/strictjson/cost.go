@@ -2,18 +2,19 @@ package strictjson
 
 import "bytes"
 
-// The memory of the parts of a tree, in bytes, including the garbage of its growth and the table of names.
+// The memory that the parts of a tree take, in bytes, including the garbage that their growth leaves, and the table of names.
 const (
 	costOfDocument = 4096 // the reader itself
-	costOfValue    = 112  // a place in an array, as it grows, and the header of a text
+	costOfValue    = 112  // a slot in a growing array, and the header of a string
 	costOfArray    = 24
 	costOfObject   = 32
-	costOfMembers  = 336 // the first eight, which a map takes at once
-	costOfName     = 214 // a place in an object, as it grows, and one in the table of names
+	costOfMembers  = 336 // the first eight slots, which a map allocates at once
+	costOfName     = 214 // a slot in a growing object, and one in the table of names
 )
 
-// Cost returns an upper bound of the bytes of memory that Decode takes for a document, in addition to the document. It counts characters
-// that start values, so it is fast and needs no memory; it also counts those inside strings, which makes it higher.
+// Cost returns an upper bound for the memory that Decode allocates for a document, in bytes, in addition to the document itself. It counts
+// the characters that start values, so it is fast and allocates nothing. It also counts such characters inside strings, which makes the
+// bound higher.
 func Cost(data []byte) int64 {
 	count := func(text string) int64 { return int64(bytes.Count(data, []byte(text))) }
 	objects, arrays := count("{"), count("[")

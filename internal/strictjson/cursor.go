@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Cursor reads a document value by value and builds nothing. It accepts exactly what Decode accepts, and does not report the cause of a
-// rejection: use Decode for that.
+// A Cursor reads a document value by value, without building a tree. It accepts exactly what Decode accepts, but does not report why it
+// rejects a document: use Decode for that.
 //
 //	c := strictjson.Begin(data)
 //	defer c.End()
@@ -18,40 +18,41 @@ import (
 //	}
 //	ok := c.Complete()
 //
-// After the document turns out not to be acceptable, Next returns 0, and Open, Member, Item, Skip and Complete return false.
+// Once the document has turned out to be unacceptable, Next returns 0, and Open, Member, Item, Skip and Complete return false.
 type Cursor struct {
 	data   []byte
 	text   string // a copy of data, or empty
-	at     int    // where the next value begins, or the text after the last one; failed
-	depth  int    // of open lists and objects
+	at     int    // where the next value begins, or the text after the last one; or failed
+	depth  int    // number of open lists and objects
 	frames [MaxDepth + 2]frame
 	names  [MaxDepth + 2]names // by depth
-	used   int                 // the deepest of them
-	name   *span               // of the present member
+	used   int                 // the greatest depth of names in use
+	name   *span               // of the current member
 	long   bool
 }
 
 // A frame is an open list or object.
 type frame struct {
-	path    int // bytes of the names that lead to it
-	inside  int // bytes that the value being read adds to them
-	members int // names that were read
+	path    int // length of the names that lead to it, in bytes
+	inside  int // length that the value being read adds to path
+	members int // number of names that were read
 	object  bool
 	started bool // a value in it was read
 }
 
-// MaxPath bounds the bytes of the names that lead to one value, which messages quote. A position in a list counts as eight.
+// MaxPath is the maximum length of the names that lead to one value, in bytes: messages quote these names. A position in a list counts as
+// eight bytes. See Cursor.Long.
 const (
 	MaxPath     = 4096
 	bytesOfItem = 8
 )
 
-// failed is the position that means that there is none.
+// failed is the position of a Cursor whose document is unacceptable.
 const failed = -1
 
 var cursors = sync.Pool{New: func() any { return &Cursor{} }}
 
-// Begin starts reading a document. It retains data, which must not change until End.
+// Begin starts reading a document. The caller must not change data until End, and must call End.
 func Begin(data []byte) *Cursor {
 	c, _ := cursors.Get().(*Cursor)
 	c.data, c.at, c.depth, c.long = data, failed, 0, false
@@ -62,7 +63,7 @@ func Begin(data []byte) *Cursor {
 	return c
 }
 
-// End releases the cursor. The bytes it returned stay valid: they are those of the document.
+// End releases the cursor. Bytes that its methods returned stay valid: they are a part of the document, or a copy.
 func (c *Cursor) End() {
 	c.data, c.text, c.name = nil, "", nil
 	kept := 0
@@ -83,7 +84,8 @@ func (c *Cursor) level(depth int) *names {
 	return &c.names[depth]
 }
 
-// Next returns the first byte of the next value, which shows its type: { [ " t f n, a minus or a digit; or 0.
+// Next returns the first byte of the next value, which identifies its type: {, [, ", t, f, n, a minus sign or a digit. It returns 0 if
+// there is no value.
 func (c *Cursor) Next() byte {
 	if c.at == failed || c.at >= len(c.data) {
 		return 0
@@ -91,16 +93,17 @@ func (c *Cursor) Next() byte {
 	return c.data[c.at]
 }
 
-// Offset returns the beginning of the next value; after a value, that of the following text. Bytes returns the text between two offsets.
+// Offset returns the position of the next value or, after a value, of the text that follows it. Bytes returns the text between two
+// positions.
 func (c *Cursor) Offset() int { return c.at }
 
-// Bytes returns the bytes from one offset to another. They are those of the document and must not be modified.
+// Bytes returns the part of the document between two positions. The caller must not modify it.
 func (c *Cursor) Bytes(from, to int) []byte { return c.data[from:to:to] }
 
-// Size returns how many bytes the document has.
+// Size returns the length of the document in bytes.
 func (c *Cursor) Size() int { return len(c.data) }
 
-// Skip reads the next value including all values inside it.
+// Skip reads the next value, including all values inside it.
 func (c *Cursor) Skip() bool {
 	if c.at == failed {
 		return false
@@ -110,7 +113,7 @@ func (c *Cursor) Skip() bool {
 	return c.at != failed
 }
 
-// Value is Skip, and returns the bytes of the value; nil where it is not acceptable.
+// Value is like Skip, but returns the bytes of the value; nil if it is unacceptable.
 func (c *Cursor) Value() []byte {
 	from := c.at
 	if !c.Skip() {
@@ -132,15 +135,15 @@ func (c *Cursor) Open(kind byte) bool {
 	return true
 }
 
-// Item moves to the next value of the open list. It returns false after the last one, when the list is closed.
+// Item moves to the next value of the open list. After the last value it closes the list and returns false.
 func (c *Cursor) Item() bool { return c.step(']') }
 
-// Member moves to the value of the next member of the open object; Name then returns its name. It returns false after the last one, and
-// closes the object.
+// Member moves to the value of the next member of the open object; Name then returns its name. After the last member it closes the object
+// and returns false.
 func (c *Cursor) Member() bool {
 	data, f, i := c.data, &c.frames[c.depth], c.at
 	switch {
-	case f.object && f.started && uint(i) < uint(len(data)) && data[i] == ',': // nearly always
+	case f.object && f.started && uint(i) < uint(len(data)) && data[i] == ',': // the usual case
 		i = space(data, i+1)
 	case c.step('}'):
 		i = c.at
@@ -158,7 +161,7 @@ func (c *Cursor) Member() bool {
 	}
 	c.name = &l.spans[f.members]
 	f.members++
-	f.inside = end - i - 1 // without the quotes, and a slash
+	f.inside = end - i - 1 // the name without its quotes, and a slash
 	if f.path+f.inside > MaxPath+1 {
 		c.long = true
 	}
@@ -169,14 +172,15 @@ func (c *Cursor) Member() bool {
 	return true
 }
 
-// Name returns the name of the member that Member went to.
+// Name returns the name of the member to which Member has moved.
 func (c *Cursor) Name() []byte { return c.name.content(c.data) }
 
-// Mark returns what the caller may remember about that name: 0 at first, and later what the caller set, if the next object at this depth
-// has the same member in the same position, and the same members before it. It is valid until the next call.
+// Mark returns a pointer to a number that the caller may set to remember something about the name. It is 0 at first. If the next object at
+// this depth has the same member in the same position, after the same members, Mark returns the number that the caller set. The pointer is
+// valid until the next call.
 func (c *Cursor) Mark() *uint32 { return &c.name.mark }
 
-// step reads the text before the next value of the open list or object, or its end.
+// step moves to the next value of the open list or object. At its end, step closes it and returns false.
 func (c *Cursor) step(end byte) bool {
 	f := &c.frames[c.depth]
 	if c.at == failed || c.depth == 0 || f.object != (end == '}') {
@@ -203,18 +207,18 @@ func (c *Cursor) step(end byte) bool {
 	return true
 }
 
-// Complete reports whether the document was acceptable and has ended.
+// Complete reports whether the document is acceptable and was read to its end.
 func (c *Cursor) Complete() bool {
 	return c.at != failed && c.depth == 0 && space(c.data, c.at) == len(c.data)
 }
 
-// Failed reports whether the document has turned out not to be acceptable.
+// Failed reports whether the document has turned out to be unacceptable.
 func (c *Cursor) Failed() bool { return c.at == failed }
 
-// Long reports whether the names that lead to some value take more than MaxPath bytes.
+// Long reports whether the names that lead to some value are longer than MaxPath.
 func (c *Cursor) Long() bool { return c.long }
 
-// Scalar converts the bytes of a value that is neither a list nor an object, returned by Value, as Decode does.
+// Scalar decodes the bytes of a value that is neither a list nor an object, as Decode does. raw is a result of Value.
 func Scalar(raw []byte) any {
 	switch raw[0] {
 	case '"':
@@ -231,7 +235,7 @@ func Scalar(raw []byte) any {
 	}
 }
 
-// Text converts the bytes of a string, returned by Value, as Decode does. It returns false if they are not a string.
+// Text decodes the bytes of a string, as Decode does. raw is a result of Value. Text returns false if raw is not a string.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -240,8 +244,9 @@ func Text(raw []byte) (string, bool) {
 	return string(s.content(raw)), true
 }
 
-// Members yields the members of a document that is one object, in order, each with the bytes of its value. It accepts what DecodeObject
-// accepts, and builds nothing. If the document turns out to be unacceptable, it returns false, after any of them.
+// Members calls each for the members of a document that must be one object, in order, with the bytes of their values. It accepts what
+// DecodeObject accepts, without building a tree. If the document turns out to be unacceptable, Members returns false, possibly after calls
+// of each.
 func Members(document []byte, each func(name, value []byte)) bool {
 	c := Begin(document)
 	defer c.End()

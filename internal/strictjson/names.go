@@ -12,9 +12,9 @@ import (
 // A span is a string in a document, without its quotes.
 type span struct {
 	start, end uint32
-	word, mask uint64 // its first eight bytes, the quote after it among them, and those bits of a word that they take
+	word, mask uint64 // its first eight bytes, including the closing quote, and the mask of the bits that they occupy
 	mark       uint32 // what Mark returns
-	escaped    bool   // there is a backslash in it
+	escaped    bool   // it contains a backslash
 }
 
 func newSpan(data []byte, start, end int, escaped bool) span {
@@ -29,7 +29,7 @@ func newSpan(data []byte, start, end int, escaped bool) span {
 	return s
 }
 
-// content returns the value of a string: its bytes in data if nothing in it is escaped.
+// content returns the value of a string. That is a part of data if the string has no escapes.
 func (s *span) content(data []byte) []byte {
 	inside := data[s.start:s.end:s.end]
 	if !s.escaped {
@@ -45,28 +45,28 @@ func (s *span) same(other *span, data []byte) bool {
 	return bytes.Equal(s.content(data), other.content(data))
 }
 
-// names find a member that occurs twice in one object. There is one for each depth. It has the names of the object that is open there,
-// and after them the further names of the previous object: usually the next member has the next of them, and so differs from those before
-// it. Any other name is compared with the few of most objects one by one; in larger objects it is looked up by hash, so that the work
-// grows linearly with their number.
+// names detects members that occur twice in one object. There is one for each depth. spans has the names of the object that is open at
+// this depth and, after them, the remaining names of the previous object: usually the next member has the first of these, so it differs
+// from all names before it. Any other name is compared with the names before it one by one, as long as there are few; in larger objects it
+// is looked up by hash, so that the work grows linearly with the number of names.
 type names struct {
 	spans  []span
-	table  []uint64 // the upper half of a hash, and which of spans has it, from 1
-	hashed int      // how many of spans the table has
+	table  []uint64 // the upper half of a hash, and the index of its span plus one; 0 if empty
+	hashed int      // how many of spans are in the table
 }
 
 const (
 	fewNames  = 12
-	keptNames = 1024 // of one document, for the next one
+	keptNames = 1024 // a Cursor with a larger capacity for names is not reused
 )
 
 var nameSeed = maphash.MakeSeed()
 
-// next reads the name that begins at i, after its quote, as that of member n of the object, from 0. It returns where it ends, after its
-// last quote; failed also if the object already has that name.
+// next reads the name that begins at i, after its opening quote, as the name of member n of the object, counted from 0. It returns the
+// position after the closing quote; failed if the name is not a valid string, or the object already has it.
 //
-// A string that is byte for byte equal to one that was read, including its last quote, is that string. Whole words are compared: the
-// first eight bytes, without those beyond the quote, and of a longer one the last eight, of a still longer one all.
+// The name is equal to the expected one if their bytes are equal, including the closing quote. Whole words are compared: the first eight
+// bytes, without those after the quote; of a longer name also the last eight bytes; and of one longer than two words all bytes.
 func (l *names) next(data []byte, i, n int) int {
 	if n < len(l.spans) {
 		s := &l.spans[n]
@@ -127,7 +127,7 @@ func (l *names) enter(data []byte, name *span, before []span) bool {
 	return true
 }
 
-// find returns the place of a name in the table, which is 0 if the name is new, and the upper half of its hash.
+// find returns the position of a name in the table, and the upper half of its hash. The entry at that position is 0 if the name is new.
 func (l *names) find(data []byte, name *span, before []span) (place int, hash uint64) {
 	hash = maphash.Bytes(nameSeed, name.content(data))
 	mask := len(l.table) - 1
@@ -140,7 +140,7 @@ func (l *names) find(data []byte, name *span, before []span) (place int, hash ui
 	return place, hash
 }
 
-// unescape appends the value of a text that was read. RFC 8259 section 7.
+// unescape appends the value of a string that was already validated (RFC 8259 section 7).
 func unescape(out, inside []byte) []byte {
 	for {
 		i := bytes.IndexByte(inside, '\\')

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// An Object is a JSON object made by Decode: the values of its members are map[string]any, []any, string, json.Number, bool or nil. The
-// objects inside are plain maps, which libraries accept; an Object is assignable to map[string]any, and the reverse. The nil Object has
+// An Object is a JSON object made by Decode: the values of its members are map[string]any, []any, string, json.Number, bool or nil.
+// Objects inside it are plain maps, which libraries accept. An Object is assignable to map[string]any, and vice versa. The nil Object has
 // no members.
 type Object map[string]any
 
@@ -24,7 +24,8 @@ func AsObject(v any) (Object, bool) {
 	}
 }
 
-// AsList returns a value that Decode made as a list: a list unchanged, null as an empty one, any other value as its only element.
+// AsList returns a value that Decode made as a list: a list unchanged, null as an empty list, and any other value as a list with one
+// element.
 func AsList(v any) []any {
 	switch v := v.(type) {
 	case nil:
@@ -54,7 +55,7 @@ func (o Object) Text(name string) string {
 	return text
 }
 
-// Number returns the member with that name if it is a number, in its written form, and "" otherwise.
+// Number returns the member with that name, as it was written, if it is a number, and "" otherwise.
 func (o Object) Number(name string) json.Number {
 	number, _ := o[name].(json.Number)
 	return number
@@ -97,7 +98,7 @@ func Clone(v any) any {
 	}
 }
 
-// IsObject reports whether a document, which is JSON, is an object.
+// IsObject reports whether a valid JSON document is an object.
 func IsObject(document []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(document, " \t\r\n"), []byte("{"))
 }

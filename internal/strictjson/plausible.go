@@ -1,10 +1,10 @@
 package strictjson
 
-// headRead is how many bytes of a long document Plausible reads.
+// headRead is the number of bytes that Plausible reads of a long document.
 const headRead = 4 << 10
 
-// Plausible reports whether Decode may accept a document, judging by its first 4 KiB and its last byte. It is for callers that pass a
-// document on without reading it. It returns false for longer documents other than lists and objects.
+// Plausible reports whether Decode may accept a document. It judges a document of more than 4 KiB by its first 4 KiB and its last byte,
+// and returns false if it is neither a list nor an object. It is for callers that pass a document on without reading it.
 func Plausible(document []byte) bool {
 	if len(document) <= headRead {
 		return Valid(document)
@@ -25,15 +25,15 @@ func Plausible(document []byte) bool {
 			return false
 		}
 		for !toNext(c, open[depth-1]) {
-			if depth--; c.Failed() || depth == 0 { // closed, where nothing but spaces may follow
+			if depth--; c.Failed() || depth == 0 { // the document is closed, or malformed: only white space may follow
 				return !c.Failed() && c.Complete()
 			}
 		}
 	}
-	return !c.Failed() && document[len(document)-1] == open[0]+2 // in ASCII both pairs are two apart
+	return !c.Failed() && document[len(document)-1] == open[0]+2 // in ASCII, ] and } are two above [ and {
 }
 
-// toNext moves to the next value of the open list or object; false: it is closed now, or malformed.
+// toNext moves to the next value of the open list or object. It returns false if that was closed, or is malformed.
 func toNext(c *Cursor, kind byte) bool {
 	if kind == '{' {
 		return c.Member()

@@ -7,15 +7,15 @@ import (
 
 var escaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Escape writes one reference token of a JSON pointer. RFC 6901 section 3.
+// Escape escapes one reference token of a JSON pointer (RFC 6901 section 3).
 func Escape(token string) string { return escaper.Replace(token) }
 
 var unescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// Unescape reads one reference token of a JSON pointer. RFC 6901 section 4.
+// Unescape decodes one reference token of a JSON pointer (RFC 6901 section 4).
 func Unescape(token string) string { return unescaper.Replace(token) }
 
-// Lookup follows a JSON pointer through a tree that Decode made. RFC 6901 section 4.
+// Lookup returns the value at a JSON pointer in a tree that Decode made, and false if there is none (RFC 6901 section 4).
 func Lookup(tree any, pointer string) (any, bool) {
 	if pointer == "" {
 		return tree, true
@@ -48,8 +48,8 @@ func Lookup(tree any, pointer string) (any, bool) {
 	return tree, true
 }
 
-// Find returns the bytes of the value at a JSON pointer in a document; false also if the document as a whole is unacceptable. RFC 6901
-// section 4.
+// Find returns the bytes of the value at a JSON pointer in a document (RFC 6901 section 4). It returns false if there is no such value, or
+// if the document as a whole is unacceptable.
 func Find(document []byte, pointer string) (value []byte, ok bool) {
 	if pointer != "" && pointer[0] != '/' {
 		return nil, false
@@ -62,7 +62,7 @@ func Find(document []byte, pointer string) (value []byte, ok bool) {
 	return value, c.Complete()
 }
 
-// find reads the next value, and returns the bytes of the value at pointer in it; nil if there is none.
+// find reads the next value, and returns the bytes of the value at pointer inside it; nil if there is none.
 func (c *Cursor) find(pointer string) (value []byte) {
 	if pointer == "" {
 		return c.Value()
@@ -97,7 +97,7 @@ func (c *Cursor) find(pointer string) (value []byte) {
 	return value
 }
 
-// Tokens returns the reference tokens of a JSON pointer: names of members, or indexes in lists. RFC 6901 section 4.
+// Tokens returns the reference tokens of a JSON pointer: names of members, or indexes in lists (RFC 6901 section 4).
 func Tokens(pointer string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for pointer != "" {

@@ -2,8 +2,9 @@ package strictjson
 
 import "math/bits"
 
-// skip reads the value that begins at i including all values inside it, and returns where it ends. depth counts the lists and objects
-// around it, path the bytes of the names that lead to it. Positions are compared as unsigned, so that failed is beyond the end.
+// skip reads the value that begins at i, including all values inside it, and returns the position after it. depth is the number of lists
+// and objects around it, and path the length of the names that lead to it, in bytes. Positions are compared as unsigned numbers, so that
+// failed is beyond the end.
 func (c *Cursor) skip(i, depth, path int) int {
 	data := c.data
 	if uint(i) >= uint(len(data)) || depth > MaxDepth {
@@ -28,7 +29,7 @@ func (c *Cursor) skip(i, depth, path int) int {
 	}
 }
 
-// skipObject is skip for an object, from after its brace.
+// skipObject reads an object. i is the position after its opening brace.
 func (c *Cursor) skipObject(i, depth, path int) int {
 	data, names := c.data, c.level(depth)
 	if i = space(data, i); uint(i) < uint(len(data)) && data[i] == '}' {
@@ -39,7 +40,7 @@ func (c *Cursor) skipObject(i, depth, path int) int {
 		if end == failed {
 			return failed
 		}
-		inside := path + end - i - 1 // without the quotes, and a slash
+		inside := path + end - i - 1 // the name without its quotes, and a slash
 		if inside > MaxPath+1 {
 			c.long = true
 		}
@@ -59,7 +60,7 @@ func (c *Cursor) skipObject(i, depth, path int) int {
 	return failed
 }
 
-// skipList is skip for a list, from after its bracket.
+// skipList reads a list. i is the position after its opening bracket.
 func (c *Cursor) skipList(i, depth, path int) int {
 	data := c.data
 	if i = space(data, i); uint(i) < uint(len(data)) && data[i] == ']' {
@@ -74,7 +75,7 @@ func (c *Cursor) skipList(i, depth, path int) int {
 	}
 }
 
-// closing returns the position after the byte at i, which must be that one.
+// closing returns the position after the byte at i; failed if that byte is not the wanted one.
 func closing(data []byte, i int, want byte) int {
 	if uint(i) >= uint(len(data)) || data[i] != want {
 		return failed
@@ -82,20 +83,20 @@ func closing(data []byte, i int, want byte) int {
 	return i + 1
 }
 
-// space returns the position of the next byte that is not white space; of failed, failed. RFC 8259 section 2.
+// space returns the position of the first byte from i that is not white space (RFC 8259 section 2). If i is failed, it returns failed.
 func space(data []byte, i int) int {
-	if uint(i) < uint(len(data)) && data[i] <= ' ' { // rarely
+	if uint(i) < uint(len(data)) && data[i] <= ' ' { // the rare case
 		return spaces(data, i)
 	}
 	return i
 }
 
-// spaces is space if there is some. (It is not inlined, so that space is.)
+// spaces is the slow path of space. It is not inlined, so that space can be.
 //
 //go:noinline
 func spaces(data []byte, i int) int {
 	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\t' || data[i] == '\r') {
-		if i++; i+8 <= len(data) { // the spaces of an indented document
+		if i++; i+8 <= len(data) { // skip the indentation, up to eight spaces at a time
 			i += bits.TrailingZeros64(wordAt(data, i)^ones*' ') >> 3
 		}
 	}

@@ -1,12 +1,12 @@
-// Package strictjson reads all JSON from outside.
+// Package strictjson reads all JSON from untrusted sources.
 //
-// encoding/json alone matches member names in any case, takes the last of two equal members, ignores trailing bytes and rounds numbers to
-// float64. This package does none of that: it keeps numbers as their written text, rejects duplicate members, invalid UTF-8, U+0000 and
-// trailing bytes, and bounds depth and the size of numbers. The usual call:
+// encoding/json matches member names in any case, uses the last of several members with the same name, ignores trailing bytes and rounds
+// numbers to float64. This package does none of that: it keeps numbers as they were written, rejects duplicate members, invalid UTF-8,
+// U+0000 and trailing bytes, and limits the depth of documents and the size of numbers. Typical use:
 //
 //	tree, err := strictjson.DecodeObject(body)
 //
-// The caller bounds the size of the document by reading it through a limit.
+// The caller must limit the size of the document, for example with an io.LimitedReader.
 package strictjson
 
 import (
@@ -24,18 +24,18 @@ import (
 )
 
 const (
-	// MaxDepth is the maximum nesting of arrays and objects; scalars at the top are depth 0.
+	// MaxDepth is the maximum nesting of arrays and objects; a scalar at the top has depth 0.
 	MaxDepth = 64
-	// maxNumber bounds the text of one number, and maxExponent its decimal exponent either way, so that later arithmetic (big.Rat,
-	// decimal) cannot take long. Both allow more than float64 holds.
+	// maxNumber is the maximum length of a number, and maxExponent the maximum of its decimal exponent in either direction, so that later
+	// arithmetic (big.Rat, decimal) is fast. Both allow more than float64 does.
 	maxNumber   = 400
 	maxExponent = 400
 )
 
-// An Error is the position where a document stops being acceptable JSON, with the reason.
+// An Error describes where a document stops being acceptable JSON, and why.
 type Error struct {
 	Line, Column int    // 1-based; Column counts bytes
-	Pointer      string // RFC 6901, of the value being read
+	Pointer      string // RFC 6901 pointer to the value being read
 	Reason       string
 }
 
@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d column %d%s: %s", e.Line, e.Column, at, e.Reason)
 }
 
-// printablePointer returns a pointer for a terminal or a log: the names in it come from outside.
+// printablePointer returns a pointer for a terminal or a log. Its names come from the document.
 func printablePointer(pointer string) string {
 	const most = 200
 	out := strings.Map(func(r rune) rune {
@@ -62,8 +62,8 @@ func printablePointer(pointer string) string {
 	return out
 }
 
-// Decode reads exactly one JSON value as a tree of map[string]any, []any, string, json.Number, bool
-// and nil. Every error is an *Error.
+// Decode reads exactly one JSON value, and returns it as a tree of map[string]any, []any, string, json.Number, bool and nil. Every error
+// is an *Error.
 func Decode(data []byte) (any, error) { return decode(data, math.MaxInt) }
 
 func decode(data []byte, most int) (any, error) {
@@ -73,9 +73,9 @@ func decode(data []byte, most int) (any, error) {
 	return explain(data, most)
 }
 
-// explain reads like tree, and describes the error.
+// explain reads a document like tree, but returns a description of the error.
 func explain(data []byte, most int) (any, error) {
-	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // of a Buffer it takes the bytes without a copy
+	r := reader{data: data, dec: jsontext.NewDecoder(bytes.NewBuffer(data)), most: most} // the decoder reads a Buffer without copying it
 	v, err := r.value(0)
 	if err != nil {
 		return nil, err
@@ -86,17 +86,17 @@ func explain(data []byte, most int) (any, error) {
 	return v, nil
 }
 
-// Valid reports whether data is a document that Decode accepts. It builds nothing.
+// Valid reports whether Decode accepts data. It does not build a tree.
 func Valid(data []byte) bool {
 	c := Begin(data)
 	defer c.End()
 	return c.Skip() && c.Complete()
 }
 
-// DecodeObject is Decode for a document that must be an object.
+// DecodeObject is like Decode, for a document that must be an object.
 func DecodeObject(data []byte) (Object, error) { return DecodeObjectOf(data, math.MaxInt) }
 
-// DecodeObjectOf is DecodeObject for a document of at most n values: reading a value takes far longer than reading its bytes.
+// DecodeObjectOf is like DecodeObject, for a document of at most most values: decoding a value takes far longer than reading its bytes.
 func DecodeObjectOf(data []byte, most int) (Object, error) {
 	v, err := decode(data, most)
 	if err != nil {
@@ -109,7 +109,7 @@ func DecodeObjectOf(data []byte, most int) (Object, error) {
 	return object, nil
 }
 
-// Kind returns the JSON type of a value that Decode made: string, number, boolean, array, object, null.
+// Kind returns the JSON type of a value that Decode made: string, number, boolean, array, object or null.
 func Kind(v any) string {
 	switch v.(type) {
 	case nil:
@@ -127,8 +127,8 @@ func Kind(v any) string {
 	}
 }
 
-// ScalarText returns a string, number or boolean that Decode made as text, a number as it was written; and false for any other
-// value.
+// ScalarText returns a string, number or boolean that Decode made as text. A number is returned as it was written. ok is false for any
+// other value.
 func ScalarText(v any) (text string, ok bool) {
 	switch v := v.(type) {
 	case string:
@@ -142,7 +142,7 @@ func ScalarText(v any) (text string, ok bool) {
 	}
 }
 
-// Position returns the 1-based line and column of the beginning of the value (or, for a member, of its name) that pointer names. It
+// Position returns the 1-based line and column at which the value at pointer begins or, if it is a member of an object, its name. It
 // returns 1, 1 if the document has no such value.
 func Position(data []byte, pointer string) (line, column int) {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
@@ -235,18 +235,18 @@ func (r *reader) array(depth int) (any, error) {
 
 func (r *reader) text(s string) error {
 	if strings.IndexByte(s, 0) >= 0 {
-		return r.fail("a string holds the character U+0000")
+		return r.fail("a string contains the character U+0000")
 	}
 	return nil
 }
 
 func (r *reader) number(n string) error {
 	if len(n) > maxNumber {
-		return r.fail(fmt.Sprintf("a number of more than %d characters", maxNumber))
+		return r.fail(fmt.Sprintf("a number has more than %d characters", maxNumber))
 	}
 	if i := strings.IndexAny(n, "eE"); i >= 0 {
 		if e, err := strconv.Atoi(n[i+1:]); err != nil || e > maxExponent || e < -maxExponent {
-			return r.fail(fmt.Sprintf("a number whose exponent is beyond %d", maxExponent))
+			return r.fail(fmt.Sprintf("the exponent of a number is beyond %d", maxExponent))
 		}
 	}
 	return nil
@@ -269,7 +269,7 @@ func (r *reader) syntax(err error) error {
 	}
 	if syntactic, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		offset, pointer = syntactic.ByteOffset, string(syntactic.JSONPointer)
-		// The library's text may quote the input, which may be a secret: only the kind of the error is reported.
+		// The library's error may quote the input, which may be secret, so only the kind of the error is reported.
 		if syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "UTF-8") {
 			reason = "a string is not valid UTF-8"
 		}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Eight bytes are examined together: of a word, the lowest byte with its highest bit set in the result is the first match. (A borrow
-// makes higher bytes wrong, never lower ones.)
+// Eight bytes are examined at once. In the result for a word, the lowest byte with its highest bit set is the first match: a borrow makes
+// higher bytes wrong, but never lower ones.
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080
@@ -15,20 +15,21 @@ const (
 
 func wordAt(data []byte, i int) uint64 { return binary.LittleEndian.Uint64(data[i : i+8]) }
 
-// ends returns the bytes of w that a text cannot hold as they are: quotes, backslashes and control characters.
+// ends marks the bytes of w that a string cannot contain unescaped: quotes, backslashes and control characters.
 func ends(w uint64) uint64 {
 	quote, slash := w^(ones*'"'), w^(ones*'\\')
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*0x20)&^w) & highs
 }
 
-// text reads a text from after its first quote to after its last one.
+// text reads a string. i is the position after its opening quote, and end the position after its closing quote; end is failed if the
+// string is not valid.
 func text(data []byte, i int) (end int, escaped bool) {
-	start, foreign := i, uint64(0) // foreign: some byte is not ASCII
+	start, foreign := i, uint64(0) // foreign & highs is not 0 if some byte is not ASCII
 	for {
 		for i+8 <= len(data) {
 			w := wordAt(data, i)
 			if found := ends(w); found != 0 {
-				foreign |= w & (found - 1) &^ found // the bytes before it
+				foreign |= w & (found - 1) &^ found // the bytes before the match
 				i += bits.TrailingZeros64(found) >> 3
 				if foreign&highs == 0 && data[i] == '"' {
 					return i + 1, escaped
@@ -38,7 +39,7 @@ func text(data []byte, i int) (end int, escaped bool) {
 			foreign |= w
 			i += 8
 		}
-		for i < len(data) && data[i] >= 0x20 && data[i] != '"' && data[i] != '\\' { // of the last bytes
+		for i < len(data) && data[i] >= 0x20 && data[i] != '"' && data[i] != '\\' { // the bytes up to the match
 			foreign |= uint64(data[i])
 			i++
 		}
@@ -60,7 +61,8 @@ func text(data []byte, i int) (end int, escaped bool) {
 	}
 }
 
-// escape reads the characters after a backslash. RFC 8259 section 7; it rejects U+0000 and halves of surrogate pairs.
+// escape reads the characters after a backslash, and returns the position after them (RFC 8259 section 7). It rejects U+0000 and unpaired
+// surrogates.
 func escape(data []byte, i int) int {
 	if i >= len(data) {
 		return failed

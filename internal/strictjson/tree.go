@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// tree reads a document of at most n values; false if it is unacceptable, or has more.
+// tree reads a document of at most most values. It returns false if the document is unacceptable, or has more values.
 func tree(data []byte, most int) (v any, ok bool) {
 	c := Begin(data)
 	defer c.End()
@@ -14,11 +14,11 @@ func tree(data []byte, most int) (v any, ok bool) {
 	return v, c.Complete()
 }
 
-// shortText is the maximum length of a document whose strings are parts of one copy of it, in bytes: one allocation instead of many.
-// Keeping one of them keeps the copy.
+// shortText is the maximum length, in bytes, of a document whose strings share one copy of the document. That takes one allocation instead
+// of many, but a string that is kept keeps the whole copy.
 const shortText = 2 << 10
 
-// textOf returns the bytes from one offset to another.
+// textOf returns the part of the document between two positions as a string.
 func (c *Cursor) textOf(from, to int) string {
 	if len(c.data) > shortText {
 		return string(c.data[from:to])
@@ -29,7 +29,7 @@ func (c *Cursor) textOf(from, to int) string {
 	return c.text[from:to]
 }
 
-// Text reads the next value, which must be a string. The text is not a part of the document's bytes.
+// Text reads the next value, which must be a string. The result does not refer to the bytes of the document.
 func (c *Cursor) Text() (s string, ok bool) {
 	if c.Next() != '"' {
 		return "", false
@@ -41,7 +41,7 @@ func (c *Cursor) Text() (s string, ok bool) {
 	return "", false
 }
 
-// unquoted returns the value of the string that begins at an offset.
+// unquoted returns the value of the string raw, which begins at from.
 func (c *Cursor) unquoted(raw []byte, from int) string {
 	if bytes.IndexByte(raw, '\\') >= 0 {
 		s := span{start: 1, end: uint32(len(raw) - 1), escaped: true}
@@ -50,7 +50,8 @@ func (c *Cursor) unquoted(raw []byte, from int) string {
 	return c.textOf(from+1, from+len(raw)-1)
 }
 
-// Object reads the next value, which must be an object, as Decode makes it. It holds no part of the document's bytes.
+// Object reads the next value, which must be an object, and returns it as Decode does. The result does not refer to the bytes of the
+// document.
 func (c *Cursor) Object() (o Object, ok bool) {
 	if c.Next() != '{' {
 		return nil, false
@@ -60,7 +61,7 @@ func (c *Cursor) Object() (o Object, ok bool) {
 	return o, ok && !c.Failed()
 }
 
-// nameText returns the name of the member that Member went to.
+// nameText returns the name of the member to which Member has moved.
 func (c *Cursor) nameText() string {
 	if c.name.escaped {
 		return string(c.Name())
@@ -68,7 +69,7 @@ func (c *Cursor) nameText() string {
 	return c.textOf(int(c.name.start), int(c.name.end))
 }
 
-// scalar is Scalar of the next value; nil if it is unacceptable.
+// scalar reads the next value like Scalar; nil if it is unacceptable.
 func (c *Cursor) scalar() any {
 	from := c.at
 	raw := c.Value()
@@ -84,7 +85,7 @@ func (c *Cursor) scalar() any {
 	}
 }
 
-// tree reads the next value including all values inside it. most is how many values may still be read.
+// tree reads the next value, including all values inside it. most is the number of values that may still be read.
 func (c *Cursor) tree(most *int) any {
 	if *most--; *most < 0 {
 		c.at = failed

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Writer appends one JSON object, member by member, byte for byte as json.Marshal writes a struct of them.
+// A Writer appends one JSON object, member by member. Its output is byte for byte that of json.Marshal for a struct with these members.
 //
 //	w := strictjson.NewWriter(line)
 //	w.Text("decision", "permit")
@@ -18,10 +18,10 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter begins an object and appends it to out.
+// NewWriter returns a Writer that appends an object to out.
 func NewWriter(out []byte) Writer { return Writer{out: append(out, '{')} }
 
-// End ends the object. The error is that of the first value that could not be written.
+// End completes the object, and returns it after out. The error is that of the first value that could not be encoded.
 func (w *Writer) End() ([]byte, error) { return append(w.out, '}'), w.err }
 
 func (w *Writer) name(name string) {
@@ -51,20 +51,20 @@ func (w *Writer) Text(name, s string) {
 	w.text(s)
 }
 
-// Optional is Text, but leaves out an empty string.
+// Optional is like Text, but omits an empty string.
 func (w *Writer) Optional(name, s string) {
 	if s != "" {
 		w.Text(name, s)
 	}
 }
 
-// Hex writes a string of hexadecimal digits.
+// Hex writes a member that is a string of hexadecimal digits.
 func (w *Writer) Hex(name string, of []byte) {
 	w.name(name)
 	w.out = append(hex.AppendEncode(append(w.out, '"'), of), '"')
 }
 
-// True writes a member that is true, or nothing.
+// True writes a member that is true. It writes nothing if is is false.
 func (w *Writer) True(name string, is bool) {
 	if is {
 		w.name(name)
@@ -72,7 +72,7 @@ func (w *Writer) True(name string, is bool) {
 	}
 }
 
-// Texts writes a list of strings, or nothing where there are none.
+// Texts writes a member that is a list of strings. It writes nothing if the list is empty.
 func (w *Writer) Texts(name string, list []string) {
 	if len(list) == 0 {
 		return
@@ -85,13 +85,14 @@ func (w *Writer) Texts(name string, list []string) {
 	w.out = append(w.out, ']')
 }
 
-// Time writes a moment. RFC 3339 5.6.
+// Time writes a member that is a time in the format of RFC 3339 5.6.
 func (w *Writer) Time(name string, at time.Time) {
 	w.name(name)
 	w.out = append(at.AppendFormat(append(w.out, '"'), time.RFC3339Nano), '"')
 }
 
-// Object writes an object of values that Decode makes, or that json.Marshal accepts; nothing if it has no members.
+// Object writes a member that is an object of values that Decode makes, or that json.Marshal accepts. It writes nothing if the object has
+// no members.
 func (w *Writer) Object(name string, members map[string]any) {
 	if len(members) == 0 {
 		return
@@ -106,7 +107,7 @@ func (w *Writer) Object(name string, members map[string]any) {
 	w.note(append(w.out, text...), err)
 }
 
-// JSON writes a member whose value is already JSON; nil: nothing.
+// JSON writes a member whose value is already JSON. It writes nothing if text is nil.
 func (w *Writer) JSON(name string, text []byte) {
 	if text != nil {
 		w.name(name)
@@ -114,7 +115,7 @@ func (w *Writer) JSON(name string, text []byte) {
 	}
 }
 
-// Append writes a member whose value a function appends.
+// Append writes a member whose value is appended by the function value.
 func (w *Writer) Append(name string, value func([]byte) ([]byte, error)) {
 	w.name(name)
 	out, err := value(w.out)

@@ -48,11 +48,11 @@ func TestErrorsDoNotContainTheKey(t *testing.T) {
 	dns := acmeca.Start(t, acmeca.Options{}).DNS
 	other := "b3RoZXItc2VjcmV0"
 	for want, s := range map[string]dns01.Solver{
-		"REFUSED":                    {},
+		"REFUSED":                            {},
 		"is not authoritative for a zone of": {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret},
-		"updating _acme-challenge":   {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: other, Zone: "shop.example"},
-		"connection refused":         {Server: "127.0.0.1:9", Zone: "shop.example"},
-		"in the zone other.example.": {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret, Zone: "other.example"},
+		"updating _acme-challenge":           {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: other, Zone: "shop.example"},
+		"connection refused":                 {Server: "127.0.0.1:9", Zone: "shop.example"},
+		"in the zone other.example.":         {KeyName: acmeca.KeyName, Algorithm: "hmac-sha256.", Secret: acmeca.KeySecret, Zone: "other.example"},
 	} {
 		name := "shop.example"
 		if want == "is not authoritative for a zone of" {
