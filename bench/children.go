@@ -32,19 +32,19 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// Service, plain proxy, gateway and load run in separate processes, so that their resources are counted separately.
+// The service, the plain proxy, the gateway and the load run in separate processes, so that their resources are counted separately.
 const (
 	roleVariable     = "UIMGATE_BENCH_ROLE"
 	upstreamVariable = "UIMGATE_BENCH_UPSTREAM"
 	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for profiles of the gateway process
 	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
-	priceVariable    = "UIMGATE_BENCH_PRICE"   // of a call, such as 0.01; empty: free
+	priceVariable    = "UIMGATE_BENCH_PRICE"   // price of a call, such as 0.01; empty means free
 	roleUpstream     = "upstream"
 	roleProxy        = "proxy"
 	roleGateway      = "gateway"
 )
 
-// addresses are the lines that a child process prints when it is ready.
+// addresses is the line that a child process prints when it is ready.
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
 	UAgent                          string // the gateway's address among agents of the uAgents protocol
@@ -62,7 +62,7 @@ type child struct {
 	addresses addresses
 }
 
-// start starts a child process in a role, with these additional environment variables (NAME=value).
+// start starts a child process with a role and additional environment variables (NAME=value).
 func start(ctx context.Context, role, upstream string, more ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -91,7 +91,7 @@ func start(ctx context.Context, role, upstream string, more ...string) (*child, 
 	return made, nil
 }
 
-// startGateway starts a gateway. The agents of the plan have agreed to its policy.
+// startGateway starts a gateway, and makes the agents of the plan agree to its policy.
 func startGateway(ctx context.Context, p plan, upstream string, more ...string) (*child, []agent, error) {
 	gate, err := start(ctx, roleGateway, upstream, more...)
 	if err != nil {
@@ -105,7 +105,7 @@ func startGateway(ctx context.Context, p plan, upstream string, more ...string) 
 	return gate, agents, nil
 }
 
-// startServed starts a service, and a gateway in front of it as startGateway does. stop ends both.
+// startServed starts a service, and a gateway in front of it, as startGateway does. stop ends both.
 func startServed(ctx context.Context, p plan) (gate *child, agents []agent, stop func(), err error) {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {
@@ -165,7 +165,7 @@ func productsOf(n int) []byte {
 	return fmt.Appendf(nil, `{"products":[%s],"total":%d}`, strings.Join(list, ","), n)
 }
 
-// buffers save the plain proxy an allocation for each call.
+// buffers saves the plain proxy one allocation per call.
 type buffers struct{ sync.Pool }
 
 func (b *buffers) Get() []byte {
@@ -177,7 +177,7 @@ func (b *buffers) Get() []byte {
 
 func (b *buffers) Put(kept []byte) { b.Pool.Put(&kept) }
 
-// runProxy runs the reverse proxy of net/http at its best: the least that any gateway written in Go costs.
+// runProxy runs the fastest configuration of the reverse proxy of net/http. It is the minimum cost of a gateway written in Go.
 func runProxy(ctx context.Context) error {
 	upstream, err := url.Parse(os.Getenv(upstreamVariable))
 	if err != nil {
@@ -197,7 +197,7 @@ func runProxy(ctx context.Context) error {
 	return serveUntil(ctx, withUsage(plain), ln)
 }
 
-// withUsage serves the resource usage of the process in addition to another handler.
+// withUsage returns a server for another handler that also serves the resource usage of the process.
 func withUsage(other http.Handler) *http.Server {
 	mux := http.NewServeMux()
 	mux.Handle("/", other)
@@ -234,14 +234,15 @@ func runGateway(ctx context.Context) error {
 	served := make(chan error, 1)
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
-		_, _ = membudget.UnmapProgram() // like serve
+		_, _ = membudget.UnmapProgram() // as the serve command does
 		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"]})
 	}})
 	stop()
 	return errors.Join(err, <-served)
 }
 
-// profile writes two profiles until stop is called: of the processor at path, and of what is allocated at path.allocs.
+// profile records two profiles until stop is called: a CPU profile at path, and one of all allocations at path.allocs. If path is empty,
+// it does nothing.
 func profile(path string) (stop func(), err error) {
 	if path == "" {
 		return func() {}, nil
@@ -293,8 +294,8 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes the configuration of a gateway for an intent of each size, with and without declared outputs, with validation, a
-// policy with a limit and optionally a price. It logs as in production, but discards the output.
+// writeConfig writes the configuration of a gateway, and loads it. For each size there is an intent with and one without declared outputs.
+// Calls are validated, and the policy has a limit and, if price is not empty, a price.
 func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {

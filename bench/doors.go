@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// doors measures the same call over each protocol, with responses whose outputs are declared. A2A stores each call under the message id,
-// uAgents under the envelope and AEA under the message, as HTTP does for a call with a key.
+// doors measures the same call over each protocol, with declared outputs. A2A stores each call under the message id, uAgents under the
+// envelope, and AEA under the message, as HTTP does for a call with an idempotency key.
 func doors(ctx context.Context, p plan) error {
 	gate, agents, stop, err := startServed(ctx, p)
 	if err != nil {
@@ -71,7 +71,8 @@ func doors(ctx context.Context, p plan) error {
 	return nil
 }
 
-// besideHTTP is the CPU of a call as a multiple of that of the same call over HTTP: of a stored call, relative to HTTP with a key.
+// besideHTTP returns the CPU time of a call as a multiple of that of the same call over HTTP. For a stored call, it also returns the
+// multiple of an HTTP call with an idempotency key.
 func besideHTTP(targets []target, measured []figures, i int) string {
 	ratio := measured[i].cpu / measured[0].cpu
 	if i == kept || !targets[i].keyed {
@@ -80,10 +81,10 @@ func besideHTTP(targets []target, measured []figures, i int) string {
 	return fmt.Sprintf("%.2f (%.2f with a key)", ratio, measured[i].cpu/measured[kept].cpu)
 }
 
-// kept is the HTTP call with a key among the measured ones.
+// kept is the index of the HTTP call with an idempotency key among the targets.
 const kept = 3
 
-// messageOf is a message that calls an intent. The message id is the idempotency key of its call, which is therefore stored.
+// messageOf returns a message that calls an intent. The message id is the idempotency key of the call, so the call is stored.
 func messageOf(kind string, products int) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"KEY","role":"ROLE_USER","parts":[` +
 		`{"data":` + callOf(kind, products) + `,"mediaType":"application/json"}]}}}`

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// agreeInEnvelopes registers the agents with the uAgents protocol as well.
+// agreeInEnvelopes makes the agents agree to the policy over the uAgents protocol as well.
 func agreeInEnvelopes(ctx context.Context, agents []agent, gate addresses) error {
 	policy, err := fetch(ctx, http.MethodGet, gate.Gateway+"/api/policy", nil)
 	if err != nil {
@@ -59,7 +59,7 @@ func submit(ctx context.Context, m via.Message) ([]byte, error) {
 	return fetchWith(ctx, http.MethodPost, m.URL, m.Header, m.Body)
 }
 
-// inEnvelopes is the way of an agent of the uAgents protocol.
+// inEnvelopes is the way for calls over the uAgents protocol.
 func inEnvelopes(ctx context.Context, a *agent, t target, client *http.Client) (send func() error, stop func(), err error) {
 	call, err := strictjson.DecodeObject([]byte(t.body))
 	return func() error { return a.submits(ctx, client, t.uid, call.Object("parameters")) }, func() {}, err
@@ -81,8 +81,8 @@ func (a *agent) submits(ctx context.Context, client *http.Client, uid string, pa
 	return done(client.Do(r))
 }
 
-// curve is the CPU time that a gateway spends on the elliptic curve for one envelope: it verifies one and signs the response. In CPU
-// seconds for 1,000 of them, the minimum of some rounds.
+// curve returns the CPU time that a gateway spends on the elliptic curve per envelope, in seconds per 1,000 envelopes: it verifies one
+// envelope, and signs the response. The result is the minimum of several rounds.
 func curve() (float64, error) {
 	key, err := identity.FromSeed("the seed of an agent", 0)
 	if err != nil {

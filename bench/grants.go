@@ -21,13 +21,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// How grants are measured: the callers of each replica, and the duration.
+// grantCallers is the number of concurrent callers per replica, and grantTime the duration of a measurement.
 const (
 	grantCallers = 16
 	grantTime    = 2 * time.Second
 )
 
-// grants measures how fast units of one limit of one agent are granted: of a rolling limit, which replicas lease, and of a lifetime
+// grants measures how fast units of one limit of one agent are granted: for rolling limits, whose units replicas lease, and for a lifetime
 // limit, which takes a transaction for each unit.
 func grants(ctx context.Context, p plan) (err error) {
 	dir, err := os.MkdirTemp("", "uimgate-bench-")
@@ -85,7 +85,7 @@ func grants(ctx context.Context, p plan) (err error) {
 	return table.Flush()
 }
 
-// grantsOn makes replicas on one database admit calls for grantTime.
+// grantsOn lets several replicas on one database admit calls for grantTime.
 func grantsOn(
 	ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64,
 ) (perSecond, tripsPerThousand float64, err error) {
@@ -104,9 +104,9 @@ func grantsOn(
 		if err != nil {
 			return 0, 0, err
 		}
-		defer s.Close() //nolint:errcheck // nothing is kept
+		defer s.Close() //nolint:errcheck // the database is discarded
 		holders[i] = lease.New(s, lease.Options{Now: time.Now, Sole: replicas == 1 && trips == nil})
-		defer holders[i].Close() //nolint:errcheck,contextcheck // nothing is kept, and closing takes time
+		defer holders[i].Close() //nolint:errcheck,contextcheck // the database is discarded, and closing takes time
 		if _, err := holders[i].Begin(ctx, request); err != nil {
 			return 0, 0, err
 		}
@@ -141,8 +141,8 @@ func grantsOn(
 	return float64(granted.Load()) / took.Seconds(), tripsPerThousand, nil
 }
 
-// A countedProxy forwards connections to a database and counts the bursts of bytes sent to it: the client waits for a response after each
-// burst.
+// A countedProxy forwards connections to a database and counts the bursts of bytes sent to it. Each burst is a round trip, because the
+// client waits for a response after it.
 type countedProxy struct {
 	listener net.Listener
 	socket   string
@@ -164,7 +164,7 @@ func newCountedProxy(ctx context.Context, server *pgtest.Cluster, database strin
 	return w, u.String(), nil
 }
 
-// serve returns when its listener is closed.
+// serve forwards connections until the listener is closed.
 func (w *countedProxy) serve() {
 	for {
 		client, err := w.listener.Accept()
@@ -187,7 +187,7 @@ func (w *countedProxy) serve() {
 	}
 }
 
-// A countedReader counts reads that returned bytes.
+// A countedReader counts the reads that return bytes.
 type countedReader struct {
 	io.Reader
 	n *atomic.Int64

@@ -19,17 +19,18 @@ import (
 
 const (
 	idleConnections = 10_000
-	// idleFor is how long connections rest before the gateway's memory is read. A connection without a request has ten seconds.
+	// idleFor is how long connections are idle before the memory of the gateway is measured. It is shorter than ten seconds, after which the
+	// gateway closes a connection without a request.
 	idleFor = 6 * time.Second
-	// idleLong exceeds the minute within which the gateway returns memory.
+	// idleLong is longer than the minute within which the gateway returns memory to the system.
 	idleLong = 70 * time.Second
 )
 
-// idle opens connections that are kept alive, and prints the resident memory of the gateway: before, when they are open, after one call
-// on each, a while later, and after another call on each.
+// idle opens connections that are kept alive, and prints the resident memory of the gateway: before, when they are open, after one call on
+// each of them, after they have been idle, and after another call on each.
 func idle(ctx context.Context, p plan) error {
 	if runtime.GOOS != "linux" {
-		fmt.Fprintln(os.Stderr, "idle: only Linux reports the resident memory of a process")
+		fmt.Fprintln(os.Stderr, "idle: skipped, because only Linux reports the resident memory of a process")
 		return nil
 	}
 	gate, agents, stop, err := startServed(ctx, p)
@@ -60,7 +61,7 @@ func idle(ctx context.Context, p plan) error {
 			connections, err = dialMany(ctx, host, idleConnections)
 			return err
 		}},
-		{"that asked for nothing, idle", func() error { return pause(ctx, idleFor) }},
+		{"idle, no request yet", func() error { return pause(ctx, idleFor) }},
 		{"one call on each", func() error { return askOnEach(ctx, connections, call) }},
 		{"idle", func() error { return pause(ctx, idleFor) }},
 		{"idle for a minute", func() error { return pause(ctx, idleLong) }},
@@ -100,7 +101,7 @@ func dialMany(ctx context.Context, address string, n int) ([]net.Conn, error) {
 	return connections, nil
 }
 
-// wireCall is a call in the bytes that are sent.
+// wireCall returns the bytes of an HTTP request for a call.
 func wireCall(host, token, body string) []byte {
 	return fmt.Appendf(nil, "POST /api/intents/execute HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\n"+
 		"Content-Length: %d\r\n\r\n%s", host, token, len(body), body)
@@ -124,7 +125,7 @@ func askOnEach(ctx context.Context, connections []net.Conn, call []byte) error {
 	return group.Wait()
 }
 
-// resident returns the present and the maximum resident memory of a child, in bytes.
+// resident returns the current and the maximum resident memory of a child, in bytes.
 func (c *child) resident() (now, most int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.command.Process.Pid))
 	if err != nil {

@@ -24,30 +24,31 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// uidOf is the intent whose response has this many products: passed on unchanged, or declared.
+// uidOf returns the uid of the intent whose response has this many products. The kind is passed, for responses that are passed on
+// unchanged, or declared.
 func uidOf(kind string, products int) string {
 	return fmt.Sprintf("bench.example:%s-%d:v1", kind, products)
 }
 
-// callOf is the body of a call of that intent.
+// callOf returns the body of a call of that intent.
 func callOf(kind string, products int) string {
 	return `{"intent_uid":"` + uidOf(kind, products) + `","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 }
 
-// An agent has agreed to the policy of the gateway.
+// An agent is an agent that has agreed to the policy of the gateway.
 type agent struct {
 	token string // the PAT
 	id    pat.TokenID
 	key   ed25519.PrivateKey
-	// envelopes encodes its calls as an agent of the uAgents protocol, which has a separate PAT.
+	// envelopes encodes its calls for the uAgents protocol, for which it has a separate PAT.
 	envelopes      via.UAgents
 	envelopesToken string
-	// negotiating is its key as an agent of the AEA framework, which has a PAT for each negotiated intent.
+	// negotiating is its key for the AEA framework, for which it has a PAT for each negotiated intent.
 	negotiating identity.Key
 	negotiated  map[string]string
 }
 
-// proof is one of the agent's key for one call.
+// proof returns a proof of the agent's key for one call.
 func (a *agent) proof(body string) (string, error) {
 	call, err := strictjson.DecodeObject([]byte(body))
 	if err != nil {
@@ -61,7 +62,7 @@ func (a *agent) proof(body string) (string, error) {
 	return pat.SignProof(a.key, pat.ProofBinding{Audience: issuer, TokenID: a.id, Digest: digest}, time.Now())
 }
 
-// load makes calls over the given number of connections and returns how long each took.
+// load makes calls over the given number of connections, and returns how long each call took.
 func load(ctx context.Context, t target, agents []agent, connections, calls int) ([]time.Duration, error) {
 	client := &http.Client{Transport: &http.Transport{
 		MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections,
@@ -133,7 +134,7 @@ func post(ctx context.Context, client *http.Client, t target, token, proof strin
 	return done(client.Do(r))
 }
 
-// done reads a response to its end.
+// done reads a response to its end, and returns an error if its status is not 200.
 func done(answer *http.Response, err error) error {
 	if err != nil {
 		return err
@@ -150,7 +151,7 @@ func done(answer *http.Response, err error) error {
 // issuer is the name of the service.
 const issuer = "bench.example"
 
-// agree makes agents that agree to the gateway's policy.
+// agree creates n agents that agree to the policy of the gateway.
 func agree(ctx context.Context, gateway string, n int) ([]agent, error) {
 	policy, err := fetch(ctx, http.MethodGet, gateway+"/api/policy", nil)
 	if err != nil {

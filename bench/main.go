@@ -1,15 +1,15 @@
 // Command bench measures whole gateways in one run:
 //
-//	path    free calls beside Go's plain reverse proxy, each in a separate process, as are service and load: responses of
-//	        three sizes, passed on unchanged or checked against declared outputs. CPU seconds per 1,000 calls, as multiples
-//	        of the proxy's, with p50 and resident memory
-//	doors   the same call over each protocol: CPU as multiples of that over HTTP
-//	paid    calls that charge, each durable before the upstream is called and before the response leaves, on both engines
-//	grants  units of one limit, from one and from three replicas, and their round trips to the database
+//	path    free calls, compared with Go's plain reverse proxy. Gateway, proxy, service and load are separate processes.
+//	        Responses of three sizes are passed on unchanged or checked against declared outputs. Prints CPU seconds per
+//	        1,000 calls, also as multiples of the proxy's, with p50 and resident memory
+//	doors   the same call over each protocol: CPU time as multiples of that over HTTP
+//	paid    calls that charge, on both engines. Each is durable before the upstream is called and before the response is sent
+//	grants  units of one limit, granted by one and by three replicas, and the round trips to the database
 //	relay   MRP messages that are sent and polled, on both engines, and the memory of a relay with many agents
 //	idle    the memory of a gateway with many connections that are kept alive
 //
-// On a shared machine only the ratios are meaningful: they come from one run.
+// On a shared machine only the ratios are meaningful, because they come from one run.
 //
 //	go run ./bench -rounds 5 -calls 20000
 //	go run ./bench -only paid
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// roles are the tasks of the processes that the first one starts.
+// roles are the tasks of the child processes.
 var roles = map[string]func(context.Context) error{
 	roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay,
 }
@@ -58,7 +58,7 @@ type plan struct {
 	sqliteOnly            bool
 }
 
-// sections are the measurements, in order.
+// sections are the measurements, in the order in which they run.
 var sections = []struct {
 	name string
 	run  func(ctx context.Context, p plan) error
@@ -73,13 +73,13 @@ var sections = []struct {
 
 func run(ctx context.Context) error {
 	var p plan
-	flag.IntVar(&p.rounds, "rounds", 5, "rounds of each; the best counts")
-	flag.IntVar(&p.calls, "calls", 20_000, "calls a round")
-	flag.IntVar(&p.agents, "agents", 16, "agents, each with a PAT of its own")
-	flag.Func("connections", "at a time, separated by commas (default 1,16,64)", p.setConnections)
-	flag.Func("sizes", "of answers, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
+	flag.IntVar(&p.rounds, "rounds", 5, "rounds of each measurement; the best one counts")
+	flag.IntVar(&p.calls, "calls", 20_000, "calls per round")
+	flag.IntVar(&p.agents, "agents", 16, "number of agents; each has its own PAT")
+	flag.Func("connections", "numbers of concurrent connections, separated by commas (default 1,16,64)", p.setConnections)
+	flag.Func("sizes", "sizes of responses, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
-	only := flag.String("only", "", "one of path, doors, paid, grants, relay, idle; empty: all of them")
+	only := flag.String("only", "", "run only path, doors, paid, grants, relay or idle (default all)")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
@@ -104,7 +104,7 @@ func (p *plan) setConnections(list string) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return errors.New("want numbers above 0")
+			return errors.New("want positive integers, separated by commas")
 		}
 		p.connections = append(p.connections, n)
 	}
@@ -116,7 +116,7 @@ func (p *plan) setSizes(list string) error {
 	for name := range strings.SplitSeq(list, ",") {
 		i := slices.IndexFunc(sizes, func(s size) bool { return s.name == name })
 		if i < 0 {
-			return errors.New("want some of 0.5kB, 20kB, 1MB")
+			return errors.New("want one or more of 0.5kB, 20kB and 1MB, separated by commas")
 		}
 		p.sizes = append(p.sizes, sizes[i])
 	}
@@ -129,33 +129,33 @@ func newTable(columns string) *tabwriter.Writer {
 	return table
 }
 
-// A target is an endpoint that calls are sent to.
+// A target is an endpoint that receives calls.
 type target struct {
 	name, url string
 	body      string
 	of        *child // the process whose resources count
-	mayBreak  bool   // tolerates an incomplete response under load, which the plain proxy gives now and then: the call is repeated
+	mayBreak  bool   // under load the plain proxy sometimes sends an incomplete response: the call is then repeated
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
 	keyed     bool   // each call has a separate idempotency key: "KEY" in the body, or a header
-	uid       string // of the intent, if way sends each call as a message of another network; empty: none
+	uid       string // uid of the intent, if way is set
 	way       way
 }
 
-// A way opens an agent's connection for such calls. send makes one call.
+// A way opens an agent's connection over another protocol for calls to a target. send makes one call.
 type way func(ctx context.Context, by *agent, t target, client *http.Client) (send func() error, stop func(), err error)
 
 // figures are the best values of all rounds, because noise only makes values worse.
 type figures struct {
-	rate, cpu, allocs float64 // calls per second; CPU seconds and allocations per call, the former times 1,000
+	rate, cpu, allocs float64 // calls per second; CPU seconds per 1,000 calls; allocations per call
 	p50, p99          time.Duration
 	rss               int64
 }
 
-// compare runs the targets in turn, round after round, so that noise affects all equally.
+// compare runs the targets in turn, round after round, so that noise affects all of them equally.
 func compare(ctx context.Context, targets []target, agents []agent, connections, rounds, calls int) ([]figures, error) {
 	best := make([]figures, len(targets))
-	for _, t := range targets { // warm up: connections, caches, the collector
+	for _, t := range targets { // warm up connections, caches and the garbage collector
 		if _, err := load(ctx, t, agents, connections, calls/10+connections); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -177,7 +177,7 @@ func compare(ctx context.Context, targets []target, agents []agent, connections,
 				return nil, err
 			}
 			slices.Sort(times)
-			if now, _, err := t.of.resident(); err == nil { // otherwise the maximum
+			if now, _, err := t.of.resident(); err == nil { // if this fails, the maximum is used
 				after.RSS = now
 			}
 			n := float64(len(times))

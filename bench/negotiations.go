@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// negotiate registers the agents with the AEA framework as well; they agree to the offer for each intent.
+// negotiate makes the agents agree to the offer for each intent over the AEA framework as well.
 func negotiate(ctx context.Context, agents []agent, gate addresses, uids []string) error {
 	for i := range agents {
 		a := &agents[i]
@@ -27,7 +27,7 @@ func negotiate(ctx context.Context, agents []agent, gate addresses, uids []strin
 		}
 		a.negotiated = map[string]string{}
 		for _, uid := range uids {
-			time.Sleep(time.Second / 15) // a door takes 20 agreements a second
+			time.Sleep(time.Second / 15) // a door accepts 20 agreements per second
 			if a.negotiated[uid], _, err = one.Negotiate(uid); err != nil {
 				return fmt.Errorf("negotiating %s: %w", uid, err)
 			}
@@ -43,7 +43,7 @@ func (a *agent) dial(ctx context.Context, gate addresses) (*aea.Agent, error) {
 	return aea.Dial(ctx, aea.Options{Key: a.negotiating, Gateway: gate.AEA["address"], TCP: gate.AEA["tcp"], Now: time.Now})
 }
 
-// inMessages is the way of an agent of the AEA framework, over plain TCP.
+// inMessages is the way for calls over the AEA framework, on a plain TCP connection.
 func inMessages(ctx context.Context, a *agent, t target, _ *http.Client) (send func() error, stop func(), err error) {
 	call, err := strictjson.DecodeObject([]byte(t.body))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// paid measures calls that charge, through a whole gateway on each engine.
+// paid measures calls that charge, through a complete gateway on each engine.
 func paid(ctx context.Context, p plan) (err error) {
 	engines := []struct{ name, store string }{{"sqlite", "sqlite"}}
 	var server *pgtest.Cluster
@@ -72,7 +72,7 @@ func paidOn(
 		{name: "paid, proved", url: execute, body: call, of: gate, proved: true},
 	}
 	for _, connections := range p.connections {
-		// Fewer calls where no other call shares a flush of the disk.
+		// With few connections, make fewer calls: they do not share flushes of the disk.
 		calls := max(100, min(p.calls/10, p.calls*connections/160))
 		best, err := compare(ctx, targets, agents, connections, p.rounds, calls)
 		if err != nil {

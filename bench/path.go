@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A size is that of a response, in products; large ones are requested less often.
+// A size is the size of a response in products. Responses with a large rarer are requested less often.
 type size struct {
 	name     string
 	products int
@@ -15,7 +15,7 @@ type size struct {
 
 var sizes = []size{{"0.5kB", 4, 1}, {"20kB", 170, 4}, {"1MB", 8700, 100}}
 
-// path measures free calls and the plain reverse proxy.
+// path measures free calls, and compares them with the plain reverse proxy.
 func path(ctx context.Context, p plan) error {
 	up, err := start(ctx, roleUpstream, "")
 	if err != nil {

@@ -30,12 +30,12 @@ import (
 
 const (
 	roleRelay = "relay"
-	relayTime = 3 * time.Second // of one measurement
-	// The memory of an idle relay.
+	relayTime = 3 * time.Second // duration of one measurement
+	// The memory of a relay is measured with this many registered agents and idle WebSockets.
 	idleAgents, idleSockets = 10_000, 1_000
 )
 
-// runRelay runs a relay without bounds on agents.
+// runRelay runs a relay with practically no limits for agents.
 func runRelay(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "uimgate-bench-")
 	if err != nil {
@@ -47,7 +47,7 @@ func runRelay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer state.Close() //nolint:errcheck // nothing is kept
+	defer state.Close() //nolint:errcheck // the state is discarded
 	ln, origin, err := listen(ctx)
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func relaysOn(ctx context.Context, p plan, engine, place string, table io.Writer
 	return nil
 }
 
-// A correspondent is an agent with a separate address and connections.
+// A correspondent is an agent with its own address and connections.
 type correspondent struct {
 	relay, address string
 	private        ed25519.PrivateKey
@@ -172,7 +172,7 @@ func (a *correspondent) ask(ctx context.Context, method, target, body string, in
 		return err
 	}
 	wire.Sign(r.Header, a.private, a.at(), method, target, wire.Sum([]byte(body)))
-	// One address may send 3,000 requests a minute.
+	// One address may send 3,000 requests per minute, so each agent uses many addresses.
 	r.Header.Set("X-Forwarded-For", fmt.Sprintf("%s%d", a.address, a.last.UnixMilli()%100))
 	answer, err := relayClient.Do(r)
 	if err != nil {
@@ -189,8 +189,8 @@ func (a *correspondent) ask(ctx context.Context, method, target, body string, in
 	return json.Unmarshal(text, into)
 }
 
-// timed makes each agent repeat an operation for a while, or until there are no messages; it returns messages per second, and p50 and p99
-// of a request.
+// timed lets each agent repeat an operation for a while, or until there are no messages. It returns the messages per second, and the p50
+// and p99 of a request.
 func timed(
 	ctx context.Context, agents []*correspondent, most time.Duration, do func(*correspondent) (messages int, err error),
 ) (string, error) {
@@ -227,7 +227,7 @@ func timed(
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// relayMemory registers many agents, connects many of them, and prints the maximum memory of the relay.
+// relayMemory registers many agents, connects many of them by WebSocket, and prints the maximum memory of the relay.
 func relayMemory(ctx context.Context) error {
 	relay, err := start(ctx, roleRelay, "", storeVariable+"=")
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 // What the README says of counting, counted: the policy's decisions, reserved in the real store as the
 // gateway does it. Calls are made in the order given until one is refused; each row is how many of them
 // were let through at which price.
-func TestPoliciesCountAsTheReadmeSays(t *testing.T) {
+func TestPoliciesCountAsDocumented(t *testing.T) {
 	type row struct {
 		intent string
 		calls  int // attempted

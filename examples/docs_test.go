@@ -83,7 +83,7 @@ func (s snippet) policy(t *testing.T) string {
 
 // Every piece of policy that the guide shows publishes without a warning, or with the one it mentions,
 // and permits something; or it is refused for the reason that is given.
-func TestTheGuideShowsWhatIsTrue(t *testing.T) {
+func TestGuideExamplesAreCorrect(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
 	tested := map[string]int{}
 	list := snippets(t, "../docs/for-services/policies.md")
@@ -193,7 +193,7 @@ func permitsSomething(t *testing.T, p *odrl.Policy) bool {
 }
 
 // The tables of cases hold, and name every example policy that can be judged without a gateway.
-func TestTheCasesHold(t *testing.T) {
+func TestCasesAreDecided(t *testing.T) {
 	text, err := os.ReadFile("policies/cases.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func tryCases(t *testing.T, path string, text []byte) {
 var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")
 
 // The ways to name intents that the guide lists, each with how many intents of the shop it must hold.
-func TestTheGuidesTargetsNameWhatItSays(t *testing.T) {
+func TestTargetsOfTheGuide(t *testing.T) {
 	text, err := os.ReadFile("../docs/for-services/policies.md")
 	if err != nil {
 		t.Fatal(err)

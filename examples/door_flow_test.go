@@ -18,8 +18,8 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// TestADoorNeedsLittle: what a new protocol has to bring is its own form, and nothing of what is checked.
-func TestADoorNeedsLittle(t *testing.T) {
+// TestMinimalDoor: what a new protocol has to bring is its own form, and nothing of what is checked.
+func TestMinimalDoor(t *testing.T) {
 	t.Parallel()
 	const path, most = "door_test.go", 120
 	allowed := []string{"gateway/execute", "gateway/agree", "gateway/service", "internal/reason", "intents", "pat"}
@@ -75,7 +75,7 @@ func (a *doorAgent) wants(what string, got map[string]any, members ...string) {
 	}
 }
 
-func TestThroughAnotherDoor(t *testing.T) {
+func TestCallsThroughAnotherDoor(t *testing.T) {
 	t.Parallel()
 	upstream := 0
 	g := gatetest.New(t, "")
@@ -129,8 +129,8 @@ func TestThroughAnotherDoor(t *testing.T) {
 	}
 }
 
-// TestADoorRendersEveryRefusal: a refusal is plain data, of which nothing is lost in another protocol.
-func TestADoorRendersEveryRefusal(t *testing.T) {
+// TestDoorRendersEveryRefusal: a refusal is plain data, of which nothing is lost in another protocol.
+func TestDoorRendersEveryRefusal(t *testing.T) {
 	t.Parallel()
 	for _, r := range reason.All() {
 		text, err := json.Marshal(rendered(r.Refusal("").With("pointer", "/x")))

@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
+func TestConfigurationsLoadWithoutProblems(t *testing.T) {
 	found := 0
 	err := fs.WalkDir(os.DirFS("."), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(name)) {
@@ -46,7 +46,7 @@ func TestEveryConfigurationLoadsWithoutAProblem(t *testing.T) {
 }
 
 // The binary carries what lies here, under the names that the demo writes out.
-func TestFilesAreThoseOfThisDirectory(t *testing.T) {
+func TestFilesMatchTheDirectory(t *testing.T) {
 	var embedded []string
 	err := fs.WalkDir(examples.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

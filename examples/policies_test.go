@@ -173,7 +173,7 @@ func TestPolicies(t *testing.T) {
 
 // Of several permissions the next best carries a call when the limit of the best is used up. That only
 // means steps of one number where both count together.
-func TestPriceStepsCountTogether(t *testing.T) {
+func TestPriceStepsShareACounter(t *testing.T) {
 	document, err := examples.Files.ReadFile("policies/price-steps.json")
 	if err != nil {
 		t.Fatal(err)

@@ -67,8 +67,8 @@ func digestOf(text string) string {
 	return b64.EncodeToString(sum[:])
 }
 
-// TestTheWorkedExampleOfTheProtocol computes each value of the page anew, from what stands before it there.
-func TestTheWorkedExampleOfTheProtocol(t *testing.T) {
+// TestWorkedExampleOfTheProtocol computes each value of the page anew, from what stands before it there.
+func TestWorkedExampleOfTheProtocol(t *testing.T) {
 	w := worked(t)
 	key := workedKey(t, w["key"])
 	public, err := keys.New(key.Public())
@@ -102,8 +102,8 @@ func TestTheWorkedExampleOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestAGatewayTakesTheWorkedExample sends the very bytes of the page to a gateway of that name, at that time.
-func TestAGatewayTakesTheWorkedExample(t *testing.T) {
+// TestGatewayAcceptsTheWorkedExample sends the very bytes of the page to a gateway of that name, at that time.
+func TestGatewayAcceptsTheWorkedExample(t *testing.T) {
 	w := worked(t)
 	agents, err := os.ReadFile("shop/agents.json")
 	if err != nil {
@@ -146,8 +146,8 @@ func TestAGatewayTakesTheWorkedExample(t *testing.T) {
 	}
 }
 
-// TestTheShopTakesTheWorkedCall sends the call of the page, as it is printed, through a gateway to the shop.
-func TestTheShopTakesTheWorkedCall(t *testing.T) {
+// TestShopAcceptsTheWorkedCall sends the call of the page, as it is printed, through a gateway to the shop.
+func TestShopAcceptsTheWorkedCall(t *testing.T) {
 	w := worked(t)
 	agents, err := os.ReadFile("shop/agents.json")
 	if err != nil {

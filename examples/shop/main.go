@@ -1,4 +1,4 @@
-// Command shop runs a small shop's API, as an upstream for a gateway.
+// Command shop runs the API of a small shop, as an upstream for a gateway.
 package main
 
 import (
@@ -18,21 +18,21 @@ import (
 	"github.com/uimgate/uimgate/examples/shop/shopapi"
 )
 
-const usage = `shop is a small shop's API: GET /products, GET /products/{id}, POST /orders.
+const usage = `shop runs the API of a small shop: GET /products, GET /products/{id}, POST /orders.
 
 Usage: shop [--listen ADDRESS] [--api-key KEY]
 
-  --listen ADDRESS   where to listen; port 0 takes a free one (default 127.0.0.1:9000)
-  --api-key KEY      ask for this key in X-Api-Key (default: $SHOP_API_KEY; empty: no key is asked for)
+  --listen ADDRESS   address to listen on; port 0 selects a free port (default 127.0.0.1:9000)
+  --api-key KEY      require this key in X-Api-Key (default $SHOP_API_KEY); if it is empty, no key is required
 
-When it is ready it prints one line of JSON: {"ready":true,"listen":"http://127.0.0.1:9000"}.
+When the shop is ready, it prints one line of JSON: {"ready":true,"listen":"http://127.0.0.1:9000"}.
 
 Example:
   go run ./examples/shop --listen 127.0.0.1:9000 &
   curl 'http://127.0.0.1:9000/products?query=lamp&max_price=50'
 `
 
-// drain is how long requests in progress may take when the shop stops.
+// drain is the maximum time that requests in progress may take when the shop stops.
 const drain = 10 * time.Second
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	os.Exit(code)
 }
 
-// run returns 0 when the shop was stopped, 1 after an error and 2 if the command line is invalid.
+// run returns the exit code: 0 if the shop was stopped, 1 after an error, and 2 if the command line is invalid.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("shop", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -57,7 +57,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		_, _ = fmt.Fprintf(stderr, "shop: %v\nTry shop --help.\n", err)
 		return 2
 	case flags.NArg() > 0:
-		_, _ = fmt.Fprintf(stderr, "shop: %q is not expected here\nTry shop --help.\n", flags.Arg(0))
+		_, _ = fmt.Fprintf(stderr, "shop: unexpected argument %q\nTry shop --help.\n", flags.Arg(0))
 		return 2
 	}
 	if err := serve(ctx, *listen, *key, stdout); err != nil {
@@ -100,7 +100,7 @@ func serve(ctx context.Context, listen, key string, stdout io.Writer) error {
 	return errors.Join(srv.Shutdown(bounded), ended(served))
 }
 
-// ended waits for the server; a closed server is not an error.
+// ended waits until the server has stopped, and returns its error. That the server was closed is not an error.
 func ended(served <-chan error) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -67,7 +67,7 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{[]string{"--help"}, 0, "Example:", ""},
 		{[]string{"--nope"}, 2, "", "--help"},
-		{[]string{"extra"}, 2, "", `"extra" is not expected`},
+		{[]string{"extra"}, 2, "", `unexpected argument "extra"`},
 		{[]string{"--listen", taken}, 1, "", "address already in use"},
 		{[]string{"--listen", "nonsense"}, 1, "", "shop: "},
 	} {
@@ -100,7 +100,7 @@ func quiet(t *testing.T, problems problem.List) {
 	}
 }
 
-func TestThePolicyPublishes(t *testing.T) {
+func TestPolicyPublishes(t *testing.T) {
 	doc, err := os.ReadFile("policy.json")
 	if err != nil {
 		t.Fatal(err)

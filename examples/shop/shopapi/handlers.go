@@ -97,7 +97,7 @@ func (s *Shop) details(w http.ResponseWriter, r *http.Request) {
 	}
 	s.mu.Unlock()
 	if !ok {
-		fail(w, http.StatusNotFound, "there is no product of this id")
+		fail(w, http.StatusNotFound, "there is no product with this id")
 		return
 	}
 	answer(w, http.StatusOK, struct {
@@ -112,7 +112,7 @@ type orderRequest struct {
 	GiftNote  string `json:"gift_note"`
 }
 
-// pieces is an integer in any notation: 2 and 2.0 are the same integer in JSON Schema.
+// pieces is an integer in any notation: in JSON Schema, 2 and 2.0 are the same integer.
 type pieces int
 
 // UnmarshalJSON rejects a number that is not an integer.
@@ -122,7 +122,7 @@ func (p *pieces) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	if n != math.Trunc(n) || math.Abs(n) > math.MaxInt32 {
-		return errors.New("not a whole number of pieces")
+		return errors.New("the quantity is not an integer")
 	}
 	*p = pieces(n)
 	return nil
@@ -156,10 +156,10 @@ func readOrder(w http.ResponseWriter, r *http.Request) (want orderRequest, statu
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return want, http.StatusRequestEntityTooLarge, "the order is too long"
 		}
-		return want, http.StatusBadRequest, "the order is not JSON with product_id, quantity and gift_note"
+		return want, http.StatusBadRequest, "the order must be a JSON object with product_id, quantity and gift_note"
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return want, http.StatusBadRequest, "more follows after the order"
+		return want, http.StatusBadRequest, "there is extra data after the order"
 	}
 	if want.Quantity < 1 || want.Quantity > maxQuantity {
 		return want, http.StatusUnprocessableEntity, fmt.Sprintf("quantity must be 1 to %d", maxQuantity)
@@ -182,7 +182,7 @@ func (s *Shop) take(want orderRequest, key string) (order Order, status int, pro
 	}
 	i, ok := s.place[want.ProductID]
 	if !ok {
-		return Order{}, http.StatusNotFound, "there is no product of this id"
+		return Order{}, http.StatusNotFound, "there is no product with this id"
 	}
 	p := &s.products[i]
 	if p.Stock < int(want.Quantity) {
@@ -209,7 +209,7 @@ func (s *Shop) remember(key string, p placement) {
 	s.oldest = append(s.oldest, key)
 }
 
-// number parses an integer, also one written as 10.0 or 1e1.
+// number parses an integer, which may also be written as 10.0 or 1e1.
 func number(s string, usual, least, most int) (int, error) {
 	if s == "" {
 		return usual, nil
@@ -227,17 +227,17 @@ func price(s string, usual Cents) (Cents, error) {
 		return usual, nil
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(f >= 0 && f <= maxCents/100) { // also NaN
+	if err != nil || !(f >= 0 && f <= maxCents/100) { // this also rejects NaN
 		return 0, strconv.ErrRange
 	}
 	return Cents(math.Round(f * 100)), nil
 }
 
-// parseCents parses 24, 24.9 and 24.90.
+// parseCents parses an amount such as 24, 24.9 or 24.90.
 func parseCents(s string) (Cents, error) {
 	whole, part, found := strings.Cut(s, ".")
 	if found && (part == "" || len(part) > 2) {
-		return 0, errors.New("want at most two places")
+		return 0, errors.New("want at most two decimal places")
 	}
 	n, err := strconv.ParseUint(whole+(part + "00")[:2], 10, 63)
 	if err != nil || n > maxCents {

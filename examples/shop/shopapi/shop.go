@@ -1,5 +1,5 @@
-// Package shopapi is a small shop's HTTP API: search, details, orders. It knows nothing of UIM; it is an example of a service behind a
-// gateway.
+// Package shopapi implements the HTTP API of a small shop: search, product details and orders. It does not use UIM; it is an example of a
+// service behind a gateway.
 //
 //	shop, err := shopapi.New(shopapi.Config{Now: time.Now})
 //	http.ListenAndServe("127.0.0.1:9000", shop)
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Currency of all prices.
+// Currency is the currency of all prices.
 const Currency = "EUR"
 
 //go:embed products.json
@@ -24,13 +24,13 @@ var catalogue []byte
 
 // A Config configures the shop.
 type Config struct {
-	// APIKey, if set, must come with each request in the header X-Api-Key.
+	// APIKey, if it is not empty, must be sent with each request in the header X-Api-Key.
 	APIKey string
-	// Now dates the orders. Required.
+	// Now returns the time for new orders. Required.
 	Now func() time.Time
 }
 
-// A Product is one article.
+// A Product is an article of the shop.
 type Product struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -52,7 +52,7 @@ type Order struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// Shop serves the API. It keeps stock and orders in memory and is safe for concurrent use.
+// Shop serves the API. It keeps stock and orders in memory. It is safe for concurrent use.
 type Shop struct {
 	cfg Config
 	mux *http.ServeMux
@@ -60,24 +60,24 @@ type Shop struct {
 	mu       sync.Mutex
 	products []Product // in the order of the catalogue
 	place    map[string]int
-	placed   int // orders so far
+	placed   int // the number of orders so far
 	keys     map[string]placement
 	oldest   []string // idempotency keys, oldest first
 }
 
-// A placement is the result under an idempotency key.
+// A placement is an order that was placed under an idempotency key, and its request.
 type placement struct {
 	request orderRequest
 	order   Order
 }
 
-// maxKeys bounds how many idempotency keys are remembered.
+// maxKeys is the maximum number of idempotency keys that are remembered.
 const maxKeys = 10_000
 
-// New opens the shop with its catalogue in stock.
+// New returns a shop that has its whole catalogue in stock.
 func New(cfg Config) (*Shop, error) {
 	if cfg.Now == nil {
-		return nil, errors.New("the shop needs a clock")
+		return nil, errors.New("Config.Now is required")
 	}
 	s := &Shop{cfg: cfg, mux: http.NewServeMux(), place: map[string]int{}, keys: map[string]placement{}}
 	if err := json.Unmarshal(catalogue, &s.products); err != nil {
@@ -89,7 +89,7 @@ func New(cfg Config) (*Shop, error) {
 	s.mux.HandleFunc("GET /products", s.search)
 	s.mux.HandleFunc("GET /products/{id}", s.details)
 	s.mux.HandleFunc("POST /orders", s.order)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound, "no such page") })
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { fail(w, http.StatusNotFound, "there is no such page") })
 	return s, nil
 }
 
@@ -105,7 +105,7 @@ func (s *Shop) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// The client may have disconnected; there is no other recipient for the error.
+	// The client may have disconnected; nothing else can receive the error.
 	_ = json.NewEncoder(w).Encode(v)
 }
 
@@ -113,15 +113,15 @@ func fail(w http.ResponseWriter, status int, message string) {
 	answer(w, status, map[string]string{"error": message})
 }
 
-// Cents is an amount of money in hundredths; in JSON a number with two places.
+// Cents is an amount of money in hundredths. In JSON it is a number with two decimal places.
 type Cents int64
 
 func (c Cents) String() string { return fmt.Sprintf("%d.%02d", int64(c)/100, int64(c)%100) }
 
-// MarshalJSON encodes 24.90.
+// MarshalJSON returns a number such as 24.90.
 func (c Cents) MarshalJSON() ([]byte, error) { return []byte(c.String()), nil }
 
-// UnmarshalJSON decodes "24.90".
+// UnmarshalJSON decodes a number or a string such as "24.90".
 func (c *Cents) UnmarshalJSON(b []byte) error {
 	parsed, err := parseCents(strings.Trim(string(b), `"`))
 	*c = parsed

@@ -63,20 +63,20 @@ func TestAnswers(t *testing.T) {
 		{"long query", "GET", "/products?query=" + strings.Repeat("x", 201), "", 400, "longer than 200"},
 		{"details", "GET", "/products/laptop-13", "", 200, `"price":1149.00,"stock":5,`},
 		{"details in a currency", "GET", "/products/laptop-13", "", 200, `"currency":"EUR"`},
-		{"unknown product", "GET", "/products/nope", "", 404, `{"error":"there is no product of this id"}`},
-		{"unknown page", "GET", "/nope", "", 404, `{"error":"no such page"}`},
+		{"unknown product", "GET", "/products/nope", "", 404, `{"error":"there is no product with this id"}`},
+		{"unknown page", "GET", "/nope", "", 404, `{"error":"there is no such page"}`},
 		{
 			"order", "POST", "/orders", `{"product_id":"stool","quantity":3}`, 201,
 			`{"id":"order-000001","product_id":"stool","quantity":3,"unit_price":49.00,"total":147.00,"currency":"EUR","status":"confirmed","created_at":"2026-01-02T03:04:05Z"}`,
 		},
 		{"order of 2.0", "POST", "/orders", `{"product_id":"stool","quantity":2.0}`, 201, `"quantity":2,`},
-		{"order of a half", "POST", "/orders", `{"product_id":"stool","quantity":0.5}`, 400, "not JSON with"},
+		{"order of a half", "POST", "/orders", `{"product_id":"stool","quantity":0.5}`, 400, "must be a JSON object with"},
 		{"order of nothing", "POST", "/orders", `{"product_id":"stool"}`, 422, "quantity must be 1 to 10"},
 		{"order of too many", "POST", "/orders", `{"product_id":"stool","quantity":11}`, 422, "quantity"},
 		{"order beyond the stock", "POST", "/orders", `{"product_id":"standing-desk","quantity":5}`, 409, `{"error":"only 4 in stock"}`},
 		{"order of what there is not", "POST", "/orders", `{"product_id":"x","quantity":1}`, 404, "no product"},
-		{"order with unknown members", "POST", "/orders", `{"product_id":"stool","quantity":1,"price":0}`, 400, "not JSON with"},
-		{"two orders", "POST", "/orders", `{"product_id":"stool","quantity":1}{}`, 400, "more follows"},
+		{"order with unknown members", "POST", "/orders", `{"product_id":"stool","quantity":1,"price":0}`, 400, "must be a JSON object with"},
+		{"two orders", "POST", "/orders", `{"product_id":"stool","quantity":1}{}`, 400, "extra data"},
 		{"long note", "POST", "/orders", `{"product_id":"stool","quantity":1,"gift_note":"` + strings.Repeat("é", 201) + `"}`, 422, "gift_note"},
 		{"endless order", "POST", "/orders", `{"gift_note":"` + strings.Repeat("x", 1<<20), 413, "too long"},
 	} {
@@ -89,7 +89,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsAskedFor(t *testing.T) {
+func TestKeyIsRequired(t *testing.T) {
 	s := open(t, "s3cret")
 	for key, want := range map[string]int{"": 401, "wrong": 401, "s3cret ": 200, "s3cret": 200, "s3cre": 401} {
 		status, body := ask(t, s, "GET", "/products", "", "X-Api-Key", strings.TrimSpace(key))
@@ -99,7 +99,7 @@ func TestTheKeyIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestOrdersUnderOneKeyAreOne(t *testing.T) {
+func TestOneOrderPerKey(t *testing.T) {
 	s := open(t, "")
 	order := `{"product_id":"office-chair","quantity":2}`
 	_, first := ask(t, s, "POST", "/orders", order, "Idempotency-Key", "k1")
