@@ -35,7 +35,7 @@ type token struct{ id, text string }
 // patience is the timeout of a request.
 const patience = 20 * time.Second
 
-// agentNamed makes an agent with the given number of agreements, on any gateway.
+// agentNamed creates an agent with the given number of agreements, each made on any gateway.
 func (w *world) agentNamed(id string, tokens int) *agent {
 	w.t.Helper()
 	a, err := w.newAgent(id, tokens)
@@ -59,7 +59,7 @@ func (w *world) newAgent(id string, tokens int) (*agent, error) {
 	return a, nil
 }
 
-// agree makes a fresh agreement on a gateway, and keeps the PAT.
+// agree makes a new agreement on a gateway, and keeps the PAT.
 func (a *agent) agree(g *gateway) error {
 	digest, err := a.w.policyDigest(g)
 	if err != nil {
@@ -110,7 +110,7 @@ func (a *agent) renew(g *gateway) error {
 	return nil
 }
 
-// tokensKept is how many PATs an agent uses.
+// tokensKept is the maximum number of PATs that an agent uses.
 const tokensKept = 3
 
 func (a *agent) take(status int, _ http.Header, body []byte, err error) error {
@@ -147,14 +147,14 @@ func tokenID(text string) (string, error) {
 	return claims.JTI, json.Unmarshal(payload, &claims)
 }
 
-// token returns any of the PATs.
+// token returns one of the agent's PATs at random.
 func (a *agent) token() token {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return pick(a.tokens)
 }
 
-// A call is one request of an agent, for any gateway.
+// A call is a call of an agent. Any gateway can serve it.
 type call struct {
 	agent  *agent
 	token  token
@@ -162,10 +162,10 @@ type call struct {
 	ref    string
 	key    string // Idempotency-Key
 	proof  string
-	by     way // how it comes; nil: over HTTP
+	by     way // how it is sent; nil means over HTTP
 }
 
-// prove signs the call.
+// prove adds a proof of key.
 func (c *call) prove() error {
 	digest, err := pat.ExecuteDigest(c.intent, map[string]any{"ref": c.ref})
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *call) prove() error {
 	return err
 }
 
-// at makes one attempt at a gateway and records it.
+// at sends the call to a gateway once, and records the attempt.
 func (c call) at(g *gateway) attempt {
 	w := c.agent.w
 	if c.by == nil {
@@ -200,10 +200,10 @@ func (c call) at(g *gateway) attempt {
 	return a
 }
 
-// A way is how a call comes to a gateway.
+// A way is a protocol over which calls are sent to a gateway.
 type way interface {
 	name() string
-	// send sends a call, and returns what the execute endpoint would have answered.
+	// send sends a call, and returns the response in the form of the execute endpoint.
 	send(c call, g *gateway) (status int, h http.Header, body []byte, err error)
 }
 
@@ -226,7 +226,8 @@ func (c call) body() []byte {
 	return mustJSON(map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}})
 }
 
-// read reads an answer. What header fields say stands in the body of a refusal, too, and some ways have no header.
+// read sets the fields that depend on the response. Some ways have no header, so read also uses the copies of header fields in the body of
+// a refusal.
 func (a *attempt) read(h http.Header, body []byte) {
 	var answer struct {
 		Serial int
@@ -256,15 +257,16 @@ func (a *attempt) read(h http.Header, body []byte) {
 	}
 }
 
-// final reports whether a repetition would change nothing.
+// final reports whether the result would stay the same if the call were repeated.
 func (a attempt) final() bool {
 	return !a.Lost && a.Status != http.StatusServiceUnavailable && a.Reason != "IDEMPOTENCY_IN_PROGRESS" && !a.usedUp()
 }
 
-// usedUp reports whether a call has to be made in a new envelope: the one that was sent is used up, and was not done.
+// usedUp reports whether the call must be repeated in a new envelope, because its envelope cannot be used again and the call was not
+// executed.
 func (a *attempt) usedUp() bool { return a.enveloped() && a.Reason == "PROOF_REPLAYED" }
 
-// do makes one request and reads the whole answer. The end of a load does not cancel it.
+// do sends one request and reads the complete response. The end of the load does not cancel it.
 func (w *world) do(method, url string, body []byte, header map[string]string) (int, http.Header, []byte, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), patience)
 	defer cancel()

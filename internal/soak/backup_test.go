@@ -16,16 +16,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A backup is a copy of the state, made between two moments.
+// A backup is a copy of the state that was made between two times.
 type backup struct {
 	path     string
 	from, to time.Duration
 }
 
-// A gateway on SQLite is backed up at random moments under load, and sometimes killed. Each backup is complete, its
-// ledger balances, and it contains everything that was answered to agents before it began. After a restore its
-// agreements and its ledger are there, earlier PATs have ended, and all windows of the policy's limits are used up. Agents come
-// through all doors, and agree again through theirs.
+// A gateway on SQLite is backed up at random times under load, and sometimes killed. Each backup is complete, its ledger balances, and it
+// contains everything that was reported to agents before it began. After a restore, the agreements and the ledger are those of the backup,
+// earlier PATs have ended, and all windows of the policy's limits are exhausted. Agents use all doors, and agree again through them.
 func TestBackupsUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	w.invite()
@@ -62,7 +61,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 	w.restored(pick(backups))
 }
 
-// judge compares the content of a backup with what was answered to agents when it began.
+// judge compares the contents of a backup with what was reported to agents before it began.
 func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	e, err := b.read(ctx, w)
 	if err != nil {
@@ -85,13 +84,13 @@ func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	}
 	for _, a := range logs.Attempts {
 		if a.Charge != "" && a.Charge != "pending" && a.Answered < b.from && string(states[a.Execution]) != a.Charge {
-			breach("%s was told %s before; the backup says %q", a.Ref, a.Charge, states[a.Execution])
+			breach("%s was reported as %s before the backup; in the backup it is %q", a.Ref, a.Charge, states[a.Execution])
 		}
 	}
 	return found
 }
 
-// read reads a copy of the backup: opening it may migrate it.
+// read reads a copy of the backup, because opening the backup may migrate it.
 func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
 	path := filepath.Join(w.t.TempDir(), "copy.db")
 	if err := copyFile(b.path, path); err != nil {
@@ -106,7 +105,7 @@ func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
 	return e, e.readStore(ctx, s)
 }
 
-// restored replaces the state by a backup, starts the gateway on it, and checks what agents find.
+// restored replaces the state with a backup, starts the gateway on it, and checks what agents observe.
 func (w *world) restored(b backup) {
 	t, g, ctx := w.t, w.gateways[0], w.t.Context()
 	t.Helper()
@@ -130,7 +129,7 @@ func (w *world) restored(b backup) {
 	for _, a := range w.known {
 		old := (call{agent: a, token: a.token(), intent: details, ref: "old-" + a.id}).at(g)
 		if old.Status != http.StatusUnauthorized {
-			t.Errorf("a PAT of %s from before: %+v", a.id, old)
+			t.Errorf("a PAT of %s from before the restore: %+v", a.id, old)
 		}
 		if err := w.retry(a.agree); err != nil {
 			t.Fatalf("%s agrees again: %v", a.id, err)
@@ -141,14 +140,14 @@ func (w *world) restored(b backup) {
 				continue
 			}
 			got := (call{agent: a, token: newest, intent: window.Name, ref: fmt.Sprintf("anew-%s-%s", a.id, window.Name)}).at(g)
-			ended := got.Answered > restored+window.Period // of a second, on a slow machine
+			ended := got.Answered > restored+window.Period // on a slow machine, a window of one second may have ended
 			if !ended && (got.Reason != "RATE_LIMIT_EXCEEDED" || got.RetryAfter == "") {
-				t.Errorf("%s of %s in a window of which nobody knows: %+v", window.Name, a.id, got)
+				t.Errorf("%s of %s in a window whose count is unknown: %+v", window.Name, a.id, got)
 			}
 		}
 		got := (call{agent: a, token: newest, intent: details, ref: "anew." + a.id + "." + string(effectDone)}).at(g)
 		if got.Status != http.StatusOK {
-			t.Errorf("the limit of PATs is the gateway's own, and keeps nobody out: %+v", got)
+			t.Errorf("the limit of the PAT must still admit calls after a restore: %+v", got)
 		}
 	}
 	if err := g.end(syscall.SIGTERM); err != nil {
@@ -164,12 +163,12 @@ func (w *world) restored(b backup) {
 	}
 	if !slices.Equal(after.Ledger, before.Ledger) || len(after.Executions) != len(before.Executions) ||
 		!slices.Equal(after.Accounts, before.Accounts) {
-		t.Errorf("%d entries, %d executions, %d accounts after it was restored; in the backup %d, %d, %d",
+		t.Errorf("%d entries, %d executions, %d accounts after the restore; in the backup %d, %d, %d",
 			len(after.Ledger), len(after.Executions), len(after.Accounts), len(before.Ledger), len(before.Executions), len(before.Accounts))
 	}
 	agreements, err := s.Agreements(ctx, store.AgreementFilter{Service: service, AgentID: pat.AgentID(w.known[0].id), Limit: 1000})
 	if err != nil || len(agreements) < 2 {
-		t.Errorf("%d agreements of %s, %v; want what it had and what it made", len(agreements), w.known[0].id, err)
+		t.Errorf("%d agreements of %s, %v; want those of the backup and the new one", len(agreements), w.known[0].id, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

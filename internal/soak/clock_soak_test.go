@@ -10,15 +10,17 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// The clock of a machine is 70 seconds slow when the gateway starts, and is set right while agents call. Then the gateway is killed and
-// started again, several times within a minute of what was counted before. No limit of a second or a minute admits more for it.
-func TestAClockThatIsSetRightBeforeRestarts(t *testing.T) {
+// The clock of a machine is 70 seconds slow when the gateway starts, and is corrected while agents call. Then the gateway is killed and
+// restarted several times, within a minute of the calls that were counted before. Limits per second and per minute do not admit more calls
+// because of that.
+func TestClockCorrectedBeforeRestarts(t *testing.T) {
 	const slow = -70 * time.Second
 	for engine, c := range map[string]struct {
 		world func(*testing.T) *world
-		but   []string // the judges that are left out
+		but   []string // judges that do not apply
 	}{
-		// The ledger has the wall clock of the one process, which is wrong at first; deadlines are on the clock on which limits are counted.
+		// The times in the ledger are from the wall clock of the single process, which is wrong at first. Deadlines use the clock on which
+		// limits are counted.
 		"SQLite": {but: []string{"charges", "deadlines"}, world: func(t *testing.T) *world {
 			t.Helper()
 			w := newWorld(t)
@@ -37,11 +39,11 @@ func TestAClockThatIsSetRightBeforeRestarts(t *testing.T) {
 			w := c.world(t)
 			w.loadLimits()
 			least := floor{
-				"upstream " + pulse: 500, "upstream " + search: 50, "upstream " + ceiled: 60, "upstream " + lookup: 5, "told captured": 50,
+				"upstream " + pulse: 500, "upstream " + search: 50, "upstream " + ceiled: 60, "upstream " + lookup: 5, "reported captured": 50,
 				"RATE_LIMIT_EXCEEDED": 20, "SERVICE_CEILING": 1,
 			}
 			w.during(least, func() {
-				pause(w.over, 8*time.Second) // in which the limits of a minute are used up
+				pause(w.over, 8*time.Second) // until the limits per minute are exhausted
 				for _, g := range w.gateways {
 					if err := g.setClock(0); err != nil {
 						t.Error(err)
@@ -60,7 +62,7 @@ func TestAClockThatIsSetRightBeforeRestarts(t *testing.T) {
 	}
 }
 
-// loadLimits makes agents use up limits of a second and of a minute, and pay, until the load is over. It returns at once.
+// loadLimits makes agents exhaust limits per second and per minute, and pay, until the load is over. It returns at once.
 func (w *world) loadLimits() {
 	w.t.Helper()
 	hot, buyer := w.agentNamed("hot", 2), w.agentNamed("buyer", 2)
@@ -76,7 +78,7 @@ func (w *world) loadLimits() {
 	}
 }
 
-// setClock sets the clock of the machine of a process that runs, and of those that are started later.
+// setClock sets the clock of the machine, for the running process and for those that start later.
 func (g *gateway) setClock(offset time.Duration) error {
 	g.mu.Lock()
 	g.offset = offset

@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// errDeclined means that a gateway has declined to negotiate. Nothing is wrong with the connection.
+// errDeclined means that a gateway has declined a negotiation. The connection still works.
 var errDeclined = errors.New("the negotiation was declined")
 
-// negotiates agrees to one intent, and returns the PAT. The error is errDeclined; all else fails the trial.
+// negotiates agrees to one intent, and returns the PAT. Its only error is errDeclined; any other failure fails the trial.
 func negotiates(t *trial, line *aeatest.Agent, intent string) (string, error) {
 	line.Start(t, &protocol.FIPA, aeatest.CFP(intent))
 	turn := line.Next(t)
@@ -40,13 +40,13 @@ func negotiates(t *trial, line *aeatest.Agent, intent string) (string, error) {
 	return match.Info["pat"], nil
 }
 
-// A reasoned way sets aside the messages that say why a negotiation was declined: of many, not every one is told.
+// A reasoned way filters out the messages that state why a negotiation was declined, because not every refusal has such a message.
 type reasoned struct {
 	aeatest.Way
 	why func(reason.Reason)
 }
 
-// Next returns the next envelope to an agent that is no such message.
+// Next returns the next envelope to an agent that is not such a message.
 func (w *reasoned) Next(tb testing.TB, agent string) wire.Envelope {
 	tb.Helper()
 	for {
@@ -59,7 +59,7 @@ func (w *reasoned) Next(tb testing.TB, agent string) wire.Envelope {
 	}
 }
 
-// reasonIn returns why a negotiation was declined, where an envelope says that.
+// reasonIn returns why a negotiation was declined, if an envelope states that.
 func reasonIn(e wire.Envelope) (reason.Reason, bool) {
 	m, err := wire.DecodeMessage(e.Message)
 	if err != nil || !slices.Contains(protocol.Default.Specs, e.Protocol) {
@@ -81,7 +81,7 @@ func reasonIn(e wire.Envelope) (reason.Reason, bool) {
 	return refused.Error.Details.Reason, true
 }
 
-// declined records why the agent was declined. Nothing that it says is wrong, and it asks no more often than it may.
+// declined records why a negotiation was declined. The agent is never at fault: its messages are valid, and it stays within the limits.
 func (a *negotiator) declined(why reason.Reason) {
 	if why != reason.StoreUnavailable && why != reason.Overloaded {
 		a.w.t.Errorf("%s was declined: %s", a.id, why)

@@ -9,22 +9,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A doorAgent is an agent of another protocol. Its PAT is good over HTTP, too.
+// A doorAgent is an agent of another protocol. Its PATs are also valid over HTTP.
 type doorAgent struct {
 	*agent
-	hungry bool // it wants more than it may have, and nothing else
-	// agrees makes an agreement by its own protocol, on any gateway or on this one.
+	hungry bool // it only makes calls that exceed its limits
+	// agrees makes an agreement over the agent's protocol, on the given gateway or another one.
 	agrees func(g *gateway) error
 	// token returns a PAT that permits an intent.
 	token func(intent string) token
-	// ways return the ways of one call, each of which may send it several times.
+	// ways return the ways for one call. A way may send the call several times.
 	ways []func(c call) way
 	paid string // the charged intent that it calls
-	// at returns the gateway at which the next call is made; nil: none runs.
+	// at returns the gateway for the next call; nil if none is running.
 	at func() *gateway
 }
 
-// invite makes agents of other protocols, so that all doors are loaded. Every gateway has all doors.
+// invite creates agents of other protocols, so that all doors are under load. Every gateway has all doors.
 func (w *world) invite() {
 	w.t.Helper()
 	w.doorAgents = append(w.inbox.doorAgents(w), w.negotiators()...)
@@ -39,7 +39,7 @@ func (w *world) invite() {
 	}
 }
 
-// doorAgentsFloor is usualFloor, and what these agents do at least.
+// doorAgentsFloor is usualFloor, plus the minimum of what the door agents do.
 func doorAgentsFloor() floor {
 	least := usualFloor()
 	for _, way := range []string{wayEnvelope, wayLater, wayRequest, wayBytes} {
@@ -49,16 +49,16 @@ func doorAgentsFloor() floor {
 	return least
 }
 
-// killedFloor is doorAgentsFloor, and what comes of kills.
+// killedFloor is doorAgentsFloor, plus what kills must cause.
 func killedFloor() floor {
 	least := doorAgentsFloor()
-	least["told when sent again"] = 1
+	least["answered after resending"] = 1
 	return least
 }
 
 func (w *world) loadDoorAgents() {
 	for i, a := range w.doorAgents {
-		if a.hungry { // at once by its protocol and over HTTP, under the same limits
+		if a.hungry { // over its protocol and over HTTP at the same time, under the same limits
 			w.worker(w.over, fmt.Sprintf("hungry%d", i), 2*time.Millisecond, func(ref string) {
 				w.onceAs(a, pick([]string{browse, browse, ceiled}), ref)
 			})
@@ -67,13 +67,13 @@ func (w *world) loadDoorAgents() {
 		w.worker(w.over, fmt.Sprintf("doorAgent%d", i), 10*time.Millisecond, func(ref string) { w.buyAs(a, ref) })
 		w.worker(w.over, fmt.Sprintf("anew%d", i), 500*time.Millisecond, func(string) {
 			if g := a.at(); g != nil {
-				_ = a.agrees(g) // or the next time
+				_ = a.agrees(g) // if it fails, the agent tries again later
 			}
 		})
 	}
 }
 
-// onceAs makes one attempt of a free call, by any way.
+// onceAs makes one attempt of a free call, over any way.
 func (w *world) onceAs(a *doorAgent, intent, ref string) {
 	g := a.at()
 	if g == nil {
@@ -87,15 +87,15 @@ func (w *world) onceAs(a *doorAgent, intent, ref string) {
 	c.at(g)
 }
 
-// buyAs makes one charged call, which is repeated by the same way until an answer is final, and once more than necessary. Some are
-// sent twice at the same time: over HTTP, under the same key, or the same envelope.
+// buyAs makes one charged call. It is repeated over the same way until a response is final, and once more than necessary. Some calls are
+// sent twice at the same time: over HTTP under the same key, or in the same envelope.
 func (w *world) buyAs(a *doorAgent, ref string) {
 	n := purchases.Add(1)
 	c := call{agent: a.agent, token: a.token(a.paid), intent: a.paid, key: "key-" + ref, ref: ref + "." + string(effectOfPurchase(n))}
 	by := pick(a.ways)
 	c.by = by(c)
 	over := w.over
-	if c.by.name() == wayLater { // what was taken is told, also after the load
+	if c.by.name() == wayLater { // an accepted call must be answered, even after the load
 		over = nil
 	}
 	w.insist(over, 1, func(try int) (attempt, bool) {
@@ -105,7 +105,7 @@ func (w *world) buyAs(a *doorAgent, ref string) {
 		}
 		if try == 0 && n%5 == 0 {
 			beside := c
-			if a.paid == order { // which needs no proof
+			if a.paid == order { // it needs no proof
 				beside.by = nil
 			}
 			w.loading.Go(func() { beside.at(other) })
@@ -118,12 +118,12 @@ func (w *world) buyAs(a *doorAgent, ref string) {
 	})
 }
 
-// doorAgentsRestored checks, on a gateway whose state was replaced by a backup, that the PATs of these agents have ended, and that each
-// agrees again and pays by its own ways.
+// doorAgentsRestored checks, on a gateway whose state was replaced with a backup, that the PATs of these agents have ended, and that each
+// agent can agree again and pay over all of its ways.
 func (w *world) doorAgentsRestored(g *gateway) {
 	w.t.Helper()
 	for _, a := range w.doorAgents {
-		if a.hungry { // for what has been used up
+		if a.hungry { // its limits are exhausted
 			continue
 		}
 		again := func(when string, want int) {
@@ -133,7 +133,7 @@ func (w *world) doorAgentsRestored(g *gateway) {
 				c.key = "key-" + c.ref
 				c.by = a.ways[i](c)
 				if got := c.at(g); got.Status != want {
-					w.t.Errorf("%s, by %s: %+v", when, c.by.name(), got)
+					w.t.Errorf("%s PAT, by %s: %+v", when, c.by.name(), got)
 				}
 			}
 		}

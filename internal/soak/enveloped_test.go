@@ -16,22 +16,22 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// The ways of agents of the uAgents protocol: the answer is in the response, or comes later.
+// The ways of agents of the uAgents protocol: the answer is in the response, or is sent later.
 const (
 	wayEnvelope = "envelope"
 	wayLater    = "envelope, answered later"
 )
 
-// The identity of the gateways among agents of that protocol.
+// The identity that all gateways have in the uAgents protocol.
 const (
 	seedFile = "uagents.seed"
 	seed     = "the gateways of a soak, as one agent"
 )
 
-// envelopeAgents is their number; the last one is hungry.
+// envelopeAgents is the number of these agents; the last one is hungry.
 const envelopeAgents = 4
 
-// An inbox takes the answers that come later, for all of them.
+// An inbox receives the answers that are sent later to these agents.
 type inbox struct {
 	server *httptest.Server
 	keys   []identity.Key
@@ -58,7 +58,7 @@ func newInbox(t *testing.T) *inbox {
 	return b
 }
 
-// rules are where its agents take answers, for the configuration.
+// rules returns the part of the configuration that states where the agents receive answers.
 func (b *inbox) rules() string {
 	rules := make([]string, 0, len(b.keys))
 	for _, key := range b.keys {
@@ -79,14 +79,14 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	select {
 	case b.answers(string(e.Session)) <- body:
-	default: // nobody waits for so many
+	default: // no call waits for so many answers
 	}
 }
 
-// mostAnswers is how many answers to one envelope are kept: each gateway to which it is sent may give one.
+// mostAnswers is the maximum number of answers to one envelope that are kept: each gateway that receives the envelope may send one.
 const mostAnswers = 16
 
-// answers are those in one session.
+// answers returns the channel for the answers in one session.
 func (b *inbox) answers(session string) chan []byte {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +96,7 @@ func (b *inbox) answers(session string) chan []byte {
 	return b.awaited[session]
 }
 
-// An enveloped agent is one of the uAgents protocol.
+// An enveloped agent uses the uAgents protocol.
 type enveloped struct {
 	*agent
 	key identity.Key
@@ -121,7 +121,7 @@ func (a *enveloped) door(g *gateway) via.UAgents {
 	return via.UAgents{URL: g.url() + "/submit", Service: a.w.inbox.target, Key: a.key, Now: time.Now}
 }
 
-// agrees agrees in an envelope.
+// agrees makes an agreement in an envelope.
 func (a *enveloped) agrees(g *gateway) error {
 	digest, err := a.w.policyDigest(g)
 	if err != nil {
@@ -135,7 +135,7 @@ func (a *enveloped) agrees(g *gateway) error {
 	return a.take(a.posted(door, session, m))
 }
 
-// posted posts an envelope and reads the one in the response.
+// posted posts an envelope, and reads the envelope in the response.
 func (a *enveloped) posted(door via.UAgents, session string, m via.Message) (int, http.Header, []byte, error) {
 	header := map[string]string{}
 	for name := range m.Header {
@@ -152,12 +152,12 @@ func read(door via.UAgents, session string, a fetch.Answer) (int, http.Header, [
 	answer, err := door.Read(session, a)
 	if err != nil {
 		wrong := []byte(err.Error())
-		return a.Status, a.Header, wrong, nil //nolint:nilerr // it is an answer, which has no reason that a judge knows
+		return a.Status, a.Header, wrong, nil //nolint:nilerr // this is a response; no judge accepts its reason
 	}
 	return answer.Status, answer.Header, answer.Body, nil
 }
 
-// A letter is a call as one envelope, whichever gateway gets it, and however often.
+// A letter is a call in one envelope, which may be sent to several gateways and several times.
 type letter struct {
 	of      *enveloped
 	way     string
@@ -165,7 +165,7 @@ type letter struct {
 	via.Message
 }
 
-// written writes the envelope of a call. Every other one names no key: then the envelope is the key.
+// written creates the envelope of a call. At random, half of the envelopes name no key: the envelope itself is then the key.
 func (a *enveloped) written(c call, way string) *letter {
 	l := &letter{of: a, way: way, session: string(envelope.NewSession())}
 	header := http.Header{"Authorization": {"Bearer " + c.token.text}}
@@ -194,7 +194,7 @@ func (l *letter) send(_ call, g *gateway) (int, http.Header, []byte, error) {
 	switch {
 	case err != nil:
 		return 0, nil, nil, err
-	case status != http.StatusOK: // it was not taken
+	case status != http.StatusOK: // the call was not accepted
 		return read(door, l.session, fetch.Answer{Status: status, Header: h, Body: body})
 	}
 	for end := w.clock.now() + patience; w.clock.now() < end; {

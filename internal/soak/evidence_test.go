@@ -6,95 +6,94 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A clock counts from the begin of a run, and never jumps.
+// A clock counts from the start of a run, and never jumps.
 type clock struct{ began time.Time }
 
 func newClock() clock { return clock{time.Now()} }
 
 func (c clock) now() time.Duration { return time.Since(c.began) }
 
-// Evidence is everything that was recorded in a run. Judges use nothing else.
+// evidence is everything that was recorded in a run. Judges use nothing else.
 type evidence struct {
 	Began    time.Time // on the wall clock
 	Terms    []term
-	Arrivals []arrival // the upstream's own log, in order
-	Attempts []attempt // what agents sent, and the answers
+	Arrivals []arrival // the log of the upstream, in order
+	Attempts []attempt // what agents sent, and the responses
 	Endings  []ending  // revocations
 	Freezes  []freeze
-	Lacking  span // in which calls were counted that the database lacks; zero: none
+	Lacking  span // the time whose counted calls the database lacks; zero if none are missing
 	Probes   []probe
 	Outages  []outage
-	Attacked bool // by strangers and agents who want all there is
+	Attacked bool // by strangers, and by agents that take all resources they can get
 	Locks    int  // how often rows of the store were locked for seconds
-	Declined int  // how often an agent that negotiates was told why not
+	Declined int  // how often an agent received the reason why its negotiation was declined
 
 	Executions []store.Execution
 	Ledger     []store.Entry
 	Accounts   []store.Account
 	Unbalanced error           // result of the store's own check of the balances
-	Unapproved map[string]bool // agents that share one bound on what they owe
+	Unapproved map[string]bool // agents that share one limit on what they owe
 
-	Logs map[string]string // of the gateways
+	Logs map[string]string // by gateway
 }
 
 // An attempt is one request of an agent to one gateway.
 type attempt struct {
-	Ref      string // of the call; several attempts are one call only under one idempotency key, or with one proof
+	Ref      string // identifies the call; several attempts count as one call only if they share an idempotency key or a proof
 	Key      string // Idempotency-Key
 	Proof    string
-	Way      string // how it came
+	Way      string // the name of the way
 	Gateway  string
 	Agent    string
 	Token    string
 	Intent   string
-	Sent     time.Duration // just before
-	Answered time.Duration // just after; of a lost one, when it was given up
-	Lost     bool          // without an answer
-	Taken    bool          // the gateway said that it would answer later; Lost: it did not
+	Sent     time.Duration // just before it was sent
+	Answered time.Duration // just after the response; if it is lost, when the agent gave up
+	Lost     bool          // there was no response
+	Taken    bool          // the gateway accepted the call, to answer it later; if Lost, it did not answer
 
 	Status     int
 	Reason     string
 	Outcome    string
 	RetryAfter string
 	Replayed   bool
-	Execution  string // of UIM-Charge
-	Charge     string // state of UIM-Charge
-	Serial     int    // the upstream's, in the answer
+	Execution  string // the id in UIM-Charge
+	Charge     string // the state in UIM-Charge
+	Serial     int    // the number that the upstream sent in its response
 }
 
-// enveloped reports whether the request is its own proof of key.
+// enveloped reports whether the envelope of the request is the proof of key.
 func (a *attempt) enveloped() bool { return a.Way == wayEnvelope || a.Way == wayLater }
 
-// An ending is the revocation of one PAT, or of all an agent has.
+// An ending is the revocation of one PAT, or of all PATs of an agent.
 type ending struct {
 	Agent     string
-	Token     string // empty: all of the agent
+	Token     string // empty means all PATs of the agent
 	Requested time.Duration
-	Answered  time.Duration // it was done by then; 0: unknown
+	Answered  time.Duration // the revocation was done by then; 0 if that is unknown
 }
 
-// ends reports whether it revokes the PAT of an attempt.
+// ends reports whether the ending revokes the PAT of an attempt.
 func (e ending) ends(a attempt) bool {
 	return e.Agent == a.Agent && (e.Token == "" || e.Token == a.Token)
 }
 
-// A freeze is a time in which a gateway was stopped. It may have stopped a little later than From, but did not continue
-// before To.
+// A freeze is a time in which a gateway was stopped. It may have stopped slightly after From, but did not continue before To.
 type freeze struct {
 	Gateway  string
 	From, To time.Duration
 }
 
-// A probe is one answer of a gateway about its readiness.
+// A probe is one response of a gateway about its readiness.
 type probe struct {
 	Gateway        string
 	Sent, Answered time.Duration
 	Status         int
 }
 
-// An outage is a time in which a gateway could certainly not reach its store.
+// An outage is a time in which a gateway certainly could not reach its store.
 type outage struct {
-	Gateway  string // empty: all gateways
+	Gateway  string // empty means all gateways
 	From, To time.Duration
 }
 

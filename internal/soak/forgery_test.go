@@ -33,7 +33,7 @@ func consistentLogs() *evidence {
 		}
 	}
 	reported := func(a attempt) { e.Attempts = append(e.Attempts, a) }
-	for i := range 10 { // 8 a second
+	for i := range 10 { // the limit is 8 per second
 		a := sent("busy", search, fmt.Sprintf("search-%d.works", i))
 		if i < 8 {
 			a.Serial = arrive(a, a.Ref).Serial
@@ -94,7 +94,7 @@ func consistentLogs() *evidence {
 	return e
 }
 
-// charge records an execution that went through these states.
+// charge records an execution that passed through these states.
 func (e *evidence) charge(id string, a attempt, states ...store.State) {
 	amount := prices[a.Intent]
 	e.Executions = append(e.Executions, store.Execution{
@@ -135,7 +135,7 @@ func (e *evidence) drop(ref string) {
 	e.Arrivals = slices.DeleteFunc(e.Arrivals, func(a arrival) bool { return a.Ref == ref })
 }
 
-// again records something that arrived a second time.
+// again records a second arrival of the same request.
 func (e *evidence) again(ref string, change func(*arrival)) {
 	a := *e.arrival(ref)
 	a.Serial = len(e.Arrivals) + 1
@@ -156,11 +156,11 @@ var forgeries = []forgery{
 		e.Attempts = append(e.Attempts, a)
 		e.again("search-7.works", func(b *arrival) { b.Ref, b.Execution = a.Ref, "more" })
 	}},
-	{"one call over the limit, that only the agent knows of", "limits", func(e *evidence) {
+	{"one call over the limit that only the agent recorded", "limits", func(e *evidence) {
 		a := e.attempt("search-8.works")
 		a.Status, a.Reason = 200, ""
 	}},
-	{"the limit of the window before is used again too soon", "limits", func(e *evidence) {
+	{"units of a window used again too soon", "limits", func(e *evidence) {
 		for i := range 2 { // 900 ms after the first
 			a := *e.attempt("search-0.works")
 			a.Ref, a.Sent, a.Answered = fmt.Sprintf("soon-%d.works", i), a.Sent+900*time.Millisecond, a.Answered+900*time.Millisecond
@@ -168,8 +168,8 @@ var forgeries = []forgery{
 			e.again("search-0.works", func(b *arrival) { b.Ref, b.Execution, b.At = a.Ref, a.Ref, b.At+900*time.Millisecond })
 		}
 	}},
-	{"an attempt that was repeated without a place", "limits", func(e *evidence) { e.again("search-7.works", func(*arrival) {}) }},
-	{"agents together over a ceiling", "limits", func(e *evidence) {
+	{"a repeated attempt that was not counted", "limits", func(e *evidence) { e.again("search-7.works", func(*arrival) {}) }},
+	{"all agents together over a ceiling", "limits", func(e *evidence) {
 		for i := range 61 {
 			a := attempt{
 				Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: time.Second, Answered: time.Minute,
@@ -179,26 +179,26 @@ var forgeries = []forgery{
 			e.Arrivals = append(e.Arrivals, arrival{At: 2 * time.Second, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
 		}
 	}},
-	{"agents together over a ceiling before and after what the database lacks", "limits", func(e *evidence) {
+	{"all agents together over a ceiling, outside the lost period", "limits", func(e *evidence) {
 		e.Lacking = span{20 * time.Second, 30 * time.Second}
 		for i := range 62 {
 			at := time.Second + time.Duration(i%2)*30*time.Second
 			if i == 61 {
-				at = 25 * time.Second // does not count
+				at = 25 * time.Second // in the lost period, so it does not count
 			}
 			a := attempt{Ref: fmt.Sprintf("c-%d.works", i), Agent: fmt.Sprint(i), Intent: ceiled, Sent: at, Answered: at, Status: 200}
 			e.Attempts = append(e.Attempts, a)
 			e.Arrivals = append(e.Arrivals, arrival{At: at, Agent: a.Agent, Intent: ceiled, Ref: a.Ref, Execution: a.Ref})
 		}
 	}},
-	{"a dead place in a limit is used when a stopped gateway goes on", "limits", func(e *evidence) {
+	{"an expired unit used when a stopped gateway continues", "limits", func(e *evidence) {
 		for i := range 10 {
 			a := attempt{
 				Ref: fmt.Sprintf("dead-%d.works", i), Gateway: "b", Agent: "busy", Intent: search,
 				Sent: 9900*time.Millisecond + time.Duration(i), Lost: true,
 			}
 			b := arrival{At: 12010 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref}
-			if i == 9 { // another gateway's, which shows that the upstream was responsive
+			if i == 9 { // a call of another gateway shows that the upstream was responsive
 				a.Gateway, a.Sent, b.At = "a", 11*time.Second, 11010*time.Millisecond
 			}
 			e.Attempts, e.Arrivals = append(e.Attempts, a), append(e.Arrivals, b)
@@ -207,71 +207,71 @@ var forgeries = []forgery{
 		e.Attempts = append(e.Attempts, a)
 		e.Arrivals = append(e.Arrivals, arrival{At: 12110 * time.Millisecond, Agent: a.Agent, Intent: search, Ref: a.Ref, Execution: a.Ref})
 	}},
-	{"a call that nobody made", "calls", func(e *evidence) {
-		e.again("search-0.works", func(a *arrival) { a.Ref, a.Execution = "nobody.works", "n" })
+	{"a call that no agent made", "calls", func(e *evidence) {
+		e.again("search-0.works", func(a *arrival) { a.Ref, a.Execution = "unsent.works", "n" })
 	}},
 	{"a call with another PAT", "calls", func(e *evidence) { e.arrival("search-0.works").Token = "other" }},
 	{"a call executed twice", "calls", func(e *evidence) { e.again("victim-0.works", func(a *arrival) { a.Execution = "n" }) }},
 	{"a charged call sent twice", "calls", func(e *evidence) { e.again("order-0.works", func(*arrival) {}) }},
-	{"an answer out of nowhere", "calls", func(e *evidence) { e.drop("search-0.works") }},
-	{"another call's answer", "calls", func(e *evidence) { e.attempt("search-0.works").Serial = 3 }},
+	{"a response without an upstream request", "calls", func(e *evidence) { e.drop("search-0.works") }},
+	{"the response of another call", "calls", func(e *evidence) { e.attempt("search-0.works").Serial = 3 }},
 	{"a refused call that reached the upstream", "calls", func(e *evidence) {
 		e.again("search-0.works", func(a *arrival) { a.Ref, a.Execution, a.At = "search-9.works", "n", e.attempt("search-9.works").Sent+1 })
 	}},
 	{"a lost record", "charges", func(e *evidence) { e.Executions = slices.Delete(e.Executions, 0, 1) }},
-	{"a lost record of a call that was not answered", "charges", func(e *evidence) { e.Executions = e.Executions[:4] }},
-	{"a record of another amount", "charges", func(e *evidence) { e.Executions[0].Charge.Nano *= 2 }},
-	{"released, though done", "charges", func(e *evidence) { e.Executions[4].State = store.Released }},
-	{"captured, though failed", "charges", func(e *evidence) { e.Executions[2].State = store.Captured }},
-	{"captured, though nobody knows", "charges", func(e *evidence) { e.Executions[3].State = store.Captured }},
-	{"told captured, and still open", "charges", func(e *evidence) { e.Executions[0].State = store.Unresolved }},
+	{"a lost record of a call without a response", "charges", func(e *evidence) { e.Executions = e.Executions[:4] }},
+	{"a record with a different amount", "charges", func(e *evidence) { e.Executions[0].Charge.Nano *= 2 }},
+	{"released although done", "charges", func(e *evidence) { e.Executions[4].State = store.Released }},
+	{"captured although failed", "charges", func(e *evidence) { e.Executions[2].State = store.Captured }},
+	{"captured although the outcome is unknown", "charges", func(e *evidence) { e.Executions[3].State = store.Captured }},
+	{"reported captured, but still open", "charges", func(e *evidence) { e.Executions[0].State = store.Unresolved }},
 	{"two executions under one key", "charges", func(e *evidence) {
 		a := *e.attempt("order-0.works")
 		a.Execution = "x1"
 		e.Attempts = append(e.Attempts, a)
 	}},
-	{"a charge for nothing", "charges", func(e *evidence) { e.charge("x9", *e.attempt("order-0.works"), store.Held, store.Captured) }},
-	{"charges left open for no reason", "charges", func(e *evidence) {
+	{"a charge without a call", "charges", func(e *evidence) { e.charge("x9", *e.attempt("order-0.works"), store.Held, store.Captured) }},
+	{"charges left open without a reason", "charges", func(e *evidence) {
 		for i := range 5 {
 			e.charge(fmt.Sprintf("x9%d", i), *e.attempt("order-0.works"), store.Held)
 		}
 	}},
-	{"a charge that was not told", "charges", func(e *evidence) {
+	{"a charge that was not reported", "charges", func(e *evidence) {
 		for _, a := range []string{"order-0.works"} {
 			e.attempt(a).Charge, e.attempt(a).Execution = "", ""
 		}
 	}},
-	{"an entry lost", "ledger", func(e *evidence) { e.Ledger = e.Ledger[1:] }},
-	{"the last entry lost", "ledger", func(e *evidence) { e.Ledger = e.Ledger[:len(e.Ledger)-1] }},
+	{"a lost entry", "ledger", func(e *evidence) { e.Ledger = e.Ledger[1:] }},
+	{"the last entry is lost", "ledger", func(e *evidence) { e.Ledger = e.Ledger[:len(e.Ledger)-1] }},
 	{"captured twice", "ledger", func(e *evidence) {
 		x := e.Ledger[1]
 		x.Seq = 100
 		e.Ledger = append(e.Ledger, x)
 	}},
-	{"an account with less", "ledger", func(e *evidence) { e.Accounts[0].Captured.Nano-- }},
+	{"an account with less captured", "ledger", func(e *evidence) { e.Accounts[0].Captured.Nano-- }},
 	{"an account with more held", "ledger", func(e *evidence) { e.Accounts[0].Held.Nano++ }},
-	{"given up before its deadline", "deadlines", func(e *evidence) {
+	{"unresolved before its deadline", "deadlines", func(e *evidence) {
 		e.Ledger[len(e.Ledger)-2].By = "sweeper"
 		e.Ledger[len(e.Ledger)-2].At = e.Began
 	}},
-	{"begun by a wrong clock", "charges", func(e *evidence) { e.Executions[0].BeganAt = e.Executions[0].BeganAt.Add(5 * time.Second) }},
+	{"begun by a fast clock", "charges", func(e *evidence) { e.Executions[0].BeganAt = e.Executions[0].BeganAt.Add(5 * time.Second) }},
 	{
-		"begun by a clock that is late", "charges",
+		"begun by a slow clock", "charges",
 		func(e *evidence) { e.Executions[0].BeganAt = e.Executions[0].BeganAt.Add(-5 * time.Second) },
 	},
 	{"out of balance", "ledger", func(e *evidence) { e.Unbalanced = store.ErrUnbalanced }},
 	{"no account", "ledger", func(e *evidence) { e.Accounts = nil }},
-	{"more than an agent may owe", "credit", func(e *evidence) {
+	{"an agent owes too much", "credit", func(e *evidence) {
 		for i := range 11 {
 			e.charge(fmt.Sprint("c", i), attempt{Agent: "rich", Intent: reserve}, store.Held)
 		}
 	}},
-	{"more than an unapproved agent may owe", "credit", func(e *evidence) {
+	{"an unapproved agent owes too much", "credit", func(e *evidence) {
 		for i := range 7 {
 			e.charge(fmt.Sprint("c", i), attempt{Agent: "poor", Intent: reserve}, store.Held)
 		}
 	}},
-	{"more than unapproved agents may owe together", "credit", func(e *evidence) {
+	{"unapproved agents together owe too much", "credit", func(e *evidence) {
 		e.Unapproved["poorer"] = true
 		for i := range 11 {
 			e.charge(fmt.Sprint("c", i), attempt{Agent: []string{"poor", "poorer"}[i%2], Intent: reserve}, store.Held)
@@ -281,27 +281,27 @@ var forgeries = []forgery{
 		a := e.attempt("victim-2.works")
 		a.Status, a.Reason = 200, ""
 	}},
-	{"sent on long after the revocation, though refused", "revocations", func(e *evidence) {
+	{"forwarded long after the revocation although refused", "revocations", func(e *evidence) {
 		e.again("victim-0.works", func(a *arrival) { a.Ref, a.At = "victim-2.works", e.attempt("victim-2.works").Sent })
 	}},
-	{"sent on when it had waited for long", "revocations", func(e *evidence) {
+	{"forwarded after a long wait", "revocations", func(e *evidence) {
 		e.arrival("victim-0.works").At = e.Endings[0].Answered + notSentAfter + time.Millisecond
 	}},
-	{"refused before anybody asked", "answers", func(e *evidence) { e.Endings[0].Requested += time.Hour }},
-	{"a fault of the gateway's own", "answers", func(e *evidence) {
+	{"refused before the revocation", "answers", func(e *evidence) { e.Endings[0].Requested += time.Hour }},
+	{"an internal error", "answers", func(e *evidence) {
 		a := e.attempt("search-0.works")
 		a.Status, a.Reason = 500, "INTERNAL"
 	}},
-	{"a limit that does not say when", "answers", func(e *evidence) { e.attempt("search-9.works").RetryAfter = "" }},
-	{"trouble that does not say when", "answers", func(e *evidence) {
+	{"a limit without Retry-After", "answers", func(e *evidence) { e.attempt("search-9.works").RetryAfter = "" }},
+	{"an unavailable store without Retry-After", "answers", func(e *evidence) {
 		a := e.attempt("search-9.works")
 		a.Status, a.Reason, a.RetryAfter, a.Outcome = 503, "STORE_UNAVAILABLE", "", "not_sent"
 	}},
-	{"an envelope that nobody has used up", "answers", func(e *evidence) {
+	{"an unused envelope refused as replayed", "answers", func(e *evidence) {
 		a := e.attempt("search-9.works")
 		a.Status, a.Reason, a.RetryAfter, a.Way = 403, "PROOF_REPLAYED", "", wayEnvelope
 	}},
-	{"success of what failed", "answers", func(e *evidence) {
+	{"success although the upstream failed", "answers", func(e *evidence) {
 		a := e.attempt("order-2.fails")
 		a.Status, a.Reason = 200, ""
 	}},
@@ -310,11 +310,11 @@ var forgeries = []forgery{
 		a := e.attempt("search-0.works")
 		a.Sent, a.Answered = 25*time.Second, 26*time.Second
 	}},
-	{"taken, and never told", "told", func(e *evidence) {
+	{"accepted, but never answered", "replies", func(e *evidence) {
 		a := e.attempt("order-4.works")
 		a.Taken, a.Lost, a.Status = true, true, 0
 	}},
-	{"told in bytes that it was done, and released", "charges", func(e *evidence) {
+	{"reported done in bytes, but released", "charges", func(e *evidence) {
 		a := e.attempt("order-0.works")
 		a.Way, a.Execution, a.Charge = wayBytes, "", ""
 		e.Executions[0].State = store.Released
@@ -328,8 +328,8 @@ func TestNoBreachInConsistentLogs(t *testing.T) {
 	}
 }
 
-// A gateway begins charged calls, is stopped, and sends them when it continues.
-func TestCallsBegunBeforeAStopAreNoBreach(t *testing.T) {
+// A gateway begins charged calls, is stopped, and forwards them when it continues.
+func TestCallsBegunBeforeAStop(t *testing.T) {
 	e := consistentLogs()
 	e.Freezes = append(e.Freezes, freeze{"b", 13 * time.Second, 16 * time.Second})
 	for i := range 4 {
@@ -338,7 +338,7 @@ func TestCallsBegunBeforeAStopAreNoBreach(t *testing.T) {
 			Sent: 12900*time.Millisecond + time.Duration(i)*time.Millisecond, Lost: true,
 		}
 		at := 16010 * time.Millisecond
-		if i == 3 { // another gateway's, which shows that the upstream was responsive
+		if i == 3 { // a call of another gateway shows that the upstream was responsive
 			a.Gateway, a.Sent, at = "a", 14*time.Second, 14010*time.Millisecond
 		}
 		id := "stopped-" + a.Ref
@@ -353,7 +353,7 @@ func TestCallsBegunBeforeAStopAreNoBreach(t *testing.T) {
 	}
 }
 
-func TestForgedLogsAreFound(t *testing.T) {
+func TestForgedLogsAreDetected(t *testing.T) {
 	for _, f := range forgeries {
 		t.Run(f.name, func(t *testing.T) {
 			e := consistentLogs()

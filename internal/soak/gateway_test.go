@@ -26,8 +26,8 @@ import (
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 )
 
-// With dirVariable set, the test binary is a gateway: it names the directory of the configuration. The file offsetFile there has an
-// offset of its clock, which is read at the start and again at SIGUSR1.
+// If dirVariable is set, the test binary runs a gateway, and the variable names the directory of its configuration. The file offsetFile in
+// that directory has an offset for the clock. It is read at the start, and again at SIGUSR1.
 const (
 	dirVariable = "UIMGATE_SOAK_GATEWAY"
 	offsetFile  = "offset"
@@ -93,12 +93,12 @@ func runGateway(dir string) error {
 	return err
 }
 
-// A gateway is one replica: a directory, and most of the time a process.
+// A gateway is one replica: a directory and, most of the time, a process.
 type gateway struct {
 	name   string
 	dir    string
-	offset time.Duration // of its clock
-	memory string        // GOMEMLIMIT; empty: the machine's
+	offset time.Duration // offset of its clock
+	memory string        // GOMEMLIMIT; empty means that of the environment
 
 	mu        sync.Mutex // held while the process is started or ended
 	process   *exec.Cmd
@@ -122,7 +122,7 @@ func newGateway(t *testing.T, name, config string) *gateway {
 	return g
 }
 
-// write replaces a file of the configuration atomically, as an operator should.
+// write replaces a file of the configuration atomically, as operators should do.
 func (g *gateway) write(name, text string) error {
 	path := filepath.Join(g.dir, name)
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
@@ -174,8 +174,7 @@ func (g *gateway) start(ctx context.Context) error {
 	return nil
 }
 
-// end ends the process by a signal and waits for it. Its error is that of the process, for signals that permit an
-// orderly end.
+// end ends the process with a signal, and waits for it. For signals that allow an orderly shutdown, it returns the error of the process.
 func (g *gateway) end(by os.Signal) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -184,7 +183,7 @@ func (g *gateway) end(by os.Signal) error {
 	}
 	g.addresses.Store(nil)
 	if err := g.process.Process.Signal(by); err != nil {
-		return fmt.Errorf("%s ended by itself: %w\n%s", g.name, err, g.lastLogLines())
+		return fmt.Errorf("%s ended unexpectedly: %w\n%s", g.name, err, g.lastLogLines())
 	}
 	err := g.process.Wait()
 	g.process = nil
@@ -226,7 +225,7 @@ func (g *gateway) statePath() string { return filepath.Join(g.dir, "data", "stat
 
 func (g *gateway) logPath() string { return filepath.Join(g.dir, "log") }
 
-// log returns what all its processes wrote.
+// log returns the log of all processes of the gateway.
 func (g *gateway) log() string {
 	text, _ := os.ReadFile(g.logPath())
 	return string(text)

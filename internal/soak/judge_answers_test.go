@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// revokedWithin is the time within which a revocation must hold everywhere.
+// revokedWithin is the time within which a revocation must take effect on all gateways.
 const revokedWithin = time.Second
 
-// notSentAfter is the time after a revocation from which on nothing reaches the upstream any more, however long ago it was
-// accepted: revokedWithin, and what a busy machine may take between the last check and the first byte.
+// notSentAfter is the time after a revocation from which nothing may reach the upstream, however long ago it was accepted. It is
+// revokedWithin plus the time that a busy machine may take between the last check and the first byte.
 const notSentAfter = revokedWithin + 1500*time.Millisecond
 
-// judgeEndings checks that no call is accepted that was sent more than revokedWithin after its PAT was ended, and that none
-// is sent on later, wherever it waited meanwhile.
+// judgeEndings checks that no call is accepted that was sent more than revokedWithin after its PAT was revoked, and that no call is
+// forwarded more than notSentAfter after that, wherever it waited.
 func (e *evidence) judgeEndings(breach func(string, ...any)) {
 	e.judgeLateArrivals(breach)
 	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
@@ -23,7 +23,7 @@ func (e *evidence) judgeEndings(breach func(string, ...any)) {
 		for _, a := range byAgent[end.Agent] {
 			late := end.ends(a) && a.Sent > end.Answered+revokedWithin
 			if late && (a.Status == 200 || len(arrivals[a.Ref]) > 0) {
-				breach("%s was accepted by %s, sent %s after its PAT had been ended", a.Ref, a.Gateway, a.Sent-end.Answered)
+				breach("%s was accepted by %s although it was sent %s after its PAT had been revoked", a.Ref, a.Gateway, a.Sent-end.Answered)
 			}
 		}
 	}
@@ -39,21 +39,22 @@ func (e *evidence) judgeLateArrivals(breach func(string, ...any)) {
 				continue
 			}
 			stopped := func(f freeze) bool { return f.Gateway == of[0].Gateway && f.From < a.At && of[0].Sent < f.To }
-			if !slices.ContainsFunc(e.Freezes, stopped) { // it may have been stopped between the last check and the first byte
-				breach("%s was sent on by %s %s after its PAT had been ended", a.Ref, of[0].Gateway, a.At-end.Answered)
+			if !slices.ContainsFunc(e.Freezes, stopped) { // the gateway may have been stopped between the last check and the first byte
+				breach("%s was forwarded by %s %s after its PAT had been revoked", a.Ref, of[0].Gateway, a.At-end.Answered)
 			}
 		}
 	}
 }
 
-// judgeAnswers checks that every answer is of a kind that has its reason in the logs.
+// judgeAnswers checks that the logs contain a cause for every response.
 func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 	proofs, unsure := map[string]int{}, map[string]bool{}
 	for _, a := range e.Attempts {
 		if a.Proof != "" {
 			proofs[a.Proof]++
 		}
-		// The store may have taken the call, though it did not say so: then the envelope is used up, and nothing was done.
+		// The store may have recorded the call although its response was lost: the envelope then cannot be used again, and the call was not
+		// executed.
 		unsure[a.Ref] = unsure[a.Ref] || a.Lost || a.Outcome == "not_sent"
 	}
 	for _, a := range e.Attempts {
@@ -92,7 +93,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 			ok = a.Status == 503 && wait > 0 && e.Attacked
 		case "RESPONSE_INVALID":
 			ok = a.Status == 502 && (does == effectInvalidAnswer || does == effectFlood) && a.Outcome == "done"
-		case "UPSTREAM_TIMEOUT": // a slow machine may cause it alone
+		case "UPSTREAM_TIMEOUT": // a slow machine is a sufficient cause
 			ok = a.Status == 504 && (a.Outcome == "unknown" || a.Outcome == "not_sent")
 		case "UPSTREAM_UNREACHABLE":
 			ok = a.Status == 502 && a.Outcome == "not_sent"
@@ -104,17 +105,16 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 	}
 }
 
-// endedBy reports whether the end of the PAT was requested before the answer came.
+// endedBy reports whether a revocation of the PAT was requested before the response.
 func (e *evidence) endedBy(a attempt) bool {
 	return slices.ContainsFunc(e.Endings, func(end ending) bool { return end.ends(a) && end.Requested <= a.Answered })
 }
 
-// unreadyWithin is the time after the loss of the store within which a gateway must report that it is not ready: the
-// age at which its view is too old, the duration of a check, and the age of a cached result.
+// unreadyWithin is the time after the loss of the store within which a gateway must report that it is not ready: the maximum age of its
+// view, the duration of a check, and the maximum age of a cached result.
 const unreadyWithin = 4 * time.Second
 
-// judgeReadiness checks that a gateway which cannot reach its store does not report that it is ready, and accepts no
-// call.
+// judgeReadiness checks that a gateway that cannot reach its store does not report that it is ready, and does not accept calls.
 func (e *evidence) judgeReadiness(breach func(string, ...any)) {
 	sent := map[string]int{}
 	for _, a := range e.Attempts {
@@ -123,15 +123,15 @@ func (e *evidence) judgeReadiness(breach func(string, ...any)) {
 	for _, o := range e.Outages {
 		for _, p := range e.Probes {
 			if o.of(p.Gateway) && p.Sent > o.From+unreadyWithin && p.Answered < o.To && p.Status == 200 {
-				breach("%s said that it is ready %s after its store had gone", p.Gateway, p.Sent-o.From)
+				breach("%s reported that it was ready %s after it had lost its store", p.Gateway, p.Sent-o.From)
 			}
 		}
 		for _, a := range e.Attempts {
-			if a.Way == wayLater && sent[a.Ref] > 1 { // the answer may be that to another attempt, which any gateway has posted
+			if a.Way == wayLater && sent[a.Ref] > 1 { // the answer may belong to another attempt, and come from any gateway
 				continue
 			}
 			if o.of(a.Gateway) && a.Sent > o.From+revokedWithin && a.Answered < o.To && a.Status == 200 {
-				breach("%s was accepted by %s %s after its store had gone", a.Ref, a.Gateway, a.Sent-o.From)
+				breach("%s was accepted by %s %s after the gateway had lost its store", a.Ref, a.Gateway, a.Sent-o.From)
 			}
 		}
 	}

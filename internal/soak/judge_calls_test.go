@@ -2,8 +2,7 @@ package soak
 
 import "time"
 
-// judgeCalls checks that the upstream received every call that was answered as done, received it once, and received no
-// other.
+// judgeCalls checks that the upstream received each call that was reported as done, received it once, and received no other calls.
 func (e *evidence) judgeCalls(breach func(string, ...any)) {
 	arrivals := group(e.Arrivals, func(a arrival) string { return a.Ref })
 	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
@@ -11,7 +10,7 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 		of := attempts[ref]
 		for _, a := range arrived {
 			if !someSent(of, a) {
-				breach("%s reached the upstream for %s with PAT %s, and nobody had sent it so", ref, a.Agent, a.Token)
+				breach("%s reached the upstream for %s with PAT %s, but no agent sent it like that", ref, a.Agent, a.Token)
 			}
 		}
 		if n := executions(arrived); n > 1 {
@@ -23,7 +22,7 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 	}
 	for ref, of := range attempts {
 		arrived := arrivals[ref]
-		reached, sure := false, true // according to its attempts: it reached the upstream, it certainly did not
+		reached, sure := false, true // according to its attempts: it reached the upstream; it certainly did not
 		for _, a := range of {
 			switch {
 			case a.Lost || a.Reason == "IDEMPOTENCY_IN_PROGRESS" || a.Reason == "OUTCOME_UNKNOWN" || a.Reason == "PROOF_REPLAYED":
@@ -31,7 +30,7 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 			case a.Status == 200:
 				reached, sure = true, false
 				if !serialKnown(arrived, a.Serial) {
-					breach("%s was answered with %d, which the upstream never said", ref, a.Serial)
+					breach("%s was answered with the serial %d, which the upstream never sent", ref, a.Serial)
 				}
 			case a.Outcome == "failed" || a.Outcome == "done" || a.Outcome == "unknown" || a.Reason == "UPSTREAM_REJECTED":
 				sure = false
@@ -39,9 +38,9 @@ func (e *evidence) judgeCalls(breach func(string, ...any)) {
 		}
 		switch {
 		case reached && len(arrived) == 0:
-			breach("%s was answered, and never reached the upstream", ref)
+			breach("%s was answered, but never reached the upstream", ref)
 		case sure && len(arrived) > 0:
-			breach("%s was refused (%d %s), and reached the upstream", ref, of[0].Status, of[0].Reason)
+			breach("%s was refused (%d %s), but reached the upstream", ref, of[0].Status, of[0].Reason)
 		}
 	}
 }

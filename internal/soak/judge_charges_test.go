@@ -8,15 +8,14 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// clockError bounds the difference between the clock of the store and that of the test; the clocks of replicas differ
-// by more.
+// clockError is the maximum difference between the clock of the store and that of the test. The clocks of replicas may differ by more.
 const clockError = 2 * time.Second
 
 // open reports whether the outcome of an execution is still unknown.
 func open(s store.State) bool { return s == store.Held || s == store.Unresolved }
 
-// judgeCharges checks that what reached the upstream has one record, which agrees with the upstream; that the answers
-// to agents agree with the records; and that a charge without an answer to an agent could not have been answered.
+// judgeCharges checks that each charged call that reached the upstream has one record that agrees with the upstream, that the responses to
+// agents agree with the records, and that a charge was left unreported only if it could not be reported.
 func (e *evidence) judgeCharges(breach func(string, ...any)) {
 	records := map[string]store.Execution{}
 	sent := e.firstSent()
@@ -38,21 +37,21 @@ func (e *evidence) judgeCharges(breach func(string, ...any)) {
 		arrived[a.Execution] = a
 		switch {
 		case x.ID == "":
-			breach("execution %s (%s) reached the upstream, and has no record", a.Execution, a.Ref)
+			breach("execution %s (%s) reached the upstream, but has no record", a.Execution, a.Ref)
 		case x.Charge != price || string(x.AgentID) != a.Agent || x.Intent != a.Intent:
 			breach("execution %s: recorded as %s of %s for %s", a.Execution, x.Intent, x.AgentID, x.Charge)
 		case x.BeganAt.After(e.Began.Add(a.At+clockError)) || x.BeganAt.Before(e.Began.Add(sent[a.Ref]-clockError)):
-			breach("execution %s began at %s by the store, and reached the upstream at %s", a.Execution, x.BeganAt, e.Began.Add(a.At))
+			breach("execution %s began at %s according to the store, but reached the upstream at %s", a.Execution, x.BeganAt, e.Began.Add(a.At))
 		case !fits(a.Effect, x.State):
-			breach("execution %s is %s; the upstream %s", a.Execution, x.State, a.Effect)
+			breach("execution %s is %s, but the effect of the upstream was %s", a.Execution, x.State, a.Effect)
 		}
 	}
 	reported := e.judgeReported(records, arrived, breach)
 	e.judgeUnreported(records, arrived, reported, breach)
 }
 
-// firstSent returns when each request was first sent. A gateway may have begun a call before it was stopped, and have sent
-// it when it continued: the record is as old as the request then.
+// firstSent returns when each call was first sent. A gateway may have begun a call before it was stopped, and forwarded it when it
+// continued: the record is then as old as the first attempt.
 func (e *evidence) firstSent() map[string]time.Duration {
 	first := map[string]time.Duration{}
 	for _, a := range e.Attempts {
@@ -77,8 +76,7 @@ func fits(did effect, s store.State) bool {
 	}
 }
 
-// judgeReported compares the charges in answers to agents with the records. It returns the executions that were
-// reported as captured.
+// judgeReported compares the charges in responses to agents with the records. It returns the executions that were reported as captured.
 func (e *evidence) judgeReported(records map[string]store.Execution, arrived map[string]arrival,
 	breach func(string, ...any),
 ) map[string]bool {
@@ -88,28 +86,28 @@ func (e *evidence) judgeReported(records map[string]store.Execution, arrived map
 		executions[a.Serial] = id
 	}
 	for _, a := range e.Attempts {
-		if id := executions[a.Serial]; a.Way == wayBytes && a.Status == 200 && id != "" { // it is the output alone, so it was done and is paid
+		if id := executions[a.Serial]; a.Way == wayBytes && a.Status == 200 && id != "" { // the answer is the output of a paid call
 			a.Execution, a.Charge = id, "captured"
 		}
 		if a.Charge == "" {
 			if a.Status == 200 && !prices[a.Intent].IsZero() {
-				breach("%s was answered without a word of its charge", a.Ref)
+				breach("%s was answered without its charge", a.Ref)
 			}
 			continue
 		}
 		x := records[a.Execution]
 		switch {
 		case prices[a.Intent].IsZero():
-			breach("%s is free, and was charged", a.Ref)
+			breach("%s is free, but was charged", a.Ref)
 		case x.ID == "":
-			breach("%s was told of execution %s, which has no record", a.Ref, a.Execution)
+			breach("%s was reported as execution %s, which has no record", a.Ref, a.Execution)
 		case a.Charge == "pending":
 		case a.Charge != string(x.State):
-			breach("%s: the agent was told %s, the record says %s", a.Ref, a.Charge, x.State)
+			breach("%s was reported as %s, but its record is %s", a.Ref, a.Charge, x.State)
 		}
 		captured[a.Execution] = captured[a.Execution] || a.Charge == "captured"
 		if _, sent := arrived[x.ID]; !sent && x.State == store.Released && x.Outcome == store.NotSent {
-			continue // its commit was not answered; the key is free again once it is undone
+			continue // its commit was not confirmed; once it is undone, the key can be used again
 		}
 		if key := a.Agent + " " + a.Key; a.Key != "" {
 			if byKey[key] != "" && byKey[key] != a.Execution {
@@ -121,8 +119,7 @@ func (e *evidence) judgeReported(records map[string]store.Execution, arrived map
 	return captured
 }
 
-// judgeUnreported checks that a charge which was reported to no agent belongs to a call one of whose answers was lost
-// or uncertain.
+// judgeUnreported checks that a charge that was not reported to any agent belongs to a call with a lost or uncertain response.
 func (e *evidence) judgeUnreported(records map[string]store.Execution, arrived map[string]arrival, reported map[string]bool,
 	breach func(string, ...any),
 ) {
@@ -133,9 +130,9 @@ func (e *evidence) judgeUnreported(records map[string]store.Execution, arrived m
 		switch {
 		case x.Charge.IsZero() || reported[id]:
 		case reached && !slices.ContainsFunc(attempts[a.Ref], uncertain):
-			breach("execution %s (%s) is %s, and every answer to it was something else", id, a.Ref, x.State)
+			breach("execution %s (%s) is %s, but every response to it states otherwise", id, a.Ref, x.State)
 		case x.State == store.Captured && !reached:
-			breach("execution %s was charged, and never reached the upstream", id)
+			breach("execution %s was charged, but never reached the upstream", id)
 		case open(x.State) && !reached:
 			unreported[string(x.AgentID)]++
 		}
@@ -148,19 +145,19 @@ func (e *evidence) judgeUnreported(records map[string]store.Execution, arrived m
 	}
 	for agent, n := range unreported {
 		if n > unanswered[agent] {
-			breach("%d charges of %s are left open that never reached the upstream; %d of its calls were not answered", n, agent, unanswered[agent])
+			breach("%d open charges of %s never reached the upstream, but only %d of its calls were not answered", n, agent, unanswered[agent])
 		}
 	}
 }
 
-// uncertain reports whether this answer leaves the outcome unknown. A 503 means that nothing was done, but the store
-// may have committed the begin of the call and failed then.
+// uncertain reports whether a response leaves the outcome unknown. A 503 means that the call was not executed, but the store may have
+// failed after it had committed the begin of the call.
 func uncertain(a attempt) bool {
 	return a.Lost || a.Charge != "" && a.Charge != "captured" || a.Status == 503
 }
 
-// judgeLedger checks that every charge moves through permitted states, that the ledger ends with the states of the
-// records, and that the accounts are its sums.
+// judgeLedger checks that every charge goes through permitted states, that its last state in the ledger is that of its record, and that
+// the accounts are the sums over the ledger.
 func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	at := map[string]store.State{}
 	amounts := map[string]money.Amount{}
@@ -170,10 +167,10 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 			continue // a top-up
 		}
 		if was, known := at[x.ExecutionID]; was != x.From || known == (x.From == "") {
-			breach("entry %d moves %s from %q to %q, which was %q", x.Seq, x.ExecutionID, x.From, x.To, was)
+			breach("entry %d moves %s from %q to %q, but its state was %q", x.Seq, x.ExecutionID, x.From, x.To, was)
 		}
 		if amount, known := amounts[x.ExecutionID]; known && amount != x.Amount {
-			breach("entry %d is of %s; %s began with %s", x.Seq, x.Amount, x.ExecutionID, amount)
+			breach("entry %d has the amount %s, but %s began with %s", x.Seq, x.Amount, x.ExecutionID, amount)
 		}
 		at[x.ExecutionID], amounts[x.ExecutionID] = x.To, x.Amount
 	}
@@ -186,7 +183,7 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 			continue
 		}
 		if at[x.ID] != x.State || amounts[x.ID] != x.Charge {
-			breach("execution %s is %s for %s; its ledger says %q for %s", x.ID, x.State, x.Charge, at[x.ID], amounts[x.ID])
+			breach("execution %s is %s for %s, but in the ledger it is %q for %s", x.ID, x.State, x.Charge, at[x.ID], amounts[x.ID])
 		}
 		delete(at, x.ID)
 		switch account := string(x.AgentID) + " " + x.Charge.Currency; {
@@ -202,21 +199,21 @@ func (e *evidence) judgeLedger(breach func(string, ...any)) {
 	for _, a := range e.Accounts {
 		account := string(a.AgentID) + " " + a.Currency
 		if a.Held.Nano != held[account] || a.Captured.Nano != captured[account] {
-			breach("the account of %s has %s held and %s captured; its ledger sums up to %d and %d", account, a.Held, a.Captured, held[account],
+			breach("the account of %s has %s held and %s captured, but its ledger adds up to %d and %d", account, a.Held, a.Captured, held[account],
 				captured[account])
 		}
 		delete(held, account)
 		delete(captured, account)
 	}
 	for account, nano := range captured {
-		breach("%s was charged %d and has no account", account, nano)
+		breach("%s was charged %d, but has no account", account, nano)
 	}
 	for account, nano := range held {
-		breach("%s has %d held and no account", account, nano)
+		breach("%s has %d held, but has no account", account, nano)
 	}
 }
 
-// judgeSweeper checks that no call is resolved before its deadline, by the store's clock.
+// judgeSweeper checks that no call becomes unresolved before its deadline, by the clock of the store.
 func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 	deadlines := map[string]time.Time{}
 	for _, x := range e.Executions {
@@ -224,13 +221,13 @@ func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 	}
 	for _, x := range e.Ledger {
 		if x.By == "sweeper" && x.At.Before(deadlines[x.ExecutionID]) {
-			breach("entry %d gives %s up at %s, before its deadline", x.Seq, x.ExecutionID, x.At)
+			breach("entry %d makes %s unresolved at %s, before its deadline", x.Seq, x.ExecutionID, x.At)
 		}
 	}
 }
 
-// judgeCredit checks that at no time an agent owed more than its credit, nor all unapproved agents together more than
-// the credit and what has faded.
+// judgeCredit checks that no agent ever owed more than its credit, and that all unapproved agents together never owed more than the credit
+// plus what has faded.
 func (e *evidence) judgeCredit(breach func(string, ...any)) {
 	owed := map[string]int64{}
 	entries := slices.SortedFunc(slices.Values(e.Ledger), func(a, b store.Entry) int { return int(a.Seq - b.Seq) })
@@ -251,7 +248,7 @@ func (e *evidence) judgeCredit(breach func(string, ...any)) {
 				owed[debtor] -= x.Amount.Nano
 			}
 			if owed[debtor] > most {
-				breach("entry %d: %s owe(s) %d of at most %d", x.Seq, debtor, owed[debtor], most)
+				breach("entry %d: the debt of %s is %d, more than %d", x.Seq, debtor, owed[debtor], most)
 			}
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// A span is a call that was counted by a limit at some moment from From to To.
+// A span is a call that a limit counted at some time between from and to.
 type span struct{ from, to time.Duration }
 
-// judgeLimits checks that no window of a limit contains more calls than the limit, neither in the upstream's own log
-// nor in the answers to agents. The moment at which a call was counted is known within bounds only: not before the
-// agent sent it, and not after it reached the upstream. So a window counts the calls that are certainly inside it. The gateway's own limits
-// do not count what the database lacks.
+// judgeLimits checks that no window of a limit contains more calls than the limit, neither in the log of the upstream nor in the responses
+// to agents. The time at which a call was counted is known only within bounds: not before the agent sent it, and not after it reached the
+// upstream. So a window counts only the calls that are certainly inside it. The limits of the configuration do not count calls that the
+// database lacks.
 func (e *evidence) judgeLimits(breach func(string, ...any)) {
 	sent := e.earliest()
 	for _, t := range e.Terms {
@@ -24,7 +24,7 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 		}
 		reached, reported := map[string][]span{}, map[string][]span{}
 		for _, a := range e.Arrivals {
-			if s := (span{sent(a), a.At}); t.covers(a.Intent) && !e.lacks(t, s) { // also one that repeats another one
+			if s := (span{sent(a), a.At}); t.covers(a.Intent) && !e.lacks(t, s) { // repeated requests count as well
 				reached[counter(a.Agent)] = append(reached[counter(a.Agent)], s)
 			}
 		}
@@ -37,20 +37,20 @@ func (e *evidence) judgeLimits(breach func(string, ...any)) {
 		for where, logs := range map[string]map[string][]span{"reached the upstream": reached, "were answered": reported} {
 			for agent, spans := range logs {
 				if from, n := overfullWindow(spans, t.Max, t.Period); n > 0 {
-					breach("%s: %d calls of %s %s within %s from %s on; the limit is %d", t.Name, n, agent, where, t.Period, from, t.Max)
+					breach("%s: %d calls of %s %s within %s, starting at %s; the limit is %d", t.Name, n, agent, where, t.Period, from, t.Max)
 				}
 			}
 		}
 	}
 }
 
-// lacks reports whether the database may lack that a limit counted a call.
+// lacks reports whether the count of a call by a limit may be missing in the database.
 func (e *evidence) lacks(t term, s span) bool {
 	return t.Own && e.Lacking.to > 0 && s.from <= e.Lacking.to && s.to >= e.Lacking.from
 }
 
-// overfullWindow searches for a window with more than most spans entirely inside, and returns its begin and their
-// number.
+// overfullWindow looks for a window that contains more than most complete spans. It returns the start of the window and the number of
+// spans.
 func overfullWindow(spans []span, most int, period time.Duration) (time.Duration, int) {
 	if len(spans) <= most {
 		return 0, 0
@@ -73,10 +73,9 @@ func overfullWindow(spans []span, most int, period time.Duration) (time.Duration
 	return 0, 0
 }
 
-// earliest returns the earliest moment at which a request can have left its gateway: not before the agent sent it and,
-// where the gateway was stopped meanwhile, not before it continued. One call of each freeze keeps the moment at which
-// it was sent: the gateway may have been stopped between the last check of its grant and the write, which cannot be
-// prevented.
+// earliest returns a function that returns the earliest time at which a request can have left its gateway: not before the agent sent it
+// and, if the gateway was stopped in the meantime, not before the gateway continued. For each freeze, one call keeps the time at which it
+// was sent: the gateway may have been stopped between the last check of its grant and the write, which cannot be prevented.
 func (e *evidence) earliest() func(arrival) time.Duration {
 	attempts := group(e.Attempts, func(a attempt) string { return a.Ref })
 	responsive, between := e.responsive(), map[freeze]string{}
@@ -104,8 +103,8 @@ func (e *evidence) earliest() func(arrival) time.Duration {
 	}
 }
 
-// responsive reports whether the upstream accepted requests while a gateway was stopped: then it would also have
-// accepted earlier ones of that gateway.
+// responsive returns a function that reports whether the upstream accepted requests while a gateway was stopped. If it did, it would also
+// have accepted earlier requests of that gateway.
 func (e *evidence) responsive() func(freeze) bool {
 	sent := map[string]time.Duration{}
 	for _, a := range e.Attempts {

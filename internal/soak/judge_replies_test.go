@@ -6,25 +6,25 @@ import (
 	"slices"
 )
 
-// errTaken means that a gateway said that it would answer later, and did not.
-var errTaken = errors.New("it was taken, and not answered")
+// errTaken means that a gateway accepted a call, to answer it later, and did not answer.
+var errTaken = errors.New("the call was accepted, but not answered")
 
-// judgeReplies checks that a call which was taken, to be answered later, is answered at last: if the gateway was killed, when the
-// same is sent again. What has no key is not sent again, nor is what had its answer before another attempt of it was lost: attempts of
-// one call are made beside each other.
+// judgeReplies checks that a call that was accepted, to be answered later, is answered eventually; if the gateway was killed, when the
+// call is sent again. Two kinds of calls are not sent again, and not checked: those without a key, and those that were answered before
+// another attempt was lost, because attempts of one call may be concurrent.
 func (e *evidence) judgeReplies(breach func(string, ...any)) {
 	for ref, of := range group(e.Attempts, func(a attempt) string { return a.Ref }) {
 		last := slices.MaxFunc(of, func(a, b attempt) int { return cmp.Compare(a.Answered, b.Answered) })
 		if last.Lost && last.Key != "" && slices.ContainsFunc(of, lostLater) && !slices.ContainsFunc(of, attempt.final) {
-			breach("%s was taken, and never answered, though it was sent %d times", ref, len(of))
+			breach("%s was accepted, but never answered, although it was sent %d times", ref, len(of))
 		}
 	}
 }
 
-// lostLater reports whether an attempt was taken and not answered.
+// lostLater reports whether an attempt was accepted, but not answered.
 func lostLater(a attempt) bool { return a.Lost && a.Taken }
 
-// repeatedReplies counts the calls that were taken, lost, and answered when they were sent again.
+// repeatedReplies counts the calls that were accepted, lost, and answered after they were sent again.
 func (e *evidence) repeatedReplies() (n int) {
 	for _, of := range group(e.Attempts, func(a attempt) string { return a.Ref }) {
 		if slices.ContainsFunc(of, lostLater) && slices.ContainsFunc(of, func(a attempt) bool { return !a.Lost }) {

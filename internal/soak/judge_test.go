@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A judge checks the records of a run against one promise, and reports every breach.
+// A judge checks the records of a run for breaches of one promise, and reports each breach.
 type judge struct {
 	name string
 	find func(e *evidence, breach func(format string, args ...any))
@@ -22,14 +22,14 @@ var judges = []judge{
 	{"credit", (*evidence).judgeCredit},
 	{"revocations", (*evidence).judgeEndings},
 	{"answers", (*evidence).judgeAnswers},
-	{"told", (*evidence).judgeReplies},
+	{"replies", (*evidence).judgeReplies},
 	{"readiness", (*evidence).judgeReadiness},
 	{"logs", (*evidence).judgeLogs},
 }
 
 const maxBreaches = 8
 
-// judge runs every judge, but for those that are named, and returns the breaches, a few of each.
+// judge runs all judges except those that are named in but, and returns the breaches: a few of each judge.
 func (e *evidence) judge(but ...string) []string {
 	var found []string
 	for _, j := range judges {
@@ -49,11 +49,11 @@ func (e *evidence) judge(but ...string) []string {
 	return found
 }
 
-// A floor is the minimum of events of a run, so that the judges have something to check. It is far below the numbers of
-// a slow machine.
+// A floor is the minimum number of events of a run, so that the judges have something to check. It is far below the numbers of a slow
+// machine.
 type floor map[string]int
 
-// count returns the number of events, by the names of a floor.
+// count returns the number of events, by the names that a floor uses.
 func (e *evidence) count() floor {
 	n := floor{}
 	for _, a := range e.Arrivals {
@@ -72,7 +72,7 @@ func (e *evidence) count() floor {
 			n["done by "+a.Way]++
 		}
 		if a.Charge != "" && !a.Replayed {
-			n["told "+a.Charge]++
+			n["reported "+a.Charge]++
 		}
 		if a.Reason != "" {
 			n[a.Reason]++
@@ -82,14 +82,14 @@ func (e *evidence) count() floor {
 		n["execution "+string(x.State)]++
 	}
 	n["revoked"] = len(e.Endings)
-	n["told when sent again"] = e.repeatedReplies()
+	n["answered after resending"] = e.repeatedReplies()
 	n["freezes"] = len(e.Freezes)
 	n["outages"] = len(e.Outages)
 	n["locks"], n["declined"] = e.Locks, e.Declined
 	return n
 }
 
-// missing returns the events of least that happened less often.
+// missing returns the events that happened less often than in least.
 func (n floor) missing(least floor) floor {
 	missed := floor{}
 	for what, want := range least {
@@ -100,7 +100,7 @@ func (n floor) missing(least floor) floor {
 	return missed
 }
 
-// runAndJudge runs a world under load with faults, checks that it recovers by itself, and judges it.
+// runAndJudge runs a world under load with faults, checks that it recovers without help, and judges it.
 func (w *world) runAndJudge(least floor, faults func()) {
 	w.t.Helper()
 	w.run(least, faults)
@@ -108,18 +108,18 @@ func (w *world) runAndJudge(least floor, faults func()) {
 	w.verdict(w.evidence(), least)
 }
 
-// verdict fails the test with the breaches that the judges found, or if there were too few events. The judges named in but are left out:
-// they do not hold in the run. The breaches stand last, after the warnings and errors of the gateways: of a long output the end is read.
+// verdict fails the test if the judges find breaches, or if there were too few events. The judges named in but do not apply to the run.
+// The breaches are printed last, after the warnings and errors of the gateways, because readers look at the end of a long output.
 func (w *world) verdict(e *evidence, least floor, but ...string) {
 	w.t.Helper()
 	n := e.count()
 	missing, found := n.missing(least), e.judge(but...)
 	if len(missing) > 0 || len(found) > 0 || w.t.Failed() {
 		for name, log := range e.Logs {
-			w.t.Logf("last complaints of %s:\n%s", name, strings.Join(complaints(log, 10), "\n"))
+			w.t.Logf("last warnings and errors of %s:\n%s", name, strings.Join(complaints(log, 10), "\n"))
 		}
 	}
-	w.t.Log("what happened:\n" + tableOf(n))
+	w.t.Log("events:\n" + tableOf(n))
 	for what, want := range missing {
 		w.t.Errorf("availability: %s happened %d times; want at least %d", what, n[what], want)
 	}
@@ -128,7 +128,7 @@ func (w *world) verdict(e *evidence, least floor, but ...string) {
 	}
 }
 
-// complaints returns the last n lines of a log that are not for information, each cut to a length that can be read.
+// complaints returns the last n lines of a log whose level is not info, each cut to a readable length.
 func complaints(log string, n int) []string {
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimSpace(log), "\n") {
@@ -153,16 +153,16 @@ func usualFloor() floor {
 	least := floor{
 		"upstream " + browse: 10, "upstream " + pulse: 20, "upstream " + search: 5, "upstream " + ceiled: 5,
 		"upstream " + details: 10, "upstream " + sealed: 5, "upstream " + order: 20, "upstream " + reserve: 1,
-		"RATE_LIMIT_EXCEEDED": 3, "PROOF_REPLAYED": 2, "replayed": 3, "told captured": 10, "told released": 1,
+		"RATE_LIMIT_EXCEEDED": 3, "PROOF_REPLAYED": 2, "replayed": 3, "reported captured": 10, "reported released": 1,
 	}
 	for what := range least {
 		least[what] *= floorTimes
 	}
-	least["revoked"], least["upstream "+lookup] = 2, 5 // their number does not grow with the length of the run
+	least["revoked"], least["upstream "+lookup] = 2, 5 // these numbers do not grow with the length of the run
 	return least
 }
 
-// group sorts records by a key.
+// group groups records by a key.
 func group[K comparable, T any](list []T, key func(T) K) map[K][]T {
 	groups := map[K][]T{}
 	for _, v := range list {
@@ -181,11 +181,11 @@ func (e *evidence) judgeLogs(breach func(string, ...any)) {
 	}
 }
 
-// TestEveryJudgeHasAForgery keeps the list of forged logs complete.
+// TestEveryJudgeHasAForgery checks that each judge is tested by a forged log.
 func TestEveryJudgeHasAForgery(t *testing.T) {
 	for _, j := range judges {
 		if !slices.ContainsFunc(forgeries, func(f forgery) bool { return f.judge == j.name }) {
-			t.Errorf("no forged log tries the judge of %s", j.name)
+			t.Errorf("no forged log tests the judge of %s", j.name)
 		}
 	}
 }

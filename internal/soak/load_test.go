@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// load makes agents call until the load is over, and returns at once.
+// load makes agents call until the load is over. It returns at once.
 func (w *world) load() {
 	w.t.Helper()
 	regular := make([]*agent, 3)
@@ -46,7 +46,7 @@ func (w *world) load() {
 	w.worker(w.over, "prober", 150*time.Millisecond, func(string) { w.probe() })
 }
 
-// worker repeats do until over is closed, each time with another name.
+// worker repeats do until over is closed, each time with a new ref.
 func (w *world) worker(over <-chan struct{}, name string, between time.Duration, do func(ref string)) {
 	w.loading.Go(func() {
 		for n := 0; pause(over, between); n++ {
@@ -55,7 +55,7 @@ func (w *world) worker(over <-chan struct{}, name string, between time.Duration,
 	})
 }
 
-// once makes one attempt at any gateway, without a repetition. The upstream cuts off the first request of some.
+// once makes one attempt at any gateway, without a retry. The upstream drops the first request of some calls.
 func (w *world) once(a *agent, intent, ref string) attempt {
 	g := w.anyGateway()
 	if g == nil {
@@ -71,9 +71,8 @@ func (w *world) once(a *agent, intent, ref string) attempt {
 
 var singles, purchases atomic.Int64
 
-// buy makes one charged call. Every third has no idempotency key, and so a single attempt; the others are repeated
-// until an answer is final, on any gateway, with any PAT of the agent, some of them twice at the same time. Some fail
-// in various ways.
+// buy makes one charged call. Every third call has no idempotency key, and is attempted only once. The others are repeated until a
+// response is final, on any gateway, with any PAT of the agent, some of them twice at the same time. Some calls fail in various ways.
 func (w *world) buy(a *agent, intent, ref string) {
 	n := purchases.Add(1)
 	c := call{agent: a, intent: intent, ref: ref + "." + string(effectOfPurchase(n))}
@@ -85,7 +84,7 @@ func (w *world) buy(a *agent, intent, ref string) {
 		return
 	}
 	c.key = "key-" + ref
-	w.insist(w.over, int(n%2)+1, func(try int) (attempt, bool) { // every other one is sent once more than necessary
+	w.insist(w.over, int(n%2)+1, func(try int) (attempt, bool) { // every second call is sent once more than necessary
 		g, other := w.anyGateway(), w.anyGateway()
 		if g == nil {
 			return attempt{}, false
@@ -98,7 +97,8 @@ func (w *world) buy(a *agent, intent, ref string) {
 	})
 }
 
-// insist makes attempts of one call until an answer is final that comes after this many others, or over is closed.
+// insist makes attempts of one call until a final response arrives after at least this many other attempts, until triedFor has passed, or
+// until over is closed.
 func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a attempt, made bool)) {
 	for try, end := 0, w.clock.now()+triedFor; w.clock.now() < end; {
 		a, made := once(try)
@@ -114,10 +114,10 @@ func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a a
 	}
 }
 
-// triedFor is how long one call is repeated: an envelope is good for a minute.
+// triedFor is how long a call is repeated: an envelope is valid for one minute.
 const triedFor = 50 * time.Second
 
-// effectOfPurchase is what the upstream does with the nth charged call.
+// effectOfPurchase returns what the upstream does with the nth charged call.
 func effectOfPurchase(n int64) effect {
 	switch {
 	case n%100 == 99:
@@ -134,7 +134,7 @@ func effectOfPurchase(n int64) effect {
 	return effectDone
 }
 
-// sendSealed sends one call with its proof to two gateways at the same time.
+// sendSealed sends one call with one proof to two gateways at the same time.
 func (w *world) sendSealed(a *agent, ref string) {
 	g, other := w.anyGateway(), w.anyGateway()
 	if g == nil || other == nil {
@@ -149,18 +149,18 @@ func (w *world) sendSealed(a *agent, ref string) {
 	c.at(g)
 }
 
-// addToken gives an agent a further PAT: by a new agreement, or a renewal.
+// addToken gets another PAT for an agent, by a new agreement or a renewal.
 func (w *world) addToken(a *agent) {
 	do := a.agree
 	if random(0, 1) == 0 {
 		do = a.renew
 	}
 	if g := w.anyGateway(); g != nil {
-		_ = do(g) // or the next time
+		_ = do(g) // if it fails, it is tried again later
 	}
 }
 
-// approve permits an agent to owe on its own account.
+// approve approves an agent, which may then owe money on its own account.
 func (w *world) approve(a *agent) {
 	w.t.Helper()
 	err := w.retry(func(g *gateway) error { return w.operate(g, "/agents/"+a.id+"/approve") })
@@ -178,8 +178,8 @@ func (w *world) operate(g *gateway, path string) error {
 	return err
 }
 
-// revoked runs the life of one agent: it agrees, calls, is revoked at one gateway, and continues to call all gateways
-// for longer than a revocation may take.
+// revoked runs the life of one agent: it agrees, calls, is revoked on one gateway, and continues to call all gateways for longer than a
+// revocation may take.
 func (w *world) revoked(ref string) {
 	a, err := w.newAgent("agent-"+ref, 1)
 	if err != nil {
@@ -210,7 +210,7 @@ func (w *world) revoked(ref string) {
 	}
 	switch err := w.retry(do); {
 	case err == nil:
-	case w.loses && strings.Contains(err.Error(), ": 404 "): // the database does not know it any more
+	case w.loses && strings.Contains(err.Error(), ": 404 "): // the database no longer contains it
 		return
 	default:
 		w.t.Errorf("revoking: %v", err)
@@ -240,11 +240,11 @@ func (w *world) probe() {
 	}
 }
 
-// maxExtraTime is how much longer than length a slow machine may load the gateways. A machine that does other things needs minutes until
-// enough has happened.
+// maxExtraTime is the maximum time by which a slow machine may load the gateways for longer than length. A busy machine needs minutes
+// until enough has happened.
 const maxExtraTime = 4 * time.Minute
 
-// run loads the gateways for length, and longer until the minimum has happened, and causes faults meanwhile.
+// run loads the gateways for length, and longer until the floor is reached, and causes faults in the meantime.
 func (w *world) run(least floor, faults func()) {
 	w.t.Helper()
 	w.over = make(chan struct{})
@@ -252,7 +252,7 @@ func (w *world) run(least floor, faults func()) {
 	w.during(least, faults)
 }
 
-// during waits for length, and longer until the minimum has happened, and causes faults meanwhile. Then the load is over.
+// during waits for length, and longer until the floor is reached, and causes faults in the meantime. It then ends the load.
 func (w *world) during(least floor, faults func()) {
 	w.t.Helper()
 	w.loading.Go(faults)

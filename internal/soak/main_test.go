@@ -1,12 +1,13 @@
-// Package soak tests whole gateways, as processes, under load and with faults: they are killed, stopped, disconnected
-// from their store, given a wrong clock, reloaded, backed up. Meanwhile agents call, pay, repeat and revoke, and record what
-// they sent and the answers; some come by the uAgents protocol and the AEA framework. The upstream records what reached it.
-// Relays of messages are killed, too, between what agents send and what they are given.
-// Afterwards judges compare these logs and the records in the store. No result depends on speed: a judge uses only the times in
-// the logs, and each time only as the bound it is.
+// Package soak tests complete gateway processes under load and with faults: they are killed, stopped, disconnected from their store, run
+// with a wrong clock, reloaded and backed up. In the meantime agents call, pay, retry and revoke, and record what they send and the
+// responses; some of them use the uAgents protocol or the AEA framework. The upstream records what reaches it. Message relays are killed
+// as well, while agents send and receive messages.
+//
+// Afterwards, judges compare these logs with the records in the store. No result depends on speed: a judge uses only the times in the
+// logs, and treats each of them only as a lower or an upper bound.
 //
 //	make soak                          # every test for a minute
-//	go test ./internal/soak            # a few seconds each, longer on a slow machine: until enough has happened
+//	go test ./internal/soak            # a few seconds each; on a slow machine longer, until enough has happened
 //	go test -tags soak -v -run SQLite ./internal/soak
 package soak
 

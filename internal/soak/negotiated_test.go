@@ -23,10 +23,10 @@ const (
 	wayBytes   = "AEA bytes"
 )
 
-// keyFile holds the identity of the gateways among those agents.
+// keyFile holds the identity that all gateways have in the AEA framework.
 const keyFile = "aea.key"
 
-// A negotiator is an agent of the AEA framework, with one connection at a time.
+// A negotiator is an agent of the AEA framework. It has one connection at a time.
 type negotiator struct {
 	*agent
 	key     identity.Key
@@ -34,15 +34,15 @@ type negotiator struct {
 
 	mu      sync.Mutex
 	gateway *gateway
-	process *daemon.Addresses // the one that it is connected to; nil: none
+	process *daemon.Addresses // the process that it is connected to; nil if it is not connected
 	trial   *trial
 	line    *aeatest.Agent
-	until   time.Duration // it stays connected
+	until   time.Duration // when it leaves the connection
 
 	granted sync.Map // intent → token
 }
 
-// The connections of those agents.
+// The types of connections of those agents.
 var connections = []func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way{
 	func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
 		tb.Helper()
@@ -54,7 +54,7 @@ var connections = []func(tb testing.TB, at map[string]string, key identity.Key) 
 	},
 }
 
-// negotiators makes two agents for each connection. The second one calls over its limits.
+// negotiators creates two agents for each type of connection. The second one calls over its limits.
 func (w *world) negotiators() []*doorAgent {
 	w.t.Helper()
 	agents := make([]*doorAgent, 0, 2*len(connections))
@@ -87,7 +87,7 @@ func (w *world) negotiators() []*doorAgent {
 	return agents
 }
 
-// near returns the gateway that it is connected to, as long as that lives, stopped or not, or any other.
+// near returns the gateway that the agent is connected to, as long as its process lives, stopped or not; otherwise any gateway.
 func (a *negotiator) near() *gateway {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -97,7 +97,7 @@ func (a *negotiator) near() *gateway {
 	return a.w.anyGateway()
 }
 
-// agrees negotiates about intents, one after the other.
+// agrees negotiates the intents one after another.
 func (a *negotiator) agrees(g *gateway, wanted []string) error {
 	for _, intent := range wanted {
 		var text string
@@ -117,13 +117,13 @@ func (a *negotiator) agrees(g *gateway, wanted []string) error {
 	return nil
 }
 
-// A trial is the test, as agents of aeatest are given it: what fails here is the exchange, and not the test.
+// A trial replaces the test for agents of package aeatest: a failure ends the exchange, but does not fail the test.
 type trial struct {
 	testing.TB
 	last []func()
 }
 
-// failed is what an exchange is left by.
+// failed is the value with which a failure panics, to end an exchange.
 type failed struct{ why string }
 
 func (t *trial) Cleanup(do func()) { t.last = append(t.last, do) }
@@ -132,15 +132,15 @@ func (t *trial) Fatal(args ...any) { panic(failed{fmt.Sprint(args...)}) }
 
 func (t *trial) Fatalf(format string, args ...any) { panic(failed{fmt.Sprintf(format, args...)}) }
 
-// One connection is used for a time between these: those of aeatest are good for half a minute, and agents of one address register
-// with one gateway 30 times a minute at most.
+// A connection is used for a random time between these. The agents of aeatest can use one for half a minute, and a gateway accepts at most
+// 30 registrations per minute from one address.
 const (
 	connectedFrom = 5 * time.Second
 	connectedTo   = 10 * time.Second
 )
 
-// talk has an exchange with a gateway over its connection, which ends with the first failure: the gateway was killed. What is
-// refused is no failure, but the error of do, and the connection stays.
+// talk has an exchange with a gateway over the agent's connection. The first failure ends the exchange and the connection; it means that
+// the gateway was killed. A refusal is not a failure: it is returned as the error of do, and the connection stays open.
 func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent) error) (err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -153,7 +153,7 @@ func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent) err
 		case nil:
 		case failed:
 			if a.hangUp(); g.addresses.Load() == at {
-				a.w.t.Errorf("%s has left %s, which was not killed: %s", a.id, g.name, p.why)
+				a.w.t.Errorf("%s lost its connection to %s, which was not killed: %s", a.id, g.name, p.why)
 			}
 			err = errors.New(p.why)
 		default:
@@ -180,7 +180,7 @@ func (a *negotiator) hangUp() {
 	a.process, a.trial, a.line = nil, nil, nil
 }
 
-// A message is a call as a message of one of two protocols.
+// A message is a call as a message of one of two protocols of the framework.
 type message struct {
 	of  *negotiator
 	way string
@@ -211,7 +211,7 @@ func requested(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte)
 	return answer.Status, answer.Header, answer.Body
 }
 
-// sent sends a call as bytes. The answer is nothing but the output, or the error.
+// sent sends a call as bytes. The answer consists only of the output or the error.
 func sent(t *trial, line *aeatest.Agent, c call) (int, http.Header, []byte) {
 	statement := map[string]any{"intent_uid": c.intent, "parameters": map[string]string{"ref": c.ref}, "pat": c.token.text}
 	if c.key != "" {

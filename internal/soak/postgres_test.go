@@ -13,34 +13,36 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Three gateways share one PostgreSQL, and one of them is killed about every second. Agents come through all doors.
+// Three gateways share one PostgreSQL database, and one of them is killed about once a second. Agents use all doors.
 func TestReplicasKilledUnderLoad(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	w.invite()
 	w.runAndJudge(killedFloor(), w.killLoop)
 }
 
-// The clocks of two of three gateways are five seconds off, one fast and one slow. It changes nothing, through any door.
+// Of three gateways, the clock of one is five seconds fast, and that of another is five seconds slow. That makes no difference on any
+// door.
 func TestReplicasWithWrongClocks(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t), 5*time.Second, 0, -5*time.Second)
 	w.invite()
 	w.runAndJudge(doorAgentsFloor(), func() {})
 }
 
-// The rows that calls need are locked for seconds, again and again. Whatever waits for them is not sent on if its PAT has been
-// revoked meanwhile.
+// The rows that calls need are locked for seconds, again and again. A call that waits for them is not forwarded if its PAT is revoked in
+// the meantime.
 func TestCallsThatWaitInTheStore(t *testing.T) {
 	server := pgtest.Start(t)
 	w, database := postgresWorldOn(t, server)
-	// Each lock holds all calls up for longer than it is away: what is counted here is what waited, not how much was permitted.
+	// Each lock delays all calls for longer than the pause between two locks, so the floor counts the calls that waited, not those that the
+	// limits would permit.
 	least := floor{
-		"locks": 1, "revoked": 2, "upstream " + details: 5 * floorTimes, "upstream " + order: 5 * floorTimes, "told captured": 5 * floorTimes,
+		"locks": 1, "revoked": 2, "upstream " + details: 5 * floorTimes, "upstream " + order: 5 * floorTimes, "reported captured": 5 * floorTimes,
 	}
 	w.runAndJudge(least, func() {
 		for pause(w.over, random(300*time.Millisecond, 900*time.Millisecond)) {
 			err := server.Exec(context.WithoutCancel(t.Context()), database, lockStatements)
 			if errors.Is(err, pgtest.ErrDeadlock) {
-				continue // with calls that lock rows of these tables in another order: the server chose this transaction
+				continue // calls lock rows of these tables in another order, and the server aborted this transaction
 			}
 			if err != nil {
 				t.Error(err)
@@ -53,8 +55,7 @@ func TestCallsThatWaitInTheStore(t *testing.T) {
 
 const lockStatements = "BEGIN; LOCK TABLE counters, accounts, pools, nonces IN EXCLUSIVE MODE; SELECT pg_sleep(3.5); COMMIT"
 
-// Every commit takes a tenth of a second, on a disk that is slow. Limits per second still let through what they permit, or
-// nearly.
+// Every commit takes a tenth of a second, as on a slow disk. Limits per second still admit almost as many calls as they permit.
 func TestReplicasOnASlowDisk(t *testing.T) {
 	server := pgtest.Private(t, map[string]string{"commit_delay": "100000", "commit_siblings": "0"})
 	w := postgresWorld(t, server)
@@ -75,9 +76,9 @@ func TestReplicasOnASlowDisk(t *testing.T) {
 	w.verdict(w.evidence(), least)
 }
 
-// PostgreSQL crashes, and gateways lose their connections to it: one, or all. They refuse what they cannot decide, and
-// recover by themselves. Agents come through all doors; the connections of those that stay are not lost.
-func TestPostgreSQLFails(t *testing.T) {
+// PostgreSQL crashes, and one or all gateways lose their connections to it. They refuse calls that they cannot decide, and recover without
+// help. Agents use all doors; the connections of agents to running gateways are not lost.
+func TestPostgreSQLOutages(t *testing.T) {
 	server := pgtest.Private(t, nil)
 	w := postgresWorld(t, server)
 	w.invite()
@@ -86,14 +87,14 @@ func TestPostgreSQLFails(t *testing.T) {
 	w.runAndJudge(least, func() { w.breakDatabase(server) })
 }
 
-// postgresWorld makes three gateways with these clock offsets. Each reaches one database through a proxy of its own.
+// postgresWorld starts three gateways with these clock offsets. Each of them reaches one database through its own proxy.
 func postgresWorld(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) *world {
 	t.Helper()
 	w, _ := postgresWorldOn(t, server, offsets...)
 	return w
 }
 
-// postgresWorldOn is postgresWorld; it also returns the name of the database.
+// postgresWorldOn is like postgresWorld, and also returns the name of the database.
 func postgresWorldOn(t *testing.T, server *pgtest.Cluster, offsets ...time.Duration) (*world, string) {
 	t.Helper()
 	w := newWorld(t)
@@ -121,8 +122,8 @@ func postgresWorldOn(t *testing.T, server *pgtest.Cluster, offsets ...time.Durat
 	return w, strings.TrimPrefix(address.Path, "/")
 }
 
-// breakDatabase makes the database unreachable in one form after another, until the load is over: for all gateways,
-// longer than it takes to detect, or for one gateway.
+// breakDatabase makes the database unavailable in various ways, until the load is over: for all gateways, longer than the detection takes,
+// or for some of them.
 func (w *world) breakDatabase(server *pgtest.Cluster) {
 	all, one := detectionTime, 1500*time.Millisecond
 	change := func(statements ...string) {
@@ -133,7 +134,7 @@ func (w *world) breakDatabase(server *pgtest.Cluster) {
 		}
 	}
 	kinds := []func(){
-		func() { // somebody makes its commits faster than its disk; then it crashes and is restarted, as it was before
+		func() { // an operator turns off synchronous commits; then the server crashes, and is restarted with the old settings
 			change("ALTER SYSTEM SET synchronous_commit = off", "SELECT pg_reload_conf()")
 			pause(nil, 500*time.Millisecond)
 			if err := server.Kill(w.t.Context()); err != nil {
@@ -164,7 +165,7 @@ func (w *world) breakDatabase(server *pgtest.Cluster) {
 
 const detectionTime = unreadyWithin + 1500*time.Millisecond
 
-// cutOff closes proxies to the database for a time.
+// cutOff closes proxies to the database for the time d.
 func (w *world) cutOff(proxies []*pgtest.Proxy, closeProxy func(*pgtest.Proxy), d time.Duration) {
 	for _, p := range proxies {
 		closeProxy(p)
@@ -186,7 +187,7 @@ func (w *world) cutOff(proxies []*pgtest.Proxy, closeProxy func(*pgtest.Proxy), 
 	}
 }
 
-// outage records the begin of an outage of one gateway, or of all, and returns a function that records the end.
+// outage records the start of an outage of one gateway or, if gateway is empty, of all. It returns a function that records the end.
 func (w *world) outage(gateway string) (end func()) {
 	o := outage{Gateway: gateway, From: w.clock.now()}
 	return func() {

@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// runAndJudge loads the relays for length while they are killed, waits until what was accepted has come, and judges.
+// runAndJudge loads the relays for length while they are killed, waits until all accepted messages have been received, and judges the run.
 func (w *mailWorld) runAndJudge() {
 	w.t.Helper()
 	var recipients, senders sync.WaitGroup
@@ -45,13 +45,13 @@ func (w *mailWorld) runAndJudge() {
 	recipients.Wait()
 	for _, r := range w.relays {
 		if err := r.end(syscall.SIGTERM); err != nil {
-			w.t.Errorf("ending properly: %v", err)
+			w.t.Errorf("orderly shutdown: %v", err)
 		}
 	}
 	n := w.count()
 	w.t.Logf("%6.1fs  %v", w.clock.now().Seconds(), n)
 	if missing := n.missing(least); len(missing) > 0 {
-		w.t.Errorf("too little has happened: %v", missing)
+		w.t.Errorf("too few events; want at least %v", missing)
 	}
 	for _, b := range w.judge() {
 		w.t.Error(b)
@@ -68,7 +68,7 @@ func (w *mailWorld) count() floor {
 			n["again"]++
 		}
 		if r.Late {
-			n["looked for"]++
+			n["searched for"]++
 		}
 	}
 	for _, s := range w.sends {
@@ -80,7 +80,7 @@ func (w *mailWorld) count() floor {
 	return n
 }
 
-// missing are the messages that a relay accepted and nobody was given.
+// missing returns the messages that a relay accepted and no agent received.
 func (w *mailWorld) missing() (list []sendRecord) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -96,17 +96,17 @@ func (w *mailWorld) missing() (list []sendRecord) {
 	return list
 }
 
-// judge holds what senders and recipients recorded against what a relay promises, and returns a few breaches of each promise.
+// judge compares what senders and recipients recorded with what a relay promises, and returns a few breaches of each promise.
 func (w *mailWorld) judge() []string {
 	found := slices.Clone(w.breaches[:min(len(w.breaches), maxBreaches)])
 	breach := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }
 	for _, s := range w.missing() {
-		breach("message %s was accepted after %d tries and never came", s.ID, s.Tries)
+		breach("message %s was accepted after %d tries, but never received", s.ID, s.Tries)
 	}
-	ids := map[string]string{} // of each message that was sent once, however often its sender tried
+	ids := map[string]string{} // the id of each message, by its ref; the sender may have tried several times
 	same := func(ref, id string) {
 		if ids[ref] != "" && ids[ref] != id {
-			breach("%s was one message with one idempotency key, and is %s and %s", ref, ids[ref], id)
+			breach("%s was sent with one idempotency key, but became two messages, %s and %s", ref, ids[ref], id)
 		}
 		ids[ref] = id
 	}
@@ -122,17 +122,17 @@ func (w *mailWorld) judge() []string {
 	for _, r := range w.receipts {
 		same(r.Ref, r.ID)
 		if r.By != r.To {
-			breach("message %s came to a stranger", r.ID)
+			breach("message %s was delivered to the wrong agent", r.ID)
 		}
 		if at, ok := acked[r.ID]; ok && !r.Late && r.Asked > at {
-			breach("message %s came again on a socket opened at %v, after it was acknowledged at %v", r.ID, r.Asked, at)
+			breach("message %s was delivered again on a socket opened at %v, although it was acknowledged at %v", r.ID, r.Asked, at)
 		}
 	}
 	return found[:min(len(found), 4*maxBreaches)]
 }
 
-// The judge finds each breach in records that have it, and none in those that have none.
-func TestTheJudgeOfRelays(t *testing.T) {
+// The judge finds the breach in records that contain one, and nothing in the other records.
+func TestJudgeOfRelays(t *testing.T) {
 	t.Parallel()
 	a, b := wire.Key{1}, wire.Key{2}
 	for name, c := range map[string]struct {
@@ -140,14 +140,14 @@ func TestTheJudgeOfRelays(t *testing.T) {
 		receipts []receiptRecord
 		breaches int
 	}{
-		"good":              {[]sendRecord{{Ref: "r", ID: "m"}}, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 1}}, 0},
-		"again, before":     {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 1}, {Ref: "r", ID: "m", By: a, To: a, Asked: 2}}, 0},
-		"lost":              {[]sendRecord{{Ref: "r", ID: "m"}}, nil, 1},
-		"to a stranger":     {nil, []receiptRecord{{Ref: "r", ID: "m", By: b, To: a}}, 1},
-		"twice":             {[]sendRecord{{Ref: "r", ID: "m"}}, []receiptRecord{{ID: "m"}, {Ref: "r", ID: "n"}}, 1},
-		"acknowledged":      {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 10}}, 1},
-		"looked for":        {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 10, Late: true}}, 0},
-		"another, and late": {nil, []receiptRecord{{Ref: "s", ID: "n", By: a, To: a, Asked: 10}}, 0},
+		"good":                              {[]sendRecord{{Ref: "r", ID: "m"}}, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 1}}, 0},
+		"again, before the acknowledgement": {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 1}, {Ref: "r", ID: "m", By: a, To: a, Asked: 2}}, 0},
+		"lost":                              {[]sendRecord{{Ref: "r", ID: "m"}}, nil, 1},
+		"to the wrong agent":                {nil, []receiptRecord{{Ref: "r", ID: "m", By: b, To: a}}, 1},
+		"twice":                             {[]sendRecord{{Ref: "r", ID: "m"}}, []receiptRecord{{ID: "m"}, {Ref: "r", ID: "n"}}, 1},
+		"acknowledged":                      {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 10}}, 1},
+		"searched for":                      {nil, []receiptRecord{{Ref: "r", ID: "m", By: a, To: a, Asked: 10, Late: true}}, 0},
+		"another message":                   {nil, []receiptRecord{{Ref: "s", ID: "n", By: a, To: a, Asked: 10}}, 0},
 	} {
 		w := &mailWorld{sends: c.sends, receipts: c.receipts, acks: []ackRecord{{"m", 5}}}
 		if got := w.judge(); len(got) != c.breaches {

@@ -20,24 +20,24 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A mailWorld is one run of relays: agents that send, agents that are sent to, and what all of them record.
+// A mailWorld is one run of relays: the agents that send and receive, and what they record.
 type mailWorld struct {
 	t      *testing.T
 	clock  clock
 	relays []*relayProcess
 	kills  atomic.Int64
 
-	over, done chan struct{} // closed when the load is, and when everything has come
+	over, done chan struct{} // closed when the load ends, and when all messages have been received
 
 	mu       sync.Mutex
 	sends    []sendRecord
 	receipts []receiptRecord
 	acks     []ackRecord
-	denied   int // how often a stranger was refused a message
+	denied   int // how often a message of another agent was refused
 	breaches []string
 }
 
-// A sendRecord is a message that a relay accepted; At is when the sender knew.
+// A sendRecord is a message that a relay accepted. At is the time at which the sender received the response.
 type sendRecord struct {
 	Ref, ID string
 	To      wire.Key
@@ -45,15 +45,15 @@ type sendRecord struct {
 	At      time.Duration
 }
 
-// A receiptRecord is a message that an agent was given; Asked is a time before the relay could have sent it.
+// A receiptRecord is a message that an agent received. Asked is a time before the relay could have sent it.
 type receiptRecord struct {
 	Ref, ID string
 	By, To  wire.Key
 	Asked   time.Duration
-	Late    bool // it was looked for, because an answer to a poll was lost
+	Late    bool // the agent searched for it, because the response to a poll was lost
 }
 
-// An ackRecord is a message whose acknowledgement a relay has certainly taken.
+// An ackRecord is a message whose acknowledgement a relay has certainly processed.
 type ackRecord struct {
 	ID string
 	At time.Duration
@@ -64,7 +64,7 @@ type parcel struct {
 	To  wire.Key `json:"to"`
 }
 
-// A mailAgent is one agent, at whichever relay runs.
+// A mailAgent is one agent. It uses any running relay.
 type mailAgent struct {
 	*mailWorld
 	private ed25519.PrivateKey
@@ -85,7 +85,7 @@ func (w *mailWorld) agent() *mailAgent {
 	return &mailAgent{mailWorld: w, private: private, address: fmt.Sprintf("10.0.0.%d", mailAgents.Add(1)), clients: map[string]*mrp.Client{}}
 }
 
-// from is a transport of an agent with an address of its own.
+// from is the transport of an agent that has its own address.
 type from struct {
 	http.RoundTripper
 	address string
@@ -97,9 +97,9 @@ func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f.RoundTripper.RoundTrip(r)
 }
 
-var errNoRelay = errors.New("no relay runs")
+var errNoRelay = errors.New("no relay is running")
 
-// client is that of a relay which runs. It tries once.
+// client returns the client for a running relay. It tries each request once.
 func (a *mailAgent) client() (*mrp.Client, error) {
 	var urls []string
 	for _, r := range a.relays {
@@ -126,7 +126,7 @@ func (a *mailAgent) client() (*mrp.Client, error) {
 	return a.clients[url], nil
 }
 
-// send sends one message until a relay has accepted it, with one idempotency key, or the run is over.
+// send sends one message with one idempotency key, until a relay has accepted it or the run is over.
 func (a *mailAgent) send(to wire.Key, ref string) {
 	body, err := json.Marshal(parcel{Ref: ref, To: to})
 	if err != nil {
@@ -152,7 +152,7 @@ func (a *mailAgent) send(to wire.Key, ref string) {
 	}
 }
 
-// expected records an error that a kill does not explain.
+// expected records a breach if a kill does not explain the error.
 func (a *mailAgent) expected(what string, err error) {
 	if refused, ok := errors.AsType[*wire.Error](err); ok && refused.HTTPStatus() < http.StatusInternalServerError {
 		a.breach("%s: %v", what, refused)
@@ -171,14 +171,15 @@ func (a *mailAgent) got(since time.Duration, late bool, m wire.Message) {
 		a.breach("message %s: %v", m.ID, err)
 	}
 	if m.Recipient != l.To {
-		a.breach("message %s says that it is to another agent", m.ID)
+		a.breach("message %s has the wrong recipient", m.ID)
 	}
 	a.mailWorld.mu.Lock()
 	defer a.mailWorld.mu.Unlock()
 	a.receipts = append(a.receipts, receiptRecord{l.Ref, m.ID, wire.KeyOf(a.private), l.To, since, late})
 }
 
-// polls takes messages by polls. Where an answer was lost, what was delivered is looked through: the relay cannot know.
+// polls receives messages by polling. After a lost response it also searches the delivered messages, because the relay cannot know that
+// the response was lost.
 func (a *mailAgent) polls() {
 	lost := false
 	for pause(a.done, 5*time.Millisecond) {
@@ -219,7 +220,8 @@ func (a *mailAgent) looks(c *mrp.Client) bool {
 	}
 }
 
-// listens takes messages by a WebSocket. What is acknowledged is followed by a ping: the answer comes when the relay has noted it.
+// listens receives messages over a WebSocket. It sends a ping after each acknowledgement: the pong shows that the relay has recorded the
+// acknowledgement.
 func (a *mailAgent) listens() {
 	for pause(a.done, 20*time.Millisecond) {
 		if c, err := a.client(); err == nil {
@@ -255,7 +257,7 @@ func (a *mailAgent) listensAt(url string) {
 	if say(wire.SignSocket(a.private, time.Now().UTC())) != nil {
 		return
 	}
-	var acked []string // since the last pong, which is of the first of them
+	var acked []string // acknowledged, but without a pong yet; the next pong is for the first of them
 	for {
 		_, raw, err := conn.Read(ctx)
 		if err != nil {
@@ -264,9 +266,9 @@ func (a *mailAgent) listensAt(url string) {
 		r, err := wire.ReadReply(raw)
 		switch {
 		case err != nil:
-			a.breach("a frame: %v", err)
+			a.breach("invalid frame: %v", err)
 		case r.Error != nil:
-			a.expected("a frame", r.Error)
+			a.expected("error frame", r.Error)
 			return
 		case r.Type == wire.FramePong && len(acked) > 0:
 			a.mailWorld.mu.Lock()
@@ -283,7 +285,7 @@ func (a *mailAgent) listensAt(url string) {
 	}
 }
 
-// pries asks for messages of others.
+// pries requests messages of other agents.
 func (a *mailAgent) pries() {
 	for pause(a.over, 50*time.Millisecond) {
 		a.mailWorld.mu.Lock()
@@ -300,14 +302,14 @@ func (a *mailAgent) pries() {
 		refused, ok := errors.AsType[*wire.Error](err)
 		switch {
 		case err == nil:
-			a.breach("a stranger was given message %s", id)
+			a.breach("an agent received message %s of another agent", id)
 		case ok && refused.Code == wire.Forbidden:
 			a.mailWorld.mu.Lock()
 			a.denied++
 			a.mailWorld.mu.Unlock()
 		}
 		if page, err := c.Poll(a.t.Context(), mrp.Filter{}); err == nil && len(page.Messages)+page.Dropped > 0 {
-			a.breach("a stranger was given %d messages", len(page.Messages)+page.Dropped)
+			a.breach("an agent received %d messages of other agents", len(page.Messages)+page.Dropped)
 		}
 	}
 }

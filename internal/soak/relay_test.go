@@ -24,19 +24,19 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A relay of the Machine Relay Protocol on SQLite is killed about every second and started again.
+// A relay of the Machine Relay Protocol on SQLite is killed about once a second, and restarted.
 func TestRelayKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	newMailWorld(t, filepath.Join(t.TempDir(), "state.db"), 1).runAndJudge()
 }
 
-// Two relays share one PostgreSQL, and one of them at a time is killed.
+// Two relays share one PostgreSQL database, and one at a time is killed.
 func TestRelayReplicasKilledUnderLoad(t *testing.T) {
 	t.Parallel()
 	newMailWorld(t, pgtest.Start(t).Database(t), 2).runAndJudge()
 }
 
-// With relayVariable set, the test binary is a relay: it is a relayPlace as JSON.
+// If relayVariable is set, the test binary runs a relay, and the variable holds a relayPlace as JSON.
 const relayVariable = "UIMGATE_SOAK_RELAY"
 
 type relayPlace struct{ Store, Blobs string }
@@ -61,7 +61,7 @@ func runRelay(text string) error {
 	const many = 1_000_000
 	host, err := relayhost.New(relayhost.Options{
 		Listener: ln, State: state, Blobs: place.Blobs, Shared: true, Drain: 5 * time.Second, Log: log,
-		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // agents say by themselves where they are
+		Proxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // agents choose their own addresses
 		Settings: relayhost.Settings{
 			Blobs: 1 << 30, Agents: many, Messages: many, Bytes: 1 << 30, Waiting: many, Sends: many, Polls: many, Others: many, Newcomers: many,
 		},
@@ -75,9 +75,9 @@ func runRelay(text string) error {
 	return host.Run(ctx)
 }
 
-// A relayProcess is one relay, and most of the time a process.
+// A relayProcess is one relay; most of the time, it has a process.
 type relayProcess struct {
-	place   string // a relayPlace
+	place   string // a relayPlace as JSON
 	log     string // path
 	process *exec.Cmd
 	at      atomic.Pointer[string] // URL; nil while there is no process
@@ -117,7 +117,7 @@ func (r *relayProcess) start(ctx context.Context) error {
 	return nil
 }
 
-// end ends the process by a signal. Its error is that of the process, for SIGTERM.
+// end ends the process with a signal. For SIGTERM, it returns the error of the process.
 func (r *relayProcess) end(by os.Signal) error {
 	if r.process == nil {
 		return nil
@@ -132,7 +132,7 @@ func (r *relayProcess) end(by os.Signal) error {
 	return err
 }
 
-// newMailWorld starts so many relays on one store.
+// newMailWorld starts the given number of relays on one store.
 func newMailWorld(t *testing.T, store string, replicas int) *mailWorld {
 	t.Helper()
 	w := &mailWorld{t: t, clock: newClock(), over: make(chan struct{}), done: make(chan struct{})}
@@ -151,7 +151,7 @@ func newMailWorld(t *testing.T, store string, replicas int) *mailWorld {
 	return w
 }
 
-// killLoop kills one relay about every second and starts it again, until the load is over. Then all run.
+// killLoop kills a relay about once a second and restarts it, until the load is over. Then all relays are running.
 func (w *mailWorld) killLoop() {
 	for pause(w.over, random(300*time.Millisecond, 1200*time.Millisecond)) {
 		r := pick(w.relays)

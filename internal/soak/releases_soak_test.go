@@ -11,7 +11,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// expansion is the migration of a later release that only adds to the schema: each statement is a transaction of its own.
+// expansion is the migration of a later release that only adds to the schema. Each statement is a separate transaction.
 var expansion = []string{
 	"ALTER TABLE executions ADD COLUMN later_note TEXT",
 	"ALTER TABLE accounts ADD COLUMN later_limit BIGINT NOT NULL DEFAULT 0",
@@ -20,13 +20,13 @@ var expansion = []string{
 	"INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)",
 }
 
-// laterWrites are what the later release writes beside the earlier one: its own column, and its own table.
+// laterWrites is what the later release writes while the earlier one runs: its new column, and its new table.
 const laterWrites = `UPDATE executions SET later_note = 'seen' WHERE id IN
 	(SELECT id FROM executions WHERE later_note IS NULL LIMIT 20 FOR UPDATE SKIP LOCKED);
 	INSERT INTO later_entries (id, execution_id) SELECT gen_random_uuid()::text, id FROM executions ORDER BY id DESC LIMIT 1`
 
-// While three processes serve, a later release adds to the schema and writes what it added. They go on, and can be started again: nothing
-// is lost, doubled or admitted twice.
+// While three processes serve, a later release adds to the schema and writes to what it added. The processes continue to work, and can be
+// restarted. No call is lost, executed twice or admitted over a limit.
 func TestTwoReleasesSideBySide(t *testing.T) {
 	server := pgtest.Start(t)
 	w, database := postgresWorldOn(t, server)
@@ -43,7 +43,7 @@ func TestTwoReleasesSideBySide(t *testing.T) {
 			run(statement)
 			pause(w.over, random(200*time.Millisecond, time.Second))
 		}
-		for _, g := range w.gateways { // which find the schema of the later release
+		for _, g := range w.gateways { // each restarts on the schema of the later release
 			for range 40 {
 				if !pause(w.over, 50*time.Millisecond) {
 					return
@@ -63,7 +63,7 @@ func TestTwoReleasesSideBySide(t *testing.T) {
 			written++
 		}
 	})
-	if t.Logf("the later release wrote %d times", written); written < 100 {
-		t.Errorf("the later release wrote %d times", written)
+	if t.Logf("number of writes of the later release: %d", written); written < 100 {
+		t.Errorf("number of writes of the later release: %d", written)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The configuration is reloaded again and again under load. Limits continue, and no door is shut meanwhile.
-func TestReloadedUnderLoad(t *testing.T) {
+// The configuration is reloaded again and again under load. Limits keep their counts, and no door is closed by a reload.
+func TestReloadsUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	w.invite()
@@ -22,7 +22,7 @@ func TestReloadedUnderLoad(t *testing.T) {
 				strings.Replace(config, "open_for: 100ms", fmt.Sprintf("open_for: %dms", 100+reloads%2), 1)); err != nil {
 				t.Error(err)
 			}
-			if reloads%2 == 0 { // beside the change of the file, which is detected by itself
+			if reloads%2 == 0 { // in addition to the change of the file, which the gateway detects
 				if err := g.signal(syscall.SIGHUP); err != nil {
 					t.Error(err)
 				}
@@ -31,13 +31,13 @@ func TestReloadedUnderLoad(t *testing.T) {
 	})
 	taken := strings.Count(g.log(), "configuration applied")
 	if taken < 2 { // several changes may be loaded at once
-		t.Errorf("%d of %d configurations were taken over", taken, reloads)
+		t.Errorf("%d of %d configurations were applied", taken, reloads)
 	}
-	t.Logf("%d of %d configurations were taken over", taken, reloads)
+	t.Logf("%d of %d configurations were applied", taken, reloads)
 }
 
-// A policy with another number for the same limit continues the count, exact to one call.
-func TestALimitKeepsItsCountWhenItsNumberChanges(t *testing.T) {
+// A policy that changes the number of a limit continues its count, exactly.
+func TestChangedLimitKeepsItsCount(t *testing.T) {
 	w := sqliteWorld(t)
 	g := w.gateways[0]
 	a := w.agentNamed("agent", 1)

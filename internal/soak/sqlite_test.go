@@ -2,7 +2,7 @@ package soak
 
 import "testing"
 
-// One gateway on SQLite is killed about every second. Agents come through all doors.
+// One gateway on SQLite is killed about once a second. Agents use all doors.
 func TestSQLiteKilledUnderLoad(t *testing.T) {
 	w := sqliteWorld(t)
 	w.invite()

@@ -15,10 +15,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// An asynchronous standby is promoted under load, and lacks the last seconds of its primary. Charges of which agents were told are lost
-// then; the gateways notice it, say so, end what was issued before, and hold the limits of the policy: no window of one admits more. Their own
-// limits go on from what the standby has.
-func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
+// An asynchronous standby that lacks the last seconds of its primary is promoted under load. Charges that were reported to agents are
+// lost. The gateways detect and log the loss, end all PATs that were issued before, and treat the limits of the policy as exhausted, so
+// that no window admits more calls. The limits of the configuration continue from what the standby has.
+func TestStandbyPromotedUnderLoad(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	must := func(err error) {
 		if err != nil {
@@ -45,14 +45,14 @@ func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 	w.startAll()
 	var detached, promoted time.Duration
 	least := floor{
-		"upstream " + pulse: 100, "upstream " + search: 20, "upstream " + order: 50, "told captured": 50, "RATE_LIMIT_EXCEEDED": 5, "revoked": 2,
+		"upstream " + pulse: 100, "upstream " + search: 20, "upstream " + order: 50, "reported captured": 50, "RATE_LIMIT_EXCEEDED": 5, "revoked": 2,
 	}
 	w.run(least, func() {
 		pause(w.over, 10*time.Second)
 		detached = w.clock.now()
 		must(standby.Receive(ctx, primary))
 		must(standby.Detach(ctx))
-		pause(w.over, 4*time.Second) // what is committed now, the standby lacks
+		pause(w.over, 4*time.Second) // the standby lacks what is committed now
 		must(primary.Kill(ctx))
 		must(standby.Promote(ctx))
 		promoted = w.clock.now()
@@ -64,21 +64,21 @@ func TestAStandbyIsPromotedUnderLoad(t *testing.T) {
 	})
 	for _, g := range w.gateways {
 		if check := w.storeCheck(g); !strings.Contains(check, "went back") {
-			t.Errorf("%s says of its store: %s", g.name, check)
+			t.Errorf("the store check of %s: %s", g.name, check)
 		}
 	}
 	e := w.evidence()
 	e.Lacking = span{detached, promoted}
 	w.judgeLost(e, promoted)
-	// The records of what was lost are missing, and calls of which nothing is known any more may be made again.
-	w.verdict(e, least, "calls", "charges", "credit", "answers", "told")
+	// The records of lost calls are missing, and calls that are no longer recorded may be executed again.
+	w.verdict(e, least, "calls", "charges", "credit", "answers", "replies")
 	if found.RestoredAt().IsZero() {
-		t.Error("the database was not set back")
+		t.Error("the database was not marked as restored")
 	}
 }
 
-// judgeLost checks that charges of which agents were told are missing only where they were told before the standby was promoted, and that a
-// gateway has noticed.
+// judgeLost checks that only charges that were reported before the promotion of the standby are missing, and that a gateway has detected
+// the loss.
 func (w *world) judgeLost(e *evidence, promoted time.Duration) {
 	w.t.Helper()
 	state := map[string]store.State{}
@@ -92,7 +92,7 @@ func (w *world) judgeLost(e *evidence, promoted time.Duration) {
 		}
 		switch {
 		case state[a.Execution] != store.Captured && a.Sent > promoted:
-			w.t.Errorf("%s was told a charge after the promotion, and execution %s is %q", a.Ref, a.Execution, state[a.Execution])
+			w.t.Errorf("the charge of %s was reported after the promotion, but execution %s is %q", a.Ref, a.Execution, state[a.Execution])
 		case state[a.Execution] != store.Captured:
 			lost++
 		case a.Sent > promoted:
@@ -103,16 +103,16 @@ func (w *world) judgeLost(e *evidence, promoted time.Duration) {
 	for _, log := range e.Logs {
 		noticed += strings.Count(log, "the database lacks commits that were acknowledged")
 	}
-	w.t.Logf("%d charges that were told are lost, %d were told after it; noticed %d times", lost, kept, noticed)
+	w.t.Logf("reported charges: %d lost, %d reported after the promotion and kept; the gateways detected the loss %d times", lost, kept, noticed)
 	if lost == 0 || kept == 0 || noticed == 0 {
-		w.t.Errorf("%d charges that were told are lost, %d were told after it; noticed %d times", lost, kept, noticed)
+		w.t.Errorf("reported charges: %d lost, %d reported after the promotion and kept; the gateways detected the loss %d times", lost, kept, noticed)
 	}
 	if e.Unbalanced != nil {
 		w.t.Error(e.Unbalanced)
 	}
 }
 
-// storeCheck returns what a gateway says of its store.
+// storeCheck returns the readiness of a gateway, which includes the check of its store.
 func (w *world) storeCheck(g *gateway) string {
 	status, _, body, err := w.do(http.MethodGet, g.admin()+"/readyz", nil, nil)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// A gateway is stopped for longer than its calls are held. Meanwhile the operator settles them, by the log of the upstream,
-// at another one. When the gateway continues, it sends none of those that were released.
-func TestAReplicaStoppedForLongerThanItsHolds(t *testing.T) {
+// A gateway is stopped for longer than the store holds its calls. In the meantime the operator settles them on another gateway, according
+// to the log of the upstream. When the stopped gateway continues, it does not send the calls that were released.
+func TestReplicaStoppedLongerThanItsHolds(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	buyer := w.agentNamed("buyer", 2)
 	w.approve(buyer)
@@ -37,16 +37,16 @@ func TestAReplicaStoppedForLongerThanItsHolds(t *testing.T) {
 		w.loading.Wait()
 	}
 	t.Logf("the operator settled %d calls", settled)
-	least := floor{"freezes": 3, "upstream " + order: 20, "told captured": 10, "lost": 3}
+	least := floor{"freezes": 3, "upstream " + order: 20, "reported captured": 10, "lost": 3}
 	w.recover()
 	w.verdict(w.evidence(), least)
 }
 
-// holdTime is after how long a call is held no more. Its outcome is the operator's to find out then.
+// holdTime is the time after which the store no longer holds a call. The operator must then find out its outcome.
 const holdTime = upstreamTimeout + 30*time.Second
 
-// settleByLog waits until no call is held any more and settles those of unknown outcome: captured, if the upstream has
-// received them. It returns how many there were.
+// settleByLog waits until no call is held, and settles the unresolved ones: as captured if the upstream has received them, otherwise as
+// released. It returns their number.
 func (w *world) settleByLog(g *gateway) int {
 	w.t.Helper()
 	end := w.clock.now() + 30*time.Second

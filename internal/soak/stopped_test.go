@@ -11,8 +11,8 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents come
-// through all doors; those with a connection to a gateway that is stopped go on sending by it.
+// Gateways are stopped for longer than their leases are valid, and continue. They miss the revocations of that time. Agents use all doors;
+// those that are connected to a stopped gateway continue to send over that connection.
 func TestReplicasStoppedForAWhile(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	w.invite()
@@ -21,9 +21,9 @@ func TestReplicasStoppedForAWhile(t *testing.T) {
 	w.runAndJudge(least, w.freezeAll)
 }
 
-// A gateway is stopped while it has a lease. When the lease has expired, and others have used up the limit, the gateway
-// continues: it must not spend the rest of its lease.
-func TestNoDeadLeaseIsSpent(t *testing.T) {
+// A gateway is stopped while it has a lease. It continues when the lease has expired and others have exhausted the limit: it must not use
+// the rest of its lease.
+func TestExpiredLeaseIsNotUsed(t *testing.T) {
 	w := postgresWorld(t, pgtest.Start(t))
 	hot := w.agentNamed("hot", 2)
 	var n atomic.Int64
@@ -32,7 +32,7 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 	}
 	least := floor{"freezes": 3, "upstream " + pulse: 20}
 	for end := w.clock.now() + length; w.clock.now() < end || w.clock.now() < end+maxExtraTime && len(w.count().missing(least)) > 0; {
-		pause(nil, windowOver) // all units are free again
+		pause(nil, windowOver) // until all units are free again
 		stopped := pick(w.gateways)
 		over := make(chan struct{})
 		for i := range 4 {
@@ -70,12 +70,12 @@ func TestNoDeadLeaseIsSpent(t *testing.T) {
 const (
 	// windowOver is a time after which earlier calls no longer count for a limit per second.
 	windowOver = 1300 * time.Millisecond
-	// manyRefusals is a number of refusals which shows that a limit is used up, on every lease.
+	// manyRefusals is a number of refusals that shows that the limit is exhausted, and no lease has units left.
 	manyRefusals = 32
 )
 
-// freezeAll stops one gateway after another for a while, until the load is over. Calls are sent to the stopped gateway,
-// which reads them when it continues.
+// freezeAll stops a random gateway for a while, again and again, until the load is over. It sends calls to the stopped gateway, which
+// reads them when it continues.
 func (w *world) freezeAll() {
 	hot := w.agentNamed("frozen", 1)
 	for n := 0; pause(w.over, random(200*time.Millisecond, 800*time.Millisecond)); n++ {

@@ -20,20 +20,20 @@ import (
 	"time"
 )
 
-// memoryGiven is what a gateway may use, and memoryLimit the part of it that the runtime keeps to.
+// memoryGiven is the memory that a gateway may use, and memoryLimit the limit for its runtime.
 const (
 	memoryGiven = 256 << 20
 	memoryLimit = "230MiB"
 )
 
-// A gateway with 256 MiB is attacked from several addresses, and by two agents who want all there is, while others use it.
-// It serves them, and keeps within its memory.
+// A gateway with 256 MiB of memory is attacked from several addresses, and by two agents that take all resources they can get, while other
+// agents use it. It serves those agents, and stays within its memory.
 func TestStrangersWithin256MiB(t *testing.T) {
 	w := newWorld(t)
 	w.attacked = true
 	g := newGateway(t, "a", strings.NewReplacer(
 		"per_address: 1000000/second", "per_address: 5000/second",
-		"issue_per_address: 100000/minute", "issue_per_address: 3000/minute, trusted_proxies: [127.0.0.1/32]", // others' connections are bounded
+		"issue_per_address: 100000/minute", "issue_per_address: 3000/minute, trusted_proxies: [127.0.0.1/32]", // limits connections of others
 	).Replace(w.config("")))
 	g.memory = memoryLimit
 	w.gateways = []*gateway{g}
@@ -42,7 +42,7 @@ func TestStrangersWithin256MiB(t *testing.T) {
 	hog, flooder := w.agentNamed("hog", 2), w.agentNamed("flooder", 2)
 	least := usualFloor()
 	for what, n := range least {
-		least[what] = max(1, n/(2*floorTimes)) // beside so many others
+		least[what] = max(1, n/(2*floorTimes)) // because there are so many other calls
 	}
 	delete(least, "RATE_LIMIT_EXCEEDED")
 	peak := int64(0)
@@ -66,13 +66,13 @@ func TestStrangersWithin256MiB(t *testing.T) {
 	})
 	w.recover()
 	w.verdict(w.evidence(), least)
-	t.Logf("the gateway had %d MiB at most", peak>>20)
+	t.Logf("the gateway used at most %d MiB", peak>>20)
 	if peak == 0 || peak > memoryGiven {
-		t.Errorf("the gateway had %d MiB, of %d", peak>>20, memoryGiven>>20)
+		t.Errorf("the gateway used %d MiB; want at most %d", peak>>20, memoryGiven>>20)
 	}
 }
 
-// provedAt makes one attempt with a proof of its own.
+// provedAt makes one attempt with a new proof.
 func (c call) provedAt(g *gateway) {
 	if err := c.prove(); err != nil {
 		c.agent.w.t.Error(err)
@@ -88,7 +88,7 @@ var (
 	})
 )
 
-// strangeKey is a request to agree with a key that is costly to use.
+// strangeKey returns a request for an agreement with a key that is expensive to verify with.
 func strangeKey() []byte {
 	n := make([]byte, 512)
 	_, _ = rand.Read(n)
@@ -105,7 +105,7 @@ func strangeKey() []byte {
 	})
 }
 
-// from is a client at one address of this machine.
+// from returns a client that uses one address of this machine.
 func (w *world) from(address string) *http.Client {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: time.Second}
 	transport := &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
@@ -113,7 +113,7 @@ func (w *world) from(address string) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// send sends what is answered with nothing good, or not at all.
+// send sends a request that must be refused, or gets no response.
 func (w *world) send(from *http.Client, g *gateway, path string, body []byte) {
 	answer, err := from.Post(g.url()+path, "application/json", bytes.NewReader(body))
 	if err != nil {
@@ -126,7 +126,7 @@ func (w *world) send(from *http.Client, g *gateway, path string, body []byte) {
 	}
 }
 
-// flood opens connections from one address, on each of which one request is answered with 404, and keeps them open.
+// flood opens many connections from one address, sends a request on each that is answered with 404, and keeps them open for a while.
 func (w *world) flood(g *gateway, address string) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: time.Second}
 	for i := range 64 {
@@ -148,8 +148,8 @@ func (w *world) flood(g *gateway, address string) {
 	}
 }
 
-// memoryOf returns what a gateway's process has in memory now that is not a copy of a file: the system cannot take it back, so
-// this is what a limit is about. 0: it has ended.
+// memoryOf returns the resident memory of a gateway's process that is not a copy of a file: the system cannot reclaim it, so memory limits
+// count it. It returns 0 if the process has ended.
 func memoryOf(g *gateway) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

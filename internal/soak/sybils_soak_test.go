@@ -23,11 +23,11 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// sybils is how many strangers attack, each from an address of its own and with an agent of its own.
+// sybils is the number of strangers that attack, each with its own address and its own agent.
 const sybils = 32
 
-// Many strangers take all that they get, at the gateway, by streams of MCP and at the relay of the gateway: connections, places for calls,
-// agreements, messages. One approved agent is served throughout.
+// Many strangers take all resources that they can get, at the gateway, over streams of MCP and at the relay of the gateway: connections,
+// slots for calls, agreements, messages. One approved agent is served throughout.
 func TestSybilsAgainstOneApprovedAgent(t *testing.T) {
 	for engine, store := range map[string]func(*testing.T) string{
 		"SQLite":     func(*testing.T) string { return "" },
@@ -42,7 +42,7 @@ func TestSybilsAgainstOneApprovedAgent(t *testing.T) {
 				"issue_per_address: 100000/minute", "issue_per_address: 200/minute",
 				"timeout: "+upstreamTimeout.String(), "concurrency: 64, timeout: "+upstreamTimeout.String(),
 			).Replace(w.config(dsn))+"mrp_relay: {listen: 127.0.0.1:0}\n")
-			g.memory = "160MiB" // so that all connections together are fewer than the strangers want
+			g.memory = "160MiB" // so that the strangers want more connections than there are
 			w.gateways = []*gateway{g}
 			if w.open = sqliteRecords(g); dsn != "" {
 				w.open = func(ctx context.Context) (records, error) {
@@ -57,21 +57,21 @@ func TestSybilsAgainstOneApprovedAgent(t *testing.T) {
 				w.sybil(g, n)
 			}
 			f := w.befriend(g, friend)
-			least := floor{"upstream " + order: 50, "told captured": 50, "OVERLOADED": 1}
+			least := floor{"upstream " + order: 50, "reported captured": 50, "OVERLOADED": 1}
 			w.during(least, func() {})
-			t.Logf("%d calls, %d by streams and %d messages of the friend", f.calls.Load(), f.streams.Load(), f.messages.Load())
+			t.Logf("the approved agent made %d calls and %d calls over streams, and sent %d messages", f.calls.Load(), f.streams.Load(), f.messages.Load())
 			if f.calls.Load() < 50 || f.streams.Load() < 20 || f.messages.Load() < 5 {
-				t.Error("it was hardly served")
+				t.Error("the approved agent was hardly served")
 			}
-			w.verdict(w.evidence(), least, "calls", "answers", "told")
+			w.verdict(w.evidence(), least, "calls", "answers", "replies")
 		})
 	}
 }
 
-// served counts what an approved agent got.
+// tally counts what the approved agent has done.
 type tally struct{ calls, streams, messages atomic.Int64 }
 
-// befriend has the approved agent call, and send messages to itself, until the load is over. Whatever is refused is an error.
+// befriend makes the approved agent call, and send messages to itself, until the load is over. Each refusal is an error.
 func (w *world) befriend(g *gateway, a *agent) *tally {
 	w.t.Helper()
 	f := &tally{}
@@ -102,7 +102,7 @@ func (w *world) befriend(g *gateway, a *agent) *tally {
 	return f
 }
 
-// mailbox returns an agent of the relay with a new key, which comes by a client. It tries each request once.
+// mailbox returns an agent of the relay with a new key, which uses the given client. It tries each request once.
 func (w *world) mailbox(g *gateway, by *http.Client) (wire.Key, *mrp.Client) {
 	w.t.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -119,7 +119,7 @@ func (w *world) mailbox(g *gateway, by *http.Client) (wire.Key, *mrp.Client) {
 	return wire.KeyOf(private), c
 }
 
-// streams makes one call by MCP, to be answered as a stream, and returns the answer or an error.
+// streams makes one call by MCP that is answered with a stream, and returns the response or an error.
 func (w *world) streams(by *http.Client, g *gateway, a *agent, ref string) string {
 	body := mustJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "details_v1", "arguments": map[string]string{"ref": ref},
@@ -146,8 +146,8 @@ func (w *world) streams(by *http.Client, g *gateway, a *agent, ref string) strin
 	return string(text)
 }
 
-// sybil has one stranger take what it can until the load is over: connections, calls and streams that do not end, agreements, and places at
-// the relay.
+// sybil makes one stranger take what it can get until the load is over: connections, calls and streams that do not end, agreements, and
+// space at the relay.
 func (w *world) sybil(g *gateway, n int) {
 	w.t.Helper()
 	address := fmt.Sprintf("127.0.2.%d", n+1)
@@ -176,7 +176,7 @@ func (w *world) sybil(g *gateway, n int) {
 	})
 }
 
-// takesConnections opens as many connections as one address may have, sends a request by each, and holds them for a while.
+// takesConnections opens as many connections as one address may have, sends a request on each, and holds them for a while.
 func (w *world) takesConnections(url, address string) {
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}, Timeout: time.Second}
 	var open []net.Conn
@@ -194,7 +194,7 @@ func (w *world) takesConnections(url, address string) {
 	}
 }
 
-// overHTTPFrom is overHTTP from another address of this machine.
+// overHTTPFrom is like overHTTP, from another address of this machine.
 type overHTTPFrom struct{ *http.Client }
 
 func (overHTTPFrom) name() string { return overHTTP{}.name() }

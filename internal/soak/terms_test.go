@@ -11,12 +11,12 @@ import (
 
 // The intents of the service, and the case that each covers.
 const (
-	browse  = "shop.example:browse:v1"  // free, leased, 120 an hour: used up in any run
+	browse  = "shop.example:browse:v1"  // free, leased, 120 an hour: exhausted in every run
 	pulse   = "shop.example:pulse:v1"   // free, leased, 100 a second: the window moves all the time
 	search  = "shop.example:search:v1"  // free, 8 a second
 	lookup  = "shop.example:lookup:v1"  // free, 5 a minute
 	ceiled  = "shop.example:ceiled:v1"  // free, 60 a minute for all agents together
-	details = "shop.example:details:v1" // free, bounded by the PAT's limit alone
+	details = "shop.example:details:v1" // free, limited only by the PAT
 	sealed  = "shop.example:sealed:v1"  // free, each call proved
 	order   = "shop.example:order:v1"   // 0.01 EUR
 	reserve = "shop.example:reserve:v1" // 10 EUR, 40 an hour
@@ -31,30 +31,31 @@ var (
 		pledge:  {Nano: money.Unit / 100, Currency: "EUR"},
 	}
 	credit = money.Amount{Nano: 100 * money.Unit, Currency: "EUR"}
-	// newcomers is the credit of one agent that is not approved: two of them want more than all may owe together.
+	// newcomers is the credit of one unapproved agent. Two such agents could owe more than credit, which all of them share.
 	newcomers = money.Amount{Nano: 60 * money.Unit, Currency: "EUR"}
 )
 
-// searchRate is the limit per second that is not leased.
+// searchRate is the maximum per second of the limit that is too small to be leased.
 const searchRate = 8
 
-// patRate is how many executes an agent has per hour: more than most need, fewer than the greedy one tries.
+// patRate is the number of calls that an agent may make per hour: more than most agents need, but fewer than the greedy one tries.
 var patRate = int64(150 * length / time.Second)
 
 // A term is a limit in the form that the judges use.
 type term struct {
 	Name    string
-	Intents []string // that share the counter
+	Intents []string // the intents that share the counter
 	All     bool     // one counter for all agents
 	Max     int
 	Period  time.Duration
-	// Own means that the configuration sets the limit, not the policy: it goes on from what the database has, even where that was set back.
+	// Own means that the limit is set by the configuration and not by the policy: it continues from what the database contains, even if that
+	// was restored.
 	Own bool
 }
 
 func (t term) covers(intent string) bool { return slices.Contains(t.Intents, intent) }
 
-// terms returns the limits of the policy and the configuration below.
+// terms returns the limits of the policy and of the configuration below.
 func terms() []term {
 	one := func(intent string, n int, period time.Duration) term {
 		return term{Name: intent, Intents: []string{intent}, Max: n, Period: period}
@@ -116,7 +117,7 @@ func unit(period time.Duration) string {
 	}
 }
 
-// config returns the configuration of every gateway of a run. store is empty for a SQLite file of its own.
+// config returns the configuration of every gateway of a run. If store is empty, each gateway has its own SQLite file.
 func (w *world) config(store string) string {
 	if store != "" {
 		store = fmt.Sprintf("store: %q\n", store)
@@ -139,7 +140,7 @@ services:
 const (
 	adminToken      = "soak-admin-token-0123456789abcdef"
 	issuer          = "shop.example"
-	publicURL       = "http://127.0.0.1:1" // of all replicas
+	publicURL       = "http://127.0.0.1:1" // shared by all replicas
 	service         = "default"
 	upstreamTimeout = 3 * time.Second
 )

@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// An effect is what the upstream does with a request. The part of a call's ref after the last dot names it.
+// An effect is what the upstream does with a request. The part of a call's ref after the last dot selects it.
 type effect string
 
 const (
-	effectDone          effect = "works"   // is done and answered
+	effectDone          effect = "works"   // is done, and answered
 	effectError         effect = "fails"   // 500
 	effectConflict      effect = "rejects" // 409
-	effectInvalidAnswer effect = "misfits" // is done, and the answer does not fit the intent
-	effectBrokenAnswer  effect = "breaks"  // is done, and the answer is cut off
+	effectInvalidAnswer effect = "misfits" // is done, but the answer does not match the intent
+	effectBrokenAnswer  effect = "breaks"  // is done, but the answer is cut off
 	effectNoAnswer      effect = "lingers" // no answer until the gateway's timeout
-	effectCutOff        effect = "cuts"    // the first request ends without an answer, the next one works
+	effectCutOff        effect = "cuts"    // the first request ends without an answer, the next one is done
 	effectFlood         effect = "floods"  // is done, and the answer is 8 MiB of empty objects
 	answerDelay                = 5 * time.Millisecond
 )
@@ -34,15 +34,15 @@ func effectOf(ref string) effect {
 	return effectDone
 }
 
-// An arrival is a request as the upstream received it.
+// An arrival is a request that the upstream received.
 type arrival struct {
-	At        time.Duration // since the run began
+	At        time.Duration // since the start of the run
 	Execution string
 	Agent     string
 	Token     string
 	Intent    string
-	Ref       string // the agent's name of the call
-	Serial    int    // sent in the answer
+	Ref       string // the ref of the call
+	Serial    int    // number that is sent in the answer
 	Effect    effect
 }
 
@@ -53,7 +53,7 @@ type upstream struct {
 
 	mu    sync.Mutex
 	seen  []arrival
-	cutOf map[string]bool // refs of which the first request has come
+	cutOf map[string]bool // refs whose first request has arrived
 }
 
 func newUpstream(t *testing.T, c clock) *upstream {

@@ -27,20 +27,20 @@ type world struct {
 	upstream *upstream
 	inbox    *inbox
 	gateways []*gateway
-	proxies  []*pgtest.Proxy // of each gateway to the database; none for SQLite
+	proxies  []*pgtest.Proxy // between each gateway and the database; none for SQLite
 	client   *http.Client
-	open     func(context.Context) (records, error) // the store, when no gateway runs any more
+	open     func(context.Context) (records, error) // opens the store when no gateway is running
 
-	over       chan struct{} // closed when the load is
+	over       chan struct{} // closed when the load ends
 	loading    sync.WaitGroup
-	known      []*agent     // regular ones
-	doorAgents []*doorAgent // that load the doors, too
+	known      []*agent     // the regular agents
+	doorAgents []*doorAgent // the agents of other protocols
 	unapproved map[string]bool
-	avoided    atomic.Pointer[gateway] // agents do not select it
+	avoided    atomic.Pointer[gateway] // agents avoid this gateway
 	attacked   bool
-	loses      bool         // the database comes to lack what was committed
-	locks      atomic.Int64 // how often rows were locked for long
-	declined   atomic.Int64 // how often an agent was told why it was declined
+	loses      bool         // the database loses commits during the run
+	locks      atomic.Int64 // how often rows were locked for seconds
+	declined   atomic.Int64 // how often an agent received the reason why its negotiation was declined
 
 	mu       sync.Mutex
 	attempts []attempt
@@ -50,7 +50,7 @@ type world struct {
 	outages  []outage
 }
 
-// records are what the judges read in a store.
+// records is the part of a store that judges read.
 type records interface {
 	Executions(ctx context.Context, f store.Filter) ([]store.Execution, error)
 	Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error)
@@ -70,7 +70,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// sqliteWorld is one gateway on a SQLite file of its own.
+// sqliteWorld starts one gateway with its own SQLite file.
 func sqliteWorld(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -103,7 +103,7 @@ func (w *world) startAll() {
 	}
 }
 
-// anyGateway returns a gateway that runs, or nil.
+// anyGateway returns a random running gateway; nil if there is none.
 func (w *world) anyGateway() *gateway {
 	avoided := w.avoided.Load()
 	running := make([]*gateway, 0, len(w.gateways))
@@ -150,7 +150,7 @@ func pause(over <-chan struct{}, d time.Duration) bool {
 	}
 }
 
-// random returns a duration between the two.
+// random returns a random duration between from and to.
 func random(from, to time.Duration) time.Duration {
 	n, err := rand.Int(rand.Reader, big.NewInt(int64(to-from)+1))
 	if err != nil {
@@ -159,8 +159,8 @@ func random(from, to time.Duration) time.Duration {
 	return from + time.Duration(n.Int64())
 }
 
-// killLoop kills a random gateway about every second and starts it again, until the load is over. Then all run. Where a
-// start takes long, the started gateway runs for as long before the next one is killed.
+// killLoop kills a random gateway about once a second and restarts it, until the load is over. Then all gateways are running. If a restart
+// takes long, the gateway runs for at least as long before the next one is killed.
 func (w *world) killLoop() {
 	n := 0
 	for up := time.Duration(0); pause(w.over, max(up, random(300*time.Millisecond, 1200*time.Millisecond))); n++ {
@@ -168,7 +168,7 @@ func (w *world) killLoop() {
 		w.killOnce(pick(w.gateways))
 		up = w.clock.now() - began
 	}
-	w.t.Logf("%6.1fs  killed and started again %d times", w.clock.now().Seconds(), n)
+	w.t.Logf("%6.1fs  killed and restarted %d times", w.clock.now().Seconds(), n)
 }
 
 func (w *world) killOnce(g *gateway) {
@@ -181,20 +181,20 @@ func (w *world) killOnce(g *gateway) {
 	}
 }
 
-// recover checks that every gateway serves again, without a restart.
+// recover checks that every gateway serves calls again, without a restart.
 func (w *world) recover() {
 	w.t.Helper()
 	late := w.agentNamed("late", 1)
-	w.approve(late) // for any amount that the others owe by now
+	w.approve(late) // so that it can pay whatever the others owe by now
 	for _, g := range w.gateways {
 		free, paid := w.serves(g, late, details), w.serves(g, late, order)
 		if free != nil || paid != nil {
-			w.t.Errorf("%s does not serve again after all: %v, %v\n%s", g.name, free, paid, g.lastLogLines())
+			w.t.Errorf("%s does not serve calls again: %v, %v\n%s", g.name, free, paid, g.lastLogLines())
 		}
 	}
 }
 
-// serves tries for a while until a gateway reports that it is ready and serves a call.
+// serves retries for a while, until a gateway reports that it is ready and serves a call.
 func (w *world) serves(g *gateway, a *agent, intent string) error {
 	end := w.clock.now() + 30*time.Second
 	for n := 0; ; n++ {
@@ -227,13 +227,13 @@ func (w *world) logs() *evidence {
 
 func (w *world) count() floor { return w.logs().count() }
 
-// evidence ends the gateways, opens the store and collects everything that was recorded.
+// evidence stops the gateways, opens the store, and collects everything that was recorded.
 func (w *world) evidence() *evidence {
 	w.t.Helper()
 	logs := map[string]string{}
 	for _, g := range w.gateways {
 		if err := g.end(syscall.SIGTERM); err != nil {
-			w.t.Errorf("ending properly: %v", err)
+			w.t.Errorf("orderly shutdown: %v", err)
 		}
 		logs[g.name] = g.log()
 	}
