@@ -104,8 +104,8 @@ func hostPort(a net.Addr) (host string, port int) {
 	return host, port
 }
 
-// Manage obtains a certificate for each of names that has none, and renews the certificates, in the background. A certificate whose name
-// is not in names is no longer renewed or served. Failures are logged, and retried after growing pauses.
+// Manage obtains a certificate for each name that has none, and renews all certificates, in the background. It stops renewing and serving
+// certificates of earlier names that are not in names. Failures are logged, and retried after growing pauses.
 func (m *Manager) Manage(names []string) {
 	before := m.names.Swap(&names)
 	if before != nil {
@@ -126,7 +126,7 @@ func (m *Manager) Manage(names []string) {
 	_ = m.magic.ManageAsync(m.ctx, fresh) // logs its errors
 }
 
-// TLS returns the TLS configuration of a listener. It also answers TLS-ALPN-01 challenges.
+// TLS returns the TLS configuration of a listener, which then also answers TLS-ALPN-01 challenges.
 func (m *Manager) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1", acmez.ACMETLS1Protocol},

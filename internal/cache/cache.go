@@ -113,6 +113,6 @@ func (c *Cache[K, V]) Values() iter.Seq[V] {
 // Settle immediately evicts entries that exceed the limits, and returns the number of remaining entries.
 func (c *Cache[K, V]) Settle() int { return c.entries.settle() }
 
-// Close stops the goroutine that removes expired entries. Without Close, it stops some time after the last use. The Cache can still be
-// used.
+// Close stops the goroutine that removes expired entries; without Close, the goroutine stops some time after the last use of the Cache. A
+// closed Cache can still be used.
 func (c *Cache[K, V]) Close() { c.entries.stop() }

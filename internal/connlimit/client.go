@@ -21,8 +21,9 @@ func Peer(remote string) netip.Addr {
 	return address.Unmap()
 }
 
-// Client returns the address of a request's client. If the peer is a trusted proxy, that is the last address in X-Forwarded-For that is
-// not a trusted proxy; if an entry cannot be parsed, it is the address that follows the entry.
+// Client returns the address of a request's client: the peer or, if the peer is a trusted proxy, the last address in X-Forwarded-For that
+// is not a trusted proxy (the first one if all are). An entry that cannot be parsed ends the search: the result is then the address after
+// it.
 func Client(r *http.Request, trusts func(netip.Addr) bool) netip.Addr {
 	address := Peer(r.RemoteAddr)
 	if !trusts(address) {

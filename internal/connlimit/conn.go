@@ -134,7 +134,7 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 	return c.Conn.SetReadDeadline(c.soon(t))
 }
 
-// SetDeadline limits how long reads, as SetReadDeadline does, and writes wait.
+// SetDeadline sets the deadlines of reads and writes, as SetReadDeadline and SetWriteDeadline do.
 func (c *Conn) SetDeadline(t time.Time) error {
 	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
@@ -159,7 +159,8 @@ func (c *Conn) soon(t time.Time) time.Time {
 	return t
 }
 
-// Close closes the connection and releases its place, or parks it and keeps its place.
+// Close closes the connection and releases its place. If the connection must be parked, Close parks it instead, and the place stays
+// occupied.
 func (c *Conn) Close() error {
 	c.mu.Lock()
 	stage, until := c.stage, c.until

@@ -13,8 +13,8 @@ type Addresses struct {
 	// Doors holds the addresses for agents of other protocols: the Addresses of each door.Status, by the name of the door. If there are
 	// several services, each name is prefixed with the id of the service and a slash.
 	Doors map[string]map[string]string `json:"doors"`
-	// Beside holds the URLs of each door.Listener, that is, of the listeners of modules that belong to no service. They are members of the
-	// same JSON object. Encode Addresses with go-json-experiment/json: encoding/json does not support embed.
+	// Beside holds the URLs of the listeners of modules that belong to no service: see door.Listener. In JSON they are members of the same
+	// object: encode Addresses with go-json-experiment/json, because encoding/json does not support embed.
 	Beside map[string]string `json:",embed"`
 }
 

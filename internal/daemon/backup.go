@@ -24,7 +24,7 @@ type Keeper struct {
 	Progress Progress
 }
 
-// Progress has functions that are called every few seconds during work on a large state.
+// Progress reports on work on a large state. Its functions are called every few seconds, and must not be nil.
 type Progress struct {
 	// Copied is called with the number of bytes copied so far, and the total number of bytes.
 	Copied func(part, whole int64)

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// bodiesPart is the fraction of the process's memory, 1/bodiesPart, that bodies and the trees parsed from them may use together.
+	// bodiesPart limits bodies, and the trees parsed from them, to 1/bodiesPart of the memory of the process.
 	bodiesPart = 4
-	// connectionsPart is the fraction, 1/connectionsPart, that connections may use.
+	// connectionsPart limits connections to 1/connectionsPart of that memory.
 	connectionsPart = 4
 	// perConnection is the memory of one connection that is being served, in bytes: 17 kB were measured, of which two buffers of net/http
 	// take 8 kB and a stack 8 kB. A parked connection takes 5 kB.

@@ -64,7 +64,7 @@ type Options struct {
 	renewals        time.Duration // for tests: acme.Options.LookEvery
 }
 
-// A Phase is reported to the service manager of the process.
+// A Phase is a state of the process that is reported to its service manager.
 type Phase int
 
 // The phases. No phase follows Stopping.

@@ -22,7 +22,7 @@ func (p *process) serve(ctx context.Context) error {
 		Token: func() string { return p.live.Load().token.Reveal() }, Metrics: p.metrics.Registry(), Shed: p.metrics.Shed,
 	}))
 	group, ctx := errgroup.WithContext(ctx)
-	// Whatever calls depend on keeps running until the last call in progress has its response.
+	// Background work that calls depend on continues until the last call in progress has its response.
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	group.Go(func() error {

@@ -50,7 +50,7 @@ func (p *process) underWay() (calls int) {
 	return calls
 }
 
-// A timedStore measures how long the operations of calls on the store take.
+// A timedStore is a store that measures the duration of operations for which calls wait.
 type timedStore struct {
 	*sqlstore.Store
 	took func(operation string, took time.Duration)

@@ -29,8 +29,8 @@ type Solver struct {
 	Server string
 	// Zone is the name of the zone. If it is empty, the Solver queries the server for it.
 	Zone string
-	// KeyName, Algorithm and Secret are the TSIG key. Algorithm is a name such as hmac-sha256., and Secret is base64. If they are empty,
-	// updates are not signed, and the server must authorize them by address.
+	// KeyName, Algorithm and Secret are the TSIG key, in the form that ParseKey returns. If they are empty, updates are not signed, and the
+	// server must authorize them by address.
 	KeyName, Algorithm, Secret string
 }
 
