@@ -68,7 +68,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	return x.send(x.answer(ctx), "re:")
 }
 
-// party returns the party under which a sender shares the places.
+// party returns the sender as a fairqueue.Party. It is unapproved unless the operator has approved the agent.
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	of := fairqueue.Party{Name: sender.String(), Unapproved: true}
 	if key, err := keys.New(sender.Public()); err == nil {

@@ -18,7 +18,7 @@ import (
 // A fault is an error in a request without a valid envelope.
 type fault struct {
 	refusal *reason.Refusal // for the status and the listener's log
-	text    string          // the member error, by which other agents distinguish faults; may be empty
+	text    string          // the member error, which other agents use to distinguish faults; may be empty
 	detail  string          // the member detail, which may suggest what to do; may be empty
 }
 

@@ -14,9 +14,9 @@ const (
 	maxProbes     = 100_000 // webhooks that are remembered
 )
 
-// probes records the results of attempts by this process, for each webhook. Anyone can set a webhook to a URL of someone else. Therefore,
-// until a webhook has responded with status 200 to a message that is signed with its secret, it gets one attempt at a time, with a pause
-// after each failure. A webhook whose result has been evicted is probed again.
+// probes records the results of attempts by this process, for each webhook. Anyone can set a webhook to a URL that belongs to others.
+// Therefore, until a webhook has responded with status 200 to a message that is signed with its secret, it gets one attempt at a time,
+// with a pause after each failure. A webhook whose result has been evicted is probed again.
 type probes struct {
 	mu sync.Mutex
 	of *cache.Cache[mail.Key, probe]

@@ -46,12 +46,12 @@ type Options struct {
 	Shared bool
 	// PrivateWebhooks permits webhooks at private addresses, and over http.
 	PrivateWebhooks bool
-	// Client returns the address or network under which the requests of a client are counted before they are authenticated. nil: that of
-	// the connection.
+	// Client returns the address or network of a client, which limits of unauthenticated requests use. nil: the address of the
+	// connection.
 	Client func(*http.Request) string
 	// Budget limits the memory of requests. nil: a quarter of the memory that the process may use.
 	Budget *membudget.Budget
-	// Prefix is the path under which the relay is mounted, without a slash at the end. Empty: the root.
+	// Prefix is the path where the relay is mounted, without a slash at the end. Empty: the root.
 	Prefix string
 	// Version is shown in the health report and the API's description.
 	Version string

@@ -96,5 +96,5 @@ func (r *Relay) notAllowed(w http.ResponseWriter, methods []string) {
 	r.refuse(w, e)
 }
 
-// peer returns the name under which the client at the other end of a connection is counted.
+// peer returns the address or network that limits use for the client at the other end of a connection.
 func peer(req *http.Request) string { return connlimit.CountedAs(connlimit.Peer(req.RemoteAddr)) }

@@ -19,7 +19,7 @@ func (c clients) trusts(a netip.Addr) bool {
 	return false
 }
 
-// of returns the name under which the client of a request is counted.
+// of returns the address or network that limits use for the client of a request.
 func (c clients) of(r *http.Request) string {
 	return connlimit.CountedAs(connlimit.Client(r, c.trusts))
 }

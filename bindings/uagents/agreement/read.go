@@ -77,7 +77,7 @@ func Read(raw []byte) (Agreement, error) {
 	return a, nil
 }
 
-// readChat reads an agreement in a chat message, which must contain nothing else.
+// readChat reads an agreement in a chat message, which must contain only the agreement.
 func (a *Agreement) readChat(e envelope.Envelope) error {
 	text, err := e.Message()
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	mostOfSource = 100
 )
 
-// boundsOf returns the bounds for a client, and the name under which the store counts its registrations. The name of a /64 has all of its
-// digits, so that all /64 networks in a larger network share a prefix.
+// boundsOf returns the bounds for a client, and the name of the client in the store. The name of a /64 has all of its digits, so that all
+// /64 networks in a larger network share a prefix.
 func boundsOf(source string) (kept string, b store.RegistrationBounds) {
 	b = store.RegistrationBounds{All: mostOfAll, Source: mostOfSource}
 	network, err := netip.ParsePrefix(source)
