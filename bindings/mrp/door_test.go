@@ -25,7 +25,7 @@ const (
 	settings = gatetest.RelaySettings + "services:\n- {" + members + ", doors: {mrp: {relay: local}}}\n"
 )
 
-// status is what the operator sees of the door; false: it is shut.
+// status returns the operator's view of the door, and false if the door is closed.
 func status(g *gatetest.Gate) (door.Status, bool) {
 	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == mrp.Name {
@@ -35,7 +35,7 @@ func status(g *gatetest.Gate) (door.Status, bool) {
 	return door.Status{}, false
 }
 
-// agent returns an agent with a key of its own, at the relay of the service.
+// agent returns an agent with a new key, at the relay of the service.
 func agent(g *gatetest.Gate) *mrptest.Agent {
 	g.Helper()
 	s, _ := status(g)
@@ -46,7 +46,7 @@ func agent(g *gatetest.Gate) *mrptest.Agent {
 	return mrptest.New(g.T, relay, s.Addresses["key"], g.Now)
 }
 
-// agrees has an agent agree, and returns its PAT.
+// agrees makes an agent agree, and returns its PAT.
 func agrees(g *gatetest.Gate, a *mrptest.Agent) string {
 	g.Helper()
 	return a.Agrees(g.T, g.Directory.Current().Service("default").At("/api/pat/issue")).PAT
@@ -64,7 +64,7 @@ func call(intent, token string, more ...string) string {
 	return text + "}"
 }
 
-// proof is one of key for a call of Ordering.
+// proof returns a proof of key for a call of Ordering.
 func proof(g *gatetest.Gate, a *mrptest.Agent, token string) string {
 	g.Helper()
 	digest, err := pat.ExecuteDigest(gatetest.Ordering, map[string]any{"product": "lamp"})
@@ -204,7 +204,7 @@ func TestRepeatedCall(t *testing.T) {
 	}
 	body := fmt.Sprintf(`{"action":"uim:execute","params":%s}`, call(gatetest.Ordering, token, `"idempotency_key":"k-1"`))
 	first := a.Say(t, wire.TypeRequest, body)
-	second := a.Say(t, wire.TypeRequest, body) // another message: it has another signature
+	second := a.Say(t, wire.TypeRequest, body) // another message, with another signature
 	expect(t, "once", string(first.Body), `"replayed":false`)
 	expect(t, "twice", string(second.Body), `"replayed":true`)
 	if reached.Load() != 1 {

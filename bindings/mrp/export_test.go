@@ -8,5 +8,5 @@ func ReadRequest(body []byte) (action, params, token, proof string, err error) {
 	return r.action, string(r.params), r.token, r.proof, err
 }
 
-// Seed returns the seed that the configuration has, as hexadecimal digits; empty: none.
+// Seed returns the configured seed as hexadecimal digits, or "" if there is none.
 func (s *Settings) Seed() string { return s.seed.Reveal() }

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp"
 )
 
-// What is read of a request is what the library reads of it; its parameters are as they were written.
+// A request is decoded as encoding/json decodes it, and its parameters stay as the sender encoded them.
 func FuzzReadRequest(f *testing.F) {
 	for _, seed := range []string{
 		`{"action":"uim:search","params":{"query":"lamp"}}`, `{"action":"a","params":{"a":{"b":[1,2]}},"uim_pat":"t","uim_proof":"p","more":1}`,

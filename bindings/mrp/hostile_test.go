@@ -70,7 +70,7 @@ func TestMessagesWithoutReply(t *testing.T) {
 		g.Must(err)
 		quiet[receipt.MessageID] = false
 	}
-	a.Ask(t, "uim:policy", "{}") // it came last, and every message before is done with at some time
+	a.Ask(t, "uim:policy", "{}") // sent last; every message before it is handled eventually
 	answered := 0
 	for id := range quiet {
 		for s := wire.Sent; s != wire.Delivered; {

@@ -17,7 +17,7 @@ const (
 	unproved = `"code":"policy_requires_verification"`
 )
 
-// The request that brought a message proves who has the key, for a quarter of an hour. After that, a call that charges needs a proof.
+// The request that brought a message is a proof of key for 15 minutes. After that, a call that costs money needs a separate proof.
 func TestSignedRequestIsProof(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
@@ -45,14 +45,14 @@ func TestSignedRequestIsProof(t *testing.T) {
 		fmt.Sprintf(`"proof":%q`, later(g, 16*time.Minute, func() string { return proof(g, a, token) })))), `"output":{"ok":true}`)
 }
 
-// later is what is made with the clock ahead.
+// later returns what made returns while the clock is ahead.
 func later(g *gatetest.Gate, by time.Duration, made func() string) string {
 	g.Pass(by)
 	defer g.Pass(-by)
 	return made()
 }
 
-// answerTo waits for what answers a message.
+// answerTo waits for the reply to a message.
 func answerTo(t *testing.T, a *mrptest.Agent, id string) wire.Message {
 	t.Helper()
 	for {
@@ -68,7 +68,7 @@ func answerTo(t *testing.T, a *mrptest.Agent, id string) wire.Message {
 	}
 }
 
-// A service at a relay elsewhere says there what it offers, and says in its agents.json where that is. See TestCallsOverEachRelay.
+// A service at a remote relay publishes its profile there, and lists the relay in its agents.json. See TestCallsOverEachRelay.
 func TestRemoteRelay(t *testing.T) {
 	t.Parallel()
 	elsewhere := gatetest.New(t, shut)

@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A reload tells the relay what is offered now, and drops nothing that is under way; nor does one that shuts the door.
+// A reload sends the new profile to the relay, and drops no messages in progress, even if it closes the door.
 func TestReloads(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
@@ -64,7 +64,7 @@ func TestLocalRelayMustRun(t *testing.T) {
 	}
 }
 
-// A request that takes long is told of once it does.
+// The sender gets a progress report while a request takes long.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// delivers sends an encrypted body as it is, as a relay may that has kept or changed it, and returns what the service answers.
+// delivers sends an encrypted body unchanged, like a relay that has stored or changed a message, and returns the reply of the service.
 func delivers(t *testing.T, a *mrptest.Agent, body []byte) string {
 	t.Helper()
 	receipt, err := a.Send(t.Context(), wire.Send{Recipient: a.To, ContentType: wire.TypeEncrypted, Body: body})
@@ -33,7 +33,7 @@ func delivers(t *testing.T, a *mrptest.Agent, body []byte) string {
 	return string(m.Body)
 }
 
-// A relay that keeps what it passes on can deliver it again under another id. The call is executed once.
+// A relay that stores messages can deliver them again under another id. The call is executed only once.
 func TestRepeatedEncryptedCallIsExecutedOnce(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
@@ -56,7 +56,7 @@ func TestRepeatedEncryptedCallIsExecutedOnce(t *testing.T) {
 	}
 }
 
-// A relay can change the content type that stands outside of the ciphertext. What the sender did not seal as a request is not executed.
+// A relay can change the content type outside the ciphertext. A message that was not encrypted as a request is not executed.
 func TestRelayCannotChangeContentType(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
@@ -86,7 +86,7 @@ func jsonText(t *testing.T, s string) string {
 	return string(out)
 }
 
-// A relay cannot pass off the answer to one request as the answer to another, nor can a peer answer without naming the request.
+// A relay cannot pass off the reply to one request as the reply to another, and a peer cannot reply without naming the request.
 func TestEncryptedReplyIsBoundToRequest(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, shut)

@@ -13,11 +13,11 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// However many strangers have messages in hand that are not answered yet, an agent that the operator approved is answered.
+// An agent that the operator has approved gets replies, however many messages of other agents are in progress.
 func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	t.Parallel()
 	const unapprovedAtOnce = 48                                                                       // of 64 places
-	g := gatetest.New(t, strings.Replace(settings, "url: UPSTREAM", "url: UPSTREAM, timeout: 5m", 1)) // no call ends by itself
+	g := gatetest.New(t, strings.Replace(settings, "url: UPSTREAM", "url: UPSTREAM, timeout: 5m", 1)) // no call times out
 	arrived, release := make(chan struct{}, 1000), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("query") != "lamp" {
@@ -31,7 +31,7 @@ func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{
 		Service: "default", ID: pat.AgentID(approved.ID()), Status: pat.AgentActive, Approved: true,
 	}))
-	bodies := map[*mrptest.Agent][]byte{} // of strangers, who agree before they take all places that they may
+	bodies := map[*mrptest.Agent][]byte{} // of other agents, which agree before they take all of their places
 	for range 24 {
 		stranger := agent(g)
 		bodies[stranger] = fmt.Appendf(nil, `{"action":"uim:execute","params":{"intent_uid":%q,"parameters":{"query":"slow"},"pat":%q}}`,

@@ -14,8 +14,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTranscripts sends what each transcript of testdata has, a type and a body, and expects the answers in it. What is sent has $PAT
-// for the token that was told last, and $AGREEMENT for a new agreement of the agent's key.
+// TestTranscripts sends the messages of each transcript in testdata, and compares the replies. In messages, $PAT stands for the last token
+// that was issued, and $AGREEMENT for a new agreement that is signed with the agent's key.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	bindtest.Transcripts(t, func(t *testing.T, _ *txtar.Archive) func(string) string {
@@ -48,5 +48,5 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// made are ids that are made anew each time.
+// made matches ids that differ in each run.
 var made = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 )
 
-// A socket on which nobody says who they are is told so, and ended.
+// A socket without a first frame gets an error, and is closed.
 func TestSilentSocket(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", relay.Hurry(relay.Times{Greet: 100 * time.Millisecond}))
@@ -25,7 +25,7 @@ func TestSilentSocket(t *testing.T) {
 	}
 }
 
-// Ten attachments are taken, and eleven are not, though each of them could be.
+// A message with ten attachments is accepted, and a message with eleven is refused, although each blob is valid.
 func TestElevenAttachments(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -48,7 +48,7 @@ func TestElevenAttachments(t *testing.T) {
 	})
 }
 
-// A timestamp of a second less than the tolerance is in time, and one of a second more is not, before as after.
+// A timestamp within the tolerance by a second is accepted, and one beyond it by a second is refused, in both directions.
 func TestToleranceBounds(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")

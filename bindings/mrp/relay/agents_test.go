@@ -13,10 +13,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// path is that of an agent.
+// path returns the path of an agent.
 func (a *agent) path() string { return "/v1/agents/" + a.key().String() }
 
-// public makes an agent found by others.
+// public makes an agent visible to others.
 func (a *agent) public(name string, tags ...string) *agent {
 	a.Helper()
 	var list []string
@@ -166,7 +166,7 @@ func TestDiscoverPages(t *testing.T) {
 	}, many)
 }
 
-// many lifts the limits of what a test does a lot.
+// many raises the limits that a test would exceed.
 func many(o *relay.Options) {
 	o.Limits.Sends, o.Limits.Polls, o.Limits.Others = 100_000, 100_000, 100_000
 	o.Limits.Newcomers.Max, o.Limits.Newcomers.Period = 100_000, "hour"

@@ -13,7 +13,7 @@ import (
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
-// smallDisk is a file system of some bytes, for as long as a test runs.
+// smallDisk mounts a small file system until the test ends.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -28,8 +28,8 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// On a disk that is really full messages and blobs are refused for the moment, nothing that was accepted is lost, and all goes on once
-// there is room, before and after a restart.
+// On a full disk, messages and blobs are temporarily refused, and nothing that was accepted is lost. The relay continues once there is
+// space, before and after a restart.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := smallDisk(t, "16m")

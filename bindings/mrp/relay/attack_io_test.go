@@ -39,7 +39,7 @@ func (a *agent) signedText(method, target, from, body string, length int) string
 	return text.String() + "\r\n"
 }
 
-// holdUpload sends so much of an upload, and not its end.
+// holdUpload sends the beginning of an upload, but not its end.
 func (h *host) holdUpload(a *agent, from string, bytes int) net.Conn {
 	h.Helper()
 	return h.raw(a.signedText("POST", "/v1/blobs", from, "another", bytes+1) + strings.Repeat("x", bytes))
@@ -55,7 +55,7 @@ func dirBytes(dir string) (n int64) {
 	return n
 }
 
-// A message whose body ends early is none.
+// A message whose body ends early is not accepted.
 func TestTruncatedMessage(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
@@ -71,7 +71,7 @@ func TestTruncatedMessage(t *testing.T) {
 	}
 }
 
-// A disk that takes no blobs is an error of the moment, and leaves no record of a blob.
+// If the disk cannot store blobs, uploads are temporarily refused, and no record of a blob is left.
 func TestBlobsWithoutDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
@@ -90,7 +90,7 @@ func TestBlobsWithoutDisk(t *testing.T) {
 	}
 }
 
-// Ranges are answered with no more than the blob and some headers, however many there are.
+// The response to any number of ranges is not longer than the blob and some headers.
 func TestHostileRanges(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
@@ -107,7 +107,7 @@ func TestHostileRanges(t *testing.T) {
 	}
 }
 
-// Frames of a megabyte at once on many sockets take no more memory than there is for bodies; nobody else is kept waiting.
+// Concurrent large frames on many sockets stay within the memory for bodies, and do not delay others.
 func TestConcurrentLargeFrames(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = membudget.NewBudget(4<<20, func() {}) })

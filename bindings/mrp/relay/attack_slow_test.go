@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// A body that comes a byte at a time ends with its connection, whatever it is for and whether anybody wants it.
+// A body that arrives a byte at a time is cut off together with its connection, on every route.
 func TestSlowBodies(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", relay.Hurry(relay.Times{Body: 200 * time.Millisecond, Blob: 200 * time.Millisecond}))
@@ -48,7 +48,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// Bodies of strangers that do not end hold the memory that others need for no longer than until they need it.
+// Unfinished bodies of unauthenticated senders release their memory as soon as others need it.
 func TestSlowBodiesMakeRoom(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Budget = membudget.NewBudget(4<<20, func() {}) })
@@ -78,14 +78,14 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 			}
 		}
 	}
-	madeRoom(slow - fit) // the relay has begun to read all of them then
+	madeRoom(slow - fit) // by then the relay has begun to read all of them
 	for range 3 {
 		a.send(a, `"`+strings.Repeat("x", 900_000)+`"`)
 	}
 	madeRoom(fit)
 }
 
-// Large pages that are not read are bounded for each client, and nobody else waits for them.
+// Large unread pages are limited for each client, and do not delay others.
 func TestUnreadResponses(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: time.Hour}), func(o *relay.Options) {
@@ -94,7 +94,7 @@ func TestUnreadResponses(t *testing.T) {
 	})
 	slow := []net.Conn{h.unread(a)}
 	head := make([]byte, len("HTTP/1.1 200"))
-	if _, err := io.ReadFull(slow[0], head); err != nil || string(head) != "HTTP/1.1 200" { // the page is on its way
+	if _, err := io.ReadFull(slow[0], head); err != nil || string(head) != "HTTP/1.1 200" { // the relay has begun to send the page
 		t.Fatalf("%q, %v", head, err)
 	}
 	slow = append(slow, h.unread(a), h.unread(a))
@@ -110,7 +110,7 @@ func TestUnreadResponses(t *testing.T) {
 	h.eventually("there is room", func() bool { return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusOK })
 }
 
-// A page that is not read is given up.
+// The relay gives up a page that is not read.
 func TestUnreadResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: 200 * time.Millisecond}))
@@ -121,7 +121,7 @@ func TestUnreadResponseTimesOut(t *testing.T) {
 
 const largePage = "/v1/messages/threads/t"
 
-// largeThread is an agent with a thread that is more than the buffers of a connection hold.
+// largeThread returns an agent with a thread that exceeds the buffers of a connection.
 func largeThread(t *testing.T, change ...func(*relay.Options)) (*host, *agent) {
 	t.Helper()
 	h := newHost(t, "", append(change, many)...)
@@ -132,7 +132,7 @@ func largeThread(t *testing.T, change ...func(*relay.Options)) (*host, *agent) {
 	return h, a
 }
 
-// unread asks for the thread and reads nothing.
+// unread requests the thread, and does not read the response.
 func (h *host) unread(a *agent) net.Conn {
 	h.Helper()
 	conn := h.raw(a.signedText("GET", largePage, "slow", "", 0))

@@ -19,7 +19,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The first byte of a frame: what it is, and whether it is the last of its message. RFC 6455 5.2.
+// The first byte of a frame: its type, and whether it is the last frame of its message. RFC 6455 5.2.
 const (
 	opMore = 0x0
 	opText = 0x1
@@ -28,7 +28,7 @@ const (
 	fin    = 0x80
 )
 
-// frame is a frame as a client writes it, masked with nothing; so much of its content comes with it.
+// frame returns the beginning of a frame of a client, masked with zeros, with part of its content.
 func frame(first byte, content string, length int) string {
 	out := []byte{first}
 	switch {
@@ -81,7 +81,7 @@ func (h *host) cut(conn net.Conn) {
 
 func isReset(err error) bool { return strings.Contains(err.Error(), "connection reset") }
 
-// What begins and does not end, ends with the socket, and gives the memory back that it took.
+// An unfinished frame ends with its socket, and releases its memory.
 func TestUnfinishedFrames(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -118,7 +118,7 @@ func TestUnfinishedFrames(t *testing.T) {
 	}
 }
 
-// Who floods a socket with what brings nothing loses it; who acknowledges what came does not.
+// A flood of frames without effect closes the socket; acknowledgements of messages do not.
 func TestFrameFlood(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Limits.Frames = 20 })
@@ -159,13 +159,13 @@ func TestFrameFlood(t *testing.T) {
 	}
 }
 
-// A peer that reads nothing costs the memory of one message, however many come for it, and keeps nothing from others. What it has not
-// read comes again.
+// A peer that reads nothing occupies the memory of one message, however many wait for it, and does not delay others. Unread messages are
+// delivered again.
 func TestPeerThatNeverReads(t *testing.T) {
 	t.Parallel()
 	const size, messages = 1 << 20, 12
 	h := newHost(t, "", many, relay.Hurry(relay.Times{Write: time.Second}), func(o *relay.Options) {
-		o.Budget = membudget.NewBudget(5*size, func() {}) // for the frame that goes out, and one that comes in
+		o.Budget = membudget.NewBudget(5*size, func() {}) // for one outgoing and one incoming frame
 	})
 	a, deaf, b := h.agent().known(), h.agent().known(), h.agent().known()
 	body := `"` + strings.Repeat("x", size/2) + `"`
@@ -193,7 +193,7 @@ func TestPeerThatNeverReads(t *testing.T) {
 	}
 }
 
-// Sockets on which nobody has said who they are make room for those who do.
+// Unauthenticated sockets are closed to make room for new ones.
 func TestSocketsOfStrangersMakeRoom(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.Limits.AllSockets = 3 })

@@ -17,7 +17,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Each spelling of a key and a signature but one is refused, and times at the ends of the calendar are no accident.
+// Only the canonical spelling of a key and of a signature is accepted, and extreme timestamps are handled.
 func TestNoncanonicalKeysAndTimestamps(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
@@ -48,7 +48,7 @@ func TestNoncanonicalKeysAndTimestamps(t *testing.T) {
 	}
 }
 
-// What a query has of other languages is text, and a cursor from elsewhere breaks nothing.
+// SQL and other syntax in a query is plain text, and a forged cursor does no harm.
 func TestHostileQueries(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -96,7 +96,7 @@ func TestHostileQueries(t *testing.T) {
 	}, many)
 }
 
-// Texts that people are shown have nothing that cannot be shown; what only programs read comes back as it was.
+// Texts for people contain no invisible characters; data for programs is returned unchanged.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -133,7 +133,7 @@ func TestHostileTexts(t *testing.T) {
 	}, many)
 }
 
-// One signature is good once, at whichever of two replicas it comes first.
+// A signature is accepted once, at whichever of two replicas it arrives first.
 func TestOneRequestAtTwoReplicasAtOnce(t *testing.T) {
 	t.Parallel()
 	place := postgres(t)
@@ -165,7 +165,7 @@ func TestOneRequestAtTwoReplicasAtOnce(t *testing.T) {
 	}
 }
 
-// An address makes as many agents as it may, and not one more when all of them come at once.
+// An address cannot exceed its limit of new agents with concurrent requests.
 func TestConcurrentNewAgents(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Newcomers = limit.Rate{Max: 5, Period: "hour"} })
@@ -190,7 +190,7 @@ func TestConcurrentNewAgents(t *testing.T) {
 	}
 }
 
-// Of two changes at once both stay, and the agent is found by both.
+// Two concurrent changes both take effect, and searches find the agent by both.
 func TestConcurrentChanges(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -211,7 +211,7 @@ func TestConcurrentChanges(t *testing.T) {
 	}, many)
 }
 
-// Strangers cannot fill the disk with uploads that are never signed well, nor keep others from uploading.
+// Uploads with invalid signatures can neither fill the disk nor block other uploads.
 func TestUnauthenticatedUploads(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")

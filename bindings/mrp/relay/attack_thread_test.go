@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// fill sends into a thread what would take an agent many minutes: to b, who has it all.
+// fill stores many messages from one agent to b in a thread, as delivered. Sending them would take many minutes.
 func (h *host) fill(a, b *agent, thread string, messages int) {
 	h.Helper()
 	const senders = 64
@@ -44,7 +44,7 @@ func (h *host) fill(a, b *agent, thread string, messages int) {
 	all.Wait()
 }
 
-// In a thread that never ends each page is as small and as quick as the first, from either side; what is sent into it arrives.
+// Each page of a long thread is as small and as fast as the first, for both agents, and new messages in the thread arrive.
 func TestLongThread(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {

@@ -21,7 +21,7 @@ func (a *agent) posts(to string) {
 	a.wants(http.StatusOK, "", a.do("PUT", a.path()+"/webhook", fmt.Sprintf(`{"url":%q,"secret":%q}`, to, secret)))
 }
 
-// hook is what a GET says of the agent's webhook.
+// hook returns the response to a request for the agent's webhook.
 func (a *agent) hook() string {
 	a.Helper()
 	return string(a.wants(http.StatusOK, "", a.do("GET", a.path()+"/webhook", "")).Raw)
@@ -32,14 +32,14 @@ func (a *agent) state(id string) string {
 	return string(a.wants(http.StatusOK, "", a.do("GET", "/v1/messages/"+id+"/status", "")).Raw)
 }
 
-// Agents whose webhooks hang, however many and however much waits for them, hold up no other: it has the next place.
+// Webhooks that hang do not delay others, however many there are and however many messages wait for them.
 func TestWebhooksThatHang(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many, relay.Hurry(relay.Times{Post: 300 * time.Millisecond}))
 	a, b := h.agent().known(), h.agent().known()
 	hung := make(chan struct{}, 1000)
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // until then the server does not see that the relay leaves
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that the relay disconnects
 		hung <- struct{}{}
 		<-r.Context().Done()
 	}))
@@ -58,7 +58,7 @@ func TestWebhooksThatHang(t *testing.T) {
 	h.waitFor(k.received)
 }
 
-// A webhook that has said 200 has the message, and what else it says is not waited for.
+// A message is delivered once its webhook responds with 200; the relay does not wait for the body.
 func TestEndlessWebhookResponse(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many)
@@ -88,7 +88,7 @@ func TestEndlessWebhookResponse(t *testing.T) {
 	}
 }
 
-// Headers without end, at whatever pace, are a failure like any other, and bounded.
+// Endless headers, at any speed, are a failure like any other, and are limited.
 func TestNonHTTPWebhooks(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]struct {
@@ -117,7 +117,7 @@ func TestNonHTTPWebhooks(t *testing.T) {
 	}
 }
 
-// endless is the address of a server that says the same for ever; ended has something in it each time that nobody listens any more.
+// endless returns the address of a server that repeats the same text forever. ended receives a value each time a client disconnects.
 func endless(h *host, begin, again string, pause time.Duration, ended chan<- struct{}) string {
 	h.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

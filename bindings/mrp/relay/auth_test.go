@@ -75,8 +75,8 @@ func sign(a *agent, r *http.Request, at time.Time) {
 	wire.Sign(r.Header, a.private, at, r.Method, r.URL.RequestURI(), wire.Sum(nil))
 }
 
-// With a key of small order one signature verifies for every request, so that anyone is the agent. The relay refuses such keys, as
-// agreements do, over HTTP and over a WebSocket.
+// With a key of small order, one signature is valid for every request, so anyone could act as the agent. The relay refuses such keys over
+// HTTP and over a WebSocket, as agreements do.
 func TestSmallOrderKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -99,14 +99,14 @@ func TestSmallOrderKeyIsRefused(t *testing.T) {
 	})
 }
 
-// alias spells a text of base64url in another way: the last character has bits that mean nothing.
+// alias returns another spelling of a base64url text, because the last character has unused bits.
 func alias(h http.Header, name string) {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	text := h.Get(name)
 	h.Set(name, text[:len(text)-1]+string(letters[strings.IndexByte(letters, text[len(text)-1])+1]))
 }
 
-// A request is taken once, however often it comes, at whichever of two relays, and after a restart.
+// A request is accepted once, even if it arrives again, at another relay, or after a restart.
 func TestReplays(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -186,7 +186,7 @@ func TestPathsAndMethods(t *testing.T) {
 func TestRates(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
-	h.pass(30 * time.Second) // into a minute
+	h.pass(30 * time.Second) // the middle of a minute
 	a, b := h.agent().known(), h.agent().known()
 	for i := range 30 {
 		got := h.wants(http.StatusAccepted, "", a.do("POST", "/v1/messages", message(b.key(), "1")))
@@ -209,7 +209,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// Whoever does not have the key cannot use up what an agent may do.
+// Requests without the key do not count against the limits of the agent.
 func TestForgedRequestsAreNotCounted(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Polls = 5 })

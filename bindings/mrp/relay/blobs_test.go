@@ -77,7 +77,7 @@ func TestBlobQuotas(t *testing.T) {
 	}, func(o *relay.Options) { o.Limits.Blob, o.Limits.BlobBytes, o.Limits.Blobs = 100, 150, 3 })
 }
 
-// What was sent is what was signed, or nothing is kept.
+// A blob is stored only if its content matches the signed hash.
 func TestBlobWithWrongHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 )
 
-// A deadlined writer tells until when its answer may be written.
+// A deadlined writer records its write deadline.
 type deadlined struct {
 	http.ResponseWriter
 	until *atomic.Int64 // Unix seconds
@@ -24,7 +24,7 @@ func (d deadlined) SetWriteDeadline(until time.Time) error {
 	return http.NewResponseController(d.ResponseWriter).SetWriteDeadline(until)
 }
 
-// kept has every request come on a connection on which the time of an earlier answer is over. It returns the deadline of the last answer.
+// kept makes every request arrive on a connection whose earlier deadline has passed. The result holds the deadline of the last response.
 func (h *host) kept() *atomic.Int64 {
 	h.Helper()
 	until := new(atomic.Int64)
@@ -37,7 +37,7 @@ func (h *host) kept() *atomic.Int64 {
 	return until
 }
 
-// A connection may be kept for longer than an answer may take: the next one has a time of its own.
+// A connection may be kept for longer than a response may take, so each response has a new deadline.
 func TestDeadlinesOnKeptConnections(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many, func(o *relay.Options) { o.PrivateWebhooks = true })
@@ -63,7 +63,7 @@ func TestDeadlinesOnKeptConnections(t *testing.T) {
 	}
 }
 
-// Over a slow line large answers and files take long: they have more time than small ones.
+// Large responses and files have later deadlines than small ones, for slow connections.
 func TestLargeResponsesHaveMoreTime(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: time.Hour, Blob: time.Hour, MiB: time.Hour}))

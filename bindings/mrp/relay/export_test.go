@@ -7,20 +7,20 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Swept deletes what is past its time, once.
+// Swept deletes expired records once.
 func (r *Relay) Swept(ctx context.Context) { r.sweepOnce(ctx) }
 
-// Cleaned deletes what is left over, once.
+// Cleaned deletes files without an owner once.
 func (r *Relay) Cleaned(ctx context.Context) { r.cleanOnce(ctx) }
 
-// Answering is how many bytes of large answers are being written.
+// Answering returns how many bytes of large responses are in progress.
 func (r *Relay) Answering() int64 {
 	r.answers.mu.Lock()
 	defer r.answers.mu.Unlock()
 	return r.answers.all
 }
 
-// Waiting is how many polls of an agent wait.
+// Waiting returns how many polls of an agent are waiting.
 func (r *Relay) Waiting(key wire.Key) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -30,13 +30,13 @@ func (r *Relay) Waiting(key wire.Key) int {
 // HasSocket reports whether an agent has a WebSocket.
 func (r *Relay) HasSocket(key wire.Key) bool { return r.hasSocket(key) }
 
-// Post begins to post what is due, without waiting for the next second.
+// Post starts to post due messages without waiting for the next tick.
 func (r *Relay) Post(ctx context.Context) { r.postDue(ctx) }
 
-// Times are those of Options, for tests that would wait for long.
+// Times are shorter times, for tests that would otherwise take long.
 type Times struct{ Body, Blob, Write, MiB, Greet, Ping, Post time.Duration }
 
-// Hurry has a relay wait as long as this; 0 stays as it is, but for MiB.
+// Hurry sets the times of a relay. A time that is 0 keeps its default, except MiB.
 func Hurry(t Times) func(*Options) {
 	return func(o *Options) {
 		o.times = usual

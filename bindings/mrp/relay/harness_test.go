@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A clock is the tests': it goes on when they say so, and a little at each look, as every clock does.
+// A clock advances when a test advances it, and by a microsecond each time it is read.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -41,8 +41,8 @@ type host struct {
 	*testing.T
 	relay *relay.Relay
 	URL   string
-	clock *clock // nil where the database has a clock of its own
-	stop  func() // ends the relay and its server; once
+	clock *clock // nil if the database has its own clock
+	stop  func() // stops the relay and its server once
 	state *sqlmail.Store
 	place string
 }
@@ -60,7 +60,7 @@ func onBoth(t *testing.T, test func(*host), change ...func(*relay.Options)) {
 	})
 }
 
-// postgres is a PostgreSQL database of a relay that was never used.
+// postgres returns a new PostgreSQL database for a relay.
 func postgres(t *testing.T) string {
 	t.Helper()
 	c := pgtest.Start(t)
@@ -71,7 +71,7 @@ func postgres(t *testing.T) string {
 	return c.Copy(t, template)
 }
 
-// unused is what postgres copies: making the tables takes longer than most tests.
+// unused returns the database that postgres copies, because creating the tables takes longer than most tests.
 var unused = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	c, err := pgtest.Shared()
@@ -89,7 +89,7 @@ var unused = sync.OnceValues(func() (string, error) {
 	return c.DSN(name), s.Close()
 })
 
-// newHost starts a relay on an SQLite database of its own, or on a place.
+// newHost starts a relay on the database at place, or on a new SQLite database if place is empty.
 func newHost(t *testing.T, place string, change ...func(*relay.Options)) *host {
 	t.Helper()
 	h := &host{T: t, place: place}
@@ -138,7 +138,7 @@ func (h *host) must(err error) {
 	}
 }
 
-// pass lets time go by. Only SQLite has the tests' clock.
+// pass advances the clock. Only relays on SQLite use this clock.
 func (h *host) pass(d time.Duration) {
 	h.clock.mu.Lock()
 	defer h.clock.mu.Unlock()
@@ -163,7 +163,7 @@ func (h *host) agent() *agent {
 
 func (a *agent) key() wire.Key { return wire.KeyOf(a.private) }
 
-// at is a time that no earlier request has.
+// at returns a time that no earlier request has used.
 func (a *agent) at() time.Time {
 	now := a.now()
 	if !now.After(a.last) {
@@ -173,7 +173,7 @@ func (a *agent) at() time.Time {
 	return now
 }
 
-// An answer is what came back.
+// An answer is a response of the relay.
 type answer struct {
 	Status int
 	Header http.Header
@@ -242,14 +242,14 @@ func (h *host) sent(r *http.Request) answer {
 	return a
 }
 
-// known makes the agent known to its relay.
+// known registers the agent at its relay.
 func (a *agent) known() *agent {
 	a.Helper()
 	a.wants(http.StatusOK, "", a.do("GET", "/v1/agents/"+a.key().String(), ""))
 	return a
 }
 
-// wants fails unless an answer has a status and a code.
+// wants reports an error unless the response has the status and the code.
 func (h *host) wants(status int, code string, got answer) answer {
 	h.Helper()
 	if got.Status != status || got.code() != code {
@@ -258,7 +258,7 @@ func (h *host) wants(status int, code string, got answer) answer {
 	return got
 }
 
-// send sends a message with a body and more members, and returns its id.
+// send sends a message with a body and further members, and returns its id.
 func (a *agent) send(to *agent, body string, members ...string) string {
 	a.Helper()
 	return a.wants(http.StatusAccepted, "", a.do("POST", "/v1/messages", message(to.key(), body, members...))).MessageID
@@ -272,7 +272,7 @@ func message(to wire.Key, body string, members ...string) string {
 	return text + "}"
 }
 
-// poll takes what waits.
+// poll returns the waiting messages.
 func (a *agent) poll(query string) []wire.Message {
 	a.Helper()
 	return a.wants(http.StatusOK, "", a.do("GET", "/v1/messages"+query, "")).Messages
@@ -285,7 +285,7 @@ func ids(list []wire.Message) (all []string) {
 	return all
 }
 
-// eventually waits until something is so that another goroutine does.
+// eventually waits until another goroutine has made a condition true.
 func (h *host) eventually(what string, is func() bool) {
 	h.Helper()
 	ctx, cancel := context.WithTimeout(h.Context(), time.Minute)

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 )
 
-// What a killed process leaves of files is deleted once nobody can come back for it: a file whose record was not made yet, one whose
-// record was gone already, and what was being received. What is somebody's stays, and so does what is not the relay's.
+// Files that a killed process leaves behind are deleted: a file whose record was not yet created, a file whose record was already deleted,
+// and an unfinished upload. Files with an owner and files that are not of the relay stay.
 func TestOrphanFiles(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "blobs")
@@ -62,7 +62,7 @@ func TestOrphanFiles(t *testing.T) {
 	})
 }
 
-// Where it cannot be asked whose files are, none is deleted.
+// If the database is unavailable, no file is deleted.
 func TestOrphanFilesWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

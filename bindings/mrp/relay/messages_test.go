@@ -191,7 +191,7 @@ func TestMessagesExpire(t *testing.T) {
 	}
 }
 
-// A poll that waits returns as soon as there is a message, also one that another process took.
+// A waiting poll returns as soon as there is a message, even if another process has accepted it.
 func TestLongPolls(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {
@@ -230,7 +230,7 @@ func TestLongPollsAreBounded(t *testing.T) {
 	}
 }
 
-// A relay that ends lets go of those who wait, and takes what is under way to its end.
+// A relay that shuts down ends waiting polls, and completes requests in progress.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "")
@@ -267,14 +267,14 @@ func TestAttachments(t *testing.T) {
 		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity", c.do("POST", "/v1/messages", message(b.key(), "1", attach(blob.BlobID))))
 		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity", a.do("POST", "/v1/messages", message(b.key(), "1", attach("blob_0"))))
 		h.wants(http.StatusConflict, "blob_referenced", a.do("DELETE", "/v1/blobs/"+blob.BlobID, ""))
-		b.send(c, `1`, attach(blob.BlobID)) // whoever can read it may pass it on
+		b.send(c, `1`, attach(blob.BlobID)) // any agent that can read a blob may attach it
 		h.wants(http.StatusOK, "", c.do("GET", "/v1/blobs/"+blob.BlobID, ""))
 		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity",
 			a.do("POST", "/v1/messages", message(b.key(), "1", `"attachments":[`+strings.Repeat(`"b",`, 10)+`"b"]`)))
 	})
 }
 
-// Many send to one at once: every message that was taken comes once, in the order in which they were taken.
+// Many agents send to one agent: each accepted message arrives once, in the order of acceptance.
 func TestConcurrentSends(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(h *host) {

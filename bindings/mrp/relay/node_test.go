@@ -9,7 +9,7 @@ import (
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 )
 
-// An agent in another language, which shares no line with this project, uses everything that the relay has.
+// An agent in JavaScript, which shares no code with this project, uses every function of the relay.
 func TestNodeAgent(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)

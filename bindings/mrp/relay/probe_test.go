@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 )
 
-// Anyone can name a URL of others as a webhook. It gets one message at a time, with pauses, until it answers 200 to one.
+// Anyone can set a webhook to a URL that belongs to others. It gets one message at a time, with pauses, until it responds with 200.
 func TestAWebhookIsProbedFirst(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many, relay.Hurry(relay.Times{Post: 20 * time.Second}))

@@ -2,7 +2,7 @@
 
 package relay_test
 
-// How large the attacks are that take long: so that each run of the tests has them small.
+// The sizes of slow attacks, which are small in ordinary test runs.
 const (
 	inThread = 2_000 // messages
 	atOnce   = 20    // WebSockets

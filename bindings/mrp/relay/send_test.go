@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A send takes the signature of its request, whatever becomes of the message: the request counts once, and its sender is known.
+// A send uses up the signature of its request even if the message is refused: the request counts once, and its sender is registered.
 func TestSendSignatureIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Sends = 3 })
@@ -27,7 +27,7 @@ func TestSendSignatureIsUsedOnce(t *testing.T) {
 		if got := h.sent(r); got.Status != c.status {
 			t.Errorf("%s: %d %s", name, got.Status, got.Raw)
 		}
-		h.wants(http.StatusOK, "", other.do("GET", "/v1/agents/"+a.key().String(), "")) // it was made
+		h.wants(http.StatusOK, "", other.do("GET", "/v1/agents/"+a.key().String(), "")) // the agent was created
 		for range 3 {
 			again := r.Clone(t.Context())
 			var err error
@@ -41,7 +41,7 @@ func TestSendSignatureIsUsedOnce(t *testing.T) {
 	}
 }
 
-// Agents that would be made by what they send count as others do.
+// Agents that are created by a send count against the limit of new agents.
 func TestNewAgentsPerAddressBySending(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", func(o *relay.Options) { o.Limits.Newcomers = limit.Rate{Max: 2, Period: "hour"} })

@@ -31,7 +31,7 @@ func (h *host) dial() *websocket.Conn {
 	return conn
 }
 
-// connect opens a socket and says who the agent is.
+// connect opens a socket, and authenticates the agent.
 func (a *agent) connect() *line {
 	a.Helper()
 	l := &line{a.dial(), a}
@@ -97,7 +97,7 @@ func TestSocketDeliversMessages(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		l.say(`{"type":"ping"}`)
-		if r := l.hear(); r.Type != "pong" { // what was said before it was done
+		if r := l.hear(); r.Type != "pong" { // sent before it was done
 			t.Errorf("%+v", r)
 		}
 		h.must(l.Close(websocket.StatusNormalClosure, ""))
@@ -250,7 +250,7 @@ func TestThreeSockets(t *testing.T) {
 		}
 		delete(sent, id)
 	}
-	// One leaves, and another may come.
+	// After one socket is closed, another may be opened.
 	_ = lines[0].CloseNow()
 	h.eventually("a place", func() bool {
 		l := &line{h.dial(), b}
@@ -299,7 +299,7 @@ func TestInvalidFrames(t *testing.T) {
 	}
 }
 
-// A message that a socket was written half a minute ago counts as delivered, if the socket is still open.
+// A message that was written 30 seconds ago counts as delivered if the socket is still open.
 func TestUnacknowledgedMessages(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many)
@@ -311,12 +311,12 @@ func TestUnacknowledgedMessages(t *testing.T) {
 		t.Errorf("%s", got.Raw)
 	}
 	h.eventually("delivered", func() bool {
-		h.pass(31 * time.Second) // again, where the relay notes the time only after the first
+		h.pass(31 * time.Second) // again, in case the relay recorded the time only after the first
 		return strings.Contains(string(a.do("GET", "/v1/messages/"+id+"/status", "").Raw), `"delivered"`)
 	})
 }
 
-// More than a socket may carry without an acknowledgement waits for one.
+// Messages beyond the limit of a socket wait for acknowledgements.
 func TestSocketWindow(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", many)

@@ -17,7 +17,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A hook is the other end of a webhook.
+// A hook is the server behind a webhook.
 type hook struct {
 	*httptest.Server
 	secret   wire.Secret
@@ -52,7 +52,7 @@ func newHook(t *testing.T, answer ...int) *hook {
 	return k
 }
 
-// set makes it an agent's webhook.
+// set sets it as an agent's webhook.
 func (k *hook) set(a *agent) answer {
 	a.Helper()
 	return a.do("PUT", a.path()+"/webhook", fmt.Sprintf(`{"url":%q,"secret":%q}`, k.URL+"/in?x=1", base64.RawURLEncoding.EncodeToString(k.secret[:])))
@@ -86,7 +86,7 @@ func TestWebhook(t *testing.T) {
 	}, private, many)
 }
 
-// Any other status than 200 is tried again, with the same id; until it succeeds, a poll has the message.
+// After a status other than 200, the message is posted again with the same id; until an attempt succeeds, a poll returns the message.
 func TestFailingWebhook(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, "", private, many)
@@ -116,7 +116,7 @@ func TestFailingWebhook(t *testing.T) {
 	}
 }
 
-// waitFor lets time go by until something comes.
+// waitFor advances the clock until a delivery arrives.
 func (h *host) waitFor(came <-chan struct{}) {
 	h.eventually("something comes", func() bool {
 		select {

@@ -53,7 +53,7 @@ func start(t *testing.T, header time.Duration, all, perAddress int) string {
 	return ln.Addr().String()
 }
 
-// from dials as a machine with another address.
+// from dials from another address.
 func from(t *testing.T, address, to string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -65,7 +65,7 @@ func from(t *testing.T, address, to string) net.Conn {
 	return conn
 }
 
-// An agent is a program that is honest, at one address.
+// An agent is an honest client at one address.
 type agent struct {
 	*testing.T
 	key    ed25519.PrivateKey
@@ -85,7 +85,7 @@ func newAgent(t *testing.T, address, relay string) *agent {
 	return &agent{T: t, key: key, relay: relay, client: &http.Client{Transport: transport}}
 }
 
-// polls reports whether the agent is served.
+// polls reports whether a poll of the agent succeeds.
 func (a *agent) polls() bool {
 	a.Helper()
 	r, err := http.NewRequestWithContext(a.Context(), http.MethodGet, "http://"+a.relay+"/v1/messages", nil)
@@ -113,7 +113,7 @@ func ended(t *testing.T, conn net.Conn) {
 	}
 }
 
-// Headers that come a byte at a time, or never, end with their connection.
+// A connection ends if its headers arrive a byte at a time, or never.
 func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
 	relay := start(t, 200*time.Millisecond, 100, 100)
@@ -136,7 +136,7 @@ func TestSlowHeaders(t *testing.T) {
 	}
 }
 
-// Strangers who hold connections, from one address and from many, keep neither an agent out that is there nor one that comes.
+// Clients that hold connections, from one address or from many, block neither connected agents nor new ones.
 func TestHeldConnections(t *testing.T) {
 	t.Parallel()
 	const all, perAddress = 12, 4
@@ -178,7 +178,7 @@ func TestHeldConnections(t *testing.T) {
 			}
 		}
 	}
-	ended(t, held[0]) // it has made room
+	ended(t, held[0]) // closed to make room
 	if !there.polls() {
 		t.Error("an agent that was there is kept out")
 	}
