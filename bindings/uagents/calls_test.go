@@ -55,7 +55,7 @@ func TestFindAgreeAndExecute(t *testing.T) {
 	}
 }
 
-// Whoever caught an envelope can send it again, also under the other signature that there always is.
+// An intercepted envelope can be sent again, also with the second valid signature that every signature has.
 func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
@@ -92,7 +92,7 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 	}
 }
 
-// The refusals are those of HTTP, member by member.
+// Refusals have the same members as over HTTP.
 func TestRefusalsMatchHTTP(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
@@ -159,7 +159,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// at is so many seconds from now.
+// at returns the time the given number of seconds from now.
 func at(p *peer, seconds int64) *uint64 {
 	until := uint64(p.Now().Unix() + seconds)
 	return &until

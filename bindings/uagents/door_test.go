@@ -22,7 +22,7 @@ const (
 		", doors: {uagents: {key_file: seed.txt}}}\n"
 )
 
-// A peer is an agent of the protocol before a gateway.
+// A peer is an agent of the protocol that talks to a gateway.
 type peer struct {
 	*gatetest.Gate
 	key  identity.Key
@@ -49,7 +49,7 @@ func keyOf(t *testing.T, seed string) identity.Key {
 	return key
 }
 
-// unsigned is an envelope to the shop that is good for half a minute.
+// unsigned returns an envelope to the shop that is valid for 30 seconds.
 func (p *peer) unsigned(model, message string) envelope.Envelope {
 	until := uint64(p.Now().Add(30 * time.Second).Unix())
 	return envelope.Envelope{
@@ -58,7 +58,7 @@ func (p *peer) unsigned(model, message string) envelope.Envelope {
 	}
 }
 
-// digestOf is the digest of a standard model, or one of a model that nobody knows.
+// digestOf returns the digest of a standard model, or a digest of an unknown model.
 func digestOf(model string) envelope.ModelDigest {
 	if d := protocol.Standard(model).Digest; d != "" {
 		return d
@@ -73,7 +73,7 @@ func (p *peer) text(e envelope.Envelope) string {
 	return string(raw)
 }
 
-// submit sends a body; header are pairs of name and value, an empty value leaves one out.
+// submit sends a body. header has pairs of names and values; an empty value removes the header.
 func (p *peer) submit(method, body string, header ...string) gatetest.Answer {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), method, p.URL+"/submit", strings.NewReader(body))
@@ -90,7 +90,7 @@ func (p *peer) submit(method, body string, header ...string) gatetest.Answer {
 	return p.Send(r)
 }
 
-// opens holds an answer to be an envelope of the shop to the peer, signed and good for a while, and returns its message.
+// opens checks that a response is a valid, signed envelope from the shop to the peer, and returns its message.
 func (p *peer) opens(a gatetest.Answer) (model string, message []byte) {
 	p.Helper()
 	e, err := envelope.Parse(a.Body)
@@ -107,7 +107,7 @@ func (p *peer) opens(a gatetest.Answer) (model string, message []byte) {
 	return model, message
 }
 
-// ask sends a message and returns what is answered.
+// ask sends a message, and returns the reply.
 func (p *peer) ask(model, message string) (answer string, reply strictjson.Object) {
 	p.Helper()
 	answer, text := p.opens(p.submit(http.MethodPost, p.text(p.unsigned(model, message).Sign(p.key))))
@@ -116,13 +116,13 @@ func (p *peer) ask(model, message string) (answer string, reply strictjson.Objec
 	return answer, reply
 }
 
-// agreement is UIMAgree to the policy that is offered.
+// agreement returns UIMAgree for the offered policy.
 func (p *peer) agreement() string {
 	s := p.Directory.Current().Service("default")
 	return fmt.Sprintf(`{"policy_digest": %q, "issuer": %q, "scope": null}`, s.Offer().Digest, s.Issuer)
 }
 
-// agreed agrees and returns the PAT.
+// agreed agrees, and returns the PAT.
 func (p *peer) agreed() string {
 	p.Helper()
 	model, reply := p.ask("UIMAgree", p.agreement())
@@ -200,7 +200,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 			t.Errorf("%s: no CORS", name)
 		}
 	}
-	if model, _ := p.opens(p.submit(http.MethodPost, signed)); model != "UIMPolicy" { // of which all of these differ in one thing
+	if model, _ := p.opens(p.submit(http.MethodPost, signed)); model != "UIMPolicy" { // all of the above differ from this in one thing
 		t.Error(model)
 	}
 }
@@ -268,7 +268,7 @@ func TestServiceDescription(t *testing.T) {
 		t.Errorf("%v: %d manifests", err, len(all))
 	}
 	for _, one := range all {
-		m, err := protocol.ParseManifest(one) // which makes every digest again
+		m, err := protocol.ParseManifest(one) // which computes every digest again
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -290,7 +290,7 @@ func TestServiceDescription(t *testing.T) {
 	}
 }
 
-// Two agents that answer errors with errors would never end.
+// Two agents that reply to errors with errors would never stop.
 func TestErrorsAndAcknowledgementsGetNoReply(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
@@ -315,7 +315,7 @@ func TestDoorIsClosedWithoutBlock(t *testing.T) {
 	if a := p.Get("/agents.json"); !bytes.Contains(a.Body, []byte(`"uim-uagents": "`+string(p.shop)+`"`)) {
 		t.Errorf("%s", a.Body)
 	}
-	// An identity that nobody gave stays the same.
+	// A generated identity stays the same.
 	made := gatetest.New(t, strings.Replace(settings, "{key_file: seed.txt}", "{path: /agent}", 1))
 	address := made.Addresses("uagents")["address"]
 	made.Reload()

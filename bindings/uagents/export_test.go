@@ -2,8 +2,8 @@ package uagents
 
 import "context"
 
-// Round registers what is due, as Run does every few seconds.
+// Round makes the due registrations, as Run does every few seconds.
 func (d *Door) Round(ctx context.Context) { d.registrar.round(ctx, d.services()) }
 
-// Seed returns the seed that the configuration has; empty: none.
+// Seed returns the configured seed, or "" if there is none.
 func (s *Settings) Seed() string { return s.seed.Reveal() }

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// Who reads slowly holds an answer in memory, so answers come out of what requests may hold, and strangers leave half of that.
+// A slow reader keeps a reply in memory, so replies count against the memory of requests, and unapproved agents leave half of it free.
 func TestRepliesUseMemoryBudget(t *testing.T) {
 	t.Parallel()
 	const budget = 2 << 20

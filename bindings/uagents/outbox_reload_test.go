@@ -9,8 +9,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// What waited while the configuration was read anew is answered by the service as it is served then: by its policy and its
-// admission, and where envelopes are not for it any more, not at all.
+// Envelopes that wait during a reload are handled by the new version of the service, under its policy and admission. If they are no longer
+// addressed to the service, they are refused.
 func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -39,7 +39,7 @@ func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 			t.Parallel()
 			in := opensInbox(t)
 			p := reached(t, in.URL)
-			const most = 32 // that one sender has answered at once
+			const most = 32 // the envelopes of one sender that are handled at once
 			called, proceed := make(chan struct{}, most), make(chan struct{})
 			p.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 				called <- struct{}{}

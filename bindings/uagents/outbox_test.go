@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An inbox is an endpoint of an agent: what it was posted is in came.
+// An inbox is an endpoint of an agent. Posted envelopes are in came.
 type inbox struct {
 	*httptest.Server
 	received chan []byte
@@ -40,7 +40,7 @@ func opensInbox(t *testing.T) *inbox {
 	return in
 }
 
-// reached is a gateway that reaches the peer at endpoints.
+// reached starts a gateway that posts to the peer at endpoints.
 func reached(t *testing.T, endpoints ...string) *peer {
 	t.Helper()
 	list, err := json.Marshal(endpoints)
@@ -50,7 +50,7 @@ func reached(t *testing.T, endpoints ...string) *peer {
 	return with(t, fmt.Sprintf("rules: {%s: %s}", keyOf(t, "alice recovery password").Address(), list))
 }
 
-// with is a gateway whose door has more settings.
+// with starts a gateway whose door has further settings.
 func with(t *testing.T, more string) *peer {
 	t.Helper()
 	g := gatetest.New(t, strings.Replace(settings, "key_file: seed.txt", "key_file: seed.txt, "+more, 1),
@@ -58,13 +58,13 @@ func with(t *testing.T, more string) *peer {
 	return &peer{g, keyOf(t, "alice recovery password"), keyOf(t, seed).Address()}
 }
 
-// post sends an envelope whose answer nobody waits for.
+// post sends an envelope without waiting for the reply.
 func (p *peer) post(e envelope.Envelope) gatetest.Answer {
 	p.Helper()
 	return p.submit(http.MethodPost, p.text(e), "X-Uagents-Connection", "")
 }
 
-// postpones sends a message that has to be taken.
+// postpones sends a message that must be accepted.
 func (p *peer) postpones(model, message string) {
 	p.Helper()
 	if a := p.post(p.unsigned(model, message).Sign(p.key)); a.Status != http.StatusOK || string(a.Body) != "{}" ||
@@ -73,7 +73,7 @@ func (p *peer) postpones(model, message string) {
 	}
 }
 
-// receive waits for the next answer, opens it and returns its message.
+// receive waits for the next reply, opens it, and returns its message.
 func (in *inbox) receive(p *peer) (model string, reply strictjson.Object) {
 	p.Helper()
 	select {
@@ -108,9 +108,9 @@ func TestRepliesAreDelivered(t *testing.T) {
 	if model, reply := in.receive(p); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
 		t.Errorf("%s %v", model, reply)
 	}
-	p.postpones("UIMExecute", search(token)) // it is taken before the service is called
+	p.postpones("UIMExecute", search(token)) // accepted before the service is called
 	close(proceed)
-	for i := range 3 { // the same envelope is the same call, told again
+	for i := range 3 { // the same envelope is the same call, and gets the same result
 		if model, reply := in.receive(p); model != "UIMResult" || reply.Object("output").Number("lamps") != "1" ||
 			reply.Flag("replayed") != (i > 0) || reply.Text("request_id") != "request-1" {
 			t.Errorf("%s %v", model, reply)
@@ -177,13 +177,13 @@ func TestWhatIsNotPostponed(t *testing.T) {
 			t.Errorf("%s: %d %s, want %s", name, a.Status, a.Body, c.text)
 		}
 	}
-	p.postpones("UIMPolicyRequest", "{}") // of which all of these differ in one thing
+	p.postpones("UIMPolicyRequest", "{}") // all of the above differ from this in one thing
 	if model, _ := in.receive(p); model != "UIMPolicy" || len(in.received) != 0 {
 		t.Errorf("%s, and %d more", model, len(in.received))
 	}
 }
 
-// Places are shared between senders, and an approved agent finds one when strangers have taken all of theirs.
+// Senders share the places, and an approved agent gets one when unapproved agents have taken all of theirs.
 func TestFloodsOfEnvelopes(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -230,12 +230,12 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 		t.Error(model)
 	}
 	p.key = keyOf(t, "stranger 0")
-	if model, _ := p.ask("UIMPolicyRequest", "{}"); model != "UIMPolicy" { // who waits is answered at once
+	if model, _ := p.ask("UIMPolicyRequest", "{}"); model != "UIMPolicy" { // a synchronous envelope gets its reply at once
 		t.Error(model)
 	}
 }
 
-// What an Almanac says of an agent is followed, but not into the gateway's own network, unless the operator says so.
+// The gateway uses the endpoints in an Almanac, but not those in its own network, unless the operator permits them.
 func TestEndpointsOfAnAlmanac(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -261,7 +261,7 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 			requested := make(chan string, 16)
 			sender := string(keyOf(t, "alice recovery password").Address())
 			almanac := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.Method == http.MethodGet { // else the service registers itself
+				if r.Method == http.MethodGet { // other requests are registrations of the service
 					requested <- r.URL.Path
 				}
 				w.Header().Set("Location", in.URL)
@@ -292,7 +292,7 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 	}
 }
 
-// counted is the value of a counter one of whose labels has a value.
+// counted returns the value of a counter whose labels include a value.
 func (p *peer) counted(name, label string) float64 {
 	p.Helper()
 	families, err := p.Metrics.Registry().Gather()

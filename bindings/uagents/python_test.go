@@ -14,23 +14,23 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// TestPythonAgent has an agent that shares no code with the gateway agree and execute: it makes the digests of its messages,
-// signs with random numbers, and verifies what is answered.
+// TestPythonAgent makes an agent that shares no code with the gateway agree and execute. The agent computes the digests of its messages,
+// signs with random nonces, and verifies the replies.
 func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	opened(t).python()
 }
 
-// TestAsynchronousPythonAgent has it find the service in the service's own Almanac, register there, and take the answer at an
-// endpoint of its own.
+// TestAsynchronousPythonAgent makes the agent find the service in the service's Almanac, register there, and receive the reply at its own
+// endpoint.
 func TestAsynchronousPythonAgent(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true, private_endpoints: true")
-	p.door().Round(t.Context()) // as Run does at its beginning, perhaps later
+	p.door().Round(t.Context()) // Run does this when it starts, which may be later
 	p.python(p.URL+almanac.Path, string(protocol.UIM().Digest))
 }
 
-// python runs the agent in Python, with further arguments, and expects that it is answered.
+// python runs the Python agent with further arguments, and checks that it gets a reply.
 func (p *peer) python(more ...string) {
 	t := p.T
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A relay passes what it is asked on to an Almanac, unless it is down, and tells of it.
+// A relay forwards requests to an Almanac, unless it is down, and records them.
 type relay struct {
 	*httptest.Server
 	requests chan string // method, path and status
@@ -54,7 +54,7 @@ func relays(t *testing.T, to string) *relay {
 	return l
 }
 
-// saw holds the next requests to be these, below the path of an Almanac.
+// saw checks that the next requests, below the path of an Almanac, are these.
 func (l *relay) saw(t *testing.T, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -72,7 +72,7 @@ func (l *relay) saw(t *testing.T, want ...string) {
 	}
 }
 
-// door is that of uAgents.
+// door returns the door of uAgents.
 func (p *peer) door() *uagents.Door {
 	p.Helper()
 	for _, d := range p.Modules {
@@ -84,7 +84,7 @@ func (p *peer) door() *uagents.Door {
 	return nil
 }
 
-// found are who speaks UIMProtocol, by what the Almanac at p says of them.
+// found searches the Almanac at p for agents that support UIMProtocol, and returns the state of the one with the address.
 func (p *peer) found(address string) (status, endpoint string) {
 	p.Helper()
 	_, reply := p.asks("POST", "search", fmt.Sprintf(`{"text": %q}`, strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")))
@@ -98,7 +98,7 @@ func (p *peer) found(address string) (status, endpoint string) {
 	return "", ""
 }
 
-// TestServiceIsFoundInAlmanac has one gateway be the Almanac of another.
+// TestServiceIsFoundInAlmanac uses one gateway as the Almanac of another.
 func TestServiceIsFoundInAlmanac(t *testing.T) {
 	t.Parallel()
 	other := with(t, "registry: true, private_endpoints: true")
@@ -134,7 +134,7 @@ func TestServiceIsFoundInAlmanac(t *testing.T) {
 			t.Errorf("%s: %d lines of the log, want %d", message, n, want)
 		}
 	}
-	logged("not registered in an Almanac", 1) // and not for each try
+	logged("not registered in an Almanac", 1) // not for each attempt
 	relay.down.Store(false)
 	door.Round(t.Context())
 	relay.saw(t)
@@ -156,7 +156,7 @@ func TestServiceIsFoundInAlmanac(t *testing.T) {
 	}
 }
 
-// A reload opens and shuts a registration like anything else of the door.
+// A reload starts and ends registrations.
 func TestReloadRegisters(t *testing.T) {
 	t.Parallel()
 	p := with(t, "")

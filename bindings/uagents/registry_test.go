@@ -19,10 +19,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A member is one of JSON, by its name.
+// A member maps the names of JSON members to values.
 type member = strictjson.Object
 
-// attest is what an agent says of itself, signed now.
+// attest returns an agent's statement about itself, signed now.
 func (p *peer) attest(key identity.Key, statement member) string {
 	p.Helper()
 	if !statement.Has("timestamp") {
@@ -33,7 +33,7 @@ func (p *peer) attest(key identity.Key, statement member) string {
 	return string(body)
 }
 
-// located is what an agent says that has one endpoint and speaks UIMProtocol.
+// located returns the statement of an agent with one endpoint that supports UIMProtocol.
 func located(endpoint string) member {
 	return member{
 		"endpoints": []any{map[string]any{"url": endpoint, "weight": json.Number("1")}},
@@ -41,7 +41,7 @@ func located(endpoint string) member {
 	}
 }
 
-// asks asks the Almanac.
+// asks sends a request to the Almanac.
 func (p *peer) asks(method, path, body string) (status int, reply member) {
 	p.Helper()
 	r, err := http.NewRequestWithContext(p.Context(), method, p.URL+"/v1/almanac/"+path, strings.NewReader(body))
@@ -97,7 +97,7 @@ func TestAgentsRegister(t *testing.T) {
 	}
 }
 
-// foreign are how many agents were found beside the service itself.
+// foreign returns how many agents were found, without the service itself.
 func (p *peer) foreign(reply member) (n int) {
 	for _, item := range reply.List("list") {
 		if agent, _ := strictjson.AsObject(item); agent.Text("address") != string(p.shop) {
@@ -166,7 +166,7 @@ func TestAlmanacRefusals(t *testing.T) {
 	}
 }
 
-// One address registers as many as it may, in all and in a minute; others go on.
+// One address cannot exceed its limits of registrations, in total and per minute; other addresses are not affected.
 func TestAlmanacLimits(t *testing.T) {
 	t.Parallel()
 	p := with(t, "registry: true")
@@ -215,8 +215,8 @@ func TestAlmanacLimits(t *testing.T) {
 	}
 }
 
-// An agent that has registered with the service gets its answers there. An endpoint that points inside is refused when it is registered,
-// by the name of the setting that permits it.
+// An agent that has registered with the service gets its replies at its endpoint. The registration of a private endpoint is refused, and
+// the refusal names the setting that permits it.
 func TestRepliesGoToRegisteredEndpoint(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)
@@ -244,7 +244,7 @@ func TestRepliesGoToRegisteredEndpoint(t *testing.T) {
 	}
 }
 
-// A call whose answer cannot be delivered is refused before it is executed or charged, wherever the endpoint of the sender is looked up.
+// A call whose reply cannot be delivered is refused before it is executed or charged, wherever the endpoint of the sender is looked up.
 func TestUndeliverableCallIsNotMade(t *testing.T) {
 	t.Parallel()
 	inside := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -280,7 +280,7 @@ func TestUndeliverableCallIsNotMade(t *testing.T) {
 	}
 }
 
-// unanswerable sends a message that has to be refused, since its answer could not be delivered.
+// unanswerable sends a message that must be refused, because its reply could not be delivered.
 func (p *peer) unanswerable(model, message, says string) {
 	p.Helper()
 	a := p.post(p.unsigned(model, message).Sign(p.key))

@@ -12,7 +12,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// answered sends a message in an envelope that was changed before it was signed.
+// answered sends a message in an envelope with the given expiry, and returns the model and the message of the reply.
 func (p *peer) answered(model, message string, expires *uint64) (answer string, reply strictjson.Object) {
 	p.Helper()
 	e := p.unsigned(model, message)
@@ -27,7 +27,7 @@ func order(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token)
 }
 
-// What charges needs a proof of key unless the operator says otherwise; an envelope is one.
+// A call that costs money needs a proof of key unless the operator permits calls without one; an envelope is a proof.
 func TestEnvelopeIsProofOfKey(t *testing.T) {
 	t.Parallel()
 	p := openedAs(t, strings.Replace(settings, gatetest.Unproved+", ", "", 1))
@@ -44,7 +44,7 @@ func TestEnvelopeIsProofOfKey(t *testing.T) {
 	}), http.StatusForbidden, "POLICY_REQUIRES_VERIFICATION")
 }
 
-// The sender of a message that names no PAT is known; the newest of its PATs that is good is meant.
+// A message that names no PAT uses the newest valid PAT of its sender.
 func TestMessageWithoutPAT(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
@@ -97,7 +97,7 @@ func TestRenewal(t *testing.T) {
 	if model != "UIMAgreed" || renewed == "" || renewed == token || reply.Number("expires_at") == "" || len(reply.List("scope")) != 2 {
 		t.Fatalf("%s %v", model, reply)
 	}
-	// Who caught the envelope is not told the PAT.
+	// An attacker who intercepted the envelope does not get the PAT.
 	if model, text := p.opens(p.submit(http.MethodPost, p.text(e))); model != "UIMFault" || !strings.Contains(string(text), "PROOF_REPLAYED") {
 		t.Errorf("%s %s", model, text)
 	}

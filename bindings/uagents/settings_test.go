@@ -39,7 +39,7 @@ func TestBlockOpensDoor(t *testing.T) {
 	}
 }
 
-// An envelope names its service by the address that comes of the seed, so no two services have one.
+// An envelope names its service by the address, which is derived from the seed, so two services must not share a seed.
 func TestSeedsMustDiffer(t *testing.T) {
 	t.Parallel()
 	dir := configtest.New(t)

@@ -16,12 +16,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// chatMessage is a ChatMessage under an id.
+// chatMessage returns a ChatMessage with an id.
 func chatMessage(id, text string) string {
 	return fmt.Sprintf(`{"timestamp": "2026-01-02T03:04:05.123456+00:00", "msg_id": %q, "content": [{"type": "text", "text": %q}]}`, id, text)
 }
 
-// saysAs sends a text under an id and returns what is said in return.
+// saysAs sends a text with a message id, and returns the text of the reply.
 func (p *peer) saysAs(id, text string) string {
 	p.Helper()
 	model, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", chatMessage(id, text)).Sign(p.key))))
@@ -75,7 +75,7 @@ func TestChat(t *testing.T) {
 	}
 }
 
-// What was said is evidence as UIMAgree is, and can be verified later.
+// An agreement in a chat is evidence like UIMAgree, and can be verified later.
 func TestAgreementInChat(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
@@ -142,7 +142,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// Who does not wait is told that the message came before the service is called, and is then told the result.
+// An asynchronous sender gets an acknowledgement before the service is called, and then the result.
 func TestChatIsAcknowledgedBeforeCall(t *testing.T) {
 	t.Parallel()
 	in := opensInbox(t)

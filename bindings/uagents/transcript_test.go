@@ -18,12 +18,12 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// shownHeaders are the header fields of responses that transcripts show.
+// shownHeaders lists the header fields of responses that transcripts show.
 var shownHeaders = []string{"Content-Type", "Idempotency-Replayed", "Ratelimit", "Uim-Charge"}
 
-// TestTranscripts sends what each transcript of testdata has, and expects the answers in it. What is sent is a model and its
-// message, which the agent signs: with them $PAT is the token told last, $DIGEST that of the policy. What is received is opened,
-// once it was verified. One that has settings of the door is of the Almanac, in the form of registryTranscript.
+// TestTranscripts sends the messages of each transcript in testdata, and compares the replies. A message is a model and a body, which the
+// agent signs. $PAT stands for the last token that was issued, and $DIGEST for the digest of the policy. Replies are verified and opened. A
+// transcript with settings of the door is a transcript of the Almanac, in the form of registryTranscript.
 func TestTranscripts(t *testing.T) {
 	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
@@ -56,8 +56,8 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// registryTranscript sends requests to the Almanac of a service as they stand: method and path on the first line, then the body. Each
-// is sent a second after the one before. RESOLVE asks for an address with the client of this project.
+// registryTranscript sends requests to the Almanac of a service unchanged: the method and the path are on the first line, and the body
+// follows. Each request is sent a second after the previous one. RESOLVE looks up an address with the client of this project.
 func registryTranscript(p *peer) func(string) string {
 	return func(sent string) string {
 		p.Later(time.Second)
@@ -72,7 +72,7 @@ func registryTranscript(p *peer) func(string) string {
 	}
 }
 
-// resolved is where the client of this project says that an agent is.
+// resolved returns the endpoints of an agent that the client of this project finds.
 func resolved(p *peer, of identity.Address) string {
 	client := almanac.NewClient()
 	defer client.Close()
@@ -85,8 +85,8 @@ func resolved(p *peer, of identity.Address) string {
 	return text.String()
 }
 
-// made is the id of a record, which is made anew each time.
+// made matches the ids of records, which differ in each run.
 var made = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// said is the id of what the service says, made anew each time.
+// said matches the ids of messages of the service, which differ in each run.
 var said = regexp.MustCompile(`"msg_id": "[0-9a-f-]{36}"`)

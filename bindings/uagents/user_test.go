@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// someone is a user, which is no key.
+// someone is a user, which has no key.
 const someone = "user1qqqsyqcyq5rqwzqfpg9scrgwpugpzysnzs23v9ccrydpk8qarc0sxs5jpk"
 
-// asUser sends a message of a user, and returns the answer's model and message.
+// asUser sends a message of a user, and returns the model and the message of the reply.
 func (p *peer) asUser(model, message string, header ...string) (status int, answer, told string) {
 	p.Helper()
 	e := p.unsigned(model, message)
@@ -33,7 +33,7 @@ func (p *peer) asUser(model, message string, header ...string) (status int, answ
 	return a.Status, answer, string(text)
 }
 
-// Nothing proves who a user is: it reads what is public, where the operator lets it, and nothing more.
+// The identity of a user cannot be verified, so it can read only public information, and only if the operator permits it.
 func TestUsersReadPublicInformation(t *testing.T) {
 	t.Parallel()
 	p := opened(t)

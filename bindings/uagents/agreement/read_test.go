@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// signed returns an envelope of another implementation.
+// signed returns an envelope from another implementation.
 func signed(tb testing.TB) []byte {
 	tb.Helper()
 	raw, err := os.ReadFile("testdata/envelope.json")
@@ -37,7 +37,7 @@ func TestAgreementOfOtherImplementation(t *testing.T) {
 	}
 	key, ok := agreement.Key(a.Agent)
 	b64 := base64.RawURLEncoding.EncodeToString
-	// What OpenSSL makes of the private key, and the thumbprint of that.
+	// The public key that OpenSSL derives from the private key, and its thumbprint.
 	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
 	const info = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
 	if !ok || key.Thumbprint() != jkt || b64(key.SPKI()) != info {
@@ -132,7 +132,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// words is a ChatMessage with these items.
+// words returns a ChatMessage with these items.
 func words(items string) string {
 	return `{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f","content":[` + items + `]}`
 }

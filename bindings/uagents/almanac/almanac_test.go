@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// Agents choose how long their endpoints are, so what is remembered of an Almanac is bounded in bytes.
+// Agents choose the length of their endpoints, so the cache of responses of an Almanac is limited in bytes.
 func TestCacheSizeIsLimited(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int64

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// What the reference implementation signed at that moment: ALICE, one endpoint, no metadata.
+// An attestation that the reference implementation signed: ALICE, one endpoint, no metadata.
 const (
 	alice    = "agent1qf5gfqm48k9acegez3sg82ney2aa6l5fvpwh3n3z0ajh0nam3ssgwnn5me7"
 	signedAt = 1767225600
@@ -93,7 +93,7 @@ func TestClockSkew(t *testing.T) {
 	}
 }
 
-// What an agent signs is taken as it is signed, in the bounds.
+// A signed attestation within the bounds is accepted unchanged.
 func TestAttestationContent(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(signedAt, 0)
@@ -155,7 +155,7 @@ func TestStatusStatement(t *testing.T) {
 	}
 }
 
-// FuzzParseAttestation finds no attestation of ALICE that she has not signed: every one that is taken is refused with another
+// FuzzParseAttestation looks for attestations that ALICE has not signed: each accepted attestation must be refused with an additional
 // member, and with another time.
 func FuzzParseAttestation(f *testing.F) {
 	f.Add([]byte(signed))

@@ -10,14 +10,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A client may have so many agents registered, and so may all clients of the network around it: else one customer could fill the
-// registry by itself.
+// The number of agents is limited for each client and for the networks around it. Otherwise one customer could fill the registry.
 func TestAgentsPerNetwork(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
-		source func(n int) string // of the agent n
+		source func(n int) string // the client that registers agent n
 		most   int
-		beside string // another source, which is not held back
+		beside string // another source, which is not affected
 	}{
 		"an IPv4 address": {func(int) string { return "192.0.2.1" }, 100, "192.0.2.10"},
 		"a /64":           {func(int) string { return "2001:db8:1:2::/64" }, 100, "2001:db8:1:20::/64"},

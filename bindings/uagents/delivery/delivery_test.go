@@ -22,7 +22,7 @@ func courier(t *testing.T) *delivery.Courier {
 	return c
 }
 
-// server answers at a URL of this machine.
+// server starts a server on this machine, and returns its URL.
 func server(t *testing.T, h http.HandlerFunc) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -30,7 +30,7 @@ func server(t *testing.T, h http.HandlerFunc) string {
 	return s.URL
 }
 
-// to is a route of endpoints that the operator has named.
+// to returns a route with endpoints that the operator has named.
 func to(urls ...string) delivery.Route {
 	r := delivery.Route{Private: true}
 	for _, u := range urls {
@@ -42,7 +42,7 @@ func to(urls ...string) delivery.Route {
 func TestEndpointResponses(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		statuses []int // of the answers in their order, the last again and again
+		statuses []int // of the responses in order; the last one repeats
 		cause    delivery.Cause
 		tries    int64
 	}{
@@ -112,7 +112,7 @@ func TestForbiddenEndpoints(t *testing.T) {
 	}
 }
 
-// An endpoint that never ends its answer is not waited for, and a body without end is not read.
+// A delivery to an endpoint with an endless response fails, and the next endpoint is tried.
 func TestEndlessResponses(t *testing.T) {
 	t.Parallel()
 	var good atomic.Int64
@@ -136,7 +136,7 @@ func TestEndlessResponses(t *testing.T) {
 	}
 }
 
-// An endpoint that answers 200 and goes on slowly for ever is given up, and one that says nothing as well.
+// The gateway gives up an endpoint that responds with 200 and an unfinished body, and an endpoint that does not respond.
 func TestUnfinishedResponses(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(w http.ResponseWriter){
@@ -162,7 +162,7 @@ func TestUnfinishedResponses(t *testing.T) {
 	}
 }
 
-// Hosts that hang hold no more than half of the places together with who waits for them, and others are served meanwhile.
+// Hosts that hang hold at most half of the places, and do not delay deliveries to others.
 func TestHangingHostsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
