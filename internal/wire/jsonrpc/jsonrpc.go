@@ -1,5 +1,5 @@
-// Package jsonrpc is the frame of JSON-RPC 2.0 messages for the protocols built on it: it reads a message strictly, and appends responses
-// to bytes. Batches are not supported.
+// Package jsonrpc reads and writes the envelope of JSON-RPC 2.0 messages for the protocols that are built on it. It parses messages
+// strictly and appends responses to byte slices. Batches are not supported.
 package jsonrpc
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MaxValues bounds the values of one message, including nested ones.
+// MaxValues limits the number of values in one message, including nested ones.
 const MaxValues = 100_000
 
-// MaxID bounds the id of a request, in bytes as it is written.
+// MaxID limits the size of a request id: the number of bytes in its JSON encoding.
 const MaxID = 256
 
-// The codes of errors. JSON-RPC 2.0, section 5.1.
+// Error codes. JSON-RPC 2.0, section 5.1.
 const (
 	ParseError     = -32700
 	InvalidRequest = -32600
@@ -26,31 +26,34 @@ const (
 	InternalError  = -32603
 )
 
-// A Message is a request, or a notification, which has no ID. JSON-RPC 2.0, section 4.
+// A Message is a request, a notification, which is a request without an id, or a client's response to a request of the server. JSON-RPC
+// 2.0, sections 4 and 5.
 type Message struct {
 	ID     ID
 	Method string
 	Params strictjson.Object // never nil
-	// Answer: the message is a response of the client, and has no Method.
+	// Answer is true if the message is a response. Such a message has no Method.
 	Answer bool
 }
 
 // IsNotification reports whether the message expects no response.
 func (m *Message) IsNotification() bool { return m.ID == "" }
 
-// An ID is the id of a request, in JSON: a string or an integer. Empty: there is none, or it could not be read.
+// An ID is the id of a request in its JSON encoding, which is a string or an integer. It is empty if the request has no id or the id could
+// not be read.
 type ID string
 
-// An Error is returned instead of a result. JSON-RPC 2.0, section 5.1.
+// An Error is the error member of a response. JSON-RPC 2.0, section 5.1.
 type Error struct {
 	Code    int
 	Message string
-	Data    []byte // JSON; nil: none
+	Data    []byte // JSON; nil means no data
 }
 
 func (e *Error) Error() string { return strconv.Itoa(e.Code) + " " + e.Message }
 
-// Read reads one message. If the message is invalid, the Message has its id, if that could be read. The error never quotes the input.
+// Read parses one message. If the message is invalid, the returned Message still has the ID, provided that the id could be read. The error
+// never quotes the input.
 func Read(data []byte) (Message, *Error) {
 	tree, err := strictjson.DecodeObjectOf(data, MaxValues)
 	if err != nil {
@@ -87,7 +90,7 @@ func Read(data []byte) (Message, *Error) {
 	return m, nil
 }
 
-// unread explains why a document is not a message.
+// unread returns the error for a document that could not be decoded as a JSON object.
 func unread(data []byte, err error) *Error {
 	if at := strings.TrimLeft(string(data[:min(len(data), 64)]), " \t\r\n"); strings.HasPrefix(at, "[") {
 		return &Error{Code: InvalidRequest, Message: "Batches are not accepted: send one message in each request."}
@@ -99,7 +102,7 @@ func unread(data []byte, err error) *Error {
 	return &Error{Code: ParseError, Message: "The body is not acceptable JSON."}
 }
 
-// idOf returns an id in the form of responses; empty: there is none.
+// idOf returns the JSON encoding of an id, or "" if v is not a valid id.
 func idOf(v any) ID {
 	switch v := v.(type) {
 	case string:
@@ -114,19 +117,19 @@ func idOf(v any) ID {
 	return ""
 }
 
-// AppendResult appends the response to a request. result is JSON.
+// AppendResult appends the response to the request with the given id. result must be JSON.
 func AppendResult(out []byte, id ID, result []byte) []byte {
 	return EndResult(append(BeginResult(out, id), result...))
 }
 
-// BeginResult appends the text before a result. The caller then appends the result, and calls EndResult.
+// BeginResult appends the part of a response that precedes the result. The caller then appends the result and calls EndResult.
 func BeginResult(out []byte, id ID) []byte { return append(head(out, id), `,"result":`...) }
 
-// EndResult appends the text after a result.
+// EndResult appends the part of a response that follows the result.
 func EndResult(out []byte) []byte { return append(out, '}') }
 
-// AppendEvent appends a message as the data of a server-sent event, with the blank line that ends it. It replaces line feeds, which JSON
-// has only between tokens and which would end the line, by spaces.
+// AppendEvent appends a message as a server-sent event, including the blank line that ends the event. It replaces line breaks in the
+// message with spaces, because a line break would end the data line. In valid JSON, line breaks occur only between tokens.
 func AppendEvent(out, message []byte) []byte {
 	out = append(out, "data: "...)
 	for _, b := range message {
@@ -138,11 +141,11 @@ func AppendEvent(out, message []byte) []byte {
 	return append(out, "\n\n"...)
 }
 
-// AppendError appends the error response to a request.
+// AppendError appends the error response to the request with the given id.
 func AppendError(out []byte, id ID, e *Error) []byte {
 	out = append(strconv.AppendInt(append(head(out, id), `,"error":{"code":`...), int64(e.Code), 10), `,"message":`...)
 	quoted, err := strictjson.Append(out, e.Message)
-	if err != nil { // without our own text
+	if err != nil { // then the message is left empty
 		quoted = append(out, `""`...)
 	}
 	if out = quoted; e.Data != nil {
