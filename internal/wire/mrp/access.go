@@ -2,16 +2,16 @@ package mrp
 
 import "time"
 
-// EntryType is the type of an entry of an access list.
+// EntryType is the type of an entry in an access list.
 type EntryType string
 
-// Only the policy of its kind uses an entry.
+// The types of entries. The inbox policy AllowList uses only Allow entries, and BlockList uses only Block entries.
 const (
 	Allow EntryType = "allow"
 	Block EntryType = "block"
 )
 
-// An Entry permits or blocks a peer, under an inbox policy that uses the list.
+// An Entry allows or blocks one peer if the owner's inbox policy uses entries of its type.
 type Entry struct {
 	ID        int64     `json:"id"`
 	Owner     Key       `json:"owner_key"`
@@ -27,7 +27,8 @@ type Entries struct {
 	NextCursor *string `json:"next_cursor"`
 }
 
-// ReadEntry reads the body of a request that sets an entry. peer is the one in the path; nil if the body names it.
+// ReadEntry parses the body of a request that sets an entry. peer is the key in the request's path; it is nil if the body must name the
+// peer. The error has the code bad_request or payload_too_large.
 func ReadEntry(document []byte, peer *Key) (Key, EntryType, *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -37,7 +38,7 @@ func ReadEntry(document []byte, peer *Key) (Key, EntryType, *Error) {
 	if peer != nil && !o.has("peer_key") {
 		k = *peer
 	} else if k = o.key("peer_key"); o.err == nil && peer != nil && k != *peer {
-		o.fail(BadRequest, "peer_key", "is not the key of the path")
+		o.fail(BadRequest, "peer_key", "is not the key in the path")
 	}
 	if !o.has("entry_type") {
 		o.fail(BadRequest, "entry_type", "is missing")

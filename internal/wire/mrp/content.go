@@ -1,6 +1,6 @@
 package mrp
 
-// The content types that the protocol names. A relay interprets none of them.
+// The content types that the protocol defines. A relay does not interpret them.
 const (
 	TypeJSON      = "application/json"
 	TypeText      = "text/plain"
@@ -12,21 +12,21 @@ const (
 	TypeBlob      = "application/octet-stream"
 )
 
-// A Request requests an action of another agent.
+// A Request asks another agent to perform an action.
 type Request struct {
 	Action         string         `json:"action"` // by convention the name of a capability
 	Params         map[string]any `json:"params"`
 	ResponseFormat string         `json:"response_format,omitempty"` // a hint
 }
 
-// A Response answers a Request: Status is "ok" with a Result, or "error" with a Fault.
+// A Response is the reply to a Request. Status is "ok" with a Result, or "error" with a Fault.
 type Response struct {
 	Status string `json:"status"`
 	Result any    `json:"result,omitempty"`
 	Fault  *Fault `json:"error,omitempty"`
 }
 
-// A Fault is why a request failed. Code is in snake_case.
+// A Fault describes why a request failed. Code is in snake_case.
 type Fault struct {
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
@@ -39,16 +39,16 @@ const (
 	ResponseError = "error"
 )
 
-// UnsupportedAction is the code of a Fault for an action that an agent does not have.
+// UnsupportedAction is the code of a Fault for an action that the agent does not support.
 const UnsupportedAction = "unsupported_action"
 
-// An Event expects no response.
+// An Event notifies another agent and expects no response.
 type Event struct {
 	Event string         `json:"event"` // such as task.completed
 	Data  map[string]any `json:"data"`
 }
 
-// A Progress is the progress of a request.
+// A Progress reports the progress of a request.
 type Progress struct {
 	State    string  `json:"state"`
 	Progress float64 `json:"progress"` // 0 to 1

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A Code is the kind of an error. Other relays may send codes that this package does not have.
+// A Code identifies a kind of error. Other relays may send codes that are not defined here.
 type Code string
 
-// The codes of the protocol, and the status of each.
+// The error codes of the protocol.
 const (
 	BadRequest      Code = "bad_request"
 	Unauthorized    Code = "unauthorized"
@@ -41,24 +41,25 @@ var statuses = map[Code]int{
 	RateLimited: http.StatusTooManyRequests, Internal: http.StatusInternalServerError, NoRoom: http.StatusInsufficientStorage,
 }
 
-// An Error is why a relay refuses a request.
+// An Error is the error with which a relay refuses a request.
 type Error struct {
 	Code    Code           `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
-	// RequestID names the request, for the operator of the relay.
+	// RequestID identifies the request to the operator of the relay.
 	RequestID string `json:"request_id,omitempty"`
 
-	// Status is that of HTTP; 0: that of the code.
+	// Status is the HTTP status; 0 means the status that belongs to Code.
 	Status int `json:"-"`
-	// RetryAfter is how long to wait until the same request can succeed. 0: unknown.
+	// RetryAfter is the time to wait before the same request can succeed; 0 means unknown.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// Error is the code and the message.
+// Error returns the code and the message.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s", e.Code, e.Message) }
 
-// HTTPStatus is the status of the answer.
+// HTTPStatus returns the HTTP status of the response. If Status is 0, this is the status that belongs to the code, or 500 if the code is
+// unknown.
 func (e *Error) HTTPStatus() int {
 	if e.Status != 0 {
 		return e.Status
@@ -74,7 +75,7 @@ type ErrorAnswer struct {
 	Error *Error `json:"error"`
 }
 
-// Refuse returns an error. The message must not quote anything that was sent.
+// Refuse returns an Error with the given code and message. The message must not quote anything from the request.
 func Refuse(code Code, message string) *Error { return refuse(code, message) }
 
 func refuse(code Code, message string) *Error { return &Error{Code: code, Message: message} }

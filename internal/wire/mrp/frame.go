@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// The types of frames on a WebSocket. Each is one text frame with a JSON object.
+// The types of frames on a WebSocket. Each frame is a text frame that contains one JSON object.
 const (
 	FrameAuth    = "auth"
 	FrameAuthed  = "auth_result"
@@ -21,7 +21,7 @@ const (
 	FramePong    = "pong"
 )
 
-// An AuthFrame is the first frame of an agent.
+// An AuthFrame is the first frame that an agent sends.
 type AuthFrame struct {
 	Type      string `json:"type"`
 	PublicKey string `json:"public_key"`
@@ -29,7 +29,7 @@ type AuthFrame struct {
 	Signature string `json:"signature"`
 }
 
-// A Frame is a frame that an agent sends after the first.
+// A Frame is a frame that an agent sends after the AuthFrame.
 type Frame struct {
 	Type      string
 	MessageID string // of an ack
@@ -37,8 +37,8 @@ type Frame struct {
 	Send      Send
 }
 
-// ReadFrame reads a frame of an agent. A frame of an unknown type has only its type; types may be added. The errors are those of
-// ReadSend; the ID of a send is set even then.
+// ReadFrame parses a frame from an agent. If the type is unknown, only Type is set, because new types may be added. If the message of a
+// send frame is invalid, ReadFrame returns an error with a code of ReadSend, together with the ID of the frame.
 func ReadFrame(document []byte) (Frame, *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -57,7 +57,7 @@ func ReadFrame(document []byte) (Frame, *Error) {
 	return f, o.err
 }
 
-// inner reads the message of a send frame: its member message, or its own members.
+// inner reads the message of a send frame, either from the member message or from the members of the frame.
 func (o *object) inner() (Send, *Error) {
 	raw := o.raw["message"]
 	if raw == nil {
@@ -71,7 +71,7 @@ func (o *object) inner() (Send, *Error) {
 	return inside.send()
 }
 
-// ReadAuthFrame reads the first frame. The error is of code unauthorized.
+// ReadAuthFrame parses the first frame. The error has the code unauthorized.
 func ReadAuthFrame(document []byte) (Auth, *Error) {
 	o, err := readObject(document)
 	if err != nil || o.members.Text("type") != FrameAuth {
@@ -80,7 +80,7 @@ func ReadAuthFrame(document []byte) (Auth, *Error) {
 	return NewAuth(o.members.Text("public_key"), o.members.Text("timestamp"), o.members.Text("signature"))
 }
 
-// A Reply is a frame of a relay.
+// A Reply is a frame from a relay.
 type Reply struct {
 	Type      string     `json:"type"`
 	ID        string     `json:"id,omitempty"`
@@ -93,7 +93,7 @@ type Reply struct {
 	Error     *Error     `json:"error,omitempty"`
 }
 
-// AppendMessage appends a frame with a message, whose body stays byte for byte.
+// AppendMessage appends a frame that delivers m. It copies the body of m byte for byte.
 func AppendMessage(out []byte, m *Message) ([]byte, error) {
 	out, err := m.AppendJSON(append(out, `{"type":"message","message":`...))
 	if err != nil {
@@ -102,7 +102,7 @@ func AppendMessage(out []byte, m *Message) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// ReadReply reads a frame of a relay and ignores unknown members.
+// ReadReply parses a frame from a relay. It ignores unknown members.
 func ReadReply(document []byte) (r Reply, err error) {
 	if !strictjson.Valid(document) {
 		return Reply{}, errors.New("the frame is not a JSON object")

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// NewMessageID returns the id of a message. It contains the time in seconds, which readers must not rely on.
+// NewMessageID returns a new message id. The id contains the time in seconds, but readers must not rely on it.
 func NewMessageID(at time.Time) string {
 	return "msg_" + strconv.FormatInt(at.Unix(), 10) + "_" + random(6)
 }
 
-// NewBlobID returns an id of a blob.
+// NewBlobID returns a new blob id.
 func NewBlobID() string { return "blob_" + random(12) }
 
-// NewRequestID returns an id of a request.
+// NewRequestID returns a new request id.
 func NewRequestID() string { return "req_" + random(12) }
 
 func random(n int) string {

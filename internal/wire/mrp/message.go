@@ -12,20 +12,20 @@ import (
 // A MessageStatus is the state of a message.
 type MessageStatus string
 
-// A message is in state sent until its recipient has it, or until it expires.
+// The states of a message. A message is in state sent until it is delivered or expires.
 const (
 	Sent      MessageStatus = "sent"
 	Delivered MessageStatus = "delivered"
 	Expired   MessageStatus = "expired"
 )
 
-// A Message is a message that a relay has accepted, as its sender and its recipient read it.
+// A Message is a message that a relay has accepted, in the form that the relay returns to the sender and to the recipient.
 type Message struct {
 	ID          string          `json:"message_id"`
 	Sender      Key             `json:"sender_key"`
 	Recipient   Key             `json:"recipient_key"`
 	ContentType string          `json:"content_type"`
-	Body        json.RawMessage `json:"body,omitempty"` // any JSON value, byte for byte as sent; nil: none
+	Body        json.RawMessage `json:"body,omitempty"` // any JSON value, byte for byte as sent; nil means no body
 	Attachments []Attachment    `json:"attachments"`
 	ThreadID    string          `json:"thread_id,omitempty"`
 	InReplyTo   string          `json:"in_reply_to,omitempty"`
@@ -36,7 +36,7 @@ type Message struct {
 	DeliveredAt time.Time       `json:"delivered_at,omitzero"`
 }
 
-// AppendJSON appends the message. The library would encode the body again; here it stays byte for byte.
+// AppendJSON appends the message as JSON. Unlike json.Marshal, it copies the body byte for byte.
 func (m *Message) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("message_id", m.ID)
@@ -57,14 +57,14 @@ func (m *Message) AppendJSON(out []byte) ([]byte, error) {
 	return w.End()
 }
 
-// An Attachment is a blob that goes with a message. Size, hash and content type are those of the blob at the relay.
+// An Attachment refers to a blob that belongs to a message. Size, Hash and ContentType describe the blob that the relay stores.
 type Attachment struct {
 	BlobID      string `json:"blob_id"`
 	Filename    string `json:"filename,omitempty"`
 	ContentType string `json:"content_type,omitempty"`
 	Size        int64  `json:"size"`           // bytes
-	Hash        string `json:"hash,omitempty"` // SHA-256, lower hex
-	// Encrypted means that the blob needs a data key, which DEKEnc and DEKCT hold for the recipient.
+	Hash        string `json:"hash,omitempty"` // SHA-256, in lowercase hex
+	// Encrypted means that the blob is encrypted with a data key. DEKEnc and DEKCT contain that key, encrypted for the recipient.
 	Encrypted bool   `json:"encrypted,omitempty"`
 	DEKEnc    string `json:"dek_enc,omitempty"`
 	DEKCT     string `json:"dek_ct,omitempty"`
@@ -78,20 +78,20 @@ func appendAttachments(out []byte, list []Attachment) ([]byte, error) {
 	return append(out, text...), err
 }
 
-// A Send is a message to send.
+// A Send is a request to send a message.
 type Send struct {
 	Recipient      Key             `json:"recipient_key"`
-	ContentType    string          `json:"content_type,omitempty"` // "": TypeJSON
+	ContentType    string          `json:"content_type,omitempty"` // "" means TypeJSON
 	Body           json.RawMessage `json:"body,omitempty"`
 	Attachments    []Attachment    `json:"attachments,omitempty"`
 	ThreadID       string          `json:"thread_id,omitempty"`
 	InReplyTo      string          `json:"in_reply_to,omitempty"`
-	ExpiresIn      int64           `json:"expires_in,omitempty"` // seconds; 0: DefaultExpiry
+	ExpiresIn      int64           `json:"expires_in,omitempty"` // seconds; 0 means DefaultExpiry
 	Metadata       json.RawMessage `json:"metadata,omitempty"`
-	IdempotencyKey string          `json:"idempotency_key,omitempty"` // an extension, which other relays ignore
+	IdempotencyKey string          `json:"idempotency_key,omitempty"` // an extension that other implementations ignore
 }
 
-// AppendJSON appends the message, with its body byte for byte.
+// AppendJSON appends the message as JSON. It copies the body byte for byte.
 func (s *Send) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("recipient_key", s.Recipient.String())
@@ -110,7 +110,7 @@ func (s *Send) AppendJSON(out []byte) ([]byte, error) {
 	return w.End()
 }
 
-// ReadSend reads the body of a request to send. The errors are of codes bad_request, payload_too_large and unprocessable_entity.
+// ReadSend parses the body of a request to send a message. The error has the code bad_request, payload_too_large or unprocessable_entity.
 func ReadSend(document []byte) (Send, *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -131,7 +131,7 @@ func (o *object) send() (Send, *Error) {
 		s.ContentType = TypeJSON
 	}
 	if !Shown(s.ContentType) {
-		o.fail(BadRequest, "content_type", "has characters that no content type has")
+		o.fail(BadRequest, "content_type", "contains characters that are not allowed in a content type")
 	}
 	for i, item := range o.list("attachments", MaxAttachments) {
 		s.Attachments = append(s.Attachments, o.attachment(i, item))
@@ -140,7 +140,7 @@ func (o *object) send() (Send, *Error) {
 	case o.err != nil:
 		return Send{}, o.err
 	case len(body) > MaxBody:
-		return Send{}, refuse(TooLarge, fmt.Sprintf("body has to have at most %d bytes: attach a blob", MaxBody))
+		return Send{}, refuse(TooLarge, fmt.Sprintf("body must be at most %d bytes long: attach larger content as a blob", MaxBody))
 	case !there && len(s.Attachments) == 0:
 		return Send{}, refuse(Unprocessable, "body is missing, and there is no attachment")
 	}
@@ -153,7 +153,7 @@ func (o *object) attachment(i int, item any) (a Attachment) {
 	}
 	members, ok := strictjson.AsObject(item)
 	if !ok {
-		o.fail(BadRequest, "attachments", "has to have objects with a blob_id")
+		o.fail(BadRequest, "attachments", "must contain objects with a blob_id")
 		return a
 	}
 	inner := &object{members: members, at: fmt.Sprintf("%sattachments/%d/", o.at, i), err: o.err}
@@ -174,14 +174,14 @@ type Receipt struct {
 	DeliveredAt time.Time     `json:"delivered_at,omitzero"`
 }
 
-// Messages is a page of messages.
+// Messages is one page of a list of messages.
 type Messages struct {
 	Messages   []Message `json:"messages"`
 	HasMore    bool      `json:"has_more"`
 	NextCursor *string   `json:"next_cursor"`
 }
 
-// AppendJSON appends the page, with the bodies byte for byte as sent.
+// AppendJSON appends the page as JSON. It copies the bodies byte for byte.
 func (p *Messages) AppendJSON(out []byte) ([]byte, error) {
 	out = append(out, `{"messages":[`...)
 	var err error

@@ -11,23 +11,23 @@ import (
 )
 
 type (
-	// Visibility decides who can find an agent.
+	// Visibility determines whether other agents can find an agent.
 	Visibility string
-	// InboxPolicy decides who may send to it.
+	// InboxPolicy determines which agents may send messages to an agent.
 	InboxPolicy string
-	// AgentStatus decides whether it may use the relay.
+	// AgentStatus determines whether an agent may use the relay.
 	AgentStatus string
 )
 
-// The values in a profile. A private agent cannot be found, but accepts messages of agents that know its key.
+// The values in a profile. Other agents cannot find a private agent, but can send messages to it if they have its key.
 const (
 	Public  Visibility = "public"
 	Private Visibility = "private"
 
 	Open      InboxPolicy = "open"      // all agents may send
 	Closed    InboxPolicy = "closed"    // no agent may send
-	AllowList InboxPolicy = "allowlist" // only agents with an entry that allows them
-	BlockList InboxPolicy = "blocklist" // all agents without an entry that blocks them
+	AllowList InboxPolicy = "allowlist" // only agents with an Allow entry may send
+	BlockList InboxPolicy = "blocklist" // all agents without a Block entry may send
 
 	Active    AgentStatus = "active"
 	Suspended AgentStatus = "suspended"
@@ -46,7 +46,7 @@ type Profile struct {
 	LastActiveAt time.Time       `json:"last_active_at"`
 }
 
-// A Capability is a capability that an agent declares.
+// A Capability describes one capability of an agent.
 type Capability struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -55,18 +55,19 @@ type Capability struct {
 	Version     string          `json:"version,omitempty"`
 }
 
-// A Change has an agent's changes to its profile; nil fields stay unchanged.
+// A Change is a request to change the agent's own profile. Zero fields leave the profile unchanged.
 type Change struct {
-	DisplayName  *string         `json:"display_name,omitempty"` // "": none
+	DisplayName  *string         `json:"display_name,omitempty"` // "" removes the name
 	Visibility   Visibility      `json:"visibility,omitempty"`
 	InboxPolicy  InboxPolicy     `json:"inbox_policy,omitempty"`
 	Metadata     json.RawMessage `json:"metadata,omitempty"`    // an object
-	Capabilities []Capability    `json:"capabilities,omitzero"` // none, if empty and not nil
+	Capabilities []Capability    `json:"capabilities,omitzero"` // an empty list that is not nil removes all of them
 }
 
 var tag = regexp.MustCompile(fmt.Sprintf(`^[A-Za-z0-9_:.-]{1,%d}$`, MaxTag))
 
-// ReadChange reads the body of a request that changes a profile. The errors are of codes bad_request and unprocessable_entity.
+// ReadChange parses the body of a request that changes a profile. The error has the code bad_request, payload_too_large or
+// unprocessable_entity.
 func ReadChange(document []byte) (Change, *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -84,7 +85,7 @@ func ReadChange(document []byte) (Change, *Error) {
 		name := o.text("display_name", MaxDisplayName)
 		c.DisplayName = &name
 		if !Shown(name) {
-			o.fail(Unprocessable, "display_name", "has characters that cannot be shown")
+			o.fail(Unprocessable, "display_name", "contains characters that cannot be displayed")
 		}
 	}
 	if o.has("capabilities") {
@@ -94,14 +95,14 @@ func ReadChange(document []byte) (Change, *Error) {
 		}
 	}
 	if o.err != nil {
-		o.err.Code = Unprocessable // all problems of a well-formed document
+		o.err.Code = Unprocessable // the only code for problems in a well-formed document
 		return Change{}, o.err
 	}
 	return c, nil
 }
 
-// Shown reports whether a text can be shown to people: it has neither control characters nor characters that change the direction of
-// text.
+// Shown reports whether a text can be displayed to people. A text with control characters, characters that change the direction of text,
+// or replacement characters (U+FFFD) cannot.
 func Shown(text string) bool {
 	for _, r := range text {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {
@@ -113,12 +114,12 @@ func Shown(text string) bool {
 
 func (o *object) capability(i int, item any) (c Capability) {
 	at := fmt.Sprintf("capabilities/%d/", i)
-	if name, ok := item.(string); ok { // the form of older agents
+	if name, ok := item.(string); ok { // older agents send only the name
 		item = map[string]any{"name": name, "tags": []any{name}}
 	}
 	members, ok := strictjson.AsObject(item)
 	if !ok {
-		o.fail(Unprocessable, "capabilities", "has to have objects with a name, a description and tags")
+		o.fail(Unprocessable, "capabilities", "must contain objects with a name, a description and tags")
 		return c
 	}
 	inner := &object{members: members, at: at, err: o.err}
@@ -128,13 +129,13 @@ func (o *object) capability(i int, item any) (c Capability) {
 	}
 	for _, text := range []string{c.Name, c.Version} {
 		if !Shown(text) {
-			inner.fail(Unprocessable, "name", "has characters that cannot be shown")
+			inner.fail(Unprocessable, "name", "contains characters that cannot be displayed")
 		}
 	}
 	for _, v := range inner.list("tags", MaxTags) {
 		text, ok := v.(string)
 		if !ok || !tag.MatchString(text) {
-			inner.fail(Unprocessable, "tags", fmt.Sprintf("has to have texts of 1 to %d letters, digits and _ : . -", MaxTag))
+			inner.fail(Unprocessable, "tags", fmt.Sprintf("must contain strings of 1 to %d letters, digits and _ : . -", MaxTag))
 			break
 		}
 		c.Tags = append(c.Tags, text)
@@ -151,26 +152,26 @@ type Agent struct {
 	Capabilities []Capability `json:"capabilities"`
 }
 
-// Agents is a page of discover.
+// Agents is one page of the result of discover.
 type Agents struct {
 	Agents     []Agent `json:"agents"`
 	HasMore    bool    `json:"has_more"`
 	NextCursor *string `json:"next_cursor"`
 }
 
-// Capabilities are all capabilities that an agent declares.
+// Capabilities lists all capabilities that one agent declares.
 type Capabilities struct {
 	PublicKey    Key          `json:"public_key"`
 	Capabilities []Capability `json:"capabilities"`
 }
 
-// A TagCount is a tag and how many public agents have it.
+// A TagCount is a tag with the number of public agents that have it.
 type TagCount struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
 }
 
-// TagCounts is a page of the tags of all public agents.
+// TagCounts is one page of the tags of all public agents.
 type TagCounts struct {
 	Capabilities []TagCount `json:"capabilities"`
 	HasMore      bool       `json:"has_more"`

@@ -11,19 +11,21 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// An object reads the members of a request, and keeps the first error. It ignores members that are not requested, because requests may
-// gain some within a version.
+// An object reads the members of a JSON object in a request and records the first error. It ignores unknown members, because the protocol
+// may add members within a version.
 type object struct {
 	members strictjson.Object
-	raw     map[string][]byte // of asItIs, as encoded
-	at      string            // its position, for messages: "" or "attachments/0/"
+	raw     map[string][]byte // the members in asItIs, as encoded
+	at      string            // prefix of member names in error messages, such as "" or "attachments/0/"
 	err     *Error
 }
 
-// asItIs names the members that are kept as bytes: this package does not decode a body, however many values it has.
+// asItIs contains the names of the members that stay encoded. This package does not decode a body, so the number of values in it is not
+// limited.
 var asItIs = map[string]bool{"body": true, "message": true, "metadata": true}
 
-// readObject decodes a request's document strictly: JSON of RFC 8259, unique names in each object, bounded depth.
+// readObject strictly decodes the JSON object in a request (RFC 8259): names must be unique in each object, and the depth is limited. The
+// error has the code bad_request or payload_too_large.
 func readObject(document []byte) (*object, *Error) {
 	o := &object{members: strictjson.Object{}, raw: map[string][]byte{}}
 	c := strictjson.Begin(document)
@@ -36,7 +38,7 @@ func readObject(document []byte) (*object, *Error) {
 		case asItIs[name]:
 			o.raw[name] = raw
 		case len(raw) > maxMember:
-			return nil, refuse(TooLarge, fmt.Sprintf("%s has to have at most %d bytes", printable(name), maxMember))
+			return nil, refuse(TooLarge, fmt.Sprintf("%s must be at most %d bytes long", printable(name), maxMember))
 		default:
 			v, err := strictjson.Decode(raw)
 			if err != nil {
@@ -50,15 +52,16 @@ func readObject(document []byte) (*object, *Error) {
 	}
 	_, err := strictjson.DecodeObject(document)
 	if err == nil {
-		err = errors.New("it is not accepted")
+		err = errors.New("the document is not accepted")
 	}
 	return nil, refuse(BadRequest, "the body must be a JSON object: "+err.Error())
 }
 
-// maxMember bounds one member of a request except those of asItIs, in bytes: enough for twenty capabilities with their schemas.
+// maxMember limits the size of one member of a request, in bytes. The members in asItIs are exempt. The limit is enough for twenty
+// capabilities with their schemas.
 const maxMember = 512 << 10
 
-// printable makes a received name safe for a message.
+// printable quotes a received name for an error message, in ASCII and truncated to 64 bytes.
 func printable(name string) string { return strconv.QuoteToASCII(name[:min(len(name), 64)]) }
 
 func (o *object) fail(code Code, name, want string) {
@@ -67,13 +70,13 @@ func (o *object) fail(code Code, name, want string) {
 	}
 }
 
-// has reports whether a member is there and not null.
+// has reports whether a member is present and not null.
 func (o *object) has(name string) bool { return o.members[name] != nil }
 
-// null reports whether a member is there and null.
+// null reports whether a member is present and null.
 func (o *object) null(name string) bool { return o.members.Has(name) && o.members[name] == nil }
 
-// text reads a text of at most most characters; "" if it is missing.
+// text returns a string member of at most most characters, or "" if the member is missing.
 func (o *object) text(name string, most int) string {
 	if !o.has(name) {
 		return ""
@@ -81,14 +84,14 @@ func (o *object) text(name string, most int) string {
 	s, ok := o.members[name].(string)
 	switch {
 	case !ok:
-		o.fail(BadRequest, name, "must be a text")
+		o.fail(BadRequest, name, "must be a string")
 	case utf8.RuneCountInString(s) > most:
-		o.fail(BadRequest, name, fmt.Sprintf("has to have at most %d characters", most))
+		o.fail(BadRequest, name, fmt.Sprintf("must be at most %d characters long", most))
 	}
 	return s
 }
 
-// required is text for a required member.
+// required is like text, but reports an error if the member is missing or empty.
 func (o *object) required(name string, most int) string {
 	s := o.text(name, most)
 	if s == "" {
@@ -109,7 +112,7 @@ func (o *object) key(name string) (k Key) {
 	return k
 }
 
-// whole reads an integer; otherwise if it is missing.
+// whole returns an integer member, or otherwise if the member is missing.
 func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	if !o.has(name) {
 		return otherwise
@@ -117,12 +120,12 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	number, ok := o.members[name].(json.Number)
 	n, err := number.Int64()
 	if !ok || err != nil || n < from || n > to {
-		o.fail(BadRequest, name, fmt.Sprintf("must be a whole number from %d to %d", from, to))
+		o.fail(BadRequest, name, fmt.Sprintf("must be an integer from %d to %d", from, to))
 	}
 	return n
 }
 
-// object reads an object of at most most bytes as text; nil if it is missing.
+// object returns the encoding of an object member, or nil if the member is missing. The encoding may have at most most bytes.
 func (o *object) object(name string, most int) json.RawMessage {
 	if !o.has(name) {
 		return nil
@@ -134,12 +137,13 @@ func (o *object) object(name string, most int) json.RawMessage {
 	}
 	text, err := strictjson.Append(nil, map[string]any(v))
 	if err != nil || len(text) > most {
-		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d bytes", most))
+		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", most))
 	}
 	return text
 }
 
-// asSent returns one of asItIs, if it is there and not null: an object of at most most bytes.
+// asSent returns a member in asItIs as it was sent, or nil if the member is missing or null. The member must be an object of at most most
+// bytes.
 func (o *object) asSent(name string, most int) []byte {
 	raw := o.raw[name]
 	switch {
@@ -148,12 +152,12 @@ func (o *object) asSent(name string, most int) []byte {
 	case raw[0] != '{':
 		o.fail(BadRequest, name, "must be an object")
 	case len(raw) > most:
-		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d bytes", most))
+		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", most))
 	}
 	return raw
 }
 
-// list reads a list of at most most items.
+// list returns a list member of at most most items, or nil if the member is missing.
 func (o *object) list(name string, most int) []any {
 	if !o.has(name) {
 		return nil
@@ -163,12 +167,12 @@ func (o *object) list(name string, most int) []any {
 	case !ok:
 		o.fail(BadRequest, name, "must be a list")
 	case len(l) > most:
-		o.fail(Unprocessable, name, fmt.Sprintf("has to have at most %d items", most))
+		o.fail(Unprocessable, name, fmt.Sprintf("must have at most %d items", most))
 	}
 	return l
 }
 
-// oneOf reads one of several values.
+// oneOf returns the member that must equal one of words, or "" if the member is missing.
 func oneOf[T ~string](o *object, name string, words ...T) (word T) {
 	if !o.has(name) {
 		return ""

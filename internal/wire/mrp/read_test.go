@@ -11,14 +11,14 @@ import (
 
 func send(members string) string { return `{"recipient_key":"` + keyB + `"` + members + `}` }
 
-func TestWhatMayBeSent(t *testing.T) {
+func TestReadSend(t *testing.T) {
 	for name, members := range map[string]string{
 		"a text": `,"body":"hi"`, "null": `,"body":null`, "a number": `,"body":1e400`, "an object": `,"body":{"a":[1,{"b":null}]}`,
 		"a body of 1 MiB":             `,"body":"` + strings.Repeat("x", wire.MaxBody-2) + `"`,
 		"many values":                 `,"body":[` + strings.Repeat("0,", 200_000) + `0]`,
-		"attachments alone":           `,"attachments":[{"blob_id":"blob_1"},"blob_2"]`,
+		"only attachments":            `,"attachments":[{"blob_id":"blob_1"},"blob_2"]`,
 		"ten attachments":             `,"attachments":[` + strings.Repeat(`"b",`, 9) + `"b"]`,
-		"what is unknown":             `,"body":1,"priority":"high","x":{"y":[]}`,
+		"unknown members":             `,"body":1,"priority":"high","x":{"y":[]}`,
 		"the shortest time":           `,"body":1,"expires_in":1`,
 		"the longest time":            `,"body":1,"expires_in":2592000`,
 		"no values":                   `,"body":1,"expires_in":null,"thread_id":null,"in_reply_to":null,"metadata":null,"attachments":null,"content_type":null`,
@@ -32,20 +32,20 @@ func TestWhatMayBeSent(t *testing.T) {
 	}
 }
 
-func TestWhatMayNotBeSent(t *testing.T) {
+func TestReadSendErrors(t *testing.T) {
 	for name, c := range map[string]struct{ document, code, says string }{
 		"nothing":                   {"", "bad_request", "JSON object"},
 		"a list":                    {"[]", "bad_request", "JSON object"},
 		"half":                      {`{"recipient_key":`, "bad_request", "JSON object"},
-		"more behind":               {send(`,"body":1`) + "{}", "bad_request", "JSON object"},
+		"trailing data":             {send(`,"body":1`) + "{}", "bad_request", "JSON object"},
 		"a name twice":              {send(`,"body":1,"body":2`), "bad_request", "JSON object"},
 		"a name twice in the body":  {send(`,"body":{"a":1,"a":2}`), "bad_request", "JSON object"},
 		"too deep":                  {send(`,"body":` + strings.Repeat("[", 100) + strings.Repeat("]", 100)), "bad_request", "deeper"},
-		"no UTF-8":                  {send(",\"body\":\"\xff\""), "bad_request", "JSON object"},
+		"not UTF-8":                 {send(",\"body\":\"\xff\""), "bad_request", "JSON object"},
 		"no recipient":              {`{"body":1}`, "bad_request", "recipient_key is missing"},
 		"a recipient without case":  {`{"Recipient_Key":"` + keyB + `","body":1}`, "bad_request", "recipient_key is missing"},
 		"an alias":                  {`{"recipient_key":"` + alias + `","body":1}`, "bad_request", "recipient_key is not a key"},
-		"a number as recipient":     {`{"recipient_key":1,"body":1}`, "bad_request", "recipient_key must be a text"},
+		"a number as recipient":     {`{"recipient_key":1,"body":1}`, "bad_request", "recipient_key must be a string"},
 		"neither":                   {send(""), "unprocessable_entity", "body is missing"},
 		"no attachment":             {send(`,"attachments":[]`), "unprocessable_entity", "body is missing"},
 		"one byte more than 1 MiB":  {send(`,"body":"` + strings.Repeat("x", wire.MaxBody-1) + `"`), "payload_too_large", "1048576"},
@@ -71,7 +71,7 @@ func TestWhatMayNotBeSent(t *testing.T) {
 }
 
 // A message is read as it was written, byte for byte.
-func TestABodyStaysAsItIs(t *testing.T) {
+func TestBodyIsUnchanged(t *testing.T) {
 	for _, body := range []string{` {"b" : 1.0,  "a":"<é\u00e9>"}`, `[ 1e5 , 0.10 ]`, `"a\/b"`, `null`} {
 		s, refused := wire.ReadSend([]byte(`{"body":` + body + ` ,"recipient_key":"` + keyB + `", "metadata": { "z": 1 , "a":2}}`))
 		if refused != nil {
@@ -90,7 +90,7 @@ func TestABodyStaysAsItIs(t *testing.T) {
 	}
 }
 
-func TestWhatMayBeChanged(t *testing.T) {
+func TestReadChange(t *testing.T) {
 	c, refused := wire.ReadChange([]byte(`{"display_name":null,"visibility":"public","inbox_policy":"allowlist","metadata":{"a":"b"},
 		"capabilities":["text:translate",{"name":"n","description":"d","tags":["a","b"],"input_schema":{"type":"object"},"version":"1"}]}`))
 	if refused != nil || c.DisplayName == nil || *c.DisplayName != "" || c.Visibility != wire.Public || c.InboxPolicy != wire.AllowList ||
@@ -108,7 +108,7 @@ func TestWhatMayBeChanged(t *testing.T) {
 	for name, document := range map[string]string{
 		"a long name":            fmt.Sprintf(`{"display_name":%q}`, strings.Repeat("x", 257)),
 		"a name of lines":        `{"display_name":"a\nb"}`,
-		"a name that turns":      `{"display_name":"a\u202eb"}`,
+		"a bidi character":       `{"display_name":"a\u202eb"}`,
 		"a name with a bell":     `{"display_name":"a\u0007b"}`,
 		"another visibility":     `{"visibility":"secret"}`,
 		"another policy":         `{"inbox_policy":"ALLOWLIST"}`,

@@ -91,11 +91,11 @@ func TestSignatures(t *testing.T) {
 			t.Errorf("%s: %v", name, refused)
 		}
 		for what, refused := range map[string]*wire.Error{
-			"another method":  a.Verify("PUT", c.target, wire.Sum([]byte(c.body))),
-			"another query":   a.Verify(c.method, c.target+"&x=1", wire.Sum([]byte(c.body))),
-			"another body":    a.Verify(c.method, c.target, wire.Sum([]byte(c.body+" "))),
-			"the socket's":    a.VerifySocket(),
-			"another spelled": a.Verify(strings.ToLower(c.method), c.target, wire.Sum([]byte(c.body))),
+			"another method":   a.Verify("PUT", c.target, wire.Sum([]byte(c.body))),
+			"another query":    a.Verify(c.method, c.target+"&x=1", wire.Sum([]byte(c.body))),
+			"another body":     a.Verify(c.method, c.target, wire.Sum([]byte(c.body+" "))),
+			"socket signature": a.VerifySocket(),
+			"lowercase method": a.Verify(strings.ToLower(c.method), c.target, wire.Sum([]byte(c.body))),
 		} {
 			if refused == nil || refused.Code != "invalid_signature" || refused.HTTPStatus() != http.StatusUnauthorized {
 				t.Errorf("%s, %s: %v", name, what, refused)
@@ -104,7 +104,7 @@ func TestSignatures(t *testing.T) {
 	}
 }
 
-func TestTheFirstFrameOfASocket(t *testing.T) {
+func TestAuthFrame(t *testing.T) {
 	f := wire.SignSocket(private(0), at(t, noon))
 	if f.Type != "auth" || f.PublicKey != keyA || f.Timestamp != noon || f.Signature != sigSocket {
 		t.Fatalf("%+v", f)
@@ -124,7 +124,7 @@ func TestTheFirstFrameOfASocket(t *testing.T) {
 	}
 }
 
-func TestHeadersThatAreRefused(t *testing.T) {
+func TestReadAuthErrors(t *testing.T) {
 	good := http.Header{"X-M2m-Public-Key": {keyA}, "X-M2m-Timestamp": {noon}, "X-M2m-Signature": {sigPost}}
 	if _, refused := wire.ReadAuth(good); refused != nil {
 		t.Fatal(refused)
@@ -183,7 +183,7 @@ func TestWebhookSignatures(t *testing.T) {
 		t.Error("a good delivery is refused")
 	}
 	for name, signature := range map[string]string{
-		"that of the text as key": "fda820245935f785b3bd31620328ca80fef402ed8920b94bd22a091f3aea043a", "none": "", "half": want[:32], "no hex": "x" + want[1:],
+		"of the undecoded secret": "fda820245935f785b3bd31620328ca80fef402ed8920b94bd22a091f3aea043a", "none": "", "half": want[:32], "no hex": "x" + want[1:],
 	} {
 		if wire.VerifyDelivery(secret, []byte(text), signature) {
 			t.Errorf("%s is taken", name)

@@ -16,7 +16,7 @@ const (
 	HeaderDeliveryID       = "X-M2M-Delivery-ID"
 )
 
-// SecretSize is how many bytes the secret of a webhook has.
+// SecretSize is the size of a webhook's secret in bytes.
 const SecretSize = 32
 
 // A Secret is the secret of a webhook.
@@ -30,11 +30,11 @@ type Webhook struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// maxWebhookURL bounds the URL of a webhook, in bytes.
+// maxWebhookURL limits the length of the URL of a webhook, in characters.
 const maxWebhookURL = 2048
 
-// ReadWebhook reads the body of a request that sets a webhook. It does not check whether the address is permitted. The errors have the
-// code bad_request.
+// ReadWebhook parses the body of a request that sets a webhook. It does not check whether the relay may connect to the address. The error
+// has the code bad_request or payload_too_large.
 func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	o, err := readObject(document)
 	if err != nil {
@@ -43,11 +43,11 @@ func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	address = o.required("url", maxWebhookURL)
 	if u, err := url.Parse(address); o.err == nil && (err != nil || u.Host == "" || u.User != nil || u.Fragment != "" ||
 		u.Scheme != "https" && u.Scheme != "http") {
-		o.fail(BadRequest, "url", "must be an https URL, without user and fragment")
+		o.fail(BadRequest, "url", "must be an https URL without user information and without a fragment")
 	}
 	text := o.required("secret", 1024)
 	if n, err := strict.Decode(make([]byte, strict.DecodedLen(len(text))), []byte(text)); o.err == nil && (err != nil || n != SecretSize) {
-		o.fail(BadRequest, "secret", "must be the base64url of 32 random bytes, without padding")
+		o.fail(BadRequest, "secret", "must be 32 random bytes in base64url without padding")
 	}
 	if o.err != nil {
 		return "", secret, o.err
@@ -57,13 +57,13 @@ func ReadWebhook(document []byte) (address string, secret Secret, _ *Error) {
 	return address, secret, nil
 }
 
-// A Delivery is the content that a relay posts to a webhook.
+// A Delivery is the body of a request that a relay sends to a webhook.
 type Delivery struct {
 	ID      string  `json:"delivery_id"`
 	Message Message `json:"message"`
 }
 
-// AppendJSON appends the delivery, with the body of the message byte for byte as it was sent.
+// AppendJSON appends the delivery as JSON. It copies the body of the message byte for byte.
 func (d *Delivery) AppendJSON(out []byte) ([]byte, error) {
 	id, err := json.Marshal(d.ID)
 	if err != nil {
@@ -76,15 +76,15 @@ func (d *Delivery) AppendJSON(out []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// SignDelivery returns the value of HeaderWebhookSignature: the HMAC-SHA256 of the raw body under the decoded secret, in lowercase hex.
-// RFC 2104.
+// SignDelivery returns the value of HeaderWebhookSignature: the HMAC-SHA256 of the request body under the decoded secret, in lowercase
+// hex. RFC 2104.
 func SignDelivery(secret Secret, body []byte) string {
 	mac := hmac.New(sha256.New, secret[:])
 	mac.Write(body)
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// VerifyDelivery reports whether the secret's owner sent the body.
+// VerifyDelivery reports whether signature is the HMAC of body under the secret, so that the holder of the secret sent the body.
 func VerifyDelivery(secret Secret, body []byte, signature string) bool {
 	got, err := hex.DecodeString(signature)
 	mac := hmac.New(sha256.New, secret[:])

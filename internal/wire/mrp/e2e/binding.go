@@ -11,20 +11,21 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// The members that bind the plaintext of a message to the parts that the relay can change. Recipients that do not know them ignore them,
-// as the protocol requires for unknown members.
+// These members bind the plaintext of a message to the parts of the message that the relay can change. Recipients that do not support them
+// ignore them, as the protocol requires for unknown members.
 const (
-	memberType    = "mrp_content_type" // the content type, which is also outside of the ciphertext
+	memberType    = "mrp_content_type" // the content type, which is also sent outside the ciphertext
 	memberAnswers = "mrp_answers"      // the Digest of the message that this one replies to
 )
 
-// ErrType means that the content type outside of the ciphertext is not the one that the sender sealed.
-var ErrType = errors.New("its content type is not the one that its sender sealed")
+// ErrType means that the content type outside the ciphertext is not the one that the sender sealed.
+var ErrType = errors.New("the content type of the message is not the one that the sender sealed")
 
-// ErrAnswer means that a message replies to another one than its envelope names.
-var ErrAnswer = errors.New("it answers another message, or does not name the one that it answers")
+// ErrAnswer means that the plaintext of a message names a different message as the one that it replies to, or names none.
+var ErrAnswer = errors.New("the message is a reply to another message, or does not name the message that it replies to")
 
-// Digest identifies an encrypted body by its ciphertext: equal for each delivery and each encoding of a relay. The error is ErrBody.
+// Digest returns a digest of the ciphertext in an encrypted body. The digest stays the same if a relay delivers the body again or encodes
+// it differently. The error is ErrBody.
 func Digest(body []byte) (string, error) {
 	tree, err := strictjson.DecodeObject(body)
 	if err != nil {
@@ -39,13 +40,13 @@ func Digest(body []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// Names reports whether the plaintext of an opened message names its content type.
+// Names reports whether the plaintext of an opened message contains its content type.
 func Names(m wire.Message) bool {
 	return textAt(m.Body, memberType) == m.ContentType && m.ContentType != ""
 }
 
-// Answers returns ErrAnswer unless an opened message replies to the body with that Digest. Unless required is set, it accepts a message
-// that does not name what it replies to.
+// Answers returns nil if an opened message is a reply to the body with the given Digest, and ErrAnswer otherwise. If required is false, it
+// also accepts a message that does not name the message that it replies to.
 func Answers(m wire.Message, digest string, required bool) error {
 	named := textAt(m.Body, memberAnswers)
 	if named == digest || named == "" && !required {
@@ -54,8 +55,8 @@ func Answers(m wire.Message, digest string, required bool) error {
 	return ErrAnswer
 }
 
-// bound returns the body of a message with the members that bind it. Bodies of other types, and those that are not objects, stay
-// unchanged, because their recipients may not ignore a member.
+// bound adds the binding members to the body of a message. It leaves bodies of other types, and bodies that are not objects, unchanged,
+// because their recipients may not ignore unknown members. The error is ErrBody if the body has a binding member with another value.
 func bound(contentType string, body []byte, answers string) ([]byte, error) {
 	switch contentType {
 	case wire.TypeRequest, wire.TypeResponse, wire.TypeEvent, wire.TypeStatus:
@@ -83,7 +84,7 @@ func bound(contentType string, body []byte, answers string) ([]byte, error) {
 	return body, nil
 }
 
-// withMember returns an object with one more member at its end.
+// withMember returns a JSON object with one member added at its end.
 func withMember(object []byte, name string, value []byte) []byte {
 	inside := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
 	out := append(make([]byte, 0, len(object)+len(name)+len(value)+8), inside...)
@@ -93,7 +94,7 @@ func withMember(object []byte, name string, value []byte) []byte {
 	return append(append(append(out, '"'), name+`":`...), append(value, '}')...)
 }
 
-// textAt returns the text of a member; empty: there is none.
+// textAt returns a string member of a JSON object, or "" if there is none.
 func textAt(document []byte, member string) (text string) {
 	raw, ok := strictjson.Find(document, "/"+member)
 	if !ok || json.Unmarshal(raw, &text) != nil {

@@ -24,7 +24,7 @@ func retyped(t *testing.T, body []byte, contentType string) []byte {
 	return out
 }
 
-func TestTheContentTypeIsSealed(t *testing.T) {
+func TestContentTypeIsSealed(t *testing.T) {
 	t.Parallel()
 	types := []string{wire.TypeRequest, wire.TypeResponse, wire.TypeEvent, wire.TypeStatus}
 	for _, sealedAs := range types {
@@ -62,7 +62,7 @@ func TestTheContentTypeIsSealed(t *testing.T) {
 	}
 }
 
-func TestAnAnswerNamesWhatItAnswers(t *testing.T) {
+func TestReplyNamesItsMessage(t *testing.T) {
 	t.Parallel()
 	ask := func() []byte {
 		s, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: wire.TypeRequest, Body: []byte(`{"action":"x"}`)})

@@ -9,14 +9,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Overhead is how many bytes encryption adds to a blob: the nonce before it and the tag after it.
+// Overhead is the number of bytes that encryption adds to a blob: the nonce at its beginning and the tag at its end.
 const Overhead = chacha20poly1305.NonceSize + chacha20poly1305.Overhead
 
-// A DataKey encrypts one blob. Each recipient gets it in a separate attachment.
+// A DataKey encrypts one blob. Each recipient receives the key in a separate attachment.
 type DataKey [chacha20poly1305.KeySize]byte
 
-// SealBlob encrypts a blob under a new key: the nonce, the ciphertext of ChaCha20-Poly1305 (RFC 8439) and its tag. The error is ErrSize
-// if a relay would not accept it.
+// SealBlob encrypts a blob with a new key. stored consists of the nonce, the ciphertext of ChaCha20-Poly1305 (RFC 8439) and its tag. The
+// error is ErrSize if a relay would not accept the blob.
 func SealBlob(plaintext []byte) (stored []byte, key DataKey, err error) {
 	if len(plaintext) > wire.MaxBlob-Overhead {
 		return nil, DataKey{}, ErrSize
@@ -31,7 +31,7 @@ func SealBlob(plaintext []byte) (stored []byte, key DataKey, err error) {
 	return aead.Seal(stored, stored, plaintext, nil), key, nil
 }
 
-// Attach completes an attachment of an encrypted blob with its key, for one recipient. The error is ErrKey.
+// Attach adds the key, encrypted for one recipient, to an attachment of the encrypted blob. The error is ErrKey.
 func (k DataKey) Attach(private ed25519.PrivateKey, to wire.Key, a wire.Attachment) (wire.Attachment, error) {
 	enc, ct, err := seal(private, to, k[:])
 	if err != nil {
@@ -41,8 +41,8 @@ func (k DataKey) Attach(private ed25519.PrivateKey, to wire.Key, a wire.Attachme
 	return a, nil
 }
 
-// OpenBlob decrypts the bytes of a blob that a message from that sender attaches. It reuses the memory of stored for the result. The
-// error is ErrBody, ErrKey, ErrOpen or ErrSize.
+// OpenBlob decrypts a blob that is attached to a message from the given sender. The result reuses the memory of stored. The error is
+// ErrBody, ErrKey, ErrOpen or ErrSize.
 func OpenBlob(private ed25519.PrivateKey, from wire.Key, a wire.Attachment, stored []byte) ([]byte, error) {
 	if len(stored) > wire.MaxBlob {
 		return nil, ErrSize

@@ -12,22 +12,23 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Version is the supported layout of a body: that of Auth mode. Others are not published.
+// Version is the only supported version of the layout of an encrypted body. It uses HPKE in Auth mode. The protocol's pages describe no
+// other version.
 const Version = 2
 
-// The errors of Open. None quotes the sealed content.
+// The errors of Open. They never quote the sealed content.
 var (
-	ErrBody    = errors.New("this is not an encrypted body")
-	ErrVersion = errors.New("the encrypted body is of another version than 2")
-	ErrOpen    = errors.New("it does not open: the named sender did not seal it for this key, or it was changed on the way")
-	ErrSize    = errors.New("it is larger than a message can be: send an encrypted blob")
+	ErrBody    = errors.New("the body is not a valid encrypted body")
+	ErrVersion = errors.New("the version of the encrypted body is not 2")
+	ErrOpen    = errors.New("decryption failed: the named sender did not encrypt the content for this key, or the content has changed")
+	ErrSize    = errors.New("the content is too large: send what does not fit in a message as an encrypted blob")
 )
 
-// Seal encrypts plaintext for one agent, and returns the body of a message of type wire.TypeEncrypted. contentType is that of the
-// plaintext. The error is ErrKey, ErrSize, or ErrBody for an invalid content type.
+// Seal encrypts plaintext for one agent, and returns the body of a message of type wire.TypeEncrypted. contentType is the content type of
+// the plaintext. The error is ErrKey, ErrSize, or ErrBody for an invalid content type.
 func Seal(private ed25519.PrivateKey, to wire.Key, contentType string, plaintext []byte) ([]byte, error) {
 	if !isType(contentType) {
-		return nil, fmt.Errorf("%w: the content type has to have 1 to %d characters", ErrBody, wire.MaxContentType)
+		return nil, fmt.Errorf("%w: the content type must be 1 to %d characters long", ErrBody, wire.MaxContentType)
 	}
 	if base64.RawURLEncoding.EncodedLen(len(plaintext)+tagSize) > wire.MaxBody {
 		return nil, ErrSize
@@ -49,7 +50,7 @@ func Seal(private ed25519.PrivateKey, to wire.Key, contentType string, plaintext
 }
 
 // Open decrypts the body of a message of type wire.TypeEncrypted. from is the sender that the message names. The error is ErrBody,
-// ErrVersion, ErrKey, ErrOpen or ErrSize, and then nothing is returned.
+// ErrVersion, ErrKey, ErrOpen or ErrSize; in that case Open returns no content.
 func Open(private ed25519.PrivateKey, from wire.Key, body []byte) (contentType string, plaintext []byte, err error) {
 	if len(body) > wire.MaxBody {
 		return "", nil, ErrSize
@@ -77,17 +78,18 @@ func isType(text string) bool {
 	return text != "" && utf8.RuneCountInString(text) <= wire.MaxContentType && wire.Shown(text)
 }
 
-// write encodes bytes: base64url without padding, like all others of the protocol.
+// write encodes bytes in base64url without padding, like all other bytes in the protocol.
 func write(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// read decodes the encoding of write, and base64 as most libraries write it, each only in its canonical spelling.
+// read decodes the encoding of write, and also standard base64 with padding, which most libraries write. It accepts only the canonical
+// spelling of each.
 func read(text string) ([]byte, bool) {
 	encoding := base64.RawURLEncoding
 	if strings.ContainsAny(text, "+/=") {
 		encoding = base64.StdEncoding
 	}
 	b, err := encoding.Strict().DecodeString(text)
-	if err != nil || strings.ContainsAny(text, "\r\n") { // which the library skips
+	if err != nil || strings.ContainsAny(text, "\r\n") { // the library skips line breaks
 		return nil, false
 	}
 	return b, true

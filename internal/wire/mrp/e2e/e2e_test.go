@@ -35,7 +35,7 @@ var (
 	keyA, keyB = wire.KeyOf(a), wire.KeyOf(b)
 )
 
-func TestKeysOfX25519(t *testing.T) {
+func TestX25519Keys(t *testing.T) {
 	if got := hex.EncodeToString(e2e.Secret(a)); got != "3894eea49c580aef816935762be049559d6d1440dede12e6a125f1841fff8e6f" {
 		t.Errorf("the secret of A is %s", got)
 	}
@@ -50,7 +50,7 @@ func TestKeysOfX25519(t *testing.T) {
 	}
 }
 
-func TestWhatOthersSealedOpens(t *testing.T) {
+func TestOpenVectors(t *testing.T) {
 	standard := base64.StdEncoding.EncodeToString
 	enc, _ := base64.RawURLEncoding.DecodeString(sealedEnc)
 	ct, _ := base64.RawURLEncoding.DecodeString(sealedCT)
@@ -66,7 +66,7 @@ func TestWhatOthersSealedOpens(t *testing.T) {
 	}
 }
 
-func TestWhatIsSealedOpensForTheRecipientAlone(t *testing.T) {
+func TestOnlyRecipientCanOpen(t *testing.T) {
 	for _, plaintext := range []string{"", "{}", `{"text":"secret"}`, strings.Repeat("x", 700_000)} {
 		body, err := e2e.Seal(a, keyB, "application/x-mrp-request+json", []byte(plaintext))
 		if err != nil {
@@ -100,7 +100,7 @@ func failure(contentType string, plaintext []byte, err error) error {
 	return err
 }
 
-func TestBodiesThatDoNotOpen(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	change := func(old, with string) string { return strings.Replace(sealed, old, with, 1) }
 	for name, c := range map[string]struct {
 		body string
@@ -108,7 +108,7 @@ func TestBodiesThatDoNotOpen(t *testing.T) {
 	}{
 		"nothing":                       {"", e2e.ErrBody},
 		"no object":                     {`"x"`, e2e.ErrBody},
-		"more behind it":                {sealed + "{}", e2e.ErrBody},
+		"trailing data":                 {sealed + "{}", e2e.ErrBody},
 		"a name twice":                  {change(`"v":2`, `"v":2,"v":2`), e2e.ErrBody},
 		"no version":                    {change(`"v":2,`, ``), e2e.ErrVersion},
 		"version 1":                     {change(`"v":2`, `"v":1`), e2e.ErrVersion},
@@ -134,7 +134,7 @@ func TestBodiesThatDoNotOpen(t *testing.T) {
 }
 
 // Points of a small group, y that is no point, and other spellings of good ones.
-func TestKeysThatCannotBeUsed(t *testing.T) {
+func TestUnusableKeys(t *testing.T) {
 	for name, text := range map[string]string{
 		"the identity":             "0100000000000000000000000000000000000000000000000000000000000000",
 		"of order 2":               "ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
@@ -142,7 +142,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 		"of order 8":               "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
 		"the identity, minus zero": "0100000000000000000000000000000000000000000000000000000000000080",
 		"above the field":          "f0ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f",
-		"no point":                 "0200000000000000000000000000000000000000000000000000000000000000",
+		"not a point":              "0200000000000000000000000000000000000000000000000000000000000000",
 	} {
 		raw, err := hex.DecodeString(text)
 		if err != nil {
@@ -158,7 +158,7 @@ func TestKeysThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSealed(t *testing.T) {
+func TestSealErrors(t *testing.T) {
 	for name, err := range map[string]error{
 		"too large":               sealing(wire.TypeJSON, 800_000),
 		"too large with its type": sealing(wire.TypeJSON, 786_400),

@@ -15,8 +15,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// ErrKey means that a key cannot be used for sealing or opening: it is not a canonical point of the curve, or is one of a small group,
-// for which everyone has the same secret.
+// ErrKey means that a key cannot be used for sealing or opening: it is not a canonical point of the curve, or it is a point of small
+// order, with which everyone computes the same shared secret.
 var ErrKey = errors.New("the key cannot be used for encryption")
 
 // suite is the protocol's cipher suite. RFC 9180 7.
@@ -24,7 +24,7 @@ var suite = hpke.NewSuite(hpke.KEM_X25519_HKDF_SHA256, hpke.KDF_HKDF_SHA256, hpk
 
 var scheme = hpke.KEM_X25519_HKDF_SHA256.Scheme()
 
-// The additional bindings of HPKE. They are empty: no page requires more.
+// The info and aad inputs of HPKE. They are empty, because the protocol's pages do not define them.
 const (
 	info = ""
 	aad  = ""
@@ -33,10 +33,10 @@ const (
 // Sizes in bytes.
 const (
 	encSize = 32 // an encapsulated key
-	tagSize = 16 // what ChaCha20-Poly1305 adds
+	tagSize = 16 // the tag that ChaCha20-Poly1305 appends
 )
 
-// public is the X25519 key of an agent: u = (1+y)/(1-y). RFC 7748 4.1.
+// public returns the X25519 key of an agent: u = (1+y)/(1-y). RFC 7748 4.1.
 func public(k wire.Key) ([]byte, error) {
 	if edkey.Check(k[:]) != nil {
 		return nil, ErrKey
@@ -48,7 +48,7 @@ func public(k wire.Key) ([]byte, error) {
 	return p.BytesMontgomery(), nil
 }
 
-// secret is the private half of public: the scalar that Ed25519 derives from the seed. RFC 8032 5.1.5.
+// secret returns the private key that belongs to public: the scalar that Ed25519 derives from the seed. RFC 8032 5.1.5.
 func secret(private ed25519.PrivateKey) []byte {
 	h := sha512.Sum512(private.Seed())
 	h[0] &= 248
@@ -69,7 +69,7 @@ func pair(private ed25519.PrivateKey, peer wire.Key) (kem.PrivateKey, kem.Public
 	return own, theirs, err
 }
 
-// seal encrypts once, under a new context.
+// seal encrypts plaintext with a new HPKE context.
 func seal(private ed25519.PrivateKey, to wire.Key, plaintext []byte) (enc, ct []byte, err error) {
 	own, theirs, err := pair(private, to)
 	if err != nil {
@@ -87,7 +87,7 @@ func seal(private ed25519.PrivateKey, to wire.Key, plaintext []byte) (enc, ct []
 	return enc, ct, err
 }
 
-// open reverses seal. The error is ErrKey or ErrOpen.
+// open is the inverse of seal. The error is ErrKey or ErrOpen.
 func open(private ed25519.PrivateKey, from wire.Key, enc, ct []byte) ([]byte, error) {
 	own, theirs, err := pair(private, from)
 	if err != nil {
@@ -98,7 +98,7 @@ func open(private ed25519.PrivateKey, from wire.Key, enc, ct []byte) ([]byte, er
 		return nil, ErrOpen
 	}
 	opener, err := receiver.SetupAuth(enc, theirs)
-	if err != nil { // including a point of a small group
+	if err != nil { // for example because enc is a point of small order
 		return nil, ErrOpen
 	}
 	plaintext, err := opener.Open(ct, []byte(aad))

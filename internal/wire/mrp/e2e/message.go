@@ -9,14 +9,14 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// SealSend encrypts the body of a message for its recipient. Everything else stays readable. Bodies of the protocol's own types name that
-// type, so that OpenMessage detects if the relay changes it. The errors are those of Seal.
+// SealSend encrypts the body of a message for its recipient. All other members stay readable. If the content type is one of the protocol's
+// own, the plaintext contains it, so that OpenMessage detects a change by the relay. The errors are those of Seal.
 func SealSend(private ed25519.PrivateKey, s wire.Send) (wire.Send, error) {
 	return sealSend(private, s, "")
 }
 
-// SealAnswer is SealSend for a reply to an encrypted message. The plaintext names that message's body, so that a relay cannot pass it off
-// as the reply to another.
+// SealAnswer is like SealSend, but seals a reply to the message with the encrypted body to. The plaintext contains the Digest of that
+// body, so that a relay cannot present the reply as one to another message.
 func SealAnswer(private ed25519.PrivateKey, s wire.Send, to []byte) (wire.Send, error) {
 	digest, err := Digest(to)
 	if err != nil {
@@ -50,8 +50,9 @@ func sealSend(private ed25519.PrivateKey, s wire.Send, answers string) (wire.Sen
 	return s, nil
 }
 
-// OpenMessage returns a message with the body and the content type that its sender sealed. The errors are those of Open; ErrBody also if
-// the sealed body is neither JSON nor a text, as its type requires, or is encrypted once more; ErrType if the sender sealed another type.
+// OpenMessage returns a message with the body and the content type that its sender sealed. The error is one of Open, or ErrType if the
+// sender sealed a different content type. It is also ErrBody if the sealed body does not have the form that its type requires (JSON, or
+// text in UTF-8), or is encrypted once more.
 func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, error) {
 	if m.ContentType != wire.TypeEncrypted {
 		return wire.Message{}, ErrBody
@@ -79,7 +80,7 @@ func OpenMessage(private ed25519.PrivateKey, m wire.Message) (wire.Message, erro
 	return m, nil
 }
 
-// isText reports whether a body of this type is a text, which is sealed as its characters and not as JSON.
+// isText reports whether a body of this type is text. Text is sealed as plain characters, not as a JSON string.
 func isText(contentType string) bool {
 	return strings.HasPrefix(strings.ToLower(contentType), "text/")
 }
