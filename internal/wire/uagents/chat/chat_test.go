@@ -42,7 +42,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoMessage(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"no JSON":             `{`,
@@ -53,11 +53,11 @@ func TestWhatIsNoMessage(t *testing.T) {
 		"an id of no variant": strings.Replace(message("[]"), "9f10", "1f10", 1),
 		"a text with more":    message(`[{"type": "text", "text": "agree x", "annotations": "not meant"}]`),
 		"an end with more":    message(`[{"type": "text", "text": "agree x"}, {"type": "end-session", "text": "not"}]`),
-		"an id that is none":  strings.Replace(message("[]"), id, "x", 1),
+		"an invalid id":       strings.Replace(message("[]"), id, "x", 1),
 		"no content":          message("null"),
 		"content of no items": message(`["text"]`),
-		"a type of nobody":    message(`[{"type": "song"}]`),
-		"a text that is none": message(`[{"type": "text", "text": 1}]`),
+		"an unknown type":     message(`[{"type": "song"}]`),
+		"an invalid text":     message(`[{"type": "text", "text": 1}]`),
 		"too many items":      message("[" + strings.Repeat(`{"type": "end-session"},`, 100) + `{"type": "end-session"}]`),
 		"too long":            message(`[{"type": "text", "text": "` + strings.Repeat("x", chat.MaxText+1) + `"}]`),
 	} {
@@ -68,7 +68,7 @@ func TestWhatIsNoMessage(t *testing.T) {
 }
 
 // Receivers take exactly these members.
-func TestWhatIsWritten(t *testing.T) {
+func TestSay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 4, 4, 5, 123_456_789, time.FixedZone("", 3600))
 	text, err := chat.Say("a \"text\"\n", true, now)
@@ -111,7 +111,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-func TestWhoAgrees(t *testing.T) {
+func TestAgrees(t *testing.T) {
 	t.Parallel()
 	item := func(text string) string { return `{"type": "text", "text": "` + text + `"}` }
 	for content, want := range map[string]string{

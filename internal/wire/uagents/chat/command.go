@@ -2,16 +2,16 @@ package chat
 
 import "strings"
 
-// A Command is the command in a text. Commands are words of a fixed list: no model guesses what is meant.
+// A Command is the command at the beginning of a text. Commands are words from a fixed list; no language model interprets the text.
 type Command struct {
-	Name string // help, list, show, policy, agree or run; empty: none, and Rest is the whole text
-	Rest string // the text after the name
+	Name string // help, list, show, policy, agree or run; empty if there is no command
+	Rest string // the text after the name, or the whole text if there is no command
 }
 
-// commands are the known commands.
+// commands contains the known commands.
 var commands = map[string]bool{"help": true, "list": true, "show": true, "policy": true, "agree": true, "run": true}
 
-// Read returns the command in a text.
+// Read returns the command at the beginning of a text.
 func Read(text string) Command {
 	text = strings.TrimSpace(text)
 	first, rest := cut(text)
@@ -21,7 +21,7 @@ func Read(text string) Command {
 	return Command{Rest: text}
 }
 
-// Cut splits the text after a command behind its first word.
+// Cut splits Rest into its first word and the text after that word.
 func (c Command) Cut() (word, rest string) { return cut(c.Rest) }
 
 func cut(text string) (word, rest string) {
@@ -31,9 +31,9 @@ func cut(text string) (word, rest string) {
 	return text, ""
 }
 
-// Agrees returns the digest of the policy that a message agrees to. The message must have one text item, nothing else except the start or
-// the end of a session, and the text must be agree and the digest. So no agent agrees in passing, or by two texts that another agent
-// joined. ok is false for any other message.
+// Agrees returns the digest of the policy that a message agrees to. ok is true only if the message has exactly one text item, which
+// consists of agree and the digest, and no other items except the start or the end of a session. Therefore an agent cannot agree by
+// accident, or because another agent joins two of its texts.
 func (m Message) Agrees() (digest string, ok bool) {
 	c := Read(m.Text)
 	digest, rest := c.Cut()

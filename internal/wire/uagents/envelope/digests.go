@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// A ModelDigest names a type of message: model: and 64 lowercase hex digits, the SHA-256 of its schema.
+// A ModelDigest identifies a type of message: "model:" followed by the SHA-256 of its schema in 64 lowercase hex digits.
 type ModelDigest string
 
-// A ProtocolDigest names a set of messages and their replies: proto: and 64 lowercase hex digits.
+// A ProtocolDigest identifies a set of messages and their replies: "proto:" followed by 64 lowercase hex digits.
 type ProtocolDigest string
 
 var (
-	errModelDigest    = errors.New("want model: and 64 lower-case hex digits")
-	errProtocolDigest = errors.New("want proto: and 64 lower-case hex digits")
+	errModelDigest    = errors.New("want model: followed by 64 lowercase hex digits")
+	errProtocolDigest = errors.New("want proto: followed by 64 lowercase hex digits")
 )
 
-// ParseModelDigest reads the digest of a type of message.
+// ParseModelDigest parses the digest of a type of message.
 func ParseModelDigest(text string) (ModelDigest, error) {
 	if !isDigest(text, "model:") {
 		return "", errModelDigest
@@ -24,7 +24,7 @@ func ParseModelDigest(text string) (ModelDigest, error) {
 	return ModelDigest(text), nil
 }
 
-// ParseProtocolDigest reads the digest of a protocol.
+// ParseProtocolDigest parses the digest of a protocol.
 func ParseProtocolDigest(text string) (ProtocolDigest, error) {
 	if !isDigest(text, "proto:") {
 		return "", errProtocolDigest

@@ -49,7 +49,7 @@ func seeded(t *testing.T, seed string) identity.Key {
 	return key
 }
 
-func TestEnvelopesOfOtherImplementations(t *testing.T) {
+func TestEnvelopeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 	}
 }
 
-func TestWhatIsSigned(t *testing.T) {
+func TestSignedMembers(t *testing.T) {
 	t.Parallel()
 	all := vectors(t)
 	e, other := parse(t, all[1].Envelope), parse(t, all[4].Envelope)
@@ -119,7 +119,7 @@ func TestWhatIsSigned(t *testing.T) {
 	}
 }
 
-func TestWhoHasToSign(t *testing.T) {
+func TestVerify(t *testing.T) {
 	t.Parallel()
 	e := parse(t, vectors(t)[0].Envelope)
 	unsigned := e
@@ -137,7 +137,7 @@ func TestWhoHasToSign(t *testing.T) {
 		"an agent without signature": {unsigned, envelope.ErrUnsigned},
 		"a user with a signature":    {someone, envelope.ErrAnonymous},
 		"a user without signature":   {anonymous, envelope.ErrAnonymous},
-		"nobody":                     {envelope.Envelope{}, envelope.ErrAnonymous},
+		"no sender":                  {envelope.Envelope{}, envelope.ErrAnonymous},
 		"signed by another":          {another, envelope.ErrSignature},
 	} {
 		if err := c.e.Verify(); !errors.Is(err, c.want) {
@@ -184,21 +184,21 @@ func TestExpiry(t *testing.T) {
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ payload, want string }{
-		"an object":                 {"eyJhIjogMX0=", `{"a": 1}`},
-		"without spaces":            {"eyJhIjoxfQ==", `{"a":1}`},
-		"more than ASCII":           {"eyJhIjoiw6kifQ==", `{"a":"é"}`},
-		"none":                      {"", ""},
-		"no padding":                {"eyJhIjoxfQ", ""},
-		"too little padding":        {"eyJhIjoxfQ=", ""},
-		"too much padding":          {"eyJhIjogMX0==", ""},
-		"bits behind the last byte": {"eyJhIjogMX1=", ""},
-		"a line break":              {"eyJhIjog\nMX0=", ""},
-		"a line break at the end":   {"eyJhIjogMX0=\n", ""},
-		"carriage return":           {"eyJhIjog\r\nMX0=", ""},
-		"a space":                   {"eyJhIjog MX0=", ""},
-		"the alphabet of URLs":      {"eyJhIjoi_-8ifQ==", ""},
-		"no base64":                 {`{"a":1}`, ""},
-		"no UTF-8":                  {envelope.Pack([]byte("{\"a\":\"\xff\"}")), ""},
+		"an object":                {"eyJhIjogMX0=", `{"a": 1}`},
+		"without spaces":           {"eyJhIjoxfQ==", `{"a":1}`},
+		"more than ASCII":          {"eyJhIjoiw6kifQ==", `{"a":"é"}`},
+		"none":                     {"", ""},
+		"no padding":               {"eyJhIjoxfQ", ""},
+		"too little padding":       {"eyJhIjoxfQ=", ""},
+		"too much padding":         {"eyJhIjogMX0==", ""},
+		"bits after the last byte": {"eyJhIjogMX1=", ""},
+		"a line break":             {"eyJhIjog\nMX0=", ""},
+		"a line break at the end":  {"eyJhIjogMX0=\n", ""},
+		"carriage return":          {"eyJhIjog\r\nMX0=", ""},
+		"a space":                  {"eyJhIjog MX0=", ""},
+		"the alphabet of URLs":     {"eyJhIjoi_-8ifQ==", ""},
+		"not base64":               {`{"a":1}`, ""},
+		"not UTF-8":                {envelope.Pack([]byte("{\"a\":\"\xff\"}")), ""},
 	} {
 		message, err := envelope.Envelope{Payload: c.payload}.Message()
 		if string(message) != c.want || (err != nil) != (c.want == "") || err != nil && !errors.Is(err, envelope.ErrPayload) {

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// MaxBytes bounds the JSON of an envelope.
+	// MaxBytes limits the size of the JSON of an envelope.
 	MaxBytes = 2 << 20
-	// maxExpires is the end of the year 9999: its highest byte is zero, see Envelope.Digest.
+	// maxExpires is the end of the year 9999. Envelope.Digest relies on its highest byte, which is zero.
 	maxExpires = 253402300799
 )
 
-// The errors of a body.
+// The errors of Parse.
 var (
 	// ErrJSON means that a body is not strict JSON, or is longer than MaxBytes.
-	ErrJSON = errors.New("no valid JSON")
+	ErrJSON = errors.New("not valid JSON")
 	// ErrEnvelope means that JSON is not an envelope. The error may also be a *MemberError.
-	ErrEnvelope = errors.New("no envelope")
+	ErrEnvelope = errors.New("not an envelope")
 )
 
-// A MemberError names the missing or invalid member of an envelope. It is of kind ErrEnvelope, and never quotes the value.
+// A MemberError names the missing or invalid member of an envelope. It wraps ErrEnvelope, and never quotes the value.
 type MemberError struct {
 	Member  string
 	Problem error
@@ -36,12 +36,11 @@ func (e *MemberError) Error() string {
 	return "the envelope's member " + e.Member + ": " + e.Problem.Error()
 }
 
-// Unwrap returns ErrEnvelope and the problem, which of an address or a signature is of kind identity.ErrBech32 or
-// identity.ErrPrefix.
+// Unwrap returns ErrEnvelope and the problem. For an address or a signature, the problem wraps identity.ErrBech32 or identity.ErrPrefix.
 func (e *MemberError) Unwrap() []error { return []error{ErrEnvelope, e.Problem} }
 
-// Parse parses the JSON of an envelope: strictly, each member within its bounds, without unknown members. It verifies nothing. The error
-// is of kind ErrJSON or ErrEnvelope.
+// Parse parses the JSON of an envelope strictly and checks the limits of each member. It ignores unknown members and does not verify the
+// signature. The error wraps ErrJSON or ErrEnvelope.
 func Parse(raw []byte) (Envelope, error) {
 	if len(raw) > MaxBytes {
 		return Envelope{}, fmt.Errorf("%w: more than %d bytes", ErrJSON, MaxBytes)
@@ -64,7 +63,7 @@ func Parse(raw []byte) (Envelope, error) {
 		Signature:      optional(&m, "signature", identity.ParseSignature),
 	}
 	if e.Nonce != nil && e.Expires == nil {
-		m.fault("nonce", errors.New("want expires beside it: the signature does not distinguish the two"))
+		m.fault("nonce", errors.New("want expires as well: the signature does not distinguish a nonce from an expiry"))
 	}
 	if m.err != nil {
 		return Envelope{}, m.err
@@ -72,7 +71,7 @@ func Parse(raw []byte) (Envelope, error) {
 	return e, nil
 }
 
-// read returns the members of an envelope. It skips other members and keeps no part of them.
+// read returns the known members of an envelope. It skips all other members and keeps no part of them.
 func read(raw []byte) (strictjson.Object, error) {
 	c := strictjson.Begin(raw)
 	defer c.End()
@@ -87,7 +86,7 @@ func read(raw []byte) (strictjson.Object, error) {
 			switch {
 			case value == nil || !slices.Contains(known, name):
 			case kind == '{' || kind == '[':
-				tree[name] = []any{} // of the wrong type, whatever its content
+				tree[name] = []any{} // every known member is a scalar, so this value is invalid
 			default:
 				tree[name] = strictjson.Scalar(value)
 			}
@@ -106,7 +105,7 @@ var known = []string{
 	"version", "sender", "target", "session", "schema_digest", "protocol_digest", "payload", "expires", "nonce", "signature",
 }
 
-// members records the first invalid member.
+// members reads the members of an envelope, and records the first error.
 type members struct {
 	tree strictjson.Object
 	err  error
@@ -124,7 +123,7 @@ func (m *members) fault(name string, problem error) {
 	}
 }
 
-// required reads a required member.
+// required reads a required string member.
 func required[T any](m *members, name string, parse func(string) (T, error)) T {
 	if m.tree[name] == nil {
 		m.fault(name, errMissing)
@@ -132,7 +131,7 @@ func required[T any](m *members, name string, parse func(string) (T, error)) T {
 	return optional(m, name, parse)
 }
 
-// optional reads a text; a missing or null one is the zero value.
+// optional reads a string member. It returns the zero value if the member is missing or null.
 func optional[T any](m *members, name string, parse func(string) (T, error)) T {
 	var none T
 	v := m.tree[name]
@@ -178,7 +177,8 @@ func (m *members) unsigned(name string, most uint64) *uint64 {
 	return &u
 }
 
-// MarshalJSON encodes the envelope like every implementation: its members in this order, null for missing ones. Parse accepts it.
+// MarshalJSON encodes the envelope in the same way as all implementations: the members are in this order, and missing members are null.
+// Parse accepts the result.
 func (e Envelope) MarshalJSON() ([]byte, error) {
 	var signature string
 	if e.Signed() {

@@ -104,7 +104,7 @@ func TestMalformedMembers(t *testing.T) {
 	}
 }
 
-func TestBodiesThatAreNoEnvelope(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	good := string(vectors(t)[0].Envelope)
 	inside := strings.TrimPrefix(good, "{")
@@ -115,8 +115,8 @@ func TestBodiesThatAreNoEnvelope(t *testing.T) {
 		"nothing":            {"", envelope.ErrJSON},
 		"text":               {"hello", envelope.ErrJSON},
 		"half":               {good[:len(good)-2], envelope.ErrJSON},
-		"something behind":   {good + "{}", envelope.ErrJSON},
-		"no UTF-8":           {`{"x":"` + "\xff" + `",` + inside, envelope.ErrJSON},
+		"trailing data":      {good + "{}", envelope.ErrJSON},
+		"not UTF-8":          {`{"x":"` + "\xff" + `",` + inside, envelope.ErrJSON},
 		"a member twice":     {`{"expires":1,` + inside, envelope.ErrJSON},
 		"U+0000":             {`{"x":"\u0000",` + inside, envelope.ErrJSON},
 		"a byte order mark":  {"\xef\xbb\xbf" + good, envelope.ErrJSON},
@@ -140,7 +140,7 @@ func TestBodiesThatAreNoEnvelope(t *testing.T) {
 
 // What nobody knows is passed over, other spellings of a session have the digest of the one spelling, and order and spaces
 // are free.
-func TestWhatIsAccepted(t *testing.T) {
+func TestParseVariants(t *testing.T) {
 	t.Parallel()
 	good := string(vectors(t)[1].Envelope)
 	want := parse(t, []byte(good))
@@ -167,7 +167,7 @@ func TestWhatIsAccepted(t *testing.T) {
 	}
 }
 
-func TestOurEnvelopesAreRead(t *testing.T) {
+func TestMarshalAndParse(t *testing.T) {
 	t.Parallel()
 	until := uint64(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC).Unix())
 	key, bob := seeded(t, "uimgate test seed"), seeded(t, "bob recovery password")
@@ -194,7 +194,7 @@ func TestOurEnvelopesAreRead(t *testing.T) {
 }
 
 // Where one part ends and the next begins cannot be moved: no other envelope that is accepted has the same digest.
-func TestPartsOfTheDigestCannotBeMoved(t *testing.T) {
+func TestDigestIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	e := parse(t, vectors(t)[2].Envelope) // without payload, expires and nonce
 	e.Payload = envelope.Pack([]byte("{\"a\":1}" + strings.Repeat(" ", 8)))

@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// A Session is the id of a dialogue: a lowercase UUID of version 4 with hyphens, made by NewSession or ParseSession. Replies repeat it.
-// It is not a secret.
+// A Session is the id of a dialogue: a lowercase UUID of version 4 with hyphens, as returned by NewSession or ParseSession. All messages
+// of a dialogue have the same id. It is not a secret.
 type Session string
 
 var errSession = errors.New("want a UUID of version 4")
@@ -17,14 +17,14 @@ var errSession = errors.New("want a UUID of version 4")
 func NewSession() Session { return Session(uuid.NewString()) }
 
 // ParseSession parses a UUID of version 4 (RFC 9562) in any of the spellings that peers accept: uppercase, without hyphens, in braces, or
-// after urn:uuid:. The signed text is the canonical spelling of a Session.
+// after urn:uuid:. Signatures cover the canonical spelling, which it returns.
 func ParseSession(text string) (Session, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.Version() != 4 || id.Variant() != uuid.RFC4122 {
 		return "", errSession
 	}
 	s := id.String()
-	switch strings.ToLower(text) { // the library accepts more, such as any two characters for braces
+	switch strings.ToLower(text) { // the library accepts more, such as any two characters instead of braces
 	case s, "{" + s + "}", "urn:uuid:" + s, strings.ReplaceAll(s, "-", ""):
 		return Session(s), nil
 	}

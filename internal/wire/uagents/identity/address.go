@@ -13,11 +13,11 @@ const (
 	sizeUser    = 32
 )
 
-// An Address is the bare address of an agent or a user, made by ParseAddress, NewAgent or NewUser. Equal addresses mean the same party.
-// The zero Address belongs to no party.
+// An Address is the address of an agent or a user, as returned by ParseAddress, NewAgent or NewUser. Equal addresses identify the same
+// party. The zero Address does not identify any party.
 type Address string
 
-// NewAgent returns the address of the agent with that public key: 33 bytes, compressed. The error is of kind ErrPrefix.
+// NewAgent returns the address of the agent with the given public key, which is compressed and has 33 bytes. The error wraps ErrPrefix.
 func NewAgent(public []byte) (Address, error) {
 	if _, err := agentKey(public); err != nil {
 		return "", err
@@ -25,10 +25,10 @@ func NewAgent(public []byte) (Address, error) {
 	return Address(encode(prefixAgent, public)), nil
 }
 
-// NewUser returns the address of a user: 32 bytes that the user chose.
+// NewUser returns the address of the user with the given id, which the user chooses freely.
 func NewUser(id [sizeUser]byte) Address { return Address(encode(prefixUser, id[:])) }
 
-// ParseAddress reads agent1… (65 characters) or user1… (63). The errors are of kind ErrBech32 or ErrPrefix.
+// ParseAddress parses agent1… (65 characters) or user1… (63 characters). The error wraps ErrBech32 or ErrPrefix.
 func ParseAddress(text string) (Address, error) {
 	if strings.HasPrefix(text, prefixUser) {
 		_, err := decode(prefixUser, text, sizeUser)
@@ -43,26 +43,27 @@ func ParseAddress(text string) (Address, error) {
 
 func valid(text string, err error) (Address, error) {
 	if err != nil {
-		return "", fmt.Errorf("the address: %w", err)
+		return "", fmt.Errorf("invalid address: %w", err)
 	}
 	return Address(text), nil
 }
 
 func agentKey(public []byte) (*secp256k1.PublicKey, error) {
 	if len(public) != secp256k1.PubKeyBytesLenCompressed {
-		return nil, fmt.Errorf("%w: a key has 33 bytes, compressed", ErrPrefix)
+		return nil, fmt.Errorf("%w: a key must be compressed, with 33 bytes", ErrPrefix)
 	}
 	key, err := secp256k1.ParsePubKey(public)
 	if err != nil {
-		return nil, fmt.Errorf("%w: no point of secp256k1", ErrPrefix)
+		return nil, fmt.Errorf("%w: the key is not a point on secp256k1", ErrPrefix)
 	}
 	return key, nil
 }
 
-// Agent reports whether the address encodes a key. That of a user does not: it proves nothing about the sender.
+// Agent reports whether the address is that of an agent and so encodes a key. The address of a user encodes no key, and proves nothing
+// about the sender.
 func (a Address) Agent() bool { return strings.HasPrefix(string(a), prefixAgent) }
 
-// PublicKey returns the key of an agent, 33 bytes, compressed; nil for a user.
+// PublicKey returns the compressed public key of an agent, which has 33 bytes, or nil for a user.
 func (a Address) PublicKey() []byte {
 	public, err := decode(prefixAgent, string(a), secp256k1.PubKeyBytesLenCompressed)
 	if err != nil {
@@ -71,8 +72,8 @@ func (a Address) PublicKey() []byte {
 	return public
 }
 
-// Verify reports whether the agent's key made the signature over a SHA-256 digest, with either of the two values of s. It returns false
-// for a user.
+// Verify reports whether the signature was made with the agent's key over the SHA-256 digest. Of the two valid values of s, it accepts
+// either. It returns false for a user.
 func (a Address) Verify(digest [32]byte, s Signature) bool {
 	key, err := agentKey(a.PublicKey())
 	if err != nil {
@@ -82,7 +83,7 @@ func (a Address) Verify(digest [32]byte, s Signature) bool {
 	return err == nil && parsed.Verify(digest[:], key)
 }
 
-// Point returns the key of an agent as an uncompressed point, 65 bytes, as used by SubjectPublicKeyInfo and JWK. It returns nil for a
+// Point returns the key of an agent as an uncompressed point of 65 bytes, which SubjectPublicKeyInfo and JWK use. It returns nil for a
 // user. SEC 1 2.3.3.
 func (a Address) Point() []byte {
 	key, err := agentKey(a.PublicKey())

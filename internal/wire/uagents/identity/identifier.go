@@ -6,32 +6,32 @@ import (
 	"strings"
 )
 
-// ErrIdentifier means that a text is not an identifier.
-var ErrIdentifier = errors.New("no identifier of an agent: want [agent://|test-agent://][name/]address, or a name")
+// ErrIdentifier means that a text is not an identifier of an agent.
+var ErrIdentifier = errors.New("not an identifier of an agent: want [agent://|test-agent://][name/]address, or a name")
 
 const (
 	scheme  = "://"
 	maxName = 128
 )
 
-// A Network is the network of an identifier. It is not part of the address: a key is valid on both.
+// A Network is the network of an identifier. It is not part of the address: the same address is valid on both networks.
 type Network string
 
-// The networks. An identifier without one fits either.
+// The networks. An identifier without a network is valid on both.
 const (
 	Mainnet Network = "agent"
 	Testnet Network = "test-agent"
 )
 
-// An Identifier names an agent outside of envelopes: in a registry, in settings. An envelope has the bare address.
+// An Identifier names an agent outside envelopes, for example in a registry or in settings. An envelope contains only the address.
 type Identifier struct {
-	Network Network // empty: either
-	Name    string  // empty: none
-	Address Address // of an agent; empty: known by name alone
+	Network Network // empty means either
+	Name    string  // empty means none
+	Address Address // of an agent; empty if only the name is known
 }
 
-// ParseIdentifier parses [agent://|test-agent://][name/]address, or a name instead of both. A name is 1 to 128 visible ASCII characters
-// without a slash, and does not look like an address. The error is of kind ErrIdentifier, ErrBech32 or ErrPrefix.
+// ParseIdentifier parses an address, name/address or a name, each optionally after agent:// or test-agent://. A name is 1 to 128 visible
+// ASCII characters without / and ://, and does not look like an address. The error wraps ErrIdentifier, ErrBech32 or ErrPrefix.
 func ParseIdentifier(text string) (Identifier, error) {
 	var i Identifier
 	if network, rest, ok := strings.Cut(text, scheme); ok {
@@ -63,7 +63,7 @@ func ParseIdentifier(text string) (Identifier, error) {
 		return Identifier{}, err
 	}
 	if !i.Address.Agent() {
-		return Identifier{}, fmt.Errorf("%w: a user has none", ErrIdentifier)
+		return Identifier{}, fmt.Errorf("%w: the address is that of a user", ErrIdentifier)
 	}
 	return i, nil
 }
@@ -75,7 +75,7 @@ func validName(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }
 
-// String returns the identifier as ParseIdentifier reads it.
+// String returns the identifier in the form that ParseIdentifier parses.
 func (i Identifier) String() string {
 	parts := make([]string, 0, 2)
 	for _, part := range []string{i.Name, string(i.Address)} {

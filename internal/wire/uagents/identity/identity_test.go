@@ -67,7 +67,7 @@ func bech(t *testing.T, prefix string, bytes []byte) string {
 	return text
 }
 
-func TestKeysAreThoseOfOtherImplementations(t *testing.T) {
+func TestKeyVectors(t *testing.T) {
 	t.Parallel()
 	v := read(t)
 	for _, c := range v.Identities {
@@ -98,7 +98,7 @@ func TestKeysAreThoseOfOtherImplementations(t *testing.T) {
 	}
 }
 
-func TestSignaturesOfOtherImplementations(t *testing.T) {
+func TestSignatureVectors(t *testing.T) {
 	t.Parallel()
 	key, err := identity.FromSeed("alice recovery password", 0)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestSignaturesOfOtherImplementations(t *testing.T) {
 }
 
 // To each signature there is a second one, and both are good: the digest is what tells two messages apart.
-func TestBothValuesOfSVerifyAndTheLowerIsMade(t *testing.T) {
+func TestHighAndLowS(t *testing.T) {
 	t.Parallel()
 	key, err := identity.FromSeed("alice secret phrase", 0)
 	if err != nil {
@@ -269,7 +269,7 @@ func TestMalformedSignatures(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoKey(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	for name, private := range map[string][]byte{
 		"0": make([]byte, 32), "the order": secp256k1.Params().N.Bytes(), "31 bytes": make([]byte, 31), "33 bytes": make([]byte, 33), "none": nil,
@@ -289,7 +289,7 @@ func TestWhatIsNoKey(t *testing.T) {
 	}
 }
 
-func TestAKeyPrintsAsItsAddress(t *testing.T) {
+func TestKeyPrintsAddress(t *testing.T) {
 	t.Parallel()
 	v := read(t).Identities[0]
 	key, err := identity.FromSeed(v.Seed, v.Index)

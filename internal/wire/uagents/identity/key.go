@@ -10,12 +10,13 @@ import (
 )
 
 // ErrKey means that a private key or a seed is invalid.
-var ErrKey = errors.New("no private key of secp256k1")
+var ErrKey = errors.New("not a private key on secp256k1")
 
-// A Key is an agent's private key. It prints as its address. The zero Key has no address, and its signatures never verify.
+// A Key is an agent's private key. It is printed as its address. The zero Key has no address, and its signatures never verify.
 type Key struct{ private *secp256k1.PrivateKey }
 
-// NewKey returns the key of 32 bytes, big-endian. The error is ErrKey: another length, 0, or the order of the curve or more.
+// NewKey returns the private key that consists of 32 big-endian bytes. The error is ErrKey if the length is different, or if the number is
+// 0 or not below the order of the curve.
 func NewKey(private []byte) (Key, error) {
 	var scalar secp256k1.ModNScalar
 	if len(private) != sizeScalar || scalar.SetByteSlice(private) || scalar.IsZero() {
@@ -24,8 +25,8 @@ func NewKey(private []byte) (Key, error) {
 	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
 }
 
-// FromSeed derives the key with that index, normally 0, from a seed: secret text in UTF-8. Every implementation of the protocol derives
-// the same key. The error is ErrKey for an empty seed and for one that is not UTF-8.
+// FromSeed derives the key with the given index, normally 0, from a seed, which is a secret text in UTF-8. Every implementation of the
+// protocol derives the same key. The error is ErrKey if the seed is empty or not valid UTF-8.
 func FromSeed(seed string, index uint8) (Key, error) {
 	if seed == "" || !utf8.ValidString(seed) {
 		return Key{}, ErrKey
@@ -44,7 +45,7 @@ func (k Key) Address() Address {
 	return Address(encode(prefixAgent, k.private.PubKey().SerializeCompressed()))
 }
 
-// Sign signs a SHA-256 digest: equal digests have equal signatures (RFC 6979), with the lower value of s.
+// Sign signs a SHA-256 digest. Equal digests have equal signatures (RFC 6979). The signature has the lower of the two valid values of s.
 func (k Key) Sign(digest [32]byte) Signature {
 	if k.private == nil {
 		return Signature{}
@@ -53,8 +54,8 @@ func (k Key) Sign(digest [32]byte) Signature {
 	return Signature(compact[1:]) // without the recovery byte
 }
 
-// String returns the address, so that the key never gets into a log.
+// String returns the address, so that the key never appears in a log.
 func (k Key) String() string { return string(k.Address()) }
 
-// GoString is String.
+// GoString returns the result of String.
 func (k Key) GoString() string { return k.String() }

@@ -8,13 +8,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// appendCanonical appends the form of a strictjson tree for all digests of the protocol, Python's json.dumps with sorted keys: a space
-// after each comma and colon, only ASCII, numbers as written.
+// appendCanonical appends a strictjson tree in the form that all digests of the protocol cover. This is the output of Python's json.dumps
+// with sorted keys: a space after each comma and colon, only ASCII characters, and numbers as written.
 func appendCanonical(out []byte, v any) []byte {
 	switch v := v.(type) {
 	case map[string]any:
 		out = append(out, '{')
-		for i, name := range slices.Sorted(maps.Keys(v)) { // the order of UTF-8 is that of code points
+		for i, name := range slices.Sorted(maps.Keys(v)) { // the byte order of UTF-8 is the order of code points
 			if i > 0 {
 				out = append(out, ", "...)
 			}
@@ -45,11 +45,11 @@ func appendCanonical(out []byte, v any) []byte {
 	}
 }
 
-// appendText appends a quoted string in ASCII.
+// appendText appends a string in quotes and in ASCII.
 func appendText(out []byte, s string) []byte {
 	quoted, err := strictjson.Append(nil, s)
 	if err != nil {
-		return append(out, `""`...) // a string can always be encoded
+		return append(out, `""`...) // cannot occur: a string can always be encoded
 	}
 	return strictjson.AppendASCII(out, quoted)
 }

@@ -12,20 +12,20 @@ import (
 )
 
 // ErrManifest means that JSON is not a manifest, or that its digests do not match its content.
-var ErrManifest = errors.New("no manifest of a protocol")
+var ErrManifest = errors.New("not a protocol manifest")
 
 const (
-	// MaxManifest bounds a manifest in bytes.
+	// MaxManifest limits the size of a manifest in bytes.
 	MaxManifest = 1 << 20
-	// maxModels bounds the models of a manifest, and the replies to one.
+	// maxModels limits the number of models in a manifest, and of interactions.
 	maxModels = 256
-	// manifestVersion is the version of the form, not of the protocol.
+	// manifestVersion is the version of the manifest format, not of the protocol.
 	manifestVersion = "1.0"
 	typeNormal      = "normal"
 )
 
-// A Manifest is a published protocol. The digest covers models and interactions, but not name and version. Its lists are sorted and must
-// not be modified.
+// A Manifest describes a published protocol. Digest covers the models and the interactions, but not the name and the version. The lists
+// are sorted and must not be modified.
 type Manifest struct {
 	Name, Version string
 	Digest        envelope.ProtocolDigest
@@ -33,7 +33,7 @@ type Manifest struct {
 	Interactions  []Interaction
 }
 
-// An Interaction is a message that an agent of the protocol accepts, and its possible replies; without responses, none.
+// An Interaction is a message that an agent of the protocol accepts, with its possible replies. If Responses is empty, there is no reply.
 type Interaction struct {
 	Request   envelope.ModelDigest
 	Responses []envelope.ModelDigest
@@ -62,7 +62,7 @@ type publishedInteraction struct {
 	Responses []envelope.ModelDigest `json:"responses"`
 }
 
-// MarshalJSON encodes the manifest as published. ParseManifest accepts it.
+// MarshalJSON encodes the manifest in the published form, which ParseManifest accepts.
 func (m Manifest) MarshalJSON() ([]byte, error) {
 	p := manifestJSON{Version: manifestVersion, Models: []publishedModel{}, Interactions: []publishedInteraction{}}
 	p.Metadata.Name, p.Metadata.Version, p.Metadata.Digest = m.Name, m.Version, m.Digest
@@ -75,8 +75,9 @@ func (m Manifest) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// ParseManifest parses a manifest strictly, and recomputes each digest: of every schema, and of the protocol. The error is of kind
-// ErrManifest: not strict JSON, beyond the bounds, a wrong digest, a repeated model, or an interaction of a model that it does not have.
+// ParseManifest parses a manifest strictly, and verifies the digest of the protocol and of every schema. The error wraps ErrManifest if
+// the manifest is not strict JSON, exceeds a limit, has a wrong digest, or has a repeated element. It also wraps ErrManifest if an
+// interaction names a model that is not in the manifest.
 func ParseManifest(raw []byte) (Manifest, error) {
 	if len(raw) > MaxManifest {
 		return Manifest{}, fmt.Errorf("%w: more than %d bytes", ErrManifest, MaxManifest)
@@ -88,7 +89,7 @@ func ParseManifest(raw []byte) (Manifest, error) {
 	about := tree.Object("metadata")
 	m := Manifest{Name: about.Text("name"), Version: about.Text("version")}
 	if tree.Text("version") != manifestVersion || m.Name == "" || len(m.Name) > maxTitle || len(m.Version) > maxTitle {
-		return Manifest{}, fmt.Errorf("%w: want version %s, and the name of the protocol", ErrManifest, manifestVersion)
+		return Manifest{}, fmt.Errorf("%w: want version %s and the name of the protocol", ErrManifest, manifestVersion)
 	}
 	if m.Models, err = readModels(tree.List("models")); err != nil {
 		return Manifest{}, err
@@ -97,7 +98,7 @@ func ParseManifest(raw []byte) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if m.Digest = m.digest(); about.Text("digest") != string(m.Digest) {
-		return Manifest{}, fmt.Errorf("%w: the digest is that of another protocol", ErrManifest)
+		return Manifest{}, fmt.Errorf("%w: the digest does not match the protocol", ErrManifest)
 	}
 	return m, nil
 }
@@ -114,7 +115,7 @@ func readModels(list []any) ([]Model, error) {
 			return nil, fmt.Errorf("%w: %w", ErrManifest, err)
 		}
 		if entry.Text("digest") != string(model.Digest) {
-			return nil, fmt.Errorf("%w: the digest of a model is that of another", ErrManifest)
+			return nil, fmt.Errorf("%w: a digest does not match its model", ErrManifest)
 		}
 		models = append(models, model)
 	}
@@ -148,7 +149,7 @@ func (m Manifest) readInteractions(list []any) ([]Interaction, error) {
 		slices.Sort(i.Responses)
 		for _, digest := range append([]envelope.ModelDigest{i.Request}, i.Responses...) {
 			if !known[digest] {
-				return nil, fmt.Errorf("%w: an interaction names a model that it does not have", ErrManifest)
+				return nil, fmt.Errorf("%w: an interaction names a model that is not in the manifest", ErrManifest)
 			}
 		}
 		if repeated(i.Responses, func(a, b envelope.ModelDigest) bool { return a == b }) {
@@ -163,7 +164,7 @@ func (m Manifest) readInteractions(list []any) ([]Interaction, error) {
 	return interactions, nil
 }
 
-// repeated reports whether a sorted list has an element twice.
+// repeated reports whether a sorted list contains an element twice.
 func repeated[T any](sorted []T, same func(a, b T) bool) bool {
 	for i := 1; i < len(sorted); i++ {
 		if same(sorted[i-1], sorted[i]) {
@@ -173,7 +174,7 @@ func repeated[T any](sorted []T, same func(a, b T) bool) bool {
 	return false
 }
 
-// digest returns the digest of the protocol.
+// digest computes the digest of the protocol.
 func (m Manifest) digest() envelope.ProtocolDigest {
 	text := []byte(`{"interactions": [`)
 	for n, i := range m.Interactions {

@@ -3,11 +3,11 @@
 // content. The usual calls:
 //
 //	name, ok := protocol.NameOf(e.SchemaDigest)        // "ChatMessage"
-//	digest := protocol.Standard("ErrorMessage").Digest // of a message that we send
+//	digest := protocol.Standard("ErrorMessage").Digest // of the model of an error
 //	published, err := json.Marshal(protocol.UIM())
 //
-// Schemas are stored as data and not derived from Go types, because a schema must equal, including the descriptions, what one version of
-// one library generates. This package does not check whether a message fits its model.
+// Schemas are stored as data and not derived from Go types, because a schema, including its descriptions, must equal the output of one
+// version of one library. This package does not check whether a message matches its model.
 package protocol
 
 import (
@@ -22,12 +22,12 @@ import (
 )
 
 // ErrModel means that JSON is not a model.
-var ErrModel = errors.New("no model: want the JSON schema of an object with a title")
+var ErrModel = errors.New("not a model: want a JSON schema with a title and the type object")
 
 const (
-	// MaxSchema bounds a schema in bytes.
+	// MaxSchema limits the size of a schema in bytes.
 	MaxSchema = 64 << 10
-	// maxValues bounds the values of a schema.
+	// maxValues limits the number of values in a schema.
 	maxValues = 4096
 	maxTitle  = 200
 )
@@ -36,7 +36,7 @@ const (
 type Model struct {
 	Name   string               // title of the schema
 	Digest envelope.ModelDigest // of the schema
-	Schema json.RawMessage      // in the digested form; read-only
+	Schema json.RawMessage      // in the form that the digest covers; read-only
 }
 
 // NewModel returns the model of a JSON schema, with its digest. The error wraps ErrModel if the schema is longer than MaxSchema, is not a

@@ -33,7 +33,7 @@ func read(t *testing.T) vectors {
 	return v
 }
 
-func TestModelsOfOtherImplementations(t *testing.T) {
+func TestModelVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range read(t).Models {
 		// The schema is read in another order and with other spaces than it is digested in.
@@ -71,7 +71,7 @@ func TestCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoModel(t *testing.T) {
+func TestInvalidModels(t *testing.T) {
 	t.Parallel()
 	for _, schema := range []string{
 		"", "null", "[]", `{}`, `{"type":"object"}`, `{"title":"T"}`, `{"title":"T","type":"string"}`, `{"title":1,"type":"object"}`,
@@ -86,7 +86,7 @@ func TestWhatIsNoModel(t *testing.T) {
 	}
 }
 
-func TestManifestsOfOtherImplementations(t *testing.T) {
+func TestManifestVectors(t *testing.T) {
 	t.Parallel()
 	for _, raw := range read(t).Manifests {
 		m, err := protocol.ParseManifest(raw)
@@ -184,7 +184,7 @@ func TestStandardModels(t *testing.T) {
 	}
 }
 
-func TestManifestsThatAreNotWhatTheySay(t *testing.T) {
+func TestInvalidManifests(t *testing.T) {
 	t.Parallel()
 	raw, err := json.Marshal(protocol.MCP())
 	if err != nil {
@@ -212,7 +212,7 @@ func TestManifestsThatAreNotWhatTheySay(t *testing.T) {
 		"an unknown response":           {`"` + answer + `"]`, `"` + zeros + `"]`},
 		"the same response twice":       {`"responses":["` + answer, `"responses":["` + answer + `","` + answer},
 		"a response that is not a text": {`"responses":["` + answer, `"responses":[7,"` + answer},
-		"a response more":               {`"responses":["` + answer, `"responses":["` + call + `","` + answer},
+		"an additional response":        {`"responses":["` + answer, `"responses":["` + call + `","` + answer},
 		"no responses":                  {`"responses":["` + answer, `"other":["` + answer},
 		"another type":                  {`"type":"normal"`, `"type":"signed"`},
 		"the same request twice":        {`"interactions":[`, `"interactions":[{"type":"normal","request":"` + call + `","responses":[]},`},
@@ -221,8 +221,8 @@ func TestManifestsThatAreNotWhatTheySay(t *testing.T) {
 		"no name":                       {`"name":"MCPProtocol"`, `"name":""`},
 		"a name that is a number":       {`"name":"MCPProtocol"`, `"name":1`},
 		"a long name":                   {"MCPProtocol", strings.Repeat("M", 201)},
-		"something behind":              {"", ""},
-		"longer than a manifest may be": {"MCPProtocol", strings.Repeat("M", protocol.MaxManifest)},
+		"trailing data":                 {"", ""},
+		"too long":                      {"MCPProtocol", strings.Repeat("M", protocol.MaxManifest)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

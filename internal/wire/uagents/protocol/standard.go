@@ -9,20 +9,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/envelope"
 )
 
-// data holds the manifests as published, and the model of an error, which belongs to every protocol.
+// data contains the manifests as published, and the model of an error message, which is part of every protocol.
 //
 //go:embed data/*.json
 var data embed.FS
 
-// The protocols that all agents use, and our own. Their results are read-only.
+// The standard protocols of agents, and the protocol of UIM services. The results must not be modified.
 var (
 	Chat   = sync.OnceValue(func() Manifest { return manifest("chat") })   // AgentChatProtocol 0.3.0
-	MCP    = sync.OnceValue(func() Manifest { return manifest("mcp") })    // MCPProtocol 0.1.0, of a server: tools for agents
+	MCP    = sync.OnceValue(func() Manifest { return manifest("mcp") })    // MCPProtocol 0.1.0, for servers that offer tools
 	Health = sync.OnceValue(func() Manifest { return manifest("health") }) // HealthProtocol 0.1.0
-	UIM    = sync.OnceValue(func() Manifest { return manifest("uim") })    // UIMProtocol 1.0.0, of a service
+	UIM    = sync.OnceValue(func() Manifest { return manifest("uim") })    // UIMProtocol 1.0.0, for services
 )
 
-// standard returns the models of all of these, by name.
+// standard returns the models of the protocols above, and ErrorMessage, by name.
 var standard = sync.OnceValue(func() map[string]Model {
 	models := map[string]Model{}
 	for _, m := range []Manifest{Chat(), MCP(), Health(), UIM()} {
@@ -46,10 +46,11 @@ var names = sync.OnceValue(func() map[envelope.ModelDigest]string {
 	return byDigest
 })
 
-// Standard returns the model with that name, of one of the protocols above, or ErrorMessage; the zero Model if there is none.
+// Standard returns the model with the given name, which is ErrorMessage or a model of one of the protocols above. If there is none, it
+// returns the zero Model.
 func Standard(name string) Model { return standard()[name] }
 
-// NameOf returns the name of the standard model with that digest, and false if there is none.
+// NameOf returns the name of the standard model with the given digest. ok is false if there is none.
 func NameOf(digest envelope.ModelDigest) (string, bool) {
 	name, ok := names()[digest]
 	return name, ok
@@ -58,7 +59,7 @@ func NameOf(digest envelope.ModelDigest) (string, bool) {
 func manifest(name string) Manifest {
 	m, err := ParseManifest(file(name))
 	if err != nil {
-		panic(fmt.Sprintf("data/%s.json: %v", name, err)) // a test reads each
+		panic(fmt.Sprintf("data/%s.json: %v", name, err)) // a test parses each file
 	}
 	return m
 }
