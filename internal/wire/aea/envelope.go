@@ -1,12 +1,12 @@
-// Package aea has the messages of agents of the AEA framework: envelopes, the messages in them, and the frames and records that carry
-// both over a connection. Other packages read the content of messages, by protocol.
+// Package aea encodes and decodes the messages of agents of the AEA framework: envelopes, the messages in them, and the frames and records
+// that carry envelopes over a connection. Package protocol decodes the contents of messages.
 //
 //	e, err := wire.DecodeEnvelope(frame)
 //	m, err := wire.DecodeMessage(e.Message)
 //
-// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), write the same bytes; their packages have names of
-// different authors. Not supported: messages with a body of google.protobuf.Struct, which no packaged protocol uses, and messages of
-// agents before 0.10, which had no dialogues.
+// Both implementations of the framework, agents-aea (fetchai) and open-aea (valory), use the same encoding, but the names of their
+// packages have different authors. Messages with a body of type google.protobuf.Struct, which no packaged protocol uses, are not
+// supported. Neither are messages of agents before version 0.10, which did not have dialogues.
 package aea
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// ErrUndecodable is wrapped by every error of a decoder of this binding. Its text never quotes what was read.
+// ErrUndecodable is wrapped by every error of the decoders in this package and the packages below it. Their texts never quote the input.
 var ErrUndecodable = field.ErrUndecodable
 
-// ErrUnsendable means that a value exceeds the bounds of the wire, so that the recipient could not read it.
+// ErrUnsendable means that a value exceeds a limit of the encoding, so that the recipient could not decode it.
 var ErrUnsendable = errors.New("cannot be sent")
 
-// The bounds of an envelope, in bytes.
+// The limits of an envelope, in bytes.
 const (
-	MaxEnvelope = 3 << 20 // the whole envelope, as the nodes of the agents' network bound it
+	MaxEnvelope = 3 << 20 // of the whole envelope; nodes of the agent communication network have the same limit
 	MaxAddress  = 512
 	MaxURI      = 2048
 )
@@ -35,16 +35,17 @@ const (
 type Envelope struct {
 	To     string // the address of an agent, or the public id of a component
 	Sender string // of the same kind as To
-	// Protocol names the wire format of the message: the protocol's specification id, although the field on the wire is
-	// called protocol_id. The id of a package that implements it is never sent.
+	// Protocol is the specification id of the protocol, which identifies the wire format of the message. On the wire, the field is called
+	// protocol_id, although the id of the package that implements the protocol is never sent.
 	Protocol PublicID
-	Message  []byte // a Message, encoded
-	URI      string // may be empty; nothing is routed by it
+	Message  []byte // an encoded Message
+	URI      string // may be empty; not used for routing
 }
 
-// DecodeEnvelope decodes an envelope of at most MaxEnvelope bytes. It ignores unknown fields. It rejects envelopes without sender or
-// receiver, with control characters in an address, whose protocol is not a public id, between an agent and a component, and those between
-// components that have a URI, because an AEA stops at them. Message shares memory with data.
+// DecodeEnvelope decodes an envelope of at most MaxEnvelope bytes. It ignores unknown fields. It rejects an envelope without a sender or a
+// receiver, with control characters in an address, or with a protocol that is not a public id. It also rejects an envelope between an
+// agent and a component, and one with a URI between components, because an AEA that receives such an envelope stops. Message shares memory
+// with data. The error wraps ErrUndecodable.
 func DecodeEnvelope(data []byte) (Envelope, error) {
 	if len(data) > MaxEnvelope {
 		return Envelope{}, fmt.Errorf("%w: envelope: too long", ErrUndecodable)
@@ -79,7 +80,7 @@ func DecodeEnvelope(data []byte) (Envelope, error) {
 	return e, nil
 }
 
-// Encode returns the bytes of the envelope. If DecodeEnvelope would reject it, the error is ErrUnsendable.
+// Encode returns the bytes of the envelope. The error wraps ErrUnsendable if DecodeEnvelope would reject them.
 func (e Envelope) Encode() ([]byte, error) {
 	if why := e.wrong(); why != "" {
 		return nil, fmt.Errorf("%w: envelope: %s", ErrUnsendable, why)
@@ -98,10 +99,10 @@ func (e Envelope) Encode() ([]byte, error) {
 	return out, nil
 }
 
-// ToComponent reports whether the envelope goes from component to component, which is inside one agent.
+// ToComponent reports whether the envelope is sent from one component to another within an agent.
 func (e Envelope) ToComponent() bool { return IsComponent(e.To) }
 
-// wrong returns the rule that an envelope violates; empty: none.
+// wrong describes the rule that the envelope violates. It returns "" if there is none.
 func (e Envelope) wrong() string {
 	switch {
 	case !isAddress(e.To):
@@ -109,16 +110,16 @@ func (e Envelope) wrong() string {
 	case !isAddress(e.Sender):
 		return "sender is not an address"
 	case e.ToComponent() != IsComponent(e.Sender):
-		return "one side is an agent and the other one a component"
+		return "one address is that of an agent and the other that of a component"
 	case len(e.URI) > MaxURI || !utf8.ValidString(e.URI):
-		return "the uri is too long, or no UTF-8"
+		return "the uri is too long or not UTF-8"
 	case e.ToComponent() && e.URI != "":
-		return "a uri between components"
+		return "a uri is not allowed between components"
 	}
 	return ""
 }
 
-// IsAgent reports whether s may be the address of an agent: 1 to MaxAddress bytes of UTF-8 without control characters, and no
+// IsAgent reports whether s may be the address of an agent: 1 to MaxAddress bytes of UTF-8 without control characters that are not a
 // public id.
 func IsAgent(s string) bool { return isAddress(s) && !IsComponent(s) }
 

@@ -27,7 +27,7 @@ func build(fields ...any) []byte {
 	return out
 }
 
-func TestEnvelopesThatAreRefused(t *testing.T) {
+func TestDecodeEnvelopeErrors(t *testing.T) {
 	long := strings.Repeat("a", wire.MaxAddress+1)
 	for name, data := range map[string][]byte{
 		"empty":                        {},
@@ -40,7 +40,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 		"uri between components":       build(1, "a/skill", 2, "a/skill", 3, "a/b:1.0.0", 4, "m", 5, "http://x/y"),
 		"line feed in an address":      build(1, "g\nw", 2, "me", 3, "a/b:1.0.0", 4, "m"),
 		"escape in an address":         build(1, "gw", 2, "me\x1b[1m", 3, "a/b:1.0.0", 4, "m"),
-		"address of no UTF-8":          build(1, "g\xff", 2, "me", 3, "a/b:1.0.0", 4, "m"),
+		"address is not UTF-8":         build(1, "g\xff", 2, "me", 3, "a/b:1.0.0", 4, "m"),
 		"long address":                 build(1, long, 2, "me", 3, "a/b:1.0.0", 4, "m"),
 		"long uri":                     build(1, "gw", 2, "me", 3, "a/b:1.0.0", 4, "m", 5, strings.Repeat("u", wire.MaxURI+1)),
 		"long protocol":                build(1, "gw", 2, "me", 3, "a/b:1.0.0-"+strings.Repeat("0a", 400), 4, "m"),
@@ -66,7 +66,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestEnvelopesThatAreTaken(t *testing.T) {
+func TestDecodeEnvelope(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"unknown fields":     append(build(1, "gw", 9, "later", 2, "me", 3, "a/b:1.0.0", 4, "m", 9, 1, 200, "later"), 0x7b, 0x08, 0x01, 0x7c),
 		"decentralized id":   build(1, "did:web:gw", 2, "me@example.com x", 3, "a/b", 4, "m"),
@@ -85,15 +85,15 @@ func TestEnvelopesThatAreTaken(t *testing.T) {
 	}
 }
 
-func TestEnvelopesThatCannotBeSent(t *testing.T) {
+func TestEncodeEnvelopeErrors(t *testing.T) {
 	good := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: []byte("m")}
 	for name, change := range map[string]func(*wire.Envelope){
-		"nobody":         func(e *wire.Envelope) { e.To = "" },
-		"mixed":          func(e *wire.Envelope) { e.To = "a/b" },
-		"no protocol":    func(e *wire.Envelope) { e.Protocol = wire.PublicID{} },
-		"no UTF-8":       func(e *wire.Envelope) { e.Sender = "\xff" },
-		"uri of no text": func(e *wire.Envelope) { e.URI = "\xff" },
-		"too long":       func(e *wire.Envelope) { e.Message = make([]byte, wire.MaxEnvelope) },
+		"empty address":    func(e *wire.Envelope) { e.To = "" },
+		"mixed":            func(e *wire.Envelope) { e.To = "a/b" },
+		"no protocol":      func(e *wire.Envelope) { e.Protocol = wire.PublicID{} },
+		"not UTF-8":        func(e *wire.Envelope) { e.Sender = "\xff" },
+		"uri is not UTF-8": func(e *wire.Envelope) { e.URI = "\xff" },
+		"too long":         func(e *wire.Envelope) { e.Message = make([]byte, wire.MaxEnvelope) },
 	} {
 		e := good
 		change(&e)

@@ -8,24 +8,24 @@ import (
 	"io"
 )
 
-// A FrameFormat precedes the content with its length in four bytes.
+// A FrameFormat is a way to frame content: the length of the content in four bytes, and then the content.
 type FrameFormat struct{ order binary.ByteOrder }
 
-// TCP is the framing of the connection fetchai/tcp, in the byte order of the sender's machine: little endian, in practice. ACN is that of
-// the network of agents: big endian.
+// TCP is the format of the connection fetchai/tcp. It uses the byte order of the sender's machine, in practice little endian. ACN is the
+// format of the agent communication network, in big endian.
 var (
 	TCP = FrameFormat{binary.LittleEndian}
 	ACN = FrameFormat{binary.BigEndian}
 )
 
-// Errors of reading a frame. After ErrEmptyFrame the next frame can be read; after ErrLongFrame, which is a LongFrameError, once that
-// many bytes have been read.
+// Errors of Read. After ErrEmptyFrame, the next frame can be read. ErrLongFrame is wrapped by a LongFrameError; the next frame can be read
+// after the caller has skipped as many bytes as it gives.
 var (
-	ErrEmptyFrame = errors.New("a frame without content")
-	ErrLongFrame  = errors.New("a frame that is longer than frames may be")
+	ErrEmptyFrame = errors.New("the frame is empty")
+	ErrLongFrame  = errors.New("the frame is too long")
 )
 
-// A LongFrameError is the announced length of a frame that is too long.
+// A LongFrameError is the announced length of the content of a frame that is too long.
 type LongFrameError int64
 
 func (LongFrameError) Error() string { return ErrLongFrame.Error() }
@@ -33,8 +33,9 @@ func (LongFrameError) Error() string { return ErrLongFrame.Error() }
 // Unwrap returns ErrLongFrame.
 func (LongFrameError) Unwrap() error { return ErrLongFrame }
 
-// Read reads one frame of at most MaxEnvelope bytes. At its end the stream gives io.EOF, and inside a frame io.ErrUnexpectedEOF; other
-// errors are those of r. Memory grows with the received bytes, and not with the announced length.
+// Read reads one frame with at most MaxEnvelope bytes of content. If the stream ends before the frame, the error is io.EOF; if it ends
+// inside the frame, the error is io.ErrUnexpectedEOF. Read also returns the errors of r. It allocates memory for the bytes that it
+// receives, not for the announced length.
 func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	var prefix [4]byte
 	if _, err := io.ReadFull(r, prefix[:]); err != nil {
@@ -57,10 +58,11 @@ func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	return frame.Bytes(), nil
 }
 
-// Append appends one frame, 1 to MaxEnvelope bytes long. Write it in one call: agents that read four bytes fail if fewer have arrived.
+// Append appends one frame with 1 to MaxEnvelope bytes of content. Send a frame in a single write: agents fail if only a part of the four
+// bytes of the length has arrived.
 func (f FrameFormat) Append(out, content []byte) ([]byte, error) {
 	if len(content) == 0 || len(content) > MaxEnvelope {
-		return nil, fmt.Errorf("%w: frame: empty or too long", ErrUnsendable)
+		return nil, fmt.Errorf("%w: frame: the content is empty or too long", ErrUnsendable)
 	}
 	var prefix [4]byte
 	f.order.PutUint32(prefix[:], uint32(len(content)))

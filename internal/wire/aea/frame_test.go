@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-func TestFramesThatAreRefused(t *testing.T) {
+func TestReadFrameErrors(t *testing.T) {
 	for name, row := range map[string]struct {
 		data string
 		want error
@@ -46,7 +46,7 @@ func TestAnnouncedLengthCostsNoMemory(t *testing.T) {
 	}
 }
 
-func TestFramesInBothOrders(t *testing.T) {
+func TestFrameByteOrders(t *testing.T) {
 	for name, f := range map[string]wire.FrameFormat{"tcp": wire.TCP, "acn": wire.ACN} {
 		largest := bytes.Repeat([]byte("x"), wire.MaxEnvelope)
 		data, err := f.Append(nil, []byte("first"))
@@ -76,7 +76,7 @@ func TestFramesInBothOrders(t *testing.T) {
 }
 
 // After an empty frame the next one is read.
-func TestEmptyFrameIsPassed(t *testing.T) {
+func TestEmptyFrame(t *testing.T) {
 	r := bytes.NewReader([]byte("\x00\x00\x00\x00\x02\x00\x00\x00me"))
 	_, first := wire.TCP.Read(r)
 	frame, second := wire.TCP.Read(r)

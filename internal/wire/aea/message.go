@@ -7,19 +7,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// MaxReference bounds each of the two references of a dialogue, in bytes. Agents write 64 hexadecimal digits.
+// MaxReference limits the length of each of the two references of a dialogue, in bytes. Agents use 64 hexadecimal digits.
 const MaxReference = 128
 
-// A Message is one step of a dialogue.
+// A Message is one message in a dialogue.
 type Message struct {
-	ID           int32  // 1, 2, 3… of the initiator of the dialogue, -1, -2, -3… of the responder
+	ID           int32  // 1, 2, 3… from the initiator of the dialogue, -1, -2, -3… from the responder
 	StarterRef   string // the reference that the initiator chose
-	ResponderRef string // the reference that the responder chose; empty until then
-	Target       int32  // the ID of the message that this one replies to; 0: the first one
-	Content      []byte // of the protocol that the envelope names; never empty
+	ResponderRef string // the reference that the responder chose; empty until it has chosen one
+	Target       int32  // the ID of the message that this one replies to; 0 in the first message
+	Content      []byte // encoded by the protocol that the envelope names; never empty
 }
 
-// DecodeMessage decodes a message. It does not check the rules of dialogues. Content shares memory with data.
+// DecodeMessage decodes a message. It does not check the rules of its dialogue. Content shares memory with data. The error wraps
+// ErrUndecodable.
 func DecodeMessage(data []byte) (Message, error) {
 	var m Message
 	r := field.Read(data)
@@ -27,7 +28,7 @@ func DecodeMessage(data []byte) (Message, error) {
 		switch r.Number() {
 		case 1:
 			r.Choose()
-			r.Fail("a message without dialogue is not supported")
+			r.Fail("a message without a dialogue is not supported")
 		case 2:
 			r.Choose()
 			var err error
@@ -62,16 +63,16 @@ func decodeDialogueMessage(data []byte) (Message, error) {
 	if err := r.Err(); err != nil {
 		return Message{}, err
 	}
-	if len(m.Content) == 0 { // the content of every protocol holds the kind of the message
-		return Message{}, fmt.Errorf("%w: no content", ErrUndecodable)
+	if len(m.Content) == 0 { // the content always contains the performative
+		return Message{}, fmt.Errorf("%w: the content is missing", ErrUndecodable)
 	}
 	return m, nil
 }
 
-// Encode returns the bytes of the message. If DecodeMessage would reject it, the error is ErrUnsendable.
+// Encode returns the bytes of the message. The error wraps ErrUnsendable if DecodeMessage would reject them.
 func (m Message) Encode() ([]byte, error) {
 	if !isReference(m.StarterRef) || !isReference(m.ResponderRef) {
-		return nil, fmt.Errorf("%w: message: a reference is too long, or no UTF-8", ErrUnsendable)
+		return nil, fmt.Errorf("%w: message: a reference is too long or not UTF-8", ErrUnsendable)
 	}
 	if len(m.Content) == 0 || len(m.Content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: message: the content is empty or too long", ErrUnsendable)

@@ -10,7 +10,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-func TestMessagesThatAreRefused(t *testing.T) {
+func TestDecodeMessageErrors(t *testing.T) {
 	good := build(1, 1, 2, "a1", 5, "c")
 	for name, data := range map[string][]byte{
 		"legacy body":             build(1, "struct"),
@@ -26,7 +26,7 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"target of 32 bits alone": build(2, build(1, 1, 4, math.MaxUint32, 5, "c")),
 		"id as text":              build(2, build(1, "1", 5, "c")),
 		"long reference":          build(2, build(1, 1, 2, strings.Repeat("a", wire.MaxReference+1), 5, "c")),
-		"reference of no UTF-8":   build(2, build(1, 1, 3, "\xc3\x28", 5, "c")),
+		"reference is not UTF-8":  build(2, build(1, 1, 3, "\xc3\x28", 5, "c")),
 		"id without end":          build(2, append([]byte{0x08}, bytes.Repeat([]byte{0xff}, 10)...)),
 		"id of eleven bytes":      build(2, append(append([]byte{0x08}, bytes.Repeat([]byte{0x80}, 10)...), 0x01)),
 	} {
@@ -36,14 +36,14 @@ func TestMessagesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMessagesWithLaterFields(t *testing.T) {
+func TestUnknownMessageFields(t *testing.T) {
 	m, err := wire.DecodeMessage(build(7, 1, 2, build(1, math.MinInt32, 4, math.MaxInt32, 5, "c", 9, "later")))
 	if err != nil || m.ID != math.MinInt32 || m.Target != math.MaxInt32 || string(m.Content) != "c" {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
 
-func TestMessagesThatCannotBeSent(t *testing.T) {
+func TestEncodeMessageErrors(t *testing.T) {
 	for name, m := range map[string]wire.Message{
 		"no content":       {ID: 1, StarterRef: "a1"},
 		"long reference":   {ID: 1, StarterRef: strings.Repeat("a", wire.MaxReference+1), Content: []byte("c")},

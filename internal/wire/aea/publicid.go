@@ -5,30 +5,30 @@ import (
 	"regexp"
 )
 
-// A PublicID names a package of the framework: a protocol, a connection, a skill. As the specification id of a protocol it names a wire
-// format, and is compared as a whole.
+// A PublicID identifies a package of the framework, such as a protocol, a connection or a skill. As the specification id of a protocol, it
+// identifies a wire format; two of them are the same only if all fields are equal.
 type PublicID struct {
 	Author, Name string
-	Version      string // a semantic version, any or latest
+	Version      string // a semantic version, "any" or "latest"
 }
 
-// maxPublicID bounds a public id in bytes; the two names and the version share it.
+// maxPublicID limits the length of a public id in bytes, including both names and the version.
 const maxPublicID = 512
 
-// publicID matches the names of a public id, and its version, which semver.org describes.
+// publicID matches a public id. The syntax of the version is that of semver.org.
 var publicID = regexp.MustCompile(`^([a-zA-Z_][a-zA-Z0-9_]{0,127})/([a-zA-Z_][a-zA-Z0-9_]{0,127})` +
 	`(?::(any|latest|(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)\.(?:0|[1-9][0-9]*)` +
 	`(?:-(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)(?:\.(?:0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*))*)?` +
 	`(?:\+[0-9a-zA-Z-]+(?:\.[0-9a-zA-Z-]+)*)?))?$`)
 
-// ParsePublicID reads author/name[:version]. A missing version is latest.
+// ParsePublicID parses author/name[:version]. A missing version means latest. The error wraps ErrUndecodable.
 func ParsePublicID(s string) (PublicID, error) {
 	if len(s) > maxPublicID {
-		return PublicID{}, fmt.Errorf("%w: no public id", ErrUndecodable)
+		return PublicID{}, fmt.Errorf("%w: not a public id", ErrUndecodable)
 	}
 	parts := publicID.FindStringSubmatch(s)
 	if parts == nil {
-		return PublicID{}, fmt.Errorf("%w: no public id", ErrUndecodable)
+		return PublicID{}, fmt.Errorf("%w: not a public id", ErrUndecodable)
 	}
 	id := PublicID{Author: parts[1], Name: parts[2], Version: parts[3]}
 	if id.Version == "" {
@@ -37,7 +37,7 @@ func ParsePublicID(s string) (PublicID, error) {
 	return id, nil
 }
 
-// IsComponent reports whether an address is a public id: then it belongs to a component and not to an agent.
+// IsComponent reports whether an address is a public id. Such an address belongs to a component and not to an agent.
 func IsComponent(address string) bool {
 	_, err := ParsePublicID(address)
 	return err == nil

@@ -9,15 +9,15 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// messageTag begins a message that is a step of a dialogue.
+// messageTag is the first byte of a message in a dialogue.
 const messageTag = 0x12
 
-// ReadRecord decodes the first record of a file of the connection fetchai/stub, and returns the rest of the file:
+// ReadRecord decodes the first record of a file of the connection fetchai/stub, and returns the rest of the file. A record consists of
 //
 //	to,sender,specification id,message,
 //
-// followed by an optional line feed. The message has its own length, so it may hold commas and line feeds. io.ErrUnexpectedEOF means that
-// the record is incomplete; after another error no further record can be found in data. Records carry no URI.
+// and an optional line feed. The message contains its own length, so it may contain commas and line feeds. If the record is incomplete,
+// the error is io.ErrUnexpectedEOF. After any other error, no further record can be found in data. A record has no URI.
 func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 	rest = data
 	var head [3]string
@@ -47,23 +47,23 @@ func ReadRecord(data []byte) (e Envelope, rest []byte, err error) {
 		return Envelope{}, nil, io.ErrUnexpectedEOF
 	}
 	if rest[size] != ',' {
-		return Envelope{}, nil, fmt.Errorf("%w: record: no comma behind the message", ErrUndecodable)
+		return Envelope{}, nil, fmt.Errorf("%w: record: want a comma after the message", ErrUndecodable)
 	}
 	e.Message, rest = rest[:size:size], rest[size+1:]
 	return e, bytes.TrimPrefix(rest, []byte("\n")), nil
 }
 
-// messageSize returns the length of the message at the beginning of data. Some of it may still be missing.
+// messageSize returns the length of the message at the beginning of data, even if data does not contain the whole message yet.
 func messageSize(data []byte) (int, error) {
 	if len(data) > 0 && data[0] != messageTag {
-		return 0, fmt.Errorf("%w: record: no message", ErrUndecodable)
+		return 0, fmt.Errorf("%w: record: not a message in a dialogue", ErrUndecodable)
 	}
 	if len(data) < 2 {
 		return 0, io.ErrUnexpectedEOF
 	}
 	length, n := protowire.ConsumeVarint(data[1:])
 	switch {
-	case n < 0 && len(data) > 10: // the maximum length of a number
+	case n < 0 && len(data) > 10: // a length has at most 10 bytes
 		return 0, fmt.Errorf("%w: record: the length of the message is malformed", ErrUndecodable)
 	case n < 0:
 		return 0, io.ErrUnexpectedEOF
@@ -73,20 +73,21 @@ func messageSize(data []byte) (int, error) {
 	return 1 + n + int(length), nil
 }
 
-// AppendRecord appends a record with a line feed. It only accepts an envelope that ReadRecord decodes again: no comma in the names, and
-// one message. It also returns ErrUnsendable for the two characters \x in a message, because agents take them for the beginning of an
-// escape, and so read another message. An agent that finds two records reads only the first: write a record into an empty file.
+// AppendRecord appends a record and a line feed. The error wraps ErrUnsendable if ReadRecord could not decode the record: a name must not
+// contain a comma, and there must be exactly one message. It also wraps ErrUnsendable if the message contains the two characters \x,
+// because agents would decode them as an escape sequence. Agents read only the first record in a file, so write a record into an empty
+// file.
 func AppendRecord(out []byte, e Envelope) ([]byte, error) {
 	protocol := e.Protocol.String()
 	_, err := ParsePublicID(protocol)
 	size, wrong := messageSize(e.Message)
 	switch {
 	case err != nil || e.wrong() != "" || strings.ContainsRune(e.To+e.Sender, ','):
-		return nil, fmt.Errorf("%w: record: a name that has no place in it", ErrUnsendable)
+		return nil, fmt.Errorf("%w: record: a name is invalid or contains a comma", ErrUnsendable)
 	case wrong != nil || size != len(e.Message):
-		return nil, fmt.Errorf("%w: record: not one message", ErrUnsendable)
+		return nil, fmt.Errorf("%w: record: want exactly one message", ErrUnsendable)
 	case bytes.Contains(e.Message, []byte(`\x`)):
-		return nil, fmt.Errorf("%w: record: the message holds what agents take for an escape", ErrUnsendable)
+		return nil, fmt.Errorf("%w: record: agents would decode a part of the message as an escape sequence", ErrUnsendable)
 	}
 	for _, name := range []string{e.To, e.Sender, protocol} {
 		out = append(append(out, name...), ',')

@@ -23,7 +23,7 @@ func message(tb testing.TB, content string) []byte {
 }
 
 // Commas and line feeds in a message are of the message: its length says where it ends.
-func TestRecordsOneAfterTheOther(t *testing.T) {
+func TestSeveralRecords(t *testing.T) {
 	var file []byte
 	var want []wire.Envelope
 	for _, content := range []string{"one", "a,b,c,\n", "two\nlines,", ",,,,", strings.Repeat("long,", 1000)} {
@@ -51,7 +51,7 @@ func TestRecordsOneAfterTheOther(t *testing.T) {
 }
 
 // Every beginning of a record is one that is not complete, and no error of its own.
-func TestRecordThatIsNotComplete(t *testing.T) {
+func TestIncompleteRecord(t *testing.T) {
 	long := message(t, strings.Repeat("x", 300))
 	record, err := wire.AppendRecord(nil, wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: long})
 	if err != nil {
@@ -64,22 +64,22 @@ func TestRecordThatIsNotComplete(t *testing.T) {
 	}
 }
 
-func TestRecordsThatAreRefused(t *testing.T) {
+func TestReadRecordErrors(t *testing.T) {
 	m := string(message(t, "c"))
 	for name, data := range map[string]string{
 		"empty names":             ",,,",
-		"no names at all":         strings.Repeat("x", wire.MaxAddress+1),
+		"no names":                strings.Repeat("x", wire.MaxAddress+1),
 		"protocol without author": "gw,me,x," + m + ",",
 		"no message":              "gw,me,a/b:1.0.0,,",
 		"legacy message":          "gw,me,a/b:1.0.0,\x0a\x01x,",
 		"message of 4 GB":         "gw,me,a/b:1.0.0,\x12\xff\xff\xff\xff\x0f",
 		"length -1":               "gw,me,a/b:1.0.0,\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 		"length without end":      "gw,me,a/b:1.0.0,\x12" + strings.Repeat("\xff", 11),
-		"no comma behind it":      "gw,me,a/b:1.0.0," + m + ";",
+		"no comma after it":       "gw,me,a/b:1.0.0," + m + ";",
 		"a comma in an address":   "gw,me,too,a/b:1.0.0," + m + ",",
 		"line feed in an address": "\ngw,me,a/b:1.0.0," + m + ",",
 		"from agent to component": "a/b,me,a/b:1.0.0," + m + ",",
-		"address of no UTF-8":     "g\xff,me,a/b:1.0.0," + m + ",",
+		"address is not UTF-8":    "g\xff,me,a/b:1.0.0," + m + ",",
 	} {
 		if e, rest, err := wire.ReadRecord([]byte(data)); !errors.Is(err, wire.ErrUndecodable) || e.To != "" || rest != nil {
 			t.Errorf("%s: %+v, %q, %v", name, e, rest, err)
@@ -87,11 +87,11 @@ func TestRecordsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestRecordsThatCannotBeSent(t *testing.T) {
+func TestAppendRecordErrors(t *testing.T) {
 	good := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: message(t, "c")}
 	for name, change := range map[string]func(*wire.Envelope){
 		"comma in an address": func(e *wire.Envelope) { e.To = "g,w" },
-		"nobody":              func(e *wire.Envelope) { e.Sender = "" },
+		"empty address":       func(e *wire.Envelope) { e.Sender = "" },
 		"no protocol":         func(e *wire.Envelope) { e.Protocol = wire.PublicID{} },
 		"escape in a message": func(e *wire.Envelope) { e.Message = message(t, `a\xb`) },
 		"two messages":        func(e *wire.Envelope) { e.Message = bytes.Repeat(e.Message, 2) },

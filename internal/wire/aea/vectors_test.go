@@ -18,7 +18,7 @@ var (
 	fipaID    = wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"}
 )
 
-func TestMessagesOfTheFramework(t *testing.T) {
+func TestMessageVectors(t *testing.T) {
 	heads := map[string]wire.Message{ // without content
 		"default-bytes":         {ID: 1, StarterRef: "a1"},
 		"default-error":         {ID: 1},
@@ -57,7 +57,7 @@ func TestMessagesOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestEnvelopesOfTheFramework(t *testing.T) {
+func TestEnvelopeVectors(t *testing.T) {
 	hello := aeatest.Vector(t, vectors, "message/default-bytes")
 	for name, want := range map[string]wire.Envelope{
 		"default-bytes":     {To: "gw", Sender: "me", Protocol: defaultID, Message: hello},
@@ -84,7 +84,7 @@ func TestEnvelopesOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestFramesOfTheFramework(t *testing.T) {
+func TestFrameVectors(t *testing.T) {
 	for name, want := range map[string][]byte{
 		"tcp/hello":    []byte("me"),
 		"tcp/envelope": aeatest.Vector(t, vectors, "envelope/default-bytes"),
@@ -101,7 +101,7 @@ func TestFramesOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestRecordOfTheFramework(t *testing.T) {
+func TestRecordVector(t *testing.T) {
 	data := aeatest.Vector(t, vectors, "stub/default-bytes")
 	want := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: aeatest.Vector(t, vectors, "message/default-bytes")}
 	e, rest, err := wire.ReadRecord(data)
@@ -117,7 +117,7 @@ func TestRecordOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestUndecodableMessagesOfTheFramework(t *testing.T) {
+func TestUndecodableMessageVectors(t *testing.T) {
 	for name, data := range aeatest.Vectors(t, vectors, "undecodable-message/") {
 		if m, err := wire.DecodeMessage(data); !errors.Is(err, wire.ErrUndecodable) {
 			t.Errorf("%s: %+v, %v", name, m, err)

@@ -1,6 +1,6 @@
-// Package acn has the messages between an agent and a node of the agent communication network: the agent registers, and both send each
-// other envelopes and acknowledge them. On the socket an acn.Message is in a frame of wire.ACN, without an envelope around it; a mailbox
-// takes the Record alone.
+// Package acn encodes and decodes the messages between an agent and a node of the agent communication network. The agent registers, and
+// then both send each other envelopes and acknowledge them. On the socket, an acn.Message is sent in a frame of wire.ACN, without an
+// envelope. A mailbox accepts only the Record.
 package acn
 
 import (
@@ -10,16 +10,16 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// The bounds of the contents of a message, in bytes or in number.
+// The limits of the contents of a message.
 const (
-	MaxText  = 1024 // each text of a record
-	MaxTexts = 16   // texts of a status, each at most MaxText bytes long
+	MaxText  = 1024 // bytes of each text in a record
+	MaxTexts = 16   // texts in a status, each at most MaxText bytes long
 )
 
 // A Kind is the kind of a Message.
 type Kind int
 
-// The kinds, by the numbers of their fields.
+// The kinds. Each value is the number of the field that contains the message.
 const (
 	Envelope       Kind = 5
 	LookupRequest  Kind = 6
@@ -28,7 +28,7 @@ const (
 	Status         Kind = 9
 )
 
-// A Code is a node's response to a message.
+// A Code is the result that a node returns for a message.
 type Code int
 
 // The codes of a status.
@@ -46,7 +46,7 @@ const (
 	AgentNotReady       Code = 21
 )
 
-// A Message is one of the five kinds. Only the fields of its kind are set.
+// A Message is a message of one of the five kinds. Only the fields of its kind are set.
 type Message struct {
 	Kind     Kind
 	Envelope []byte   // of Envelope: an encoded wire.Envelope
@@ -56,9 +56,9 @@ type Message struct {
 	Texts    []string // of Status; may be empty
 }
 
-// A Record is an agent's registration, with its proof. Fields that clients of nodes leave empty may be empty.
+// A Record is the registration of an agent, with a proof. Any field may be empty, because clients of nodes leave some of them empty.
 type Record struct {
-	Service       string // acn
+	Service       string // normally acn
 	Ledger        string // of the agent's key and address
 	Address       string
 	PublicKey     string // the agent's
@@ -68,7 +68,7 @@ type Record struct {
 	NotAfter      string
 }
 
-// Decode decodes a message. Its Envelope shares memory with data, and is not decoded.
+// Decode decodes a message. It does not decode the Envelope, which shares memory with data. The error wraps wire.ErrUndecodable.
 func Decode(data []byte) (Message, error) {
 	var m Message
 	r := field.Read(data)
@@ -87,7 +87,7 @@ func Decode(data []byte) (Message, error) {
 	return m, nil
 }
 
-// decode reads the fields of the message's kind.
+// decode decodes the fields of a message of the kind m.Kind.
 func (m *Message) decode(data []byte) error {
 	known := 0
 	r := field.Read(data)
@@ -112,7 +112,7 @@ func (m *Message) decode(data []byte) error {
 		return err
 	}
 	if known == 0 || m.Kind == Envelope && len(m.Envelope) == 0 || m.Kind == LookupRequest && m.Address == "" {
-		return fmt.Errorf("%w: empty", wire.ErrUndecodable)
+		return fmt.Errorf("%w: the message is empty", wire.ErrUndecodable)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (m *Message) decodeStatus(data []byte) error {
 	return r.Err()
 }
 
-// DecodeRecord reads an agent's registration.
+// DecodeRecord decodes the registration of an agent. The error wraps wire.ErrUndecodable.
 func DecodeRecord(data []byte) (Record, error) {
 	var record Record
 	fields := record.fields()
@@ -146,12 +146,12 @@ func DecodeRecord(data []byte) (Record, error) {
 	return record, nil
 }
 
-// fields are those of a record, by their number.
+// fields returns the fields of a record in the order of their numbers, which begin with 1.
 func (r *Record) fields() []*string {
 	return []*string{&r.Service, &r.Ledger, &r.Address, &r.PublicKey, &r.PeerPublicKey, &r.Signature, &r.NotBefore, &r.NotAfter}
 }
 
-// Encode returns the bytes of the record. It does not check its bounds.
+// Encode returns the bytes of the record. It does not check any limits.
 func (r Record) Encode() []byte {
 	var out []byte
 	for i, s := range r.fields() {
@@ -160,7 +160,7 @@ func (r Record) Encode() []byte {
 	return out
 }
 
-// Encode returns the bytes of the message. It does not check its bounds.
+// Encode returns the bytes of the message. It does not check any limits.
 func (m Message) Encode() []byte {
 	var inner []byte
 	switch m.Kind {

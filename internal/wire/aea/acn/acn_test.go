@@ -15,7 +15,7 @@ import (
 
 const vectors = "../testdata/vectors.txt"
 
-func TestMessagesOfTheFramework(t *testing.T) {
+func TestMessageVectors(t *testing.T) {
 	want := map[string]acn.Message{
 		"envelope":             {Kind: acn.Envelope, Envelope: aeatest.Vector(t, vectors, "envelope/default-bytes")},
 		"status-success":       {Kind: acn.Status},
@@ -39,7 +39,7 @@ func TestMessagesOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestEveryKindComesBack(t *testing.T) {
+func TestEncodeAndDecode(t *testing.T) {
 	record := acn.Record{
 		Service: "acn", Ledger: "fetchai", Address: "a", PublicKey: "p", PeerPublicKey: "n", Signature: "s", NotBefore: "1", NotAfter: "2",
 	}
@@ -57,7 +57,7 @@ func TestEveryKindComesBack(t *testing.T) {
 	}
 }
 
-func TestMessagesThatAreRefused(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	texts := acn.Message{Kind: acn.Status, Texts: make([]string, acn.MaxTexts+1)}
 	long := acn.Message{Kind: acn.Register, Record: &acn.Record{Ledger: strings.Repeat("l", acn.MaxText+1)}}
 	for name, data := range map[string]string{
@@ -69,15 +69,15 @@ func TestMessagesThatAreRefused(t *testing.T) {
 		"status without body":        "\x4a\x00",
 		"lookup without address":     "\x32\x00",
 		"lookup of an empty address": "\x32\x02\x0a\x00",
-		"code that is none":          "\x4a\x04\x0a\x02\x08\x16",
+		"unknown code":               "\x4a\x04\x0a\x02\x08\x16",
 		"code below 0":               "\x4a\x0d\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
 		"kind as integer":            "\x48\x01",
-		"text of no UTF-8":           "\x4a\x05\x0a\x03\x12\x01\xff",
-		"record of no UTF-8":         "\x42\x05\x0a\x03\x1a\x01\xff",
+		"text is not UTF-8":          "\x4a\x05\x0a\x03\x12\x01\xff",
+		"record is not UTF-8":        "\x42\x05\x0a\x03\x1a\x01\xff",
 		"cut off":                    "\x4a\x05\x0a",
 		"too many texts":             string(texts.Encode()),
 		"long text":                  string(long.Encode()),
-		"an envelope without around": string(aeatest.Vector(t, vectors, "envelope/default-bytes")),
+		"bare envelope":              string(aeatest.Vector(t, vectors, "envelope/default-bytes")),
 	} {
 		if m, err := acn.Decode([]byte(data)); !errors.Is(err, wire.ErrUndecodable) || m.Kind != 0 {
 			t.Errorf("%s: %+v, %v", name, m, err)

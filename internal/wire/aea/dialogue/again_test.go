@@ -12,7 +12,7 @@ import (
 
 // The last message of a dialogue that comes once more is answered again, under the id of its answer, where its protocol has it so. All
 // else that comes twice breaks the rules.
-func TestTheLastMessageIsAnsweredAgain(t *testing.T) {
+func TestRepeatedLastMessage(t *testing.T) {
 	t.Parallel()
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	say := func(s string) protocol.DefaultMessage {

@@ -15,19 +15,19 @@ type Label struct {
 	StarterRef   string
 	ResponderRef string // empty until the responder has replied
 	Opponent     string // the address of the other side
-	Starter      string // the address of the side that began
+	Starter      string // the address of the side that began the dialogue
 }
 
 // A Dialogue is one conversation with one opponent.
 type Dialogue struct {
 	in   *Dialogues
 	name name
-	spec wire.PublicID // as received: the replies have the same
+	spec wire.PublicID // as received; replies have the same id
 
-	// Guarded by in.mu, as all below.
+	// The fields below are guarded by in.mu.
 	responderRef string
 	theirs, ours []protocol.Performative // what each side has sent, in order
-	named        bool                    // the opponent has named the reference made here
+	named        bool                    // whether the opponent has used our reference
 	hasEnded     bool
 	state        protocol.EndState
 	last         last
@@ -38,18 +38,18 @@ type Dialogue struct {
 	used       time.Time
 }
 
-// The last received message, to recognize its repetition.
+// last describes the last received message, so that its repetition is recognized.
 type last struct {
 	id      int32
-	digest  [sha256.Size]byte // of the whole message
-	answers protocol.Performative
-	answer  int32 // the id of the first message that replied to it; 0: none yet
+	digest  [sha256.Size]byte     // of the whole message
+	answers protocol.Performative // of the message that it replied to
+	answer  int32                 // the id of the first reply to it; 0 means none yet
 }
 
 // Protocol returns the protocol of the dialogue.
 func (g *Dialogue) Protocol() *protocol.Protocol { return g.name.protocol }
 
-// Label returns the label as far as it is known.
+// Label returns the label. ResponderRef is empty if it is not known yet.
 func (g *Dialogue) Label() Label {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -60,15 +60,16 @@ func (g *Dialogue) Label() Label {
 	return l
 }
 
-// End returns how the dialogue has ended, and whether it has.
+// End returns the state in which the dialogue has ended, and reports whether it has ended.
 func (g *Dialogue) End() (protocol.EndState, bool) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
 	return g.state, g.hasEnded
 }
 
-// Reply replies to the message with the id target, and returns the envelope to send. The error is protocol.ErrDialogue if the protocol
-// does not permit this content as a reply, or the dialogue has ended. A forgotten dialogue can be replied to as long as it is held.
+// Reply creates a reply to the message with the id target, and returns the envelope to send. The error wraps protocol.ErrDialogue if the
+// protocol does not permit this content as a reply, or if the dialogue has ended. Reply also works for a dialogue that was removed from
+// its Dialogues.
 func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -96,8 +97,8 @@ func (g *Dialogue) reply(target int32, c protocol.Content) (wire.Envelope, error
 	return e, nil
 }
 
-// Again replies to a repeated message: by the id of its first reply, if it had one, because an opponent that did not get that accepts no
-// later one. Errors are those of Reply.
+// Again creates a reply to a message that was received again. If the message already has a reply, the new one has the id of the first
+// reply: an opponent that did not receive the first reply accepts no other id. The errors are those of Reply.
 func (g *Dialogue) Again(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()
@@ -107,12 +108,12 @@ func (g *Dialogue) Again(target int32, c protocol.Content) (wire.Envelope, error
 	return g.envelope(g.last.answer, target, c)
 }
 
-// repeats reports whether a message is the last one that came, once more, and is answered again.
+// repeats reports whether m repeats the last received message and is of a kind that is replied to again.
 func (g *Dialogue) repeats(m wire.Message, says protocol.Performative, digest [sha256.Size]byte) bool {
 	return !g.hasEnded && g.name.protocol.Rules.AnswersAgain(says) && g.last.id == m.ID && g.last.digest == digest
 }
 
-// envelope makes the envelope to send.
+// envelope creates the envelope of a message to the opponent.
 func (g *Dialogue) envelope(id, target int32, c protocol.Content) (wire.Envelope, error) {
 	m := wire.Message{ID: id, StarterRef: g.name.starterRef, ResponderRef: g.responderRef, Target: target, Content: c.Encode()}
 	data, err := m.Encode()
@@ -126,17 +127,17 @@ func (g *Dialogue) envelope(id, target int32, c protocol.Content) (wire.Envelope
 	return e, nil
 }
 
-// receive accepts a further message of the opponent, and returns the performative that it replies to.
+// receive accepts the next message of the opponent, and returns the performative of the message that it replies to.
 func (g *Dialogue) receive(m wire.Message, says protocol.Performative, now time.Time) (protocol.Performative, error) {
 	if !g.isNamedBy(m) {
-		return "", refuse("it names the dialogue by another reference")
+		return "", refuse("its responder reference does not match")
 	}
 	next := int64(len(g.theirs) + 1)
 	if g.name.ours {
 		next = -next
 	}
 	if int64(m.ID) != next {
-		return "", refuse("its id is not the next one")
+		return "", refuse("its id is not the expected one")
 	}
 	answers, err := g.check(says, m.Target, len(g.theirs))
 	if err != nil {
@@ -151,8 +152,8 @@ func (g *Dialogue) receive(m wire.Message, says protocol.Performative, now time.
 	return answers, nil
 }
 
-// isNamedBy reports whether the message names the responder as it should. It may leave that out as long as its sender cannot know the
-// name: before this side has replied, or before it has sent its own.
+// isNamedBy reports whether the responder reference of a message is acceptable. If this side started the dialogue, the first reply sets
+// the reference. Otherwise, the reference may be missing until this side has replied, because the sender does not know it before.
 func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	if g.name.ours {
 		return g.responderRef == "" || m.ResponderRef == g.responderRef
@@ -160,29 +161,30 @@ func (g *Dialogue) isNamedBy(m wire.Message) bool {
 	return m.ResponderRef == g.responderRef || m.ResponderRef == "" && len(g.ours) == 0
 }
 
-// check reports whether a message may be the next one of a side, and which message it replies to.
+// check returns the performative of the message that the next message of a side replies to. The error wraps protocol.ErrDialogue if that
+// side, which has sent the given number of messages, may not send this message.
 func (g *Dialogue) check(says protocol.Performative, target int32, sent int) (protocol.Performative, error) {
 	if g.hasEnded {
 		return "", refuse("the dialogue has ended")
 	}
 	if sent >= g.in.limits.Messages {
-		return "", refuse("the dialogue is too long")
+		return "", refuse("the dialogue has too many messages")
 	}
 	side, at := g.theirs, int64(target)
 	if (target > 0) == g.name.ours {
 		side = g.ours
 	}
 	if at = max(at, -at); at == 0 || at > int64(len(side)) {
-		return "", refuse("it answers no message")
+		return "", refuse("its target is not a message of the dialogue")
 	}
 	answers := side[at-1]
 	if !g.name.protocol.Rules.Answers(says, answers) {
-		return "", fmt.Errorf("%w: %s does not answer %s", protocol.ErrDialogue, says, answers)
+		return "", fmt.Errorf("%w: %s cannot reply to %s", protocol.ErrDialogue, says, answers)
 	}
 	return answers, nil
 }
 
-// settle records a received or sent message: whether it ends the dialogue, and which rank that has now.
+// settle records the effect of a received or sent message: whether it ends the dialogue, and which rank the dialogue now has.
 func (g *Dialogue) settle(says, answers protocol.Performative, now time.Time) {
 	to := halfOpen
 	if g.named {

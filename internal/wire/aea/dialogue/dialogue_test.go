@@ -155,7 +155,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 	accept := func(m *wire.Message) protocol.Content { m.ID, m.Target = 2, -1; return says(protocol.FIPAAccept) }
 	for name, change := range map[string]func(m *wire.Message) protocol.Content{
 		"a gap in the ids":        func(m *wire.Message) protocol.Content { accept(m); m.ID = 3; return says(protocol.FIPAAccept) },
-		"an id that came":         func(m *wire.Message) protocol.Content { accept(m); m.ID = 1; return says(protocol.FIPAAccept) },
+		"a used id":               func(m *wire.Message) protocol.Content { accept(m); m.ID = 1; return says(protocol.FIPAAccept) },
 		"the first message again": func(m *wire.Message) protocol.Content { m.ID, m.ResponderRef = 1, ""; return says(protocol.FIPACFP) },
 		"the id 0":                func(m *wire.Message) protocol.Content { accept(m); m.ID = 0; return says(protocol.FIPAAccept) },
 		"an id of the other side": func(m *wire.Message) protocol.Content { accept(m); m.ID = -2; return says(protocol.FIPAAccept) },
@@ -165,7 +165,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 			return says(protocol.FIPAAccept)
 		},
 		"no target":        func(m *wire.Message) protocol.Content { accept(m); m.Target = 0; return says(protocol.FIPAAccept) },
-		"a target to come": func(m *wire.Message) protocol.Content { accept(m); m.Target = -2; return says(protocol.FIPAAccept) },
+		"a later target":   func(m *wire.Message) protocol.Content { accept(m); m.Target = -2; return says(protocol.FIPAAccept) },
 		"itself as target": func(m *wire.Message) protocol.Content { accept(m); m.Target = 2; return says(protocol.FIPAAccept) },
 		"the smallest target": func(m *wire.Message) protocol.Content {
 			accept(m)
@@ -177,9 +177,9 @@ func TestMessagesOutOfOrder(t *testing.T) {
 			m.Target = math.MaxInt32
 			return says(protocol.FIPAAccept)
 		},
-		"what answers no propose": func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPAMatchAccept) },
-		"what answers its own":    func(m *wire.Message) protocol.Content { accept(m); m.Target = 1; return says(protocol.FIPAAccept) },
-		"what begins":             func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPACFP) },
+		"no reply to a propose": func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPAMatchAccept) },
+		"reply to itself":       func(m *wire.Message) protocol.Content { accept(m); m.Target = 1; return says(protocol.FIPAAccept) },
+		"first message again":   func(m *wire.Message) protocol.Content { accept(m); return says(protocol.FIPACFP) },
 		"another reference of ours": func(m *wire.Message) protocol.Content {
 			accept(m)
 			m.ResponderRef = strings.Repeat("0", 64)
@@ -222,7 +222,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestBeginningsThatAreRefused(t *testing.T) {
+func TestBeginErrors(t *testing.T) {
 	for name, row := range map[string]struct {
 		message wire.Message
 		content protocol.Content
@@ -232,7 +232,7 @@ func TestBeginningsThatAreRefused(t *testing.T) {
 		"only a reference of ours":       {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
 		"a target":                       {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
 		"the second id":                  {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
-		"an id of who responds":          {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
+		"a responder's id":               {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
 		"a message that answers":         {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
 		"a message that only ends":       {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
 		"an inform that answers nothing": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
@@ -247,7 +247,7 @@ func TestBeginningsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestEnvelopesThatAreRefused(t *testing.T) {
+func TestReceiveErrors(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	good := envelope(t, "me", wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPACFP))
 	for name, row := range map[string]struct {
@@ -271,7 +271,7 @@ func TestEnvelopesThatAreRefused(t *testing.T) {
 }
 
 // Errors of agents belong to no dialogue; all other messages must.
-func TestErrorsWithoutDialogue(t *testing.T) {
+func TestErrorsOutsideDialogues(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	e := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID}
 	e.Message, _ = protocol.ErrorMessage(protocol.ErrDialogue, wire.Envelope{}).Encode()
@@ -303,7 +303,7 @@ func TestErrorsWithoutDialogue(t *testing.T) {
 }
 
 // An ended dialogue accepts no message on either side. Its label cannot be used again in protocols that keep ended dialogues.
-func TestAfterTheEnd(t *testing.T) {
+func TestEndedDialogue(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	cfp := envelope(t, "me", wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPACFP))
 	turn := receive(t, d, cfp)
@@ -334,7 +334,7 @@ func TestAfterTheEnd(t *testing.T) {
 }
 
 // The responder may leave out its reference until it has sent it once, and must not change it afterwards.
-func TestReferenceOfTheResponder(t *testing.T) {
+func TestResponderReference(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte("x")}
 	g, e, err := d.Start(defaultID, "me", bytes)

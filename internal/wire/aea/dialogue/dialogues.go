@@ -1,12 +1,12 @@
-// Package dialogue holds the dialogues of one agent with others: which message belongs to which, and whether it is valid there. A message
-// that violates its protocol is refused, and changes nothing.
+// Package dialogue keeps track of the dialogues of one agent with other agents. It finds the dialogue of each message and checks whether
+// the message is valid there. A message that violates its protocol is rejected, and changes nothing.
 //
-//	turn, err := dialogues.Receive(envelope) // err: protocol.CodeOf has the code to reply with
+//	turn, err := dialogues.Receive(envelope) // protocol.CodeOf(err) is the code to reply with
 //	answer, err := turn.Dialogue.Reply(turn.Message.ID, content)
 //
-// Anyone can begin dialogues and never continue them, under names that cost nothing. Therefore their number is bounded, in total and for
-// each opponent, and the one that was idle longest is removed for a new one. Dialogues whose opponent has never named the reference that
-// was made here are separate: in any number, they displace no other.
+// Anyone can begin dialogues under any number of names and never continue them. Therefore the number of dialogues is limited, in total and
+// for each opponent, and a new dialogue displaces the one that has been idle longest. Dialogues whose opponent has not yet used our
+// reference count separately: even a large number of them does not displace the dialogues of other opponents.
 package dialogue
 
 import (
@@ -22,20 +22,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// Limits bound the kept dialogues. Each is at least 1.
+// Limits limit the stored dialogues. Each limit must be at least 1.
 type Limits struct {
-	Open        int           // dialogues whose opponent has named the reference made here
-	HalfOpen    int           // all others
-	Ended       int           // dialogues that have ended, of protocols that keep them
-	PerOpponent int           // of the first two, with one opponent
-	Messages    int           // of one side in one dialogue
-	TTL         time.Duration // since the last message
+	Open        int           // dialogues whose opponent has used our reference
+	HalfOpen    int           // dialogues whose opponent has not
+	Ended       int           // ended dialogues of protocols that keep them
+	PerOpponent int           // open and half-open dialogues with one opponent
+	Messages    int           // messages of one side in one dialogue
+	TTL         time.Duration // how long a dialogue is kept after its last message
 }
 
-// DefaultLimits are the limits of a gateway. A dialogue takes less than 1 KiB, unless it is long.
+// DefaultLimits are the limits of a gateway. A dialogue takes less than 1 KiB of memory, unless it has many messages.
 var DefaultLimits = Limits{Open: 8192, HalfOpen: 8192, Ended: 8192, PerOpponent: 64, Messages: 256, TTL: 15 * time.Minute}
 
-// Dialogues are those of one agent. Its methods, and those of each Dialogue, may be called concurrently.
+// Dialogues are the dialogues of one agent. The methods of Dialogues, and those of each Dialogue, may be called concurrently.
 type Dialogues struct {
 	self   string
 	limits Limits
@@ -43,20 +43,20 @@ type Dialogues struct {
 
 	mu        sync.Mutex
 	byName    map[name]*Dialogue
-	opponents map[string]*list.List // of those that have not ended, the longest idle first
-	ranks     [3]list.List          // all, by rank, the longest idle first
+	opponents map[string]*list.List // dialogues that have not ended; the longest idle first
+	ranks     [3]list.List          // all dialogues, by rank; the longest idle first
 	counts    Counts
 }
 
-// A name is the key of a dialogue. Its opponent cannot choose all of it.
+// A name is the key of a dialogue. An opponent can choose only parts of it.
 type name struct {
 	protocol   *protocol.Protocol
 	opponent   string
 	starterRef string
-	ours       bool // started here
+	ours       bool // whether this side started it
 }
 
-// A rank determines what a dialogue may displace: only one of its own rank.
+// A rank is a class of dialogues. If there are too many dialogues of one rank, a new one displaces only a dialogue of the same rank.
 type rank int
 
 const (
@@ -65,22 +65,22 @@ const (
 	ended
 )
 
-// Counts are for monitoring.
+// Counts are numbers for monitoring.
 type Counts struct {
-	HalfOpen  int    `json:"half_open"` // now, as the three below
+	HalfOpen  int    `json:"half_open"` // current number, like the next three
 	Open      int    `json:"open"`
 	Ended     int    `json:"ended"`
 	Opponents int    `json:"opponents"` // opponents of dialogues that have not ended
-	Displaced uint64 `json:"displaced"` // removed for a new one, before they expired
-	Expired   uint64 `json:"expired"`   // expired without having ended
+	Displaced uint64 `json:"displaced"` // dialogues removed to make room for a new one
+	Expired   uint64 `json:"expired"`   // dialogues that expired before they ended
 }
 
-// New returns the dialogues of the agent whose address is self: none yet.
+// New returns an empty set of dialogues of the agent whose address is self.
 func New(self string, limits Limits, now func() time.Time) *Dialogues {
 	return &Dialogues{self: self, limits: limits, now: now, byName: map[name]*Dialogue{}, opponents: map[string]*list.List{}}
 }
 
-// Counts returns how many dialogues there are and were.
+// Counts returns the current numbers of dialogues and the totals of displaced and expired ones.
 func (d *Dialogues) Counts() Counts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -91,19 +91,19 @@ func (d *Dialogues) Counts() Counts {
 	return c
 }
 
-// A Turn is a received message that is valid now.
+// A Turn is a received message that is valid in its dialogue.
 type Turn struct {
-	Dialogue *Dialogue // nil: an error of the protocol default outside of dialogues
+	Dialogue *Dialogue // nil for an error of the protocol default that belongs to no dialogue
 	Message  wire.Message
 	Content  protocol.Content
-	// Answers is the performative of the message that this one replies to; empty: it begins the dialogue.
+	// Answers is the performative of the message that this one replies to. It is empty if the message begins the dialogue.
 	Answers protocol.Performative
-	// Repeated: the last message of the dialogue was received again. Reply by Dialogue.Again.
+	// Repeated means that the last message of the dialogue was received again. Reply to it with Dialogue.Again.
 	Repeated bool
 }
 
-// Receive processes an envelope for this agent from an opponent. Errors are wire.ErrUndecodable, protocol.ErrUnsupported and
-// protocol.ErrDialogue. The connection must verify the identity of the opponent.
+// Receive processes an envelope from an opponent to this agent. The error wraps wire.ErrUndecodable, protocol.ErrUnsupported or
+// protocol.ErrDialogue. The connection must have verified the identity of the sender.
 func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	p, err := protocol.Lookup(e.Protocol)
 	if err != nil {
@@ -119,11 +119,11 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	}
 	t := Turn{Message: m, Content: c}
 	if e.To != d.self {
-		return Turn{}, refuse("it is for another agent")
+		return Turn{}, refuse("it is addressed to another agent")
 	}
 	if m.StarterRef == "" {
 		if p != &protocol.Default || c.Kind() != protocol.DefaultError || m.ResponderRef != "" || m.ID != 1 || m.Target != 0 {
-			return Turn{}, refuse("it names no dialogue")
+			return Turn{}, refuse("it does not name a dialogue")
 		}
 		return t, nil
 	}
@@ -145,7 +145,7 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	case m.ID == 1:
 		t.Dialogue, err = d.begin(n, e.Protocol, m, c.Kind(), now)
 	case g == nil:
-		err = refuse("it names no dialogue that is open here")
+		err = refuse("it names an unknown dialogue")
 	default:
 		t.Answers, err = g.receive(m, c.Kind(), now)
 	}
@@ -156,22 +156,22 @@ func (d *Dialogues) Receive(e wire.Envelope) (Turn, error) {
 	return t, nil
 }
 
-// begin opens a dialogue that an opponent begins.
+// begin adds a dialogue that the opponent begins.
 func (d *Dialogues) begin(n name, spec wire.PublicID, m wire.Message, says protocol.Performative, now time.Time) (*Dialogue, error) {
 	switch {
 	case d.byName[n] != nil:
-		return nil, refuse("it begins what was begun before")
+		return nil, refuse("its dialogue has already begun")
 	case m.ResponderRef != "" || m.Target != 0:
-		return nil, refuse("it begins and answers")
+		return nil, refuse("it begins a dialogue and replies to a message")
 	case !n.protocol.Rules.Begins(says):
-		return nil, refuse("it cannot begin a dialogue")
+		return nil, refuse("its performative cannot begin a dialogue")
 	}
 	g := d.add(&Dialogue{in: d, name: n, spec: spec, responderRef: newReference(), theirs: []protocol.Performative{says}}, now)
 	g.settle(says, "", now)
 	return g, nil
 }
 
-// Start begins a dialogue with an opponent, and returns the envelope to send. An error is protocol.ErrUnsupported,
+// Start begins a dialogue with an opponent, and returns the envelope to send. The error wraps protocol.ErrUnsupported,
 // protocol.ErrDialogue or wire.ErrUnsendable.
 func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Content) (*Dialogue, wire.Envelope, error) {
 	p, err := protocol.Lookup(spec)
@@ -179,7 +179,7 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 		return nil, wire.Envelope{}, err
 	}
 	if !p.Rules.Begins(c.Kind()) {
-		return nil, wire.Envelope{}, refuse("it cannot begin a dialogue")
+		return nil, wire.Envelope{}, refuse("its performative cannot begin a dialogue")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,12 +195,12 @@ func (d *Dialogues) Start(spec wire.PublicID, opponent string, c protocol.Conten
 	return g, e, nil
 }
 
-// newReference returns 32 random bytes in hexadecimal, the form of agents' references.
+// newReference returns 32 random bytes in hexadecimal, the form of the references that agents create.
 func newReference() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// refuse returns the error of an invalid message. why is our own text.
+// refuse returns the error for an invalid message. why must not quote the message.
 func refuse(why string) error { return fmt.Errorf("%w: %s", protocol.ErrDialogue, why) }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// add stores a new dialogue as half open, and removes the dialogues that exceed the bounds.
+// add stores a new dialogue as half open. If a limit is reached, it removes an older dialogue.
 func (d *Dialogues) add(g *Dialogue, now time.Time) *Dialogue {
 	if of := d.opponents[g.name.opponent]; of != nil && of.Len() >= d.limits.PerOpponent {
 		d.displace(of)
@@ -22,10 +22,10 @@ func (d *Dialogues) add(g *Dialogue, now time.Time) *Dialogue {
 	return g
 }
 
-// use records a message of the dialogue, which now has this rank.
+// use records that a message of the dialogue was sent or received, and moves the dialogue to the given rank.
 func (d *Dialogues) use(g *Dialogue, to rank, now time.Time) {
 	g.used = now
-	if d.byName[g.name] != g { // removed meanwhile
+	if d.byName[g.name] != g { // removed in the meantime
 		return
 	}
 	if to == ended {
@@ -41,7 +41,7 @@ func (d *Dialogues) use(g *Dialogue, to rank, now time.Time) {
 	d.place(g, to)
 }
 
-// place appends a dialogue to the list of its rank, and removes others that exceed the bounds.
+// place appends a dialogue to the list of a rank. If the list is full, it removes the dialogue that has been idle longest.
 func (d *Dialogues) place(g *Dialogue, to rank) {
 	if d.ranks[to].Len() >= [...]int{halfOpen: d.limits.HalfOpen, open: d.limits.Open, ended: d.limits.Ended}[to] {
 		d.displace(&d.ranks[to])
@@ -50,7 +50,7 @@ func (d *Dialogues) place(g *Dialogue, to rank) {
 	g.ofRank = d.ranks[to].PushBack(g)
 }
 
-// displace removes the dialogue of a list that was used least recently.
+// displace removes the dialogue of a list that has been idle longest.
 func (d *Dialogues) displace(from *list.List) {
 	if g, ok := from.Front().Value.(*Dialogue); ok {
 		d.forget(g)
@@ -60,7 +60,7 @@ func (d *Dialogues) displace(from *list.List) {
 	}
 }
 
-// expire removes dialogues that were not used within their time.
+// expire removes the dialogues that have been idle for the TTL.
 func (d *Dialogues) expire(now time.Time) {
 	for r := range d.ranks {
 		for e := d.ranks[r].Front(); e != nil; e = d.ranks[r].Front() {
@@ -76,14 +76,14 @@ func (d *Dialogues) expire(now time.Time) {
 	}
 }
 
-// forget hides a dialogue from messages. Its holders may still reply.
+// forget removes a dialogue, so that it receives no more messages. Code that still holds the dialogue can reply to it.
 func (d *Dialogues) forget(g *Dialogue) {
 	delete(d.byName, g.name)
 	d.ranks[g.rank].Remove(g.ofRank)
 	d.leaveOpponent(g)
 }
 
-// leaveOpponent removes a dialogue from the count of its opponent.
+// leaveOpponent removes a dialogue from the list of its opponent.
 func (d *Dialogues) leaveOpponent(g *Dialogue) {
 	of := d.opponents[g.name.opponent]
 	if g.ofOpponent == nil || of == nil {

@@ -30,7 +30,7 @@ func goOn(t *testing.T, d *dialogue.Dialogues, sender string, proposed wire.Mess
 }
 
 // However many begin and never go on, those who go on are not displaced, and nothing grows.
-func TestFloodOfBeginnings(t *testing.T) {
+func TestManyNewDialogues(t *testing.T) {
 	limits := few
 	limits.HalfOpen, limits.Open = 100, 100
 	d, _ := newDialogues("gw", limits)
@@ -51,7 +51,7 @@ func TestFloodOfBeginnings(t *testing.T) {
 }
 
 // A second message that does not name the reference made here proves nothing: who sends it may never have got an answer.
-func TestMessagesThatDoNotNameTheReferenceProveNothing(t *testing.T) {
+func TestDialogueStaysHalfOpen(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
 	receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, bytes))
@@ -61,7 +61,7 @@ func TestMessagesThatDoNotNameTheReferenceProveNothing(t *testing.T) {
 	}
 }
 
-func TestBoundOfOneOpponent(t *testing.T) {
+func TestOpponentLimit(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	_, first := begin(t, d, "me", "a1")
 	_, second := begin(t, d, "me", "a2")
@@ -80,7 +80,7 @@ func TestBoundOfOneOpponent(t *testing.T) {
 }
 
 // The one that rests longest goes, which is not the one that began first.
-func TestUseOfADialogueKeepsIt(t *testing.T) {
+func TestUsedDialogueIsKept(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	_, first := begin(t, d, "me", "a1")
 	_, second := begin(t, d, "me", "a2")
@@ -97,7 +97,7 @@ func TestUseOfADialogueKeepsIt(t *testing.T) {
 	receive(t, d, envelope(t, "me", end, says(protocol.FIPAEnd)))
 }
 
-func TestBoundOfOneOpponentThatIsOne(t *testing.T) {
+func TestOpponentLimitOfOne(t *testing.T) {
 	limits := few
 	limits.PerOpponent = 1
 	d, _ := newDialogues("gw", limits)
@@ -109,7 +109,7 @@ func TestBoundOfOneOpponentThatIsOne(t *testing.T) {
 }
 
 // Open dialogues displace open ones, and what ended displaces what ended.
-func TestBoundsOfOpenAndEnded(t *testing.T) {
+func TestOpenAndEndedLimits(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	var turns []dialogue.Turn
 	for i := range few.Open + 1 {

@@ -73,7 +73,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestSignaturesOfOthers(t *testing.T) {
+func TestSignatureVectors(t *testing.T) {
 	for name, row := range map[string]struct {
 		private string
 		ledger  identity.Ledger
@@ -154,7 +154,7 @@ func high(t *testing.T, data []byte) []byte {
 	return append(append([]byte(nil), data[:32]...), flipped[:]...)
 }
 
-func TestSignaturesThatAreRefused(t *testing.T) {
+func TestInvalidSignatures(t *testing.T) {
 	k := key(t, published)
 	message := []byte("m")
 	text := k.Sign(identity.Fetchai, message)
@@ -199,7 +199,7 @@ func TestSignaturesThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreRefused(t *testing.T) {
+func TestInvalidKeys(t *testing.T) {
 	public, ether := key(t, published).Public(identity.Fetchai).String(), key(t, published).Public(identity.Ethereum).String()
 	for text, want := range map[string]struct {
 		ledger identity.Ledger
@@ -270,7 +270,7 @@ func TestRepresentation(t *testing.T) {
 }
 
 // An agent verifies with the node's key what the node says of its certificate.
-func TestCertificateOfANode(t *testing.T) {
+func TestNodeCertificate(t *testing.T) {
 	of := key(t, one)
 	certificate, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

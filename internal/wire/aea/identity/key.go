@@ -10,11 +10,12 @@ import (
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
 )
 
-// A Key is a private key of the gateway: as an agent, or as a node of the network of agents. It prints as its address. The zero Key has
-// no address, and signs nothing.
+// A Key is a private key of the gateway, either as an agent or as a node of the agent communication network. It is printed as its address.
+// The zero Key has no address, and signs nothing.
 type Key struct{ private *secp256k1.PrivateKey }
 
-// NewKey returns the key of 32 bytes, big-endian. The error is ErrKey: another length, 0, or the order of the curve or more.
+// NewKey returns the private key that consists of 32 big-endian bytes. The error is ErrKey if the length is different, or if the number is
+// 0 or not below the order of the curve.
 func NewKey(private []byte) (Key, error) {
 	var scalar secp256k1.ModNScalar
 	if len(private) != secp256k1.PrivKeyBytesLen || scalar.SetByteSlice(private) || scalar.IsZero() {
@@ -23,7 +24,7 @@ func NewKey(private []byte) (Key, error) {
 	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
 }
 
-// Public returns the public key on a ledger.
+// Public returns the public key in the encoding of a ledger.
 func (k Key) Public(ledger Ledger) PublicKey {
 	if k.private == nil {
 		return PublicKey{}
@@ -31,13 +32,13 @@ func (k Key) Public(ledger Ledger) PublicKey {
 	return PublicKey{ledger, k.private.PubKey()}
 }
 
-// String returns the address on Fetchai, so that the key never gets into a log.
+// String returns the address on Fetchai, so that the key never appears in a log.
 func (k Key) String() string { return k.Public(Fetchai).Address() }
 
-// GoString is String.
+// GoString returns the result of String.
 func (k Key) GoString() string { return k.String() }
 
-// Sign signs a message so that PublicKey.Verify accepts it. Equal messages have equal signatures (RFC 6979).
+// Sign signs a message. PublicKey.Verify accepts the signature. Equal messages have equal signatures (RFC 6979).
 func (k Key) Sign(ledger Ledger, message []byte) string {
 	if k.private == nil {
 		return ""
@@ -50,9 +51,9 @@ func (k Key) Sign(ledger Ledger, message []byte) string {
 	return base64.StdEncoding.EncodeToString(ecdsa.SignCompact(k.private, sum[:], true)[1:])
 }
 
-// SignCertificate returns a node's proof that the key of its certificate is its own: the signature, in DER, over the SHA-256 of the
-// certificate's key as an uncompressed point. Agents identify the node by its key on secp256k1, which no certificate can have. The error
-// is ErrKey for a certificate whose key is not a point of a curve of the standard library.
+// SignCertificate returns the proof that a node owns the key of its certificate: a signature, in DER, over the SHA-256 of the
+// certificate's key as an uncompressed point. Agents identify the node by its key on secp256k1, which a certificate cannot contain. The
+// error is ErrKey if the certificate's key is not a point of a curve in the standard library.
 func (k Key) SignCertificate(certificate *stdecdsa.PublicKey) ([]byte, error) {
 	point, err := certificate.Bytes()
 	if err != nil || k.private == nil {

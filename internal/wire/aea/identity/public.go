@@ -1,12 +1,12 @@
-// Package identity has the keys of agents of the AEA framework, the addresses derived from them, and what agents sign: an agreement with
-// the terms of a gateway, and that a node may represent them. All keys are on secp256k1; the encodings of key, address and signature
-// depend on the agent's ledger.
+// Package identity implements the keys of agents of the AEA framework, the addresses that are derived from the keys, and the two
+// statements that agents sign: that they agree to a policy of a gateway, and that a node may represent them. All keys are on secp256k1.
+// The encodings of keys, addresses and signatures depend on the agent's ledger.
 //
 //	key, err := identity.ParsePublicKey(identity.Fetchai, info["public_key"])
 //	agreed := identity.Agreement{Gateway: gateway, Agent: sender, PolicySHA256: digest, Nonce: nonce}.SignedBy(key, info["signature"])
 //
-// Texts have one spelling: lowercase hexadecimal, and the lower of the two values of s. Private keys of agents never occur here; a Key is
-// one of the gateway's own.
+// Only one spelling of a key or a signature is accepted: hexadecimal digits are lowercase, and of the two valid values of s, it is the
+// lower one. This package does not use private keys of agents; a Key is always a key of the gateway.
 package identity
 
 import (
@@ -20,38 +20,38 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4"
 	"github.com/decred/dcrd/dcrec/secp256k1/v4/ecdsa"
-	"golang.org/x/crypto/ripemd160" //nolint:staticcheck,gosec // addresses of the ledger are defined by it
+	"golang.org/x/crypto/ripemd160" //nolint:staticcheck,gosec // the ledger derives addresses with it
 	"golang.org/x/crypto/sha3"
 )
 
-// Errors of reading keys. They never quote what was read.
+// Errors of parsing keys. They never quote the input.
 var (
-	ErrLedger = errors.New("a ledger that is not known here")
-	ErrKey    = errors.New("no key of secp256k1 as the ledger writes it")
+	ErrLedger = errors.New("unknown ledger")
+	ErrKey    = errors.New("not a secp256k1 key in the encoding of the ledger")
 )
 
-// A Ledger determines an agent's kind of key and address.
+// A Ledger determines the encodings of an agent's keys, addresses and signatures.
 type Ledger string
 
-// The ledgers. The first is the default of agents-aea, the last that of open-aea.
+// The ledgers. Fetchai is the default of agents-aea, and Ethereum is the default of open-aea.
 const (
 	Fetchai  Ledger = "fetchai"
 	Cosmos   Ledger = "cosmos"
 	Ethereum Ledger = "ethereum"
 )
 
-// prefixes begin the addresses in bech32.
+// prefixes contains the prefix of each ledger whose addresses are in bech32.
 var prefixes = map[Ledger]string{Fetchai: "fetch", Cosmos: "cosmos"}
 
-// A PublicKey is a key in the encoding of one ledger. Only ParsePublicKey and Key.Public make one; the zero PublicKey belongs to no
-// agent.
+// A PublicKey is a key in the encoding of one ledger. ParsePublicKey, ParsePoint and Key.Public return it. The zero PublicKey belongs to
+// no agent.
 type PublicKey struct {
 	ledger Ledger
 	point  *secp256k1.PublicKey
 }
 
-// ParsePublicKey reads a key: of Fetchai and Cosmos 66 hexadecimal digits, compressed; of Ethereum 0x and 128, without the byte for
-// uncompressed points. The error is ErrLedger or ErrKey.
+// ParsePublicKey parses a key. On Fetchai and Cosmos, a key is a compressed point in 66 hexadecimal digits. On Ethereum, it is 0x and 128
+// hexadecimal digits: an uncompressed point without its first byte. The error is ErrLedger or ErrKey.
 func ParsePublicKey(ledger Ledger, text string) (PublicKey, error) {
 	if ledger != Ethereum && prefixes[ledger] == "" {
 		return PublicKey{}, ErrLedger
@@ -77,7 +77,7 @@ func ParsePublicKey(ledger Ledger, text string) (PublicKey, error) {
 	return PublicKey{}, ErrKey
 }
 
-// ParsePoint reads a key that is written as a point: 65 bytes, not compressed. The error is ErrLedger or ErrKey.
+// ParsePoint parses a key that is encoded as an uncompressed point of 65 bytes. The error is ErrLedger or ErrKey.
 func ParsePoint(ledger Ledger, data []byte) (PublicKey, error) {
 	if ledger != Ethereum && prefixes[ledger] == "" {
 		return PublicKey{}, ErrLedger
@@ -89,7 +89,7 @@ func ParsePoint(ledger Ledger, data []byte) (PublicKey, error) {
 	return PublicKey{ledger, point}, nil
 }
 
-// Point returns the key as ParsePoint reads it.
+// Point returns the key in the form that ParsePoint parses.
 func (k PublicKey) Point() []byte {
 	if k.point == nil {
 		return nil
@@ -97,8 +97,8 @@ func (k PublicKey) Point() []byte {
 	return k.point.SerializeUncompressed()
 }
 
-// LedgerOf returns the ledger of an address. ok is false if the text is not an address of an agent; an Ethereum address may have other
-// capitals than Address writes.
+// LedgerOf returns the ledger of an address. ok is false if the text is not the address of an agent. LedgerOf does not check the capitals
+// in an Ethereum address.
 func LedgerOf(address string) (ledger Ledger, ok bool) {
 	if digits, found := strings.CutPrefix(address, "0x"); found {
 		data, err := hex.DecodeString(digits)
@@ -113,7 +113,7 @@ func LedgerOf(address string) (ledger Ledger, ok bool) {
 	return "", false
 }
 
-// String returns the key as ParsePublicKey reads it.
+// String returns the key in the form that ParsePublicKey parses.
 func (k PublicKey) String() string {
 	if k.point == nil {
 		return ""
@@ -124,8 +124,8 @@ func (k PublicKey) String() string {
 	return hex.EncodeToString(k.point.SerializeCompressed())
 }
 
-// Address returns the address of the agent with this key: for Fetchai fetch1…, for Cosmos cosmos1…, for Ethereum 0x… with capitals by
-// EIP-55.
+// Address returns the address of the agent with this key: fetch1… on Fetchai, cosmos1… on Cosmos, and 0x… on Ethereum, with the capitals
+// of EIP-55.
 func (k PublicKey) Address() string {
 	if k.point == nil {
 		return ""
@@ -139,12 +139,12 @@ func (k PublicKey) Address() string {
 	_, _ = short.Write(sum[:])
 	text, err := bech32.EncodeFromBase256(prefixes[k.ledger], short.Sum(nil))
 	if err != nil {
-		return "" // 20 bytes under a known prefix always have one
+		return "" // cannot occur: 20 bytes with a known prefix can always be encoded
 	}
 	return text
 }
 
-// checksummed writes forty digits, with capitals as the digest of all of them determines. EIP-55.
+// checksummed returns an Ethereum address: 0x and the forty digits, with capitals that depend on the digest of all digits. EIP-55.
 func checksummed(digits string) string {
 	sum := hex.EncodeToString(keccak([]byte(digits)))
 	out := []byte(digits)
@@ -156,7 +156,7 @@ func checksummed(digits string) string {
 	return "0x" + string(out)
 }
 
-// keccak is the digest of Ethereum, which is older than SHA-3 and differs from it.
+// keccak returns the digest that Ethereum uses. It is older than SHA-3, and differs from it.
 func keccak(data ...[]byte) []byte {
 	h := sha3.NewLegacyKeccak256()
 	for _, part := range data {
@@ -165,9 +165,9 @@ func keccak(data ...[]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Verify reports whether the key made the signature over a message. A signature of Fetchai and Cosmos is base64 of r and s, over the
-// SHA-256 of the message; one of Ethereum is 0x and the hexadecimal digits of r, s and v, over the message in the form of EIP-191, where
-// v is 27 or 28. It rejects the higher of the two values of s.
+// Verify reports whether the key made the signature over a message. On Fetchai and Cosmos, the signature is the base64 of r and s, over
+// the SHA-256 of the message. On Ethereum, it is 0x and the hexadecimal digits of r, s and v, over the EIP-191 digest of the message, and
+// v is 27 or 28. Verify accepts only the lower of the two valid values of s.
 func (k PublicKey) Verify(message []byte, signature string) bool {
 	if k.point == nil {
 		return false
@@ -200,12 +200,12 @@ func (k PublicKey) verifyEthereum(message []byte, signature string) bool {
 	return err == nil && signer.IsEqual(k.point)
 }
 
-// personal returns the digest of a message that is not a transaction. EIP-191, version 0x45.
+// personal returns the digest that is signed for a message. EIP-191, version 0x45.
 func personal(message []byte) []byte {
 	return keccak(fmt.Appendf(nil, "\x19Ethereum Signed Message:\n%d", len(message)), message)
 }
 
-// lower reads r and s, where s must be the lower one.
+// lower parses r and s. It accepts only the lower of the two valid values of s.
 func lower(data []byte) (*ecdsa.Signature, error) {
 	var r, s secp256k1.ModNScalar
 	if r.SetByteSlice(data[:32]) || s.SetByteSlice(data[32:64]) || r.IsZero() || s.IsZero() || s.IsOverHalfOrder() {

@@ -7,23 +7,23 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/acn"
 )
 
-// An Agreement is what an agent agrees to in a negotiation: with this gateway, to this policy, once.
+// An Agreement is the statement with which an agent agrees, once, to one policy of this gateway in a negotiation.
 type Agreement struct {
-	Gateway      string // its address
-	Agent        string // its address
+	Gateway      string // the gateway's address
+	Agent        string // the agent's address
 	PolicySHA256 string // of the bytes of the policy, in hexadecimal digits
-	Nonce        string // of the offer, made by the gateway and used once
+	Nonce        string // from the gateway's offer; used only once
 }
 
-// form begins the text, so that it cannot be mistaken for another.
+// form is the first line of the signed text. It distinguishes the text from all others that an agent may sign.
 const form = "uim-aea-1"
 
-// Text returns the signed text: five lines without a line feed after the last.
+// Text returns the signed text: five lines, without a line feed at the end.
 func (a Agreement) Text() []byte {
 	return []byte(strings.Join([]string{form, a.Gateway, a.Agent, a.PolicySHA256, a.Nonce}, "\n"))
 }
 
-// ParseAgreement reads what Text returns. ok is false for any other text.
+// ParseAgreement parses the result of Text. ok is false for any other text.
 func ParseAgreement(text []byte) (a Agreement, ok bool) {
 	parts := strings.Split(string(text), "\n")
 	if len(parts) != 5 || parts[0] != form {
@@ -32,8 +32,8 @@ func ParseAgreement(text []byte) (a Agreement, ok bool) {
 	return Agreement{Gateway: parts[1], Agent: parts[2], PolicySHA256: parts[3], Nonce: parts[4]}, true
 }
 
-// SignedBy reports whether the agent agrees: the key is the one of its address, and has made the signature over the text. It returns
-// false if a part has a line feed or is empty, because the text could then mean something else.
+// SignedBy reports whether the agent has signed the agreement: the key belongs to the agent's address and made the signature over the
+// text. It returns false if a field is empty or contains a line feed, because the text would then be ambiguous.
 func (a Agreement) SignedBy(key PublicKey, signature string) bool {
 	for _, part := range []string{a.Gateway, a.Agent, a.PolicySHA256, a.Nonce} {
 		if part == "" || strings.Contains(part, "\n") {
@@ -43,9 +43,9 @@ func (a Agreement) SignedBy(key PublicKey, signature string) bool {
 	return key.point != nil && key.Address() == a.Agent && key.Verify(a.Text(), signature)
 }
 
-// Represents returns a node's response to a registering agent: acn.Success if the record proves that the agent with the record's address
-// permits the node with this key to represent it. The key is that of Key.Public on Fetchai. The record does not prove that the agent is
-// there now, because it is the same in every session.
+// Represents returns the code with which a node responds to an agent that registers. It is acn.Success if the record proves that the agent
+// with the record's address permits the node to represent it. node is the node's key from Key.Public on Fetchai. The record does not prove
+// that the agent is connected now, because the agent uses the same record in every session.
 func Represents(r acn.Record, node PublicKey) acn.Code {
 	key, err := ParsePublicKey(Ledger(r.Ledger), r.PublicKey)
 	switch {

@@ -2,11 +2,10 @@ package protocol
 
 import "encoding/binary"
 
-// base85Digits is the alphabet of RFC 1924, which Python's base64.b85encode also uses. That of Ascii85 is different.
+// base85Digits is the alphabet of RFC 1924, which Python's base64.b85encode also uses. Ascii85 has a different alphabet.
 const base85Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 
-// base85 encodes data like Python's base64.b85encode: four bytes as five digits, the last one to three bytes as one digit more than their
-// number.
+// base85 encodes data like Python's base64.b85encode: four bytes become five digits, and n bytes at the end become n+1 digits.
 func base85(data []byte) []byte {
 	out := make([]byte, 0, (len(data)+3)/4*5)
 	for len(data) > 0 {

@@ -16,7 +16,7 @@ const (
 
 var defaultTable = table{DefaultBytes, DefaultEnd, DefaultError}
 
-// Default carries bytes of any meaning, and errors about messages of all protocols.
+// Default is the protocol default. It carries arbitrary bytes, and errors about messages of all protocols.
 var Default = Protocol{
 	Name: "default", Specs: []wire.PublicID{spec("fetchai", "default")}, decode: decodeDefault,
 	Rules: Rules{
@@ -33,15 +33,15 @@ var Default = Protocol{
 type DefaultMessage struct {
 	Performative Performative
 	Bytes        []byte            // of DefaultBytes
-	Code         ErrorCode         // of DefaultError, as the two below
+	Code         ErrorCode         // of DefaultError, like Text and Data
 	Text         string            // for people
 	Data         map[string][]byte // may be nil
 }
 
-// An ErrorCode is the code of a problem with a message.
+// An ErrorCode is the kind of a problem with a message.
 type ErrorCode int
 
-// The codes of errors.
+// The error codes of default.
 const (
 	CodeUnsupportedProtocol ErrorCode = 0
 	CodeUndecodable         ErrorCode = 1
@@ -50,13 +50,13 @@ const (
 	CodeInvalidDialogue     ErrorCode = 4
 )
 
-// errorTexts are the texts that agents use.
+// errorTexts are the texts that agents send with the codes.
 var errorTexts = [...]string{"Unsupported protocol.", "Decoding error.", "Invalid message.", "Unsupported skill.", "Invalid dialogue."}
 
-// errorData bounds the data of an error, which may hold the envelope that caused it.
+// errorData limits the data of an error, which may contain the envelope that caused the error.
 var errorData = field.MapLimits{Entries: 16, Key: 128, Value: wire.MaxEnvelope}
 
-// CodeOf returns the code for an error of this binding. Any other error means a message without meaning.
+// CodeOf returns the code for an error of this package or of package wire. For any other error, it returns CodeInvalidMessage.
 func CodeOf(err error) ErrorCode {
 	switch {
 	case errors.Is(err, ErrUnsupported):
@@ -72,12 +72,12 @@ func CodeOf(err error) ErrorCode {
 	}
 }
 
-// maxQuoted bounds the envelope that an error holds, in bytes before it is encoded. A longer one is left out.
+// maxQuoted limits the size of the envelope that an error contains, in bytes before its encoding. A larger envelope is omitted.
 const maxQuoted = 64 << 10
 
-// ErrorMessage returns the message about an error of an envelope, with the texts of agents and without that of the error. It is outside
-// of dialogues: both references are empty, and the id is 1. Its data has the specification id and the envelope, as the framework's error
-// handler encodes them: base64.b85encode of Python.
+// ErrorMessage returns the message that reports an error about an envelope. It contains the text that agents use for the code, but not the
+// text of err. It does not belong to a dialogue: both references are empty, and the id is 1. Like in the framework's error handler, its
+// data consists of the specification id and the envelope in the encoding of Python's base64.b85encode.
 func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	code := CodeOf(err)
 	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{
@@ -114,7 +114,7 @@ func decodeDefault(content []byte) (Content, error) {
 	return m, r.Err()
 }
 
-// enumIn reads an enumeration inside a message, as the framework encodes them.
+// enumIn reads an enumeration that is nested in a message, which is how the framework encodes enumerations.
 func enumIn(r *field.Reader, last int) int {
 	value := 0
 	in := field.Read(r.Bytes(MaxText))
@@ -127,7 +127,7 @@ func enumIn(r *field.Reader, last int) int {
 	return value
 }
 
-// Encode returns the content of a message.
+// Encode returns the content of a wire.Message.
 func (m DefaultMessage) Encode() []byte {
 	var body []byte
 	switch m.Performative {

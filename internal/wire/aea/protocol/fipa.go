@@ -23,8 +23,8 @@ var fipaTable = table{
 	FIPAAccept, FIPAAcceptWInform, FIPACFP, FIPADecline, FIPAEnd, FIPAInform, FIPAMatchAccept, FIPAMatchAcceptWInform, FIPAPropose,
 }
 
-// FIPA is a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to accept_w_inform,
-// because agents would reject it.
+// FIPA is the protocol fipa, a negotiation: a buyer calls for proposals, a seller proposes, and both accept. An inform cannot reply to
+// accept_w_inform, because agents would reject it.
 var FIPA = Protocol{
 	Name: "fipa", Specs: []wire.PublicID{spec("fetchai", "fipa")}, decode: decodeFIPA,
 	Rules: Rules{
@@ -58,7 +58,7 @@ type FIPAMessage struct {
 	Info         map[string]string  // of FIPAInform and the performatives that end in WInform; may be nil
 }
 
-// info bounds the info of a message. A PAT has at most a few kilobytes.
+// info limits the info of a message. A PAT has at most a few kilobytes.
 var info = field.MapLimits{Entries: 64, Key: 128, Value: 64 << 10}
 
 // Kind returns the performative.
@@ -96,7 +96,7 @@ func decodeFIPA(content []byte) (Content, error) {
 	return m, r.Err()
 }
 
-// Encode returns the content of a message.
+// Encode returns the content of a wire.Message.
 func (m FIPAMessage) Encode() []byte {
 	var body []byte
 	switch m.Performative {

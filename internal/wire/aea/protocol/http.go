@@ -21,7 +21,7 @@ const (
 	HTTPResponse Performative = "response"
 )
 
-// The bounds of HTTP in a message, in bytes or in number.
+// The limits of HTTP in a message. MaxHeaderLines is a number of lines; all others are numbers of bytes.
 const (
 	MaxMethod      = 32
 	MaxURL         = 8 << 10
@@ -31,7 +31,8 @@ const (
 
 var httpTable = table{HTTPRequest, HTTPResponse}
 
-// HTTP carries a request and its response. Both implementations of the framework have a package for it, with the same bytes.
+// HTTP is the protocol http. It carries a request and its response. Both implementations of the framework have a package for it, with the
+// same encoding.
 var HTTP = Protocol{
 	Name: "http", Specs: []wire.PublicID{spec("fetchai", "http"), spec("valory", "http")}, decode: decodeHTTP,
 	Rules: Rules{
@@ -45,12 +46,12 @@ var HTTP = Protocol{
 // An HTTPMessage is a message of http.
 type HTTPMessage struct {
 	Performative Performative
-	Method       string // of HTTPRequest, as the one below
+	Method       string // of HTTPRequest, like URL
 	URL          string
 	Version      string
-	Status       int // of HTTPResponse, 100 to 999, as the one below
+	Status       int // of HTTPResponse, like StatusText; 100 to 999
 	StatusText   string
-	// Header has every field as often as it occurred. It is nil if there was none.
+	// Header contains each field as often as it occurred. It is nil if there were no fields.
 	Header http.Header
 	Body   []byte
 }
@@ -88,12 +89,12 @@ func decodeHTTP(content []byte) (Content, error) {
 		return nil, err
 	}
 	if p == HTTPResponse && m.Status < 100 {
-		return nil, fmt.Errorf("%w: no status of HTTP", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: not an HTTP status", wire.ErrUndecodable)
 	}
 	return m, nil
 }
 
-// parseHeader parses a block of lines "Name: value", with or without a final empty line, or the JSON object of strings that the
+// parseHeader parses lines of the form "Name: value", with or without an empty line at the end, or the JSON object of strings that the
 // connection webhook writes.
 func parseHeader(text string) (h http.Header, err error) {
 	if strings.TrimSpace(text) == "" {
@@ -110,19 +111,19 @@ func parseHeader(text string) (h http.Header, err error) {
 			err = wire.ErrUndecodable
 		}
 	}
-	if err != nil { // its text quotes the line
-		return nil, fmt.Errorf("%w: no header of HTTP", wire.ErrUndecodable)
+	if err != nil { // the library's error quotes the line
+		return nil, fmt.Errorf("%w: not a valid HTTP header", wire.ErrUndecodable)
 	}
 	lines := 0
 	for name, values := range h {
 		for _, value := range values {
 			if lines++; !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
-				return nil, fmt.Errorf("%w: no header of HTTP", wire.ErrUndecodable)
+				return nil, fmt.Errorf("%w: not a valid HTTP header", wire.ErrUndecodable)
 			}
 		}
 	}
 	if lines > MaxHeaderLines {
-		return nil, fmt.Errorf("%w: too many lines of a header", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: too many lines in an HTTP header", wire.ErrUndecodable)
 	}
 	return h, nil
 }
@@ -143,17 +144,17 @@ func parseJSONHeader(text string) (http.Header, error) {
 	return h, nil
 }
 
-// formatHeader encodes a header for parseHeader: lines in the order of their names, and an empty one.
+// formatHeader encodes a header in the form that parseHeader parses: lines sorted by name, and an empty line at the end.
 func formatHeader(h http.Header) string {
 	if len(h) == 0 {
 		return ""
 	}
 	var block bytes.Buffer
-	_ = h.Write(&block) // to memory
+	_ = h.Write(&block) // writing to memory does not fail
 	return strings.ReplaceAll(block.String(), "\r\n", "\n") + "\n"
 }
 
-// Encode returns the content of a message.
+// Encode returns the content of a wire.Message.
 func (m HTTPMessage) Encode() []byte {
 	var body []byte
 	if m.Performative == HTTPRequest {

@@ -70,7 +70,7 @@ func TestHeaders(t *testing.T) {
 		"a blank in a name":     "A B: secret\n\n",
 		"a blank at the start":  " A: secret\n\n",
 		"no name":               ": secret\n\n",
-		"lines behind the end":  "A: b\n\nC: secret\n",
+		"lines after the end":   "A: b\n\nC: secret\n",
 		"a control character":   "A: secret\x00\n\n",
 		"no object":             `{"A": "secret"`,
 		"a list":                `{"A": ["secret"]}`,
@@ -95,7 +95,7 @@ func TestHeaders(t *testing.T) {
 }
 
 // What a handler puts into a header cannot make a second line of it.
-func TestHeaderThatIsSentStaysOneLine(t *testing.T) {
+func TestNoHeaderInjection(t *testing.T) {
 	m := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200, Header: http.Header{"A": {"b\nC: d"}}}
 	c, err := protocol.HTTP.Decode(m.Encode())
 	if err != nil {

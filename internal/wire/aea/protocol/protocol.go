@@ -1,10 +1,10 @@
-// Package protocol has the protocols of the AEA framework that agents use with each other: the contents of their messages, and which
-// message may reply to which.
+// Package protocol implements the protocols of the AEA framework that agents use with each other: the contents of their messages, and the
+// rules about which message may reply to which.
 //
 //	p, err := protocol.Lookup(envelope.Protocol)
 //	content, err := p.Decode(message.Content)
 //
-// Decoding is bounded by the constants. Encoding does not check bounds, because the content is our own.
+// Decoding enforces the limits in the constants. Encoding does not check limits, because the gateway creates the content itself.
 package protocol
 
 import (
@@ -16,15 +16,15 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// Errors with a code of the protocol default, which CodeOf returns. The error for undecodable input is wire.ErrUndecodable.
+// Errors for which CodeOf returns a code of the protocol default. The error for undecodable input is wire.ErrUndecodable.
 var (
-	ErrUnsupported = errors.New("a protocol that is not spoken here")
-	ErrMessage     = errors.New("a message that has no meaning here")
-	ErrUnhandled   = errors.New("a protocol without a handler here")
-	ErrDialogue    = errors.New("a message that breaks the rules of its dialogue")
+	ErrUnsupported = errors.New("the protocol is not supported")
+	ErrMessage     = errors.New("the message is not valid here")
+	ErrUnhandled   = errors.New("the protocol has no handler")
+	ErrDialogue    = errors.New("the message violates the rules of its dialogue")
 )
 
-// MaxText bounds the texts of messages, in bytes, unless another bound is given.
+// MaxText limits the texts in messages, in bytes, unless a different limit is documented.
 const MaxText = 4096
 
 // A Performative is the kind of a message in its protocol.
@@ -38,10 +38,10 @@ type Content interface {
 	Encode() []byte
 }
 
-// A Protocol is a kind of dialogue.
+// A Protocol defines a kind of dialogue.
 type Protocol struct {
 	Name string
-	// Specs are the specification ids that name it on the wire. A reply has the one that was received.
+	// Specs are the specification ids that identify the protocol on the wire. A reply has the same id as the message that it replies to.
 	Specs  []wire.PublicID
 	Rules  Rules
 	decode func(content []byte) (Content, error)
@@ -51,24 +51,24 @@ type Protocol struct {
 type Rules struct {
 	// Starter and Responder are the roles of the two sides. They are not on the wire.
 	Starter, Responder string
-	// Initial are the performatives that begin a dialogue.
+	// Initial are the performatives that can begin a dialogue.
 	Initial []Performative
 	// Replies maps each performative to its permitted replies.
 	Replies map[Performative][]Performative
-	// Ends maps the performatives that end a dialogue to the end state; EndsBy has those whose end depends on the message that they reply
-	// to.
+	// Ends maps each performative that ends a dialogue to the end state. EndsBy does the same for performatives whose end state depends on
+	// the message that they reply to.
 	Ends   map[Performative]EndState
-	EndsBy map[[2]Performative]EndState // of the end, and of the message that it replies to
-	// Repeats are the performatives that get their reply again if the last message of a dialogue is repeated, byte for byte.
+	EndsBy map[[2]Performative]EndState // the key is the performative and the one that it replies to
+	// Repeats are the performatives whose message is replied to again if it is the last one of a dialogue and is repeated byte for byte.
 	Repeats []Performative
-	// KeepsEnded: an ended dialogue is remembered, so that its references cannot be used again.
+	// KeepsEnded means that ended dialogues are remembered, so that their references cannot be used again.
 	KeepsEnded bool
 }
 
 // An EndState is the state in which a dialogue has ended.
 type EndState string
 
-// The end states of the protocols here.
+// The end states.
 const (
 	Successful      EndState = "successful"
 	Failed          EndState = "failed"
@@ -83,10 +83,10 @@ func (r Rules) Begins(p Performative) bool { return slices.Contains(r.Initial, p
 // Answers reports whether p may reply to target.
 func (r Rules) Answers(p, target Performative) bool { return slices.Contains(r.Replies[target], p) }
 
-// AnswersAgain reports whether a repeated message with p gets its reply again.
+// AnswersAgain reports whether a repeated message with p is replied to again.
 func (r Rules) AnswersAgain(p Performative) bool { return slices.Contains(r.Repeats, p) }
 
-// End returns the state in which p ends a dialogue as a reply to target, and whether it ends it.
+// End returns the state in which a dialogue ends if p replies to target, and reports whether it ends the dialogue.
 func (r Rules) End(p, target Performative) (EndState, bool) {
 	if state, ok := r.EndsBy[[2]Performative{p, target}]; ok {
 		return state, true
@@ -95,10 +95,10 @@ func (r Rules) End(p, target Performative) (EndState, bool) {
 	return state, ok
 }
 
-// all are the protocols.
+// all contains the supported protocols.
 var all = []*Protocol{&Default, &HTTP, &FIPA, &Signing}
 
-// Lookup returns the protocol with a specification id, which is compared as a whole, or ErrUnsupported.
+// Lookup returns the protocol with the given specification id, or ErrUnsupported. All fields of the id must be equal.
 func Lookup(spec wire.PublicID) (*Protocol, error) {
 	for _, p := range all {
 		if slices.Contains(p.Specs, spec) {
@@ -108,7 +108,7 @@ func Lookup(spec wire.PublicID) (*Protocol, error) {
 	return nil, ErrUnsupported
 }
 
-// Decode reads the content of a message. Its bytes share memory with content. Every error is wire.ErrUndecodable.
+// Decode decodes the content of a message. Its bytes share memory with content. The error wraps wire.ErrUndecodable.
 func (p *Protocol) Decode(content []byte) (Content, error) {
 	c, err := p.decode(content)
 	if err != nil {
@@ -117,13 +117,13 @@ func (p *Protocol) Decode(content []byte) (Content, error) {
 	return c, nil
 }
 
-// first is the number of the field with the first performative of a protocol.
+// first is the number of the field for the first performative of a protocol.
 const first = 5
 
-// A table lists the performatives of a protocol in the order of their fields, which is alphabetical.
+// A table lists the performatives of a protocol in the order of their field numbers, which is alphabetical.
 type table []Performative
 
-// open returns the one performative of a message, and its content.
+// open returns the performative of a message, and the encoding of its fields.
 func (t table) open(content []byte) (p Performative, body []byte, err error) {
 	r := field.Read(content)
 	for r.Next() {
@@ -139,12 +139,12 @@ func (t table) open(content []byte) (p Performative, body []byte, err error) {
 	return p, body, nil
 }
 
-// close encodes what open decodes.
+// close is the inverse of open.
 func (t table) close(p Performative, body []byte) []byte {
 	return field.AppendMember(nil, first+slices.Index(t, p), body)
 }
 
-// inner decodes a message of one bytes field, in which the framework puts its own types into messages.
+// inner decodes a message with a single field of bytes. The framework wraps its own types in such messages.
 func inner(data []byte) ([]byte, error) {
 	var b []byte
 	r := field.Read(data)
@@ -156,7 +156,7 @@ func inner(data []byte) ([]byte, error) {
 	return b, r.Err()
 }
 
-// spec makes a specification id of version 1.0.0, which all have.
+// spec returns a specification id of version 1.0.0, the version of all protocols here.
 func spec(author, name string) wire.PublicID {
 	return wire.PublicID{Author: author, Name: name, Version: "1.0.0"}
 }

@@ -97,7 +97,7 @@ func TestCodes(t *testing.T) {
 	}
 }
 
-func TestContentsThatComeBack(t *testing.T) {
+func TestEncodeAndDecode(t *testing.T) {
 	for p, contents := range map[*protocol.Protocol][]protocol.Content{
 		&protocol.Default: {
 			protocol.DefaultMessage{Performative: protocol.DefaultBytes},
@@ -130,7 +130,7 @@ func TestContentsThatComeBack(t *testing.T) {
 	}
 }
 
-func TestContentsThatAreRefused(t *testing.T) {
+func TestDecodeErrors(t *testing.T) {
 	long := strings.Repeat("x", 65<<10)
 	many := map[string]string{}
 	for i := range 65 {
@@ -149,25 +149,25 @@ func TestContentsThatAreRefused(t *testing.T) {
 		"one performative twice":        {&protocol.FIPA, "\x42\x00\x42\x00"},
 		"performative as integer":       {&protocol.FIPA, "\x40\x00"},
 		"performative of another one":   {&protocol.HTTP, "\x42\x00"},
-		"error code that is none":       {&protocol.Default, "\x3a\x04\x0a\x02\x08\x05"},
-		"error text of no UTF-8":        {&protocol.Default, "\x3a\x03\x12\x01\xff"},
+		"unknown error code":            {&protocol.Default, "\x3a\x04\x0a\x02\x08\x05"},
+		"error text is not UTF-8":       {&protocol.Default, "\x3a\x03\x12\x01\xff"},
 		"bytes twice":                   {&protocol.Default, "\x2a\x06\x0a\x01a\x0a\x01b"},
 		"info with a key twice":         {&protocol.FIPA, "\x52\x10\x0a\x06\x0a\x01k\x12\x01v\x0a\x06\x0a\x01k\x12\x01w"},
 		"info with an integer":          {&protocol.FIPA, "\x52\x04\x0a\x02\x08\x01"},
-		"info of no UTF-8":              {&protocol.FIPA, informs(map[string]string{"k": "\xff"})},
+		"info is not UTF-8":             {&protocol.FIPA, informs(map[string]string{"k": "\xff"})},
 		"long info":                     {&protocol.FIPA, informs(map[string]string{"k": long})},
 		"long key of an info":           {&protocol.FIPA, informs(map[string]string{long: "v"})},
 		"much info":                     {&protocol.FIPA, informs(many)},
-		"query that is none":            {&protocol.FIPA, "\x3a\x05\x0a\x03\x0a\x01\x0a"},
+		"invalid query":                 {&protocol.FIPA, "\x3a\x05\x0a\x03\x0a\x01\x0a"},
 		"query as integer":              {&protocol.FIPA, "\x3a\x02\x08\x01"},
-		"description that is none":      {&protocol.FIPA, "\x6a\x06\x0a\x04\x0a\x02\x12\x00"},
+		"invalid description":           {&protocol.FIPA, "\x6a\x06\x0a\x04\x0a\x02\x12\x00"},
 		"response without status":       {&protocol.HTTP, "\x32\x00"},
 		"status below 0":                {&protocol.HTTP, "\x32\x0b\x10\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"},
 		"status of four digits":         {&protocol.HTTP, "\x32\x03\x10\xe8\x07"},
-		"header of no UTF-8":            {&protocol.HTTP, "\x2a\x03\x22\x01\xff"},
+		"header is not UTF-8":           {&protocol.HTTP, "\x2a\x03\x22\x01\xff"},
 		"cut off":                       {&protocol.HTTP, "\x2a\x05\x0a"},
 		"long url":                      {&protocol.HTTP, string(protocol.HTTPMessage{Performative: protocol.HTTPRequest, URL: long}.Encode())},
-		"code of signing that is none":  {&protocol.Signing, "\x2a\x04\x0a\x02\x08\x02"},
+		"unknown signing code":          {&protocol.Signing, "\x2a\x04\x0a\x02\x08\x02"},
 		"message to sign as an integer": {&protocol.Signing, "\x32\x02\x10\x01"},
 	} {
 		if c, err := row.protocol.Decode([]byte(row.content)); !errors.Is(err, wire.ErrUndecodable) || c != nil {

@@ -18,8 +18,8 @@ var signingTable = table{
 	SigningError, SigningSignMessage, SigningSignTransaction, SigningSignedMessage, SigningSignedTransaction,
 }
 
-// Signing is the protocol between a skill and the decision maker of one agent. No agent sends it to another one: the signature of a
-// negotiation is in an info of fipa.
+// Signing is the protocol between a skill and the decision maker of one agent. Agents do not send it to each other: in a negotiation, the
+// signature is part of the info of a fipa message.
 var Signing = Protocol{
 	Name: "signing", Specs: []wire.PublicID{spec("fetchai", "signing"), spec("open_aea", "signing")}, decode: decodeSigning,
 	Rules: Rules{
@@ -33,8 +33,8 @@ var Signing = Protocol{
 	},
 }
 
-// A SigningMessage is a message of signing. Its bytes, which in the framework are a google.protobuf.Struct with marks of its own, are not
-// decoded.
+// A SigningMessage is a message of signing. Terms and Payload are not decoded; in the framework they are a google.protobuf.Struct with the
+// framework's own type marks.
 type SigningMessage struct {
 	Performative Performative
 	Terms        []byte           // of SigningSignMessage and SigningSignTransaction
@@ -45,7 +45,7 @@ type SigningMessage struct {
 // A SigningErrorCode is the reason why something could not be signed.
 type SigningErrorCode int
 
-// The codes of errors.
+// The error codes of signing.
 const (
 	UnsuccessfulMessageSigning     SigningErrorCode = 0
 	UnsuccessfulTransactionSigning SigningErrorCode = 1
@@ -77,7 +77,7 @@ func decodeSigning(content []byte) (Content, error) {
 	return m, r.Err()
 }
 
-// Encode returns the content of a message.
+// Encode returns the content of a wire.Message.
 func (m SigningMessage) Encode() []byte {
 	payload := field.AppendBytes(nil, 1, m.Payload)
 	var body []byte

@@ -70,7 +70,7 @@ var said = map[string]struct {
 	}},
 }
 
-func TestContentsOfTheFramework(t *testing.T) {
+func TestContentVectors(t *testing.T) {
 	for name := range aeatest.Vectors(t, vectors, "message/") {
 		t.Run(name, func(t *testing.T) {
 			row, data := said[name], content(t, name)
@@ -91,7 +91,7 @@ func TestContentsOfTheFramework(t *testing.T) {
 	}
 }
 
-func TestErrorOfTheFramework(t *testing.T) {
+func TestErrorVector(t *testing.T) {
 	m := protocol.DefaultMessage{Performative: protocol.DefaultError, Text: "Unsupported protocol."}
 	out, err := wire.Message{ID: 1, Content: m.Encode()}.Encode()
 	if want := aeatest.Vector(t, vectors, "message/default-error"); err != nil || !bytes.Equal(out, want) {
@@ -101,7 +101,7 @@ func TestErrorOfTheFramework(t *testing.T) {
 
 // The data of an error is that of the error handler of both frameworks: what Python's base64.b85encode makes of the specification id and of
 // the envelope.
-func TestDataOfAnError(t *testing.T) {
+func TestErrorData(t *testing.T) {
 	message := aeatest.Vector(t, vectors, "message/default-error")
 	for name, c := range map[string]struct {
 		protocol wire.PublicID

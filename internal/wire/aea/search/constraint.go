@@ -7,19 +7,19 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A Test is the condition of a Constraint on a value: one of Relation, Range, Set and Distance. It fails for values of another type than
-// its operand.
+// A Test is the condition that a Constraint sets for a value: a Relation, Range, Set or Distance. A value passes only if its type is the
+// type of the operand.
 type Test interface {
 	operand() Type
-	negative() bool           // it must hold for every value of an attribute that has several
-	holds(v Value) bool       // v is of the operand's type
+	negative() bool           // whether all values of an attribute must pass
+	holds(v Value) bool       // v has the type of the operand
 	append(out []byte) []byte // as a member of the oneof
 }
 
 // An Operator compares a value with the operand of a Relation.
 type Operator int
 
-// The operators. Those of order always fail for booleans and locations, and text is compared byte by byte.
+// The operators. Booleans and locations have no order, so they pass only tests with Equal or NotEqual. Text is compared byte by byte.
 const (
 	Equal          Operator = 0
 	Less           Operator = 1
@@ -29,22 +29,22 @@ const (
 	NotEqual       Operator = 5
 )
 
-// A Relation compares with one value.
+// A Relation compares a value with its operand.
 type Relation struct {
 	Operator Operator
 	Value    Value
 }
 
-// A Range holds from First to Last, both included. Both have one type; the wire format has none of booleans.
+// A Range holds for values from First to Last, both included. Both have the same type; the wire format has no ranges of booleans.
 type Range struct{ First, Last Value }
 
-// A Set holds for its values, or for all others. All have one type, and there is at least one.
+// A Set holds for its values or, if Not is set, for all other values. It has at least one value, and all values have the same type.
 type Set struct {
 	Not    bool
 	Values []Value
 }
 
-// A Distance holds for locations within some kilometres of the center.
+// A Distance holds for locations that are at most the given number of kilometres from the center.
 type Distance struct {
 	Center     Location
 	Kilometres float64
@@ -93,7 +93,7 @@ func (d *decoder) set(data []byte) (Test, error) {
 		}
 	}
 	if r.Err() == nil && len(s.Values) == 0 {
-		return nil, fmt.Errorf("%w: a set of no values", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: a set has no values", wire.ErrUndecodable)
 	}
 	d.values -= len(s.Values)
 	return s, r.Err()
@@ -113,7 +113,7 @@ func decodeRelation(data []byte) (Test, error) {
 		}
 	}
 	if r.Err() == nil && s.Value == nil {
-		return nil, fmt.Errorf("%w: a relation without value", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: a relation has no value", wire.ErrUndecodable)
 	}
 	return s, r.Err()
 }
@@ -134,7 +134,7 @@ func decodeDistance(data []byte) (Test, error) {
 	return s, r.Err()
 }
 
-// pairs are the types of ranges, by their number.
+// pairs contains the types of ranges, indexed by their field numbers.
 var pairs = [...]Type{1: TypeString, 2: TypeInt, 3: TypeDouble, 4: TypeLocation}
 
 func decodeRange(data []byte) (Test, error) {
@@ -162,7 +162,7 @@ func decodeRange(data []byte) (Test, error) {
 	return s, r.Err()
 }
 
-// zero is the value that is not written.
+// zero returns the value that is omitted on the wire.
 func zero(kind Type) Value {
 	switch kind {
 	case TypeString:

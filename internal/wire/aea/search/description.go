@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A DataModel has the attributes of things of one kind.
+// A DataModel lists the attributes of one kind of thing.
 type DataModel struct {
 	Name        string
 	Attributes  []Attribute
@@ -24,7 +24,7 @@ type Attribute struct {
 	Description string
 }
 
-// A Description describes one thing: its model, and a value for each of its attributes. On the wire it is an Instance.
+// A Description describes one thing by its model and the values of its attributes. On the wire it is called an Instance.
 type Description struct {
 	Model  DataModel
 	Values []KeyValue
@@ -36,7 +36,8 @@ type KeyValue struct {
 	Value Value
 }
 
-// Describe returns a description with these values, in their order, whose model requires each of them. Keys must be unique.
+// Describe returns a description with the given values, in the given order. Its model requires an attribute for each value. Keys must be
+// unique.
 func Describe(model string, values ...KeyValue) Description {
 	d := Description{Model: DataModel{Name: model}, Values: values}
 	for _, v := range values {
@@ -46,7 +47,7 @@ func Describe(model string, values ...KeyValue) Description {
 	return d
 }
 
-// Value returns the value of an attribute; nil: it has none.
+// Value returns the value of an attribute, or nil if it has none.
 func (d Description) Value(key string) Value {
 	for _, v := range d.Values {
 		if v.Key == key {
@@ -56,7 +57,7 @@ func (d Description) Value(key string) Value {
 	return nil
 }
 
-// Attributes returns the values as a Query matches them.
+// Attributes returns the values in the form that Query.Matches expects.
 func (d Description) Attributes() Attributes {
 	a := Attributes{}
 	for _, v := range d.Values {
@@ -65,8 +66,9 @@ func (d Description) Attributes() Attributes {
 	return a
 }
 
-// DecodeDescription decodes a description; no bytes mean an empty one. Like agents, it rejects a repeated attribute, a required one
-// without a value, a value outside of the model, one of another type than the model has, and a repeated value.
+// DecodeDescription decodes a description. Empty data means an empty description. Like agents, it rejects a repeated attribute, a required
+// attribute without a value, and a repeated value. It also rejects a value that is not in the model or has a different type there. The
+// error wraps wire.ErrUndecodable.
 func DecodeDescription(data []byte) (Description, error) {
 	var d Description
 	r := field.Read(data)
@@ -91,7 +93,7 @@ func DecodeDescription(data []byte) (Description, error) {
 	return d, nil
 }
 
-// wrong describes the value that violates the model; empty: none does.
+// wrong describes how the values violate the model. It returns "" if they do not.
 func (d Description) wrong() string {
 	missing := map[string]Attribute{}
 	for _, a := range d.Model.Attributes {
@@ -101,9 +103,9 @@ func (d Description) wrong() string {
 		a, known := missing[v.Key]
 		switch {
 		case !known:
-			return "a value that the model does not have, or that comes twice"
+			return "a value is repeated or not in the model"
 		case a.Type != v.Value.Type():
-			return "a value of another type than in the model"
+			return "a value does not have the type in the model"
 		}
 		delete(missing, v.Key)
 	}
@@ -132,7 +134,7 @@ func decodeKeyValue(data []byte) (KeyValue, error) {
 		return KeyValue{}, err
 	}
 	if v.Value == nil {
-		return KeyValue{}, fmt.Errorf("%w: an attribute without value", wire.ErrUndecodable)
+		return KeyValue{}, fmt.Errorf("%w: an attribute has no value", wire.ErrUndecodable)
 	}
 	return v, nil
 }
@@ -149,7 +151,7 @@ func decodeModel(data []byte) (DataModel, error) {
 			a, err := decodeAttribute(r.Each(MaxAttributes, wire.MaxEnvelope))
 			r.Within(err)
 			if names[a.Name] {
-				r.Fail("an attribute that comes twice")
+				r.Fail("an attribute occurs twice")
 			}
 			names[a.Name] = true
 			m.Attributes = append(m.Attributes, a)
@@ -178,7 +180,7 @@ func decodeAttribute(data []byte) (Attribute, error) {
 	return a, r.Err()
 }
 
-// Encode returns the bytes of the description. It does not check its bounds.
+// Encode returns the bytes of the description. It does not check any limits.
 func (d Description) Encode() []byte {
 	if d.Model.Name == "" && d.Model.Description == "" && len(d.Model.Attributes)+len(d.Values) == 0 {
 		return nil

@@ -19,7 +19,7 @@ var book = search.Describe("book",
 	search.KeyValue{Key: "place", Value: search.Location{}},
 )
 
-func TestDescriptionComesBack(t *testing.T) {
+func TestEncodeDescription(t *testing.T) {
 	got, err := search.DecodeDescription(book.Encode())
 	if diff := cmp.Diff(book, got); err != nil || diff != "" {
 		t.Fatal(err, diff)
@@ -36,7 +36,7 @@ func TestDescriptionComesBack(t *testing.T) {
 	}
 }
 
-func TestDescriptionsThatAreTaken(t *testing.T) {
+func TestDecodeDescription(t *testing.T) {
 	for name, change := range map[string]func(*search.Description){
 		"optional attribute without value": func(d *search.Description) {
 			d.Model.Attributes = append(d.Model.Attributes, search.Attribute{Name: "size", Type: search.TypeInt, Description: "in pages"})
@@ -53,7 +53,7 @@ func TestDescriptionsThatAreTaken(t *testing.T) {
 	}
 }
 
-func TestDescriptionsThatAreRefused(t *testing.T) {
+func TestDecodeDescriptionErrors(t *testing.T) {
 	for name, change := range map[string]func(*search.Description){
 		"no value for a required attribute": func(d *search.Description) { d.Values = d.Values[1:] },
 		"value outside of the model": func(d *search.Description) {

@@ -2,12 +2,12 @@ package search
 
 import "slices"
 
-// Attributes are the attributes of one offered thing. An attribute with several values, such as tags, passes a test if one of them does,
-// and NotEqual or a Set with Not if all of them do.
+// Attributes are the attributes of one offer. An attribute with several values, such as tags, passes a test if at least one value passes
+// it. For NotEqual and for a Set with Not, all values must pass.
 type Attributes map[string][]Value
 
-// Matches reports whether all constraints of the query hold. A constraint on a missing attribute, or on values of another type, does not
-// hold; an enclosing Not may reverse that.
+// Matches reports whether all constraints of the query hold. A constraint does not hold if the attribute is missing or has values of
+// another type; an enclosing Not inverts that.
 func (q Query) Matches(a Attributes) bool { return And(q.Constraints).holds(a) }
 
 func (e And) holds(a Attributes) bool {
@@ -73,7 +73,7 @@ func (s Distance) holds(v Value) bool {
 	return ok && s.Center.To(place) <= s.Kilometres
 }
 
-// Mentions reports whether the query has a constraint on an attribute.
+// Mentions reports whether the query contains a constraint on the attribute.
 func (q Query) Mentions(attribute string) bool { return And(q.Constraints).mentions(attribute) }
 
 func (e And) mentions(attribute string) bool {

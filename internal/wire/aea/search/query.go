@@ -7,10 +7,11 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// A Query is a conjunction of constraints; without any it matches everything, which the framework deprecates. On the wire it is a Model.
+// A Query is a conjunction of constraints. A query without constraints matches everything; the framework deprecates such queries. On the
+// wire it is called a Model.
 type Query struct {
 	Constraints []Expr
-	Model       *DataModel // may be nil; otherwise every constraint must fit it
+	Model       *DataModel // may be nil; otherwise every constraint must match it
 }
 
 // An Expr is one of And, Or, Not and Constraint.
@@ -21,24 +22,24 @@ type Expr interface {
 	mentions(attribute string) bool
 }
 
-// And holds if all of its parts do. It has two or more.
+// And holds if all of its parts hold. It has at least two parts.
 type And []Expr
 
-// Or holds if one of its parts does. It has two or more.
+// Or holds if at least one of its parts holds. It has at least two parts.
 type Or []Expr
 
-// Not holds if its part does not.
+// Not holds if its part does not hold.
 type Not struct{ Expr Expr }
 
-// A Constraint holds for things with an attribute of this name whose value passes the test.
+// A Constraint holds for a thing whose attribute of this name has a value that passes the test.
 type Constraint struct {
 	Attribute string
 	Test      Test
 }
 
-// DecodeQuery decodes a query; no bytes mean an empty one. Like agents, it rejects an and or an or with less than two parts, a set
-// without values, and a constraint on an attribute that the query's own model does not have or has with another type. It also rejects a
-// query beyond the bounds.
+// DecodeQuery decodes a query. Empty data means an empty query. Like agents, it rejects an And or an Or with fewer than two parts, a set
+// without values, and a constraint on an attribute that is missing in the query's model or has a different type there. It also rejects a
+// query that exceeds a limit. The error wraps wire.ErrUndecodable.
 func DecodeQuery(data []byte) (Query, error) {
 	var q Query
 	d := decoder{nodes: MaxNodes, values: MaxValues}
@@ -59,7 +60,7 @@ func DecodeQuery(data []byte) (Query, error) {
 		return Query{}, fmt.Errorf("query: %w", err)
 	}
 	if q.Model != nil && !And(q.Constraints).fits(q.Model.types()) {
-		return Query{}, fmt.Errorf("%w: query: a constraint that does not fit the model", wire.ErrUndecodable)
+		return Query{}, fmt.Errorf("%w: query: a constraint does not match the model", wire.ErrUndecodable)
 	}
 	return q, nil
 }
@@ -89,10 +90,10 @@ func (e Constraint) fits(m map[string]Type) bool {
 	return known && kind == e.Test.operand()
 }
 
-// A decoder counts how much of its bounds a query has used.
+// A decoder counts how many more nodes and values a query may have.
 type decoder struct{ nodes, values int }
 
-// expr decodes an expression with at most depth nested ones.
+// expr decodes an expression in which expressions are nested at most depth levels deep.
 func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 	if d.nodes--; d.nodes < 0 {
 		return nil, fmt.Errorf("%w: too many constraints", wire.ErrUndecodable)
@@ -113,7 +114,7 @@ func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 				e = And(parts)
 			}
 			if err == nil && len(parts) < 2 {
-				r.Fail("less than two parts")
+				r.Fail("fewer than two parts")
 			}
 		case 3:
 			var parts []Expr
@@ -121,7 +122,7 @@ func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 				e = Not{parts[0]}
 			} else {
 				r.Within(err)
-				r.Fail("not one part")
+				r.Fail("want exactly one part")
 			}
 		case 4:
 			e, err = d.constraint(inner)
@@ -138,7 +139,7 @@ func (d *decoder) expr(data []byte, depth int) (e Expr, err error) {
 // parts decodes the operands of and, or and not.
 func (d *decoder) parts(data []byte, depth int) (parts []Expr, err error) {
 	if depth < 0 {
-		return nil, fmt.Errorf("%w: too deep", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: nested too deeply", wire.ErrUndecodable)
 	}
 	r := field.Read(data)
 	for r.Next() {
@@ -151,7 +152,7 @@ func (d *decoder) parts(data []byte, depth int) (parts []Expr, err error) {
 	return parts, r.Err()
 }
 
-// Encode returns the bytes of the query. It does not check its bounds.
+// Encode returns the bytes of the query. It does not check any limits.
 func (q Query) Encode() []byte {
 	out := encodeAll(q.Constraints)
 	if q.Model != nil {

@@ -153,7 +153,7 @@ var sameNumbers = cmp.Options{
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 }
 
-func TestQueryThatFitsItsModel(t *testing.T) {
+func TestQueryMatchesModel(t *testing.T) {
 	model := search.DataModel{Name: "book", Description: "a book", Attributes: []search.Attribute{
 		{Name: "name", Type: search.TypeString, Description: "its name"},
 		{Name: "place", Type: search.TypeLocation},
@@ -190,7 +190,7 @@ func member(number int, parts ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, protowire.Number(number), protowire.BytesType), bytes.Join(parts, nil))
 }
 
-func TestQueriesThatAreRefused(t *testing.T) {
+func TestDecodeQueryErrors(t *testing.T) {
 	one := relation("a", search.Equal, search.Int(1))
 	encode := func(e search.Expr) []byte { return search.Query{Constraints: []search.Expr{e}}.Encode() }
 	nest := func(depth int) search.Expr {
@@ -227,10 +227,10 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		"set of two kinds":           member(1, member(4, member(1, []byte("a")), member(2, member(2, member(1, member(1)), member(4, member(1, []byte{1})))))),
 		"set of booleans above 1":    member(1, member(4, member(1, []byte("a")), member(2, member(2, member(3, member(1, []byte{2})))))),
 		"set of numbers cut off":     member(1, member(4, member(1, []byte("a")), member(2, member(2, member(2, member(1, []byte{1, 2, 3})))))),
-		"set of text of no UTF-8":    member(1, member(4, member(1, []byte("a")), member(2, member(2, member(1, member(1, []byte{0xff})))))),
+		"set of text, not UTF-8":     member(1, member(4, member(1, []byte("a")), member(2, member(2, member(1, member(1, []byte{0xff})))))),
 		"range of no kind":           member(1, member(4, member(1, []byte("a")), member(3))),
 		"range of two kinds":         member(1, member(4, member(1, []byte("a")), member(3, member(1), member(2)))),
-		"operator that is none":      member(1, member(4, member(1, []byte("a")), member(4, []byte{8, 6}, member(2, []byte{0x20, 1})))),
+		"unknown operator":           member(1, member(4, member(1, []byte("a")), member(4, []byte{8, 6}, member(2, []byte{0x20, 1})))),
 		"name of no UTF-8":           encode(relation("\xff", search.Equal, search.Int(1))),
 		"long name":                  encode(relation(strings.Repeat("n", search.MaxName+1), search.Equal, search.Int(1))),
 		"long text":                  encode(relation("a", search.Equal, search.Text(strings.Repeat("n", search.MaxText+1)))),
@@ -242,7 +242,7 @@ func TestQueriesThatAreRefused(t *testing.T) {
 		"too many values":            encode(in("a", many(search.MaxValues+1)...)),
 		"too many values in all":     encode(search.Or{in("a", many(600)...), in("a", many(600)...)}),
 		"attribute twice in a model": member(2, member(2, member(1, []byte("a"))), member(2, member(1, []byte("a")))),
-		"type that is none":          member(2, member(2, member(1, []byte("a")), []byte{0x10, 5})),
+		"unknown type":               member(2, member(2, member(1, []byte("a")), []byte{0x10, 5})),
 		"two models":                 member(2, member(2), member(2)),
 		"constraints as integer":     {0x08, 0x01},
 		"a pickle of early agents":   []byte("\x80\x04\x95\x10\x00"),
@@ -265,7 +265,7 @@ func TestQueriesThatAreRefused(t *testing.T) {
 }
 
 // Packed or not, and with later fields: the same query.
-func TestQueryWrittenInOtherWays(t *testing.T) {
+func TestQueryEncodings(t *testing.T) {
 	want := search.Query{Constraints: []search.Expr{in("a", search.Int(1), search.Int(2), search.Int(3))}}
 	values := member(4, []byte{8, 1}, member(1, []byte{2, 3}), []byte{0x28, 9})
 	unpacked := member(1, member(4, member(1, []byte("a")), member(2, member(2, values))), []byte{0x48, 1})

@@ -1,11 +1,11 @@
-// Package search is the language that agents of the AEA framework use to search for services and describe them: a Query is matched against
-// the attributes of an offer, a Description describes an offer or a proposal. The protocols fipa and oef_search carry both.
+// Package search implements the language in which agents of the AEA framework search for services and describe them. A Query is matched
+// against the attributes of an offer, and a Description describes an offer or a proposal. The protocols fipa and oef_search carry both.
 //
 //	q, err := search.DecodeQuery(data)
 //	if q.Matches(search.Attributes{"tags": {search.Text("shop"), search.Text("books")}, "price": {search.Int(5)}}) …
 //
-// Input is bounded in length, number and depth, and so is the work to match it: at most MaxNodes constraints, with MaxValues operands in
-// total, for each value of an attribute.
+// Decoded input is limited in length, number and depth. This also limits the work of matching a query: at most MaxNodes constraints, with
+// MaxValues operands in total, for each value of an attribute.
 package search
 
 import (
@@ -19,20 +19,20 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// The bounds of decoded input.
+// The limits of decoded input.
 const (
 	MaxName       = 128  // bytes of the name of an attribute or a model
 	MaxText       = 4096 // bytes of a text value, and of the description of an attribute or a model
-	MaxAttributes = 128  // attributes of a model, values of a description
-	MaxNodes      = 256  // constraints of a query, and their operators
-	MaxValues     = 1024 // operands of all sets of a query
+	MaxAttributes = 128  // attributes of a model, and values of a description
+	MaxNodes      = 256  // constraints and operators of a query
+	MaxValues     = 1024 // operands in all sets of a query
 	MaxDepth      = 16   // nesting of and, or and not
 )
 
-// A Type is the type of a value. Types are never converted into each other.
+// A Type is the type of a value. Values are never converted to another type.
 type Type int
 
-// The types, by their numbers in a model.
+// The types. The values are the numbers of the types in a model.
 const (
 	TypeDouble   Type = 0
 	TypeInt      Type = 1
@@ -41,7 +41,7 @@ const (
 	TypeLocation Type = 4
 )
 
-// memberOf maps each type to the number of its member in the oneof of values.
+// memberOf maps each type to the number of its member in the oneof of a value.
 var memberOf = [...]int{TypeDouble: 2, TypeInt: 4, TypeBool: 3, TypeString: 1, TypeLocation: 5}
 
 // A Value is one of Text, Double, Int, Bool and Location.
@@ -50,13 +50,13 @@ type Value interface {
 	append(out []byte) []byte // as a member of the oneof
 }
 
-// Text is a value of UTF-8.
+// A Text is a string in UTF-8.
 type Text string
 
-// A Double is a number.
+// A Double is a floating-point number.
 type Double float64
 
-// An Int is an integer, and never equal to a Double.
+// An Int is an integer. It is never equal to a Double.
 type Int int64
 
 // A Bool is true or false.
@@ -134,7 +134,7 @@ func decodeValue(data []byte) (v Value, err error) {
 	return v, nil
 }
 
-// decodeValues decodes the operands of a set: one or more of one type. left is how many there may be.
+// decodeValues decodes the operands of a set: one or more values of the same type. left limits their number.
 func decodeValues(data []byte, left int) (values []Value, err error) {
 	r := field.Read(data)
 	for r.Next() {
@@ -174,12 +174,12 @@ func decodeValues(data []byte, left int) (values []Value, err error) {
 		return nil, err
 	}
 	if len(values) == 0 {
-		return nil, fmt.Errorf("%w: a set of no values", wire.ErrUndecodable)
+		return nil, fmt.Errorf("%w: a set has no values", wire.ErrUndecodable)
 	}
 	return values, nil
 }
 
-// encodeValues encodes operands for decodeValues. All values have one type.
+// encodeValues encodes operands in the form that decodeValues decodes. All values must have the same type.
 func encodeValues(values []Value) []byte {
 	var in []byte
 	for _, value := range values {
@@ -203,7 +203,7 @@ func encodeValues(values []Value) []byte {
 	return field.AppendMember(nil, memberOf[kind], in)
 }
 
-// order compares two values of one ordered type. Values of other types have no order, and neither has NaN.
+// order compares two values of the same ordered type, which is Text, Int or Double. ok is false for other values, and for NaN.
 func order(a, b Value) (sign int, ok bool) {
 	switch a := a.(type) {
 	case Text:
@@ -219,16 +219,16 @@ func order(a, b Value) (sign int, ok bool) {
 	return 0, false
 }
 
-// earth is the radius of the earth in kilometres, as in the framework.
+// earth is the radius of the earth in kilometres, with the value that the framework uses.
 const earth = 6372.8
 
-// To returns the distance to another place in kilometres, by the haversine.
+// To returns the distance to another place in kilometres, computed by the haversine formula.
 func (v Location) To(other Location) float64 {
 	lat, otherLat := radians(v.Lat), radians(other.Lat)
 	sinLat := math.Sin((otherLat - lat) / 2)
 	sinLon := math.Sin(radians(other.Lon-v.Lon) / 2)
 	half := math.Sqrt(sinLat*sinLat + sinLon*sinLon*math.Cos(lat)*math.Cos(otherLat))
-	return 2 * earth * math.Asin(min(half, 1)) // for an antipode, rounding may exceed 1
+	return 2 * earth * math.Asin(min(half, 1)) // for an antipode, half may exceed 1 by a rounding error
 }
 
 func radians(degrees float64) float64 { return degrees * math.Pi / 180 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// AppendText appends a field of text. Proto3 leaves out an empty one.
+// AppendText appends a string field. Proto3 omits an empty string.
 func AppendText(out []byte, number int, s string) []byte {
 	if s == "" {
 		return out
@@ -16,7 +16,7 @@ func AppendText(out []byte, number int, s string) []byte {
 	return AppendMember(out, number, []byte(s))
 }
 
-// AppendBytes appends a field of bytes, but no empty one.
+// AppendBytes appends a bytes field, unless b is empty.
 func AppendBytes(out []byte, number int, b []byte) []byte {
 	if len(b) == 0 {
 		return out
@@ -24,7 +24,7 @@ func AppendBytes(out []byte, number int, b []byte) []byte {
 	return AppendMember(out, number, b)
 }
 
-// AppendInt appends an integer, an enumeration or a boolean, but not 0.
+// AppendInt appends an integer, an enumeration or a boolean, unless it is 0.
 func AppendInt(out []byte, number int, v int64) []byte {
 	if v == 0 {
 		return out
@@ -32,7 +32,7 @@ func AppendInt(out []byte, number int, v int64) []byte {
 	return AppendIntMember(out, number, v)
 }
 
-// AppendDouble appends a number, but not 0; negative zero is not 0.
+// AppendDouble appends a double, unless it is 0. It appends negative zero.
 func AppendDouble(out []byte, number int, v float64) []byte {
 	if math.Float64bits(v) == 0 {
 		return out
@@ -40,18 +40,18 @@ func AppendDouble(out []byte, number int, v float64) []byte {
 	return AppendDoubleMember(out, number, v)
 }
 
-// AppendMember appends bytes, text or a message that is always written: a member of a oneof, an element of a repeated field, or a message
-// that is present though empty.
+// AppendMember appends bytes, text or a message even if it is empty. It is for a member of a oneof, an element of a repeated field, and a
+// message that is present.
 func AppendMember(out []byte, number int, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(out, protowire.Number(number), protowire.BytesType), b)
 }
 
-// AppendIntMember appends an integer that is a member of a oneof.
+// AppendIntMember appends an integer that is a member of a oneof, even if it is 0.
 func AppendIntMember(out []byte, number int, v int64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(out, protowire.Number(number), protowire.VarintType), uint64(v))
 }
 
-// AppendDoubleMember appends a number that is a member of a oneof.
+// AppendDoubleMember appends a double that is a member of a oneof, even if it is 0.
 func AppendDoubleMember(out []byte, number int, v float64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(out, protowire.Number(number), protowire.Fixed64Type), math.Float64bits(v))
 }
@@ -64,7 +64,7 @@ func AppendMap[V string | []byte](out []byte, number int, m map[string]V) []byte
 	return out
 }
 
-// Int converts a boolean to its form on the wire.
+// Int returns the encoding of a boolean.
 func Int(b bool) int64 {
 	if b {
 		return 1

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Numbers reads the numbers of a repeated field, packed or one by one because proto3 permits both, and passes each to add, which reports
-// whether there is space for it.
+// Numbers reads the numbers of a repeated field and passes each to add. It accepts both encodings that proto3 permits, packed and
+// unpacked. If add returns false, it stops with an error.
 func (r *Reader) Numbers(kind protowire.Type, add func(uint64) bool) {
 	value := r.value
 	if r.err == nil && r.kind != kind {
@@ -17,16 +17,16 @@ func (r *Reader) Numbers(kind protowire.Type, add func(uint64) bool) {
 	for len(value) > 0 && r.err == nil {
 		v, n := consume(kind, value)
 		if n < 0 {
-			r.Fail("malformed or cut off")
+			r.Fail("malformed or truncated")
 			return
 		}
 		if value = value[n:]; !add(v) {
-			r.Fail("too many of them")
+			r.Fail("too many values, or a value out of range")
 		}
 	}
 }
 
-// consume reads one number.
+// consume decodes one number.
 func consume(kind protowire.Type, data []byte) (uint64, int) {
 	if kind == protowire.Fixed64Type {
 		return protowire.ConsumeFixed64(data)
@@ -34,11 +34,11 @@ func consume(kind protowire.Type, data []byte) (uint64, int) {
 	return protowire.ConsumeVarint(data)
 }
 
-// MapLimits bounds a map: its entries, and the bytes of each key and value.
+// MapLimits limits the number of entries in a map, and the bytes of each key and each value.
 type MapLimits struct{ Entries, Key, Value int }
 
-// Entry reads an entry of a map from text to text or bytes into m, and returns m, which it creates if it is nil. It rejects a repeated
-// key.
+// Entry reads an entry of a map from strings to strings or bytes into m, and returns m. If m is nil, it creates the map. It rejects a
+// repeated key.
 func Entry[V string | []byte](r *Reader, m map[string]V, limits MapLimits) map[string]V {
 	entry := Read(r.Each(limits.Entries, math.MaxInt))
 	var key string
@@ -64,7 +64,7 @@ func Entry[V string | []byte](r *Reader, m map[string]V, limits MapLimits) map[s
 		m = map[string]V{}
 	}
 	if _, twice := m[key]; twice {
-		r.err = fmt.Errorf("%w: field %d: a key that comes twice", ErrUndecodable, r.number)
+		r.err = fmt.Errorf("%w: field %d: a key occurs twice", ErrUndecodable, r.number)
 	}
 	m[key] = value
 	return m
