@@ -51,7 +51,7 @@ func (v *verification) agentsType(context.Context) finding {
 	return jsonType(v.agentsFile.header)
 }
 
-// jsonType checks that a Content-Type is that of JSON.
+// jsonType checks that the Content-Type is a JSON media type.
 func jsonType(h http.Header) finding {
 	text := h.Get("Content-Type")
 	if text == "" {
@@ -60,12 +60,12 @@ func jsonType(h http.Header) finding {
 	kind, _, err := mime.ParseMediaType(text)
 	switch {
 	case err != nil:
-		return wrong("the Content-Type cannot be read")
+		return wrong("the Content-Type is malformed")
 	case kind == "application/json", strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"):
 		return holds("%s", kind)
 
 	}
-	return wrong("it is %s", kind)
+	return wrong("the Content-Type is %s", kind)
 }
 
 func (v *verification) agentsJSON(context.Context) finding {
@@ -87,7 +87,7 @@ func (v *verification) agentsReadable(context.Context) finding {
 
 func (v *verification) agentsDialect(context.Context) finding {
 	if v.catalog.Dialect != intents.Core {
-		return wrong("it is written in the %s dialect", v.catalog.Dialect)
+		return wrong("it uses the dialect %s", v.catalog.Dialect)
 	}
 	if _, ok := v.tree["service-info"].(map[string]any); !ok {
 		return missing("there is no service-info")
@@ -107,9 +107,9 @@ func (v *verification) agentsWellKnown(ctx context.Context) finding {
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return missing("%s answers %d", path, a.Status)
+		return missing("%s responds with %d", path, a.Status)
 	case !bytes.Equal(a.Body, v.agentsFile.body()):
-		return wrong("what is there differs from %s", v.agentsFile.url.Path)
+		return wrong("its content differs from %s", v.agentsFile.url.Path)
 	}
 	return pass
 }
@@ -140,9 +140,9 @@ func (v *verification) conditional(ctx context.Context, address, tag string) fin
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status == http.StatusOK:
-		return missing("If-None-Match with its own ETag is answered 200")
+		return missing("the response to If-None-Match with the current ETag is 200")
 	case a.Status != http.StatusNotModified:
-		return wrong("If-None-Match is answered %d", a.Status)
+		return wrong("the response to If-None-Match is %d", a.Status)
 	case len(a.Body) > 0:
 		return wrong("the 304 has a body")
 	}

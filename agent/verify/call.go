@@ -13,12 +13,12 @@ import (
 
 // A call is an intent with parameters taken from its description.
 type call struct {
-	in         *intents.Intent // nil: the intent does not exist
+	in         *intents.Intent // nil if the intent does not exist
 	uid        string
 	parameters map[string]any
 }
 
-// without returns the call with one required parameter left out.
+// without returns the call without one of its required parameters.
 func (c call) without() (call, bool) {
 	for i := range c.in.Inputs {
 		p := &c.in.Inputs[i]
@@ -38,7 +38,7 @@ func (c call) with(name string, value any) call {
 	return call{c.in, c.uid, more}
 }
 
-// mistyped returns the call with one parameter of another type.
+// mistyped returns the call with one parameter of the wrong type.
 func (c call) mistyped() (call, bool) {
 	return c.violating(func(p *intents.Parameter) []any {
 		if p.Type == "object" || p.Type == "array" {
@@ -51,7 +51,8 @@ func (c call) mistyped() (call, bool) {
 // outOfBounds returns the call with one parameter of the right type that violates another constraint.
 func (c call) outOfBounds() (call, bool) { return c.violating(excludedValues, false) }
 
-// violating finds a parameter and a value for it that Validate rejects, for its type or for another reason.
+// violating returns the call with a parameter value that Validate rejects: only because of its type if byType is set, and otherwise only
+// for other reasons.
 func (c call) violating(values func(*intents.Parameter) []any, byType bool) (call, bool) {
 	for i := range c.in.Inputs {
 		p := &c.in.Inputs[i]
@@ -86,5 +87,5 @@ func excludedValues(p *intents.Parameter) []any {
 	return append(out, "", "uimgate-verify no such value ~!")
 }
 
-// maxText bounds the length of a text that is meant to be too long.
+// maxText limits the length of a text that is too long on purpose.
 const maxText = 10_000

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A patText is a PAT and its decoded parts. It never goes into a finding.
+// A patText is a PAT and its decoded parts. It must never become part of a finding.
 type patText struct {
 	text            string
 	header, payload map[string]any
@@ -72,15 +72,15 @@ func (v *verification) patAlgorithm(context.Context) finding {
 
 func (v *verification) patSignature(context.Context) finding {
 	if len(v.keys) == 0 {
-		return missing("the service publishes no key to verify it with")
+		return missing("the service publishes no key that could verify it")
 	}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"EdDSA", "ES256", "RS256", "PS256"}), jwt.WithoutClaimsValidation())
 	for _, key := range v.keys {
 		if _, err := parser.Parse(v.token.text, func(*jwt.Token) (any, error) { return key.Public(), nil }); err == nil {
-			return holds("by the key %s", key.Thumbprint())
+			return holds("signed with the key %s", key.Thumbprint())
 		}
 	}
-	return wrong("none of the %d keys published verifies it", len(v.keys))
+	return wrong("none of the %d published keys verifies it", len(v.keys))
 }
 
 func (v *verification) patType(context.Context) finding {
@@ -98,7 +98,7 @@ func (v *verification) patClaims(context.Context) finding {
 		case v.token.payload[name] == nil:
 			bad = append(bad, "there is no "+name)
 		case !ok || text == "":
-			bad = append(bad, name+" is not a text")
+			bad = append(bad, name+" is not a string")
 		}
 	}
 	for _, name := range []string{"exp", "nbf"} {
@@ -116,14 +116,14 @@ func (v *verification) patClaims(context.Context) finding {
 
 func (v *verification) patIssuer(context.Context) finding {
 	if iss := v.token.payload["iss"]; iss != v.service.Issuer() {
-		return wrong("iss is %.120q, the service is %.120q", iss, v.service.Issuer())
+		return wrong("iss is %.120q, but the service is %.120q", iss, v.service.Issuer())
 	}
 	return pass
 }
 
 func (v *verification) patSubject(context.Context) finding {
 	if sub := v.token.payload["sub"]; sub != string(v.client.AgentID()) {
-		return wrong("sub is %.120q, the agent is %.120q", sub, v.client.AgentID())
+		return wrong("sub is %.120q, but the agent is %.120q", sub, v.client.AgentID())
 	}
 	return pass
 }
@@ -138,13 +138,13 @@ func (v *verification) patTimes(context.Context) finding {
 	nbf, _ := v.token.numericDate("nbf")
 	switch {
 	case now.Add(leeway).Before(nbf):
-		return wrong("it is not good before %s", nbf.UTC().Format(time.RFC3339))
+		return wrong("it is not valid before %s", nbf.UTC().Format(time.RFC3339))
 	case !exp.After(now.Add(-leeway)), !exp.After(nbf):
-		return wrong("it has ended at %s", exp.UTC().Format(time.RFC3339))
+		return wrong("it expired at %s", exp.UTC().Format(time.RFC3339))
 	case exp.Sub(now) > longest:
-		return wrong("it is good for more than a year")
+		return wrong("it is valid for more than a year")
 	}
-	return holds("until %s", exp.UTC().Format(time.RFC3339))
+	return holds("valid until %s", exp.UTC().Format(time.RFC3339))
 }
 
 func (v *verification) patScope(context.Context) finding {
@@ -203,7 +203,7 @@ func (v *verification) patLimits(context.Context) finding {
 	for _, name := range []string{"rate", "period"} {
 		n, isNumber := m[name].(json.Number)
 		if i, err := n.Int64(); !ok || !isNumber || err != nil || i < 0 {
-			return wrong("lmt has no whole number %s", name)
+			return wrong("lmt has no integer %s", name)
 		}
 	}
 	return pass

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// domainOf returns the domain of a target that is only a domain; empty for any other target.
+// domainOf returns the domain of a target that is a bare domain. For any other target, it returns "".
 func domainOf(target string) string {
 	s := strings.ToLower(strings.TrimSuffix(strings.TrimSpace(target), "."))
 	if s == "" || strings.ContainsAny(s, "/:?#@[] ") || net.ParseIP(s) != nil || fetch.LoopbackHost(s) {
@@ -38,27 +38,27 @@ func (v *verification) dnsAgentsFile(context.Context) finding {
 	case v.domain == "":
 		return skipped("the target is not a domain, so DNS does not apply")
 	case v.options.Lookup == nil:
-		return skipped("DNS is not asked")
+		return skipped("DNS was not queried")
 	case v.dnsErr != nil:
 		return wrong("%v", v.dnsErr)
 	case v.records.AgentsFile == "":
-		return missing("no TXT record uim-agents-file at %s", v.domain)
+		return missing("there is no TXT record uim-agents-file at %s", v.domain)
 	}
 	return v.recordURL(v.records.AgentsFile)
 }
 
 func (v *verification) dnsPolicyFile(context.Context) finding {
 	if v.records.PolicyFile == "" {
-		return missing("no TXT record uim-policy-file at %s", v.domain)
+		return missing("there is no TXT record uim-policy-file at %s", v.domain)
 	}
 	return v.recordURL(v.records.PolicyFile)
 }
 
 func (v *verification) recordURL(s string) finding {
 	if u, ok := v.address(s); !ok {
-		return wrong("%s is not a URL that an agent would ask", s)
+		return wrong("%s is not a URL that an agent would use", s)
 	} else if !v.sameSite(u.Hostname(), v.domain) {
-		return wrong("%s is at another site than %s", s, v.domain)
+		return wrong("%s is not at the site of %s", s, v.domain)
 	}
 	return holds("%s", s)
 }
@@ -78,7 +78,7 @@ func (v *verification) dnsAgrees(ctx context.Context) finding {
 		{"uim-license", v.records.License, catalog.License},
 	} {
 		if pair[1] != "" && pair[2] != "" && pair[1] != pair[2] {
-			bad = append(bad, pair[0]+" is another in DNS than in agents.json")
+			bad = append(bad, pair[0]+" differs between DNS and agents.json")
 		}
 	}
 	return point.WrongIfAny(bad)

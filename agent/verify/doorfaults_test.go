@@ -12,7 +12,7 @@ import (
 )
 
 // Each of these services is our gateway with one fault in what it announces beside UIM.
-func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
+func TestDoorFaults(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
 	t.Cleanup(func() {
@@ -53,7 +53,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			document(resource+mcpPath, func(m map[string]any) { m["resource"] = "https://other.example/mcp" }),
 			[]string{"mcp-resource"},
 		},
-		"nobody gives tokens": {
+		"no authorization server": {
 			document(resource+mcpPath, func(m map[string]any) { m["authorization_servers"] = []any{} }),
 			[]string{"mcp-resource"},
 		},
@@ -61,7 +61,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			document(resource, func(m map[string]any) { m["resource"] = "https://other.example/mcp" }),
 			[]string{"mcp-resource-paths"},
 		},
-		"no metadata of who gives tokens": {absent(server), []string{"mcp-authorization"}},
+		"no server metadata": {absent(server), []string{"mcp-authorization"}},
 		"metadata of another issuer": {
 			document(server, func(m map[string]any) { m["issuer"] = "https://other.example" }),
 			[]string{"mcp-authorization"},
@@ -99,7 +99,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			onMessage(mcpPath, "tools/list", members(func(m map[string]any) { m["id"] = "mine" })),
 			[]string{"mcp-tools"},
 		},
-		"pages of strangers": {func(gateway string) http.Handler {
+		"foreign origins": {func(gateway string) http.Handler {
 			next := passing(gateway)
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				r.Header.Del("Origin")
@@ -119,7 +119,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 				next.ServeHTTP(w, r)
 			})
 		}, []string{"mcp-tools"}},
-		"a tool twice": {
+		"duplicate tool": {
 			results(mcpPath, "tools/list", func(m map[string]any) { m["tools"] = append(m["tools"].([]any), aTool(m)) }),
 			[]string{"mcp-tools"},
 		},
@@ -167,7 +167,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			results(mcpPath, "tools/call", func(m map[string]any) { m["isError"] = true }),
 			[]string{"mcp-call"},
 		},
-		"a limit of MCP's own": {onMessage(mcpPath, "tools/call", uncounted), []string{"mcp-limits"}},
+		"separate MCP limit": {onMessage(mcpPath, "tools/call", uncounted), []string{"mcp-limits"}},
 		"a refusal that looks like success": {
 			results(mcpPath, "tools/call", func(m map[string]any) { delete(m, "isError") }),
 			[]string{"mcp-refused"},
@@ -217,14 +217,14 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			}),
 			[]string{"a2a-task-unknown"},
 		},
-		"a task that nobody made": {
+		"invented task": {
 			onMessage(a2aPath, "GetTask", only(http.StatusOK, members(func(m map[string]any) {
 				delete(m, "error")
 				m["result"] = map[string]any{"id": "x", "status": map[string]any{"state": "TASK_STATE_COMPLETED"}}
 			}))),
 			[]string{"a2a-task-unknown"},
 		},
-		"every version is spoken": {
+		"every version is accepted": {
 			failed(a2aPath, "GetTask", func(m map[string]any) {
 				if fmt.Sprint(m["code"]) == "-32009" {
 					m["code"] = -32001
@@ -242,12 +242,12 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			results(a2aPath, "SendMessage", func(m map[string]any) { m["task"].(map[string]any)["artifacts"] = []any{} }),
 			[]string{"a2a-call"},
 		},
-		"a limit of A2A's own": {onMessage(a2aPath, "SendMessage", uncounted), []string{"a2a-limits"}},
+		"separate A2A limit": {onMessage(a2aPath, "SendMessage", uncounted), []string{"a2a-limits"}},
 		"an error without a reason": {
 			failed(a2aPath, "SendMessage", func(m map[string]any) { delete(m, "data") }),
 			[]string{"a2a-refused"},
 		},
-		"a wrong parameter is taken": {
+		"wrong parameter is accepted": {
 			onMessage(a2aPath, "SendMessage", members(func(m map[string]any) {
 				if m["error"] != nil {
 					delete(m, "error")
@@ -257,7 +257,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			[]string{"a2a-refused"},
 		},
 
-		"an address that is none": {
+		"invalid address": {
 			onBoth(func(m map[string]any) { m["uim-uagents"] = "fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0" }),
 			[]string{"uagents-url"},
 		},
@@ -283,13 +283,13 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			})),
 			[]string{"uagents-answers"},
 		},
-		"an address of somebody else": {
+		"address of another agent": {
 			onBoth(func(m map[string]any) {
 				m["uim-uagents"] = "agent1qvjjle8dlf22ff7zsh6wr3gl8tdepzygftdxpc2vn8539ngt962a709c90s"
 			}),
 			[]string{"uagents-here", "uagents-answers"},
 		},
-		"a forged envelope is taken": {
+		"forged envelope is accepted": {
 			onPath(envelopePath, only(http.StatusBadRequest, func(r *http.Response) error {
 				r.StatusCode = http.StatusOK
 				return nil
@@ -343,7 +343,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			document(apiCatalog, func(m map[string]any) { m["linkset"].([]any)[0].(map[string]any)["service-doc"] = "docs" }),
 			[]string{"api-catalog"},
 		},
-		"an API catalog that is none": {onPath(apiCatalog, html200), []string{"api-catalog"}},
+		"invalid API catalog": {onPath(apiCatalog, html200), []string{"api-catalog"}},
 		"a long server card": {
 			document(serverCard, func(m map[string]any) { m["description"] = strings.Repeat("é", 101) }),
 			[]string{"server-card"},
@@ -355,7 +355,7 @@ func TestEachFaultOfADoorIsFoundByItsCheck(t *testing.T) {
 			[]string{"server-card"},
 		},
 
-		"a door that tells of its inside": {
+		"door reveals internals": {
 			failed(mcpPath, "tools/list", func(m map[string]any) { m["message"] = stack }),
 			[]string{"error-internals"},
 		},

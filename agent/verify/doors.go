@@ -21,7 +21,7 @@ func doorChecks(list []doors.Check) []check {
 	return out
 }
 
-// known is the state of the service for the checks of doors.
+// known returns what is known about the service, for the checks of package doors.
 func (v *verification) known() doors.Service {
 	s := doors.Service{
 		Agents: v.agentsURL(), Named: v.tree, Catalog: v.catalog, Keys: v.keys, Token: v.token.text,
@@ -36,7 +36,7 @@ func (v *verification) known() doors.Service {
 	return s
 }
 
-// doorCall is a call that was made, which a door can repeat; the zero Call if none was made.
+// doorCall returns a call that was made, so that a door can repeat it. It returns the zero Call if none was made.
 func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call {
 	body, err := v.body(c.uid, c.parameters)
 	if c.in == nil || a.Status == 0 || err != nil {
@@ -45,8 +45,8 @@ func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call
 	return doors.Call{Intent: c.in, Parameters: c.parameters, Body: []byte(body), Answer: a, At: at}
 }
 
-// A doorClient makes the exchanges of package doors. Their errors belong to other protocols, so they do not count against the form of
-// UIM's.
+// A doorClient makes the exchanges of package doors. Errors in them have the form of other protocols, so the checks of UIM's error form
+// skip them.
 type doorClient struct {
 	*verification
 	fetch *fetch.Client
@@ -59,7 +59,7 @@ func (c doorClient) Get(ctx context.Context, address string) (fetch.Answer, erro
 	})
 }
 
-// Ask makes one exchange.
+// Ask sends one request. It does not follow redirects.
 func (c doorClient) Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error) {
 	return c.withRetries(ctx, func() (fetch.Answer, error) {
 		return c.fetch.Do(ctx, fetch.Request{
@@ -68,7 +68,7 @@ func (c doorClient) Ask(ctx context.Context, method, address string, header http
 	})
 }
 
-// OwnURL checks a URL of the service itself.
+// OwnURL checks a URL of the service.
 func (c doorClient) OwnURL(name, address string) finding { return c.ownURL(name, address) }
 
 // Secure reports whether agents would use a URL.

@@ -12,7 +12,7 @@ import (
 )
 
 // What a service may do otherwise than ours is no fault.
-func TestOtherWaysOfDoorsAreNoFaults(t *testing.T) {
+func TestDoorVariants(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
 	for name, tt := range map[string]struct {
@@ -45,7 +45,7 @@ func TestOtherWaysOfDoorsAreNoFaults(t *testing.T) {
 				}
 				next.ServeHTTP(w, r)
 			})
-		}, "mcp-endpoint", verify.Holds, "it takes messages without a token"},
+		}, "mcp-endpoint", verify.Holds, "it accepts messages without a token"},
 		"an MCP server with a handshake": {
 			onMessage(mcpPath, "server/discover", members(func(m map[string]any) {
 				delete(m, "result")

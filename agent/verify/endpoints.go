@@ -13,20 +13,20 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// firstReachable returns the first of several addresses that responds to a POST of the body, with that response. The finding passes, or
-// gives the reason why there is none.
+// firstReachable returns the first of several addresses that responds to a POST of the body, and its response. The finding passes, or is
+// the reason why there is no such address.
 func (v *verification) firstReachable(ctx context.Context, addresses []string, body string) (string, fetch.Answer, finding) {
 	if v.service == nil {
-		return "", fetch.Answer{}, skipped("no agent reads this agents.json: %v", v.findErr)
+		return "", fetch.Answer{}, skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := missing("there is no address to ask")
+	last := missing("there is no address")
 	for _, address := range addresses {
 		a, err := v.ask(ctx, http.MethodPost, address, jsonBody, body)
 		switch {
 		case err != nil:
 			last = point.Failed(err)
 		case pathMissing(a.Status):
-			last = missing("%s answers %d", printable(a.URL.Path), a.Status)
+			last = missing("%s responds with %d", printable(a.URL.Path), a.Status)
 		default:
 			return address, a, pass
 		}
@@ -34,7 +34,7 @@ func (v *verification) firstReachable(ctx context.Context, addresses []string, b
 	return "", fetch.Answer{}, last
 }
 
-// findExecute returns the execute address.
+// findExecute returns the address for calls.
 func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	if v.executeURL != "" {
 		return v.executeURL, pass
@@ -52,7 +52,7 @@ func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	return address, f
 }
 
-// findIssue returns the address for agreements. It finds it by sending a body that is not JSON, so that no agreement is made.
+// findIssue returns the address for agreements. To find it, it sends a body that is not JSON, so that no agreement is made.
 func (v *verification) findIssue(ctx context.Context) (string, finding) {
 	if v.issueURL != "" {
 		return v.issueURL, pass
@@ -72,8 +72,8 @@ func (v *verification) address(s string) (*url.URL, bool) {
 	return u, err == nil && v.secure(u)
 }
 
-// sameSite reports whether two hosts belong together: one name, or one registrable domain. Loopback addresses vouch for each other; where
-// closed networks are allowed, so do all others.
+// sameSite reports whether two hosts belong to the same site: they are equal, have the same registrable domain, or are both loopback
+// addresses. If insecure connections are allowed, all hosts do.
 func (v *verification) sameSite(a, b string) bool {
 	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
 	if a == b || v.options.Client.AllowInsecure || fetch.LoopbackHost(a) && fetch.LoopbackHost(b) {
@@ -87,20 +87,20 @@ func (v *verification) sameSite(a, b string) bool {
 	return errOne == nil && errOther == nil && one == other
 }
 
-// secure reports whether agents would use a URL: https, or http to the loopback address or where that is allowed.
+// secure reports whether agents would use a URL: it is https, or it is http to a loopback address or with insecure connections allowed.
 func (v *verification) secure(u *url.URL) bool {
 	return u.Hostname() != "" && u.User == nil &&
 		(u.Scheme == "https" || u.Scheme == "http" && (v.options.Client.AllowInsecure || fetch.LoopbackHost(u.Hostname())))
 }
 
-// ownURL checks a URL of the service itself: https, and at the site of agents.json.
+// ownURL checks a URL of the service: it must be one that agents would use, at the site of agents.json.
 func (v *verification) ownURL(name, s string) finding {
 	u, ok := v.address(s)
 	if !ok {
-		return wrong("%s is not a URL that an agent would ask", name)
+		return wrong("%s is not a URL that an agent would use", name)
 	}
 	if !v.sameSite(u.Hostname(), v.agentsURL().Hostname()) {
-		return wrong("%s is at %s, agents.json at %s", name, u.Hostname(), v.agentsURL().Hostname())
+		return wrong("%s is at %s, but agents.json is at %s", name, u.Hostname(), v.agentsURL().Hostname())
 	}
 	return pass
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// envelope returns the error object of an answer, or a text that describes what is wrong with its form.
+// envelope returns the error object of a response, or a text that describes what is wrong with its form.
 func envelope(e exchange) (map[string]any, string) {
 	kind, _, err := mime.ParseMediaType(e.header.Get("Content-Type"))
 	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
@@ -40,7 +40,7 @@ func envelope(e exchange) (map[string]any, string) {
 
 func mediaTypeOrNone(s string) string {
 	if s == "" {
-		return "of no media type"
+		return "without a media type"
 	}
 	return s
 }
@@ -58,7 +58,7 @@ func (v *verification) errorEnvelope(context.Context) finding {
 		}
 	}
 	if n == 0 {
-		return skipped("no error was seen")
+		return skipped("no error was received")
 	}
 	slices.Sort(bad)
 	return point.WrongIfAny(slices.Compact(bad))
@@ -95,14 +95,14 @@ func (v *verification) errorCodes(context.Context) finding {
 		if fits, known := statuses[reason.Code(code)]; !symbol().MatchString(code) {
 			bad = append(bad, fmt.Sprintf("%s: %.40q is not a symbol", e.name(), code))
 		} else if known && !slices.Contains(fits, e.status) {
-			bad = append(bad, fmt.Sprintf("%s: %s is answered %d", e.name(), code, e.status))
+			bad = append(bad, fmt.Sprintf("%s: %s has the status %d", e.name(), code, e.status))
 		}
 	}
 	slices.Sort(bad)
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// errorFailures looks for 5xx responses. A gateway that returns 502 to 504 because the service behind it failed has not failed itself.
+// errorFailures looks for 5xx responses. If a gateway returns 502 to 504 because the service behind it failed, it has not failed itself.
 func (v *verification) errorFailures(context.Context) finding {
 	var bad []string
 	for _, e := range v.recorder.failures() {
@@ -115,20 +115,20 @@ func (v *verification) errorFailures(context.Context) finding {
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// internals are forms of text that only the operator of a service should see.
+// internals are patterns of text that only the operator of a service should see.
 var internals = []struct {
 	what string
 	form func() *regexp.Regexp
 }{
-	{"a stack of Go", regex.Lazy(`goroutine \d+ \[|[/\w-]+\.go:\d+`)},
-	{"a stack of Python", regex.Lazy(`Traceback \(most recent call last\)|File \\?"[^"\n]+\\?", line \d+`)},
-	{"a stack of Java", regex.Lazy(`\bat [\w.$]+\([\w$]+\.(java|kt):\d+\)`)},
-	{"a stack of JavaScript", regex.Lazy(`\bat [^\n]{0,200}\.[cm]?[jt]s:\d+:\d+`)},
-	{"a stack of PHP or Ruby", regex.Lazy(`[/\w-]+\.(php|rb):\d+|on line <b>\d+`)},
+	{"a Go stack trace", regex.Lazy(`goroutine \d+ \[|[/\w-]+\.go:\d+`)},
+	{"a Python stack trace", regex.Lazy(`Traceback \(most recent call last\)|File \\?"[^"\n]+\\?", line \d+`)},
+	{"a Java stack trace", regex.Lazy(`\bat [\w.$]+\([\w$]+\.(java|kt):\d+\)`)},
+	{"a JavaScript stack trace", regex.Lazy(`\bat [^\n]{0,200}\.[cm]?[jt]s:\d+:\d+`)},
+	{"a PHP or Ruby stack trace", regex.Lazy(`[/\w-]+\.(php|rb):\d+|on line <b>\d+`)},
 	{"SQL", regex.Lazy(`SQLSTATE|ORA-\d{5}|syntax error at or near|\bSELECT\b.{1,200}\bFROM\b|\bINSERT INTO\b`)},
-	{"a path of its file system", regex.Lazy(
+	{"a path in its file system", regex.Lazy(
 		`/(home|var/www|var/lib|usr/(local/)?lib|opt|root|srv)/[\w.-]+/|[A-Z]:\\\\?(Users|Windows|inetpub)`)},
-	{"an address of its own network", regex.Lazy(
+	{"an address in its internal network", regex.Lazy(
 		`\b(dial tcp|connect ECONNREFUSED)\b|\b(10\.\d{1,3}|192\.168|172\.(1[6-9]|2\d|3[01]))\.\d{1,3}\.\d{1,3}(:\d+)?\b`)},
 }
 
@@ -143,7 +143,7 @@ func (v *verification) errorInternals(context.Context) finding {
 			found[body] = whats
 		}
 		for _, what := range whats {
-			bad = append(bad, fmt.Sprintf("%s: the %d holds %s", e.name(), e.status, what))
+			bad = append(bad, fmt.Sprintf("%s: the %d contains %s", e.name(), e.status, what))
 		}
 	}
 	slices.Sort(bad)

@@ -8,7 +8,7 @@ import (
 )
 
 // What the gateway answers keeps to what is expected of any service.
-func TestStatusesOfTheProtocolHoldForTheGateway(t *testing.T) {
+func TestGatewayStatuses(t *testing.T) {
 	t.Parallel()
 	codes := map[reason.Code]bool{}
 	for _, r := range reason.All() {

@@ -27,7 +27,7 @@ func (v *verification) requestID(context.Context) finding {
 	case "":
 		return missing("there is no UIM-Request-ID")
 	default:
-		return wrong("another UIM-Request-ID comes back than was sent")
+		return wrong("the UIM-Request-ID in the response is not the one that was sent")
 	}
 }
 
@@ -44,7 +44,7 @@ func (v *verification) error405(ctx context.Context) finding {
 		return f
 	}
 	if !strings.Contains(a.Header.Get("Allow"), http.MethodPost) {
-		return wrong("the 405 has no Allow that names POST")
+		return wrong("the 405 has no Allow field that names POST")
 	}
 	return pass
 }
@@ -77,7 +77,7 @@ func (v *verification) errorChallenge(context.Context) finding {
 	case challenge == "":
 		return missing("there is no WWW-Authenticate")
 	case !strings.Contains(strings.ToLower(challenge), "bearer"):
-		return wrong("it asks for another scheme than Bearer")
+		return wrong("it requires a scheme other than Bearer")
 	}
 	return pass
 }

@@ -21,12 +21,12 @@ func (v *verification) body(uid string, parameters map[string]any) (string, erro
 	}
 	text, err := json.Marshal(tree)
 	if err != nil {
-		return "", fmt.Errorf("writing the call: %w", err)
+		return "", fmt.Errorf("encoding the call: %w", err)
 	}
 	return string(text), nil
 }
 
-// execute sends a call to the address where package agent would send it, and follows no redirect.
+// execute sends a call to the address to which package agent would send it. It does not follow redirects.
 func (v *verification) execute(ctx context.Context, token string, c call) (fetch.Answer, error) {
 	body, err := v.body(c.uid, c.parameters)
 	if err != nil {
@@ -48,7 +48,7 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	v.sampled, v.sampleCall = false, call{} // chosen again, now within the scope of the PAT
 	c, ok := v.findSample()
 	if !ok {
-		return skipped("no intent is marked safe, free of charge, permitted, and has a default, an example or an enum for what it requires")
+		return skipped("no intent is safe, free of charge and permitted, with a default, an example or an enum for each required parameter")
 	}
 	a, err := v.execute(ctx, v.token.text, c)
 	if err != nil {
@@ -57,17 +57,17 @@ func (v *verification) executeAnswers(ctx context.Context) finding {
 	v.sampleAnswer, v.sampleAt = a, v.options.Client.Now()
 	switch {
 	case a.Status == http.StatusBadGateway, a.Status == http.StatusServiceUnavailable, a.Status == http.StatusGatewayTimeout:
-		return skipped("what is behind the service did not answer to %s (%d)", c.uid, a.Status)
+		return skipped("the backend of the service did not respond to %s (%d)", c.uid, a.Status)
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status/100 == 2:
 		return holds("%s", c.uid)
 	case a.Status/100 == 3:
-		return wrong("%s redirects, which no agent follows with a PAT", c.uid)
+		return wrong("%s redirects, but agents follow no redirect with a PAT", c.uid)
 	case a.Status == http.StatusUnauthorized:
-		return wrong("the PAT is not taken for %s", c.uid)
+		return wrong("the PAT is not accepted for %s", c.uid)
 	}
-	return skipped("%s is refused with %d, which may be for the parameters or by the policy", c.uid, a.Status)
+	return skipped("%s is refused with %d, perhaps because of the parameters or the policy", c.uid, a.Status)
 }
 
 func (v *verification) executeOutput(context.Context) finding {
@@ -103,14 +103,14 @@ func (v *verification) executeLimits(context.Context) finding {
 	return missing("there is no RateLimit field")
 }
 
-// refusedCall makes a call that must be rejected for its parameters.
+// refusedCall makes a call that must be rejected because of its parameters.
 func (v *verification) refusedCall(ctx context.Context, c call) finding {
 	a, err := v.execute(ctx, v.token.text, c)
 	switch {
 	case err != nil:
 		return point.Failed(err)
 	case a.Status/100 == 2:
-		return wrong("%s is executed all the same", c.uid)
+		return wrong("%s is executed nevertheless", c.uid)
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnprocessableEntity:
 		v.refusedAs, v.refusal = c, a
 		return pass
@@ -140,7 +140,7 @@ func (v *verification) executeUnknown(ctx context.Context) finding {
 func (v *verification) executeWrongType(ctx context.Context) finding {
 	c, ok := v.sampleCall.mistyped()
 	if !ok {
-		return skipped("%s has no parameter of one type", v.sampleCall.uid)
+		return skipped("%s has no parameter with a type", v.sampleCall.uid)
 	}
 	return v.refusedCall(ctx, c)
 }
@@ -148,7 +148,7 @@ func (v *verification) executeWrongType(ctx context.Context) finding {
 func (v *verification) executeConstraint(ctx context.Context) finding {
 	c, ok := v.sampleCall.outOfBounds()
 	if !ok {
-		return skipped("%s has no parameter with a constraint that could be broken", v.sampleCall.uid)
+		return skipped("%s has no parameter with a constraint that can be violated", v.sampleCall.uid)
 	}
 	return v.refusedCall(ctx, c)
 }
@@ -177,7 +177,7 @@ func (v *verification) executeMalformed(ctx context.Context) finding {
 
 func (v *verification) executeSuggestion(context.Context) finding {
 	if v.refusal.Status == 0 {
-		return skipped("no parameter was refused")
+		return skipped("no call was refused because of a parameter")
 	}
 	tree, err := strictjson.DecodeObject(v.refusal.Body)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Each of these services is our gateway with one fault.
-func TestEachFaultIsFoundByItsCheck(t *testing.T) {
+func TestFaults(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
 	t.Cleanup(func() {
@@ -63,17 +63,17 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 			onBoth(func(m map[string]any) { delete(anIntent(m), "intent_name") }),
 			[]string{"intent-names", "search-same"},
 		},
-		"a uid that is none": {
+		"invalid uid": {
 			onBoth(func(m map[string]any) { anIntent(m)["intent_uid"] = "shop:Search" }),
 			[]string{"intent-uid", "mcp-intents", "a2a-skills"},
 		},
-		"a type that is none": {
+		"unknown type": {
 			onBoth(func(m map[string]any) { anIntent(m)["input_parameters"].([]any)[1].(map[string]any)["type"] = "text" }),
 			[]string{"parameter-types", "search-same"},
 		},
-		"a public key that is none": {onBoth(func(m map[string]any) { m["uim-public-key"] = "AAAA" }), []string{"public-key"}},
-		"another public key":        {onBoth(func(m map[string]any) { m["uim-public-key"] = another }), []string{"jwks-agrees"}},
-		"a license that is none":    {onBoth(func(m map[string]any) { m["uim-license"] = "MIT" }), []string{"license"}},
+		"invalid public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = "AAAA" }), []string{"public-key"}},
+		"another public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = another }), []string{"jwks-agrees"}},
+		"invalid license":    {onBoth(func(m map[string]any) { m["uim-license"] = "MIT" }), []string{"license"}},
 		"a policy file elsewhere": {
 			onBoth(func(m map[string]any) { m["uim-policy-file"] = "https://other.example/policy.json" }),
 			[]string{"policy-file", "policy-served"},
@@ -118,7 +118,7 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 		"200 for a path that is not there": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.Path, "no-such-path") && fail(w, 200, "NONE", "None")
 		}), []string{"error-404"}},
-		"any PAT is taken": {
+		"any PAT is accepted": {
 			careless(func(string) string { return "" }),
 			[]string{"pat-tampered", "pat-altered", "pat-unsigned", "pat-hmac", "pat-other-key"},
 		},
@@ -137,8 +137,8 @@ func TestEachFaultIsFoundByItsCheck(t *testing.T) {
 			newMint(signed(map[string]any{"exp": json.Number("99999999999")})).between,
 			[]string{"pat-answer", "pat-times"},
 		},
-		"a PAT for somebody else": {newMint(signed(map[string]any{"sub": "somebody"})).between, []string{"pat-subject"}},
-		"a PAT by somebody else":  {newMint(signed(map[string]any{"iss": "somebody.example"})).between, []string{"pat-issuer"}},
+		"PAT for another agent": {newMint(signed(map[string]any{"sub": "somebody"})).between, []string{"pat-subject"}},
+		"PAT of another issuer": {newMint(signed(map[string]any{"iss": "somebody.example"})).between, []string{"pat-issuer"}},
 		"a PAT with a scope of words": {
 			newMint(signed(map[string]any{"scope": "shop.example:search-products:v1:execute"})).between,
 			[]string{"pat-scope"},

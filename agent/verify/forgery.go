@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// refusedToken executes with a PAT that must be rejected. If the service looks up the intent first, and offers none that is safe to name,
-// the check is skipped.
+// refusedToken makes a call with a PAT that must be rejected. If the service looks up the intent first, and no intent may be called, the
+// check is skipped.
 func (v *verification) refusedToken(ctx context.Context, token string) finding {
 	if _, f := v.findExecute(ctx); f.Outcome != Holds {
 		return f
@@ -36,20 +36,20 @@ func (v *verification) refusedToken(ctx context.Context, token string) finding {
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status/100 == 2:
-		return wrong("it is taken")
+		return wrong("it is accepted")
 	case a.Status == http.StatusTooManyRequests:
-		return skipped("the service takes no more requests of this kind now")
+		return skipped("the service currently accepts no more requests of this kind")
 	case !safe && a.Status == http.StatusNotFound:
-		return skipped("the service looks for the intent first, and has none that may be tried")
+		return skipped("the service looks up the intent first, and has none that may be called")
 	}
-	return wrong("it is answered %d, not 401", a.Status)
+	return wrong("the response is %d, not 401", a.Status)
 }
 
 func (v *verification) patGarbage(ctx context.Context) finding {
 	return v.refusedToken(ctx, "uimgate-verify")
 }
 
-// signedPart returns what the signature of a PAT covers, with members of header and payload changed.
+// signedPart returns the part of a PAT that the signature covers, with some members of header and payload replaced.
 func (t patText) signedPart(header, payload map[string]any) (string, error) {
 	var parts []string
 	for _, m := range []struct{ from, with map[string]any }{{t.header, header}, {t.payload, payload}} {
@@ -77,7 +77,7 @@ func (v *verification) patTampered(ctx context.Context) finding {
 	return v.refusedToken(ctx, parts[0]+"."+parts[1]+"."+string(first)+parts[2][1:])
 }
 
-// patAltered makes the PAT expire later and keeps its signature.
+// patAltered makes the PAT expire later, but keeps its signature.
 func (v *verification) patAltered(ctx context.Context) finding {
 	exp := v.options.Client.Now().Add(time.Hour)
 	if was, ok := v.token.numericDate("exp"); ok {

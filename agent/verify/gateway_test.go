@@ -210,7 +210,7 @@ func table(r verify.Report) string {
 // mayBeSkipped are the checks that cannot be made of a conforming service on a loopback address.
 var mayBeSkipped = []string{"dns-agents-file", "dns-policy-file", "dns-agrees", "intent-namespace", "pat-expired"}
 
-func TestOurGatewayKeepsToAllOfIt(t *testing.T) {
+func TestGatewayConforms(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100, passing)
 	r := run(t, verify.Options{Target: g.url, Agree: true})
@@ -228,7 +228,7 @@ func TestOurGatewayKeepsToAllOfIt(t *testing.T) {
 	}
 }
 
-func TestWithoutLeaveNothingIsSigned(t *testing.T) {
+func TestNothingSignedWithoutAgree(t *testing.T) {
 	t.Parallel()
 	var posted atomic.Int64
 	g := startGate(t, 100, func(gateway string) http.Handler {
@@ -257,7 +257,7 @@ func TestWithoutLeaveNothingIsSigned(t *testing.T) {
 
 // The agreements that the limit admits at once are enough for one run. A second run waits as long as Retry-After asks
 // for; where that does not help, as here, where no time passes, the checks are skipped.
-func TestTheLimitOfAgreementsIsWaitedFor(t *testing.T) {
+func TestAgreementRetry(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 7, passing)
 	var slept time.Duration

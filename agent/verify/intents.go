@@ -22,7 +22,7 @@ func (v *verification) intentsOffered(context.Context) finding {
 	return holds("%d", len(list))
 }
 
-// eachIntent calls f with each intent as agents.json has it, and a name for it in findings.
+// eachIntent calls f for each intent in agents.json, with a name for it in findings.
 func (v *verification) eachIntent(f func(name string, m map[string]any)) {
 	list, _ := v.tree["intents"].([]any)
 	for i, item := range list {
@@ -35,7 +35,7 @@ func (v *verification) eachIntent(f func(name string, m map[string]any)) {
 	}
 }
 
-// uidOf returns the uid of an intent, in the form of core or of the draft.
+// uidOf returns the uid of an intent in the form of core or in the form of the draft.
 func uidOf(m map[string]any) string {
 	for _, name := range []string{"intent_uid", "uid"} {
 		if s, ok := m[name].(string); ok {
@@ -61,7 +61,7 @@ func (v *verification) intentUID(context.Context) finding {
 		case err != nil:
 			bad = append(bad, err.Error())
 		case !uid.Canonical():
-			bad = append(bad, name+": intent-name is a-z, 0-9 and hyphens")
+			bad = append(bad, name+": intent-name must consist of a-z, 0-9 and hyphens")
 		}
 	})
 	return point.WrongIfAny(bad)
@@ -83,12 +83,12 @@ func (v *verification) intentUnique(context.Context) finding {
 func (v *verification) intentNamespace(context.Context) finding {
 	host := v.agentsURL().Hostname()
 	if fetch.LoopbackHost(host) || v.options.Client.AllowInsecure {
-		return skipped("%s vouches for no name", host)
+		return skipped("%s does not vouch for any name", host)
 	}
 	var bad []string
 	for _, space := range v.catalog.Namespaces() {
 		if !v.sameSite(space, host) {
-			bad = append(bad, fmt.Sprintf("%s is not of %s", space, host))
+			bad = append(bad, fmt.Sprintf("%s does not belong to %s", space, host))
 		}
 	}
 	return point.WrongIfAny(bad)
@@ -138,13 +138,13 @@ func (v *verification) intentEndpoint(context.Context) finding {
 
 func (v *verification) intentFound(ctx context.Context) finding {
 	if v.service == nil {
-		return skipped("no agent reads this agents.json: %v", v.findErr)
+		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
 	in := v.exampleIntent(func(*intents.Intent) bool { return true })
 	if in == nil {
-		return skipped("there is no intent to ask for")
+		return skipped("there is no intent to request")
 	}
-	last := missing("there is nothing to ask")
+	last := missing("there is no address for requesting an intent")
 	for _, address := range v.service.Endpoints().Intents {
 		a, err := v.get(ctx, address+url.PathEscape(in.UID.String()), maxAnswer)
 		switch {
@@ -153,7 +153,7 @@ func (v *verification) intentFound(ctx context.Context) finding {
 		case a.Status >= http.StatusInternalServerError:
 			last = point.ServerError(a)
 		case a.Status != http.StatusOK:
-			last = missing("%s answers %d", printable(a.URL.Path), a.Status)
+			last = missing("%s responds with %d", printable(a.URL.Path), a.Status)
 		default:
 			v.intentURL = address
 			m, err := strictjson.DecodeObject(a.Body)
@@ -161,7 +161,7 @@ func (v *verification) intentFound(ctx context.Context) finding {
 				return wrong("%v", err)
 			}
 			if uidOf(m) != in.UID.String() {
-				return wrong("it is another intent, or wrapped in something")
+				return wrong("the response is not the intent, or wraps it in another object")
 			}
 			return pass
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// patIssue agrees through package agent, which signs only a policy that was read, and sends it only to permitted addresses.
+// patIssue makes an agreement through package agent, which signs only a policy that it has read, and sends it only to permitted addresses.
 func (v *verification) patIssue(ctx context.Context) finding {
 	if !v.options.Agree {
-		return skipped("nothing is signed without leave (--allow-agree)")
+		return skipped("nothing is signed without permission (--allow-agree)")
 	}
 	if v.service == nil {
-		return skipped("no agent reads this agents.json: %v", v.findErr)
+		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
 	agreement, err := v.agree(ctx)
 	if pending, ok := errors.AsType[*agent.PendingError](err); ok {
@@ -32,9 +32,9 @@ func (v *verification) patIssue(ctx context.Context) finding {
 	refusal, refused := errors.AsType[*agent.Error](err)
 	switch {
 	case refused && refusal.Status >= http.StatusInternalServerError:
-		return skipped("the answer was %d: see error-failures", refusal.Status)
+		return skipped("the response was %d: see error-failures", refusal.Status)
 	case refused && notAdmitted(refusal):
-		return skipped("this agent is not let in: %v", refusal)
+		return skipped("this agent is not admitted: %v", refusal)
 	case err != nil:
 		return wrong("%v", err)
 	}
@@ -67,7 +67,8 @@ func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	}
 }
 
-// takePAT keeps the PAT in one of these exchanges, if it was an exchange with one of these addresses.
+// takePAT keeps the PAT from the last of these exchanges that was a successful POST to one of the addresses. It reports whether there was
+// one.
 func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 	for _, e := range slices.Backward(kept) {
 		if e.status/100 != 2 || e.method != http.MethodPost || !slices.Contains(addresses, e.url.String()) {
@@ -94,7 +95,7 @@ func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 
 func (v *verification) patFresh(context.Context) finding {
 	if form := v.service.Session().Form; form != agent.FormFresh {
-		return missing("it accepts only %s, which anyone who sees it can replay", form)
+		return missing("it accepts only the form %s, which anyone who sees it can replay", form)
 	}
 	return pass
 }
@@ -102,17 +103,17 @@ func (v *verification) patFresh(context.Context) finding {
 func (v *verification) patAnswer(context.Context) finding {
 	text, ok := v.issueAnswer["expires_at"].(string)
 	if _, canonical := v.issueAnswer["uim-pat"]; !canonical {
-		return wrong("the PAT is not called uim-pat")
+		return wrong("the member with the PAT is not called uim-pat")
 	}
 	if !ok {
 		return missing("there is no expires_at")
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return wrong("expires_at is not RFC 3339")
+		return wrong("expires_at is not a time in the format of RFC 3339")
 	}
 	if exp, ok := v.token.numericDate("exp"); ok && at.Sub(exp).Abs() > time.Second {
-		return wrong("expires_at is not the PAT's exp")
+		return wrong("expires_at differs from the PAT's exp")
 	}
 	return pass
 }
@@ -124,7 +125,7 @@ func (v *verification) patNoStore(context.Context) finding {
 	return pass
 }
 
-// refusedAgreement checks the answer to an agreement that must be rejected.
+// refusedAgreement checks the response to an agreement that must be rejected.
 func (v *verification) refusedAgreement(ctx context.Context, body []byte) finding {
 	a, err := v.ask(ctx, http.MethodPost, v.issueExchange.url.String(), jsonBody, string(body))
 	switch {
@@ -133,27 +134,27 @@ func (v *verification) refusedAgreement(ctx context.Context, body []byte) findin
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status == http.StatusTooManyRequests:
-		return skipped("the service takes no more agreements now")
+		return skipped("the service currently accepts no more agreements")
 	case a.Status/100 == 2:
-		return wrong("it is taken")
+		return wrong("it is accepted")
 	case a.Status/100 != 4:
-		return wrong("it is answered %d", a.Status)
+		return wrong("the response is %d", a.Status)
 	}
 	return pass
 }
 
 func (v *verification) agreementReplayed(ctx context.Context) finding {
 	if len(v.issueExchange.sent) == 0 {
-		return skipped("the agreement could not be read again")
+		return skipped("the agreement was not recorded")
 	}
 	return v.refusedAgreement(ctx, v.issueExchange.sent)
 }
 
-// agreementForged sends an agreement in our name that is signed with another key.
+// agreementForged sends an agreement in the name of this agent that is signed with another key.
 func (v *verification) agreementForged(ctx context.Context) finding {
 	tree, err := strictjson.DecodeObject(v.issueExchange.sent)
 	if err != nil {
-		return skipped("the agreement could not be read again")
+		return skipped("the agreement was not recorded")
 	}
 	stranger, err := agent.NewKey(keys.EdDSA)
 	if err != nil {

@@ -2,7 +2,7 @@ package verify
 
 import "strings"
 
-// memberOf returns the first member that m has under one of several names of JSON-LD.
+// memberOf returns the member with the first of several JSON-LD names that m has.
 func memberOf(m map[string]any, names ...string) any {
 	for _, name := range names {
 		for _, prefix := range []string{"", "odrl:"} {
@@ -14,7 +14,7 @@ func memberOf(m map[string]any, names ...string) any {
 	return nil
 }
 
-// termOf returns the IRI or word of a value: the value itself, or the @id or rdf:value of an object.
+// termOf returns the IRI or the word of a value: the value itself, or the @id or rdf:value of an object.
 func termOf(v any) string {
 	switch v := v.(type) {
 	case string:

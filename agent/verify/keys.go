@@ -33,7 +33,7 @@ func (v *verification) keySet(ctx context.Context) finding {
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return missing("it answers %d", a.Status)
+		return missing("it responds with %d", a.Status)
 	}
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
@@ -41,13 +41,13 @@ func (v *verification) keySet(ctx context.Context) finding {
 	}
 	list, ok := tree["keys"].([]any)
 	if !ok || len(list) > maxKeys {
-		return wrong("it has no list of keys, or more than %d", maxKeys)
+		return wrong("it has no list of keys, or more than %d keys", maxKeys)
 	}
 	usable := 0
 	for i, item := range list {
 		for _, private := range []string{"d", "p", "q", "dp", "dq", "qi", "k"} {
 			if m, _ := item.(map[string]any); m[private] != nil {
-				return wrong("key %d holds the private member %s", i, private)
+				return wrong("key %d contains the private member %s", i, private)
 			}
 		}
 		if key, err := keys.ParseValue(item); err == nil {
@@ -63,7 +63,7 @@ func (v *verification) keySet(ctx context.Context) finding {
 
 func (v *verification) keySetAgrees(context.Context) finding {
 	if v.outcomes["public-key"] != Holds {
-		return skipped("there is no uim-public-key to compare")
+		return skipped("there is no valid uim-public-key to compare")
 	}
 	if !slices.ContainsFunc(v.keys[1:], func(k keys.Key) bool { return k.Thumbprint() == v.keys[0].Thumbprint() }) {
 		return wrong("uim-public-key is not in the key set")

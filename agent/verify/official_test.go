@@ -16,7 +16,7 @@ import (
 
 // A server of the official SDK in the place of our MCP endpoint, in both eras, is read as well as ours. What it lacks is found:
 // it does not look at Origin, and its refusals are not those of HTTP.
-func TestAnMCPServerOfTheOfficialSDK(t *testing.T) {
+func TestOfficialMCPServer(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
 	const all = "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
@@ -67,7 +67,7 @@ func lamps(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, erro
 
 // An agent of the official SDK in the place of our A2A endpoint. What it lacks is found: it does not look at the version, and
 // rejects without telling why as HTTP does.
-func TestAnAgentOfTheOfficialSDK(t *testing.T) {
+func TestOfficialA2AServer(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
 	agent := a2asrv.NewHandler(lampAgent{})

@@ -14,9 +14,9 @@ import (
 
 func (v *verification) policyServed(ctx context.Context) finding {
 	if v.service == nil {
-		return skipped("no agent reads this agents.json: %v", v.findErr)
+		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := missing("no policy is named")
+	last := missing("there is no address of a policy")
 	for _, address := range v.service.Endpoints().Policy {
 		a, err := v.get(ctx, address, pat.MaxPolicy)
 		switch {
@@ -25,7 +25,7 @@ func (v *verification) policyServed(ctx context.Context) finding {
 		case a.Status >= http.StatusInternalServerError:
 			last = point.ServerError(a)
 		case a.Status != http.StatusOK:
-			last = missing("%s answers %d", a.URL.Path, a.Status)
+			last = missing("%s responds with %d", a.URL.Path, a.Status)
 		default:
 			v.policy = a
 			return holds("%s", a.URL)
@@ -65,7 +65,7 @@ func (v *verification) policyStable(ctx context.Context) finding {
 	}
 	digest, err := pat.PolicyDigest(again.Body)
 	if again.Status != http.StatusOK || err != nil || digest != v.digest {
-		return wrong("a second request gets another one: no agent could sign it")
+		return wrong("a second request returns a different policy, so no agent could sign it")
 	}
 	v.policy = again
 	v.bytesChange = !bytes.Equal(first.Body, again.Body) || first.Header.Get("ETag") != again.Header.Get("ETag")
@@ -74,7 +74,7 @@ func (v *verification) policyStable(ctx context.Context) finding {
 
 func (v *verification) policyBytes(context.Context) finding {
 	if v.bytesChange {
-		return wrong("its bytes or its ETag change")
+		return wrong("its bytes or its ETag changed")
 	}
 	return pass
 }
@@ -96,7 +96,7 @@ func (v *verification) policyContext(context.Context) finding {
 			return pass
 		}
 	}
-	return wrong("http://www.w3.org/ns/odrl.jsonld is not in it")
+	return wrong("it does not contain http://www.w3.org/ns/odrl.jsonld")
 }
 
 func (v *verification) policyUID(context.Context) finding {

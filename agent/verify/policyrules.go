@@ -41,7 +41,7 @@ func (v *verification) policyRules(context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// targets returns the targets of a rule; a rule without any has those of the policy.
+// targets returns the targets of a rule or, if it has none, those of the policy.
 func (v *verification) targets(rule map[string]any) []any {
 	if t := memberOf(rule, "target"); t != nil {
 		return strictjson.AsList(t)
@@ -52,8 +52,7 @@ func (v *verification) targets(rule map[string]any) []any {
 	return strictjson.AsList(memberOf(v.policyTree, "asset"))
 }
 
-// namesIntent reports whether a target names an intent: its uid, a URL that ends in its uid or its name, or a collection
-// of intents that holds it.
+// namesIntent reports whether a target names an intent: its uid, a URL that ends in its uid or its name, or a collection that contains it.
 func namesIntent(target string, in *intents.Intent) bool {
 	if u, err := url.Parse(target); err == nil && strings.Contains(target, "://") {
 		path := strings.TrimSuffix(u.Path, "/")
@@ -67,7 +66,7 @@ func namesIntent(target string, in *intents.Intent) bool {
 func (v *verification) policyTargets(context.Context) finding {
 	permissions := v.rules("permission")
 	if len(permissions) == 0 {
-		return missing("nothing is permitted")
+		return missing("there is no permission")
 	}
 	if v.unreadIntents() {
 		return skipped("not all intents can be read")
@@ -113,20 +112,20 @@ func (v *verification) policyCovers(context.Context) finding {
 func (v *verification) policyKind(context.Context) finding {
 	kind := memberOf(v.policyTree, "type", "@type")
 	if kind == nil {
-		return pass // it is a Set: ODRL IM 2.1.1
+		return pass // without a type, it is a Set: ODRL IM 2.1.1
 	}
 	for _, one := range strictjson.AsList(kind) {
 		if slices.Contains([]string{"Policy", "Set", "Offer", "Agreement", "Request", "Ticket", "Assertion", "Privacy"}, localName(termOf(one))) {
 			return pass
 		}
 	}
-	return wrong("%.80q is not a type of a policy", termOf(kind))
+	return wrong("%.80q is not a policy type", termOf(kind))
 }
 
 func (v *verification) policyProfile(context.Context) finding {
 	profile := memberOf(v.policyTree, "profile")
 	if profile == nil {
-		return missing("it names none")
+		return missing("it names no profile")
 	}
 	for _, one := range strictjson.AsList(profile) {
 		if u, err := url.Parse(termOf(one)); err != nil || u.Scheme == "" {
@@ -152,7 +151,7 @@ func (v *verification) charges(in *intents.Intent) bool {
 	})
 }
 
-// mentionsPayment reports whether a value holds, at any depth, an action of paying or an amount.
+// mentionsPayment reports whether a value contains, at any depth, the action of a payment or an amount.
 func mentionsPayment(v any) bool {
 	switch v := v.(type) {
 	case string:

@@ -14,24 +14,24 @@ const (
 	maxErrorKept = 64 << 10
 )
 
-// An exchange is one request and its response as sent.
+// An exchange is one request and its response.
 type exchange struct {
 	method string
 	url    *url.URL
-	sent   []byte // the request's body; nil if the recorder did not keep bodies
+	sent   []byte // body of the request; nil if the recorder did not keep bodies
 	status int
 	header http.Header
 	answer *prefix
-	door   bool // of a door, whose errors are those of another protocol
+	door   bool // whether it is an exchange with a door, whose errors have the form of another protocol
 }
 
 func (e exchange) body() []byte { return e.answer.data }
 
-// name returns method and path, without the query.
+// name returns the method and the path, without the query.
 func (e exchange) name() string { return e.method + " " + printable(e.url.Path) }
 
 // A recorder wraps the transport of all clients, so that later checks can examine the responses to package agent and all errors. It keeps
-// the bodies of errors, and other bodies only between start and stop, so that a PAT is kept no longer than needed.
+// the bodies of errors. It keeps other bodies only between start and stop, so that a PAT is not kept longer than needed.
 type recorder struct {
 	wrapped func(http.RoundTripper) http.RoundTripper
 
@@ -68,8 +68,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// open reads a request's body, if bodies are kept, and returns a request that still has it. The bodies are short: our own clients send
-// them.
+// open reads the body of a request if bodies are being kept, and returns a request that still has the body. The bodies are short, because
+// only this package and package agent send them.
 func (r *recorder) open(request *http.Request) (*http.Request, []byte, error) {
 	r.mu.Lock()
 	keeping := r.limit > 0
@@ -109,14 +109,14 @@ func (r *recorder) add(request *http.Request, sent []byte, response *http.Respon
 	}
 }
 
-// start keeps the exchanges that follow, with up to limit bytes of their bodies, until stop.
+// start keeps the exchanges that follow until stop is called, with at most most bytes of each body.
 func (r *recorder) start(most int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.limit, r.exchanges = most, nil
 }
 
-// stop returns what was recorded since start and clears it.
+// stop returns the exchanges that were recorded since start, and deletes them.
 func (r *recorder) stop() []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *recorder) stop() []exchange {
 	return out
 }
 
-// failures returns all answers of 400 and above.
+// failures returns all exchanges with a status of 400 or above.
 func (r *recorder) failures() []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -25,9 +25,9 @@ func (v *verification) renew(ctx context.Context) finding {
 	refusal, refused := errors.AsType[*agent.Error](err)
 	switch {
 	case refused && refusal.Status >= http.StatusInternalServerError:
-		return skipped("the answer was %d: see error-failures", refusal.Status)
+		return skipped("the response was %d: see error-failures", refusal.Status)
 	case refused && refusal.Is(agent.ErrTooManyRequests):
-		return skipped("the service renews nothing now: %v", refusal)
+		return skipped("the service currently renews no PAT: %v", refusal)
 	case refused && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusMethodNotAllowed):
 		return missing("%v", err)
 	case err != nil:
@@ -42,7 +42,7 @@ func (v *verification) renew(ctx context.Context) finding {
 	was, _ := before.numericDate("exp")
 	switch {
 	case !ok || exp.Before(was):
-		return wrong("the new PAT does not live as long as the old one")
+		return wrong("the new PAT expires before the old one")
 	case v.token.payload["jti"] == before.payload["jti"]:
 		return wrong("the new PAT has the same jti")
 	}
@@ -60,7 +60,7 @@ func (v *verification) renewedTaken(ctx context.Context) finding {
 	case a.Status >= http.StatusInternalServerError && a.Status != http.StatusNotImplemented:
 		return point.ServerError(a)
 	case a.Status == http.StatusUnauthorized:
-		return wrong("it is answered 401")
+		return wrong("the response is 401")
 	}
 	return pass
 }
@@ -74,7 +74,7 @@ func (v *verification) revoke(ctx context.Context) finding {
 	case refused && pathMissing(refusal.Status):
 		return missing("%v", err)
 	case refused && refusal.Status >= http.StatusInternalServerError:
-		return skipped("the answer was %d: see error-failures", refusal.Status)
+		return skipped("the response was %d: see error-failures", refusal.Status)
 	}
 	return wrong("%v", err)
 }
@@ -98,17 +98,17 @@ func (v *verification) revokeUnknown(ctx context.Context) finding {
 	return missing("there is no revocation")
 }
 
-// patExpired waits until a PAT expires, if that is soon: no service can be made to issue one that has expired.
+// patExpired waits until a PAT expires, if that is soon. It needs a PAT that was valid, because a service does not issue an expired one.
 func (v *verification) patExpired(ctx context.Context) finding {
-	const leeway = 30 * time.Second // that services allow for clocks that differ
+	const leeway = 30 * time.Second // services may tolerate this difference between clocks
 	if life := v.token.lifetime(); life > maxWait {
-		return skipped("a PAT lives for %s here, which is not waited for", life)
+		return skipped("PATs are valid for %s, which is too long to wait", life)
 	}
 	if _, err := v.agree(ctx); err != nil {
 		return skipped("%v", err)
 	}
 	if f := v.patJWT(ctx); f.Outcome != Holds || v.token.lifetime() > maxWait {
-		return skipped("the next PAT is another kind")
+		return skipped("the next PAT is not a JWT, or is valid for too long")
 	}
 	exp, _ := v.token.numericDate("exp")
 	if err := v.options.Client.Sleep(ctx, exp.Sub(v.options.Client.Now())+leeway); err != nil {

@@ -23,11 +23,11 @@ type Check struct {
 	Detail  string  `json:"detail,omitempty"` // on one line, without control characters
 }
 
-// A Report is the result of a run, in the order of the list of checks, which is the same for every service.
+// A Report is the result of a run. Its checks are in the order of the list of checks, which is the same for every service.
 type Report struct {
 	Target   string  `json:"target"`
-	Agents   string  `json:"agents,omitempty"` // URL of the agents.json that was checked; empty: none was found
-	Complete bool    `json:"complete"`         // false: the time ran out before every check was made
+	Agents   string  `json:"agents,omitempty"` // URL of the agents.json that was checked; empty if none was found
+	Complete bool    `json:"complete"`         // false if the time limit was reached before all checks were made
 	Checks   []Check `json:"checks"`
 }
 
@@ -65,7 +65,7 @@ const (
 // The outcomes.
 const (
 	Holds   = point.Holds
-	Missing = point.Missing // the service does not have it
+	Missing = point.Missing // the service lacks it
 	Wrong   = point.Wrong   // the service has it, but not as the section requires
 	Skipped = point.Skipped // it could not be checked; Detail gives the cause
 )
@@ -80,7 +80,7 @@ func missing(format string, args ...any) finding { return Missing.Because(format
 func wrong(format string, args ...any) finding   { return Wrong.Because(format, args...) }
 func skipped(format string, args ...any) finding { return Skipped.Because(format, args...) }
 
-// printable makes foreign text safe to print: one line, without control characters, bounded.
+// printable returns text from a service in a form that is safe to print: one line of limited length without control characters.
 func printable(s string) string {
 	const most = 400
 	if len(s) > 8*most {

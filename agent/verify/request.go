@@ -17,7 +17,7 @@ func (v *verification) get(ctx context.Context, address string, most int64) (fet
 	})
 }
 
-// ask makes one exchange and follows no redirect.
+// ask sends one request. It does not follow redirects.
 func (v *verification) ask(ctx context.Context, method, address string, header http.Header, body string) (fetch.Answer, error) {
 	return v.withRetries(ctx, func() (fetch.Answer, error) {
 		return v.fetch.Do(ctx, fetch.Request{
@@ -26,7 +26,7 @@ func (v *verification) ask(ctx context.Context, method, address string, header h
 	})
 }
 
-// withRetries repeats an exchange a few times while the service returns 429 with a short Retry-After.
+// withRetries repeats a request a few times while the service returns 429 with a short Retry-After.
 func (v *verification) withRetries(ctx context.Context, do func() (fetch.Answer, error)) (fetch.Answer, error) {
 	const most = 3
 	for n := 0; ; n++ {

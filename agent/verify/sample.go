@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// findSample returns a call that may be made: its intent is marked safe, is not retired, costs nothing and is in the PAT's scope, and its
-// required parameters are known without guessing.
+// findSample returns a call that may be made: its intent is marked safe, is not retired, is free of charge and is in the scope of the PAT,
+// and the values of its required parameters are known.
 func (v *verification) findSample() (call, bool) {
 	if v.sampled {
 		return v.sampleCall, v.sampleCall.in != nil
@@ -41,7 +41,7 @@ func (v *verification) safeIntents() []*intents.Intent {
 	return out
 }
 
-// parameters returns the required parameters of an intent, from the caller or from its description.
+// parameters returns the required parameters of an intent, from Options.Parameters or from its description.
 func (v *verification) parameters(in *intents.Intent) (map[string]any, bool) {
 	out := map[string]any{}
 	if given, ok := v.options.Parameters[in.UID.String()]; ok {
@@ -63,8 +63,8 @@ func (v *verification) parameters(in *intents.Intent) (map[string]any, bool) {
 	return out, len(violations) == 0
 }
 
-// sample returns a value from the description of a parameter: its default, constant, first example or first enumerated value; false for a
-// boolean.
+// sample returns a value from the description of a parameter: its default, constant, first example or first enumerated value. For any
+// other boolean, it returns false.
 func sample(p *intents.Parameter) (any, bool) {
 	if p.HasDefault {
 		return p.Default, true

@@ -29,7 +29,7 @@ func (p page) number(name string) (int, bool) {
 	return i, err == nil && i >= 0
 }
 
-// search sends a query of alternating names and values. The finding passes, or gives the reason why there is no page.
+// search sends a query, which consists of alternating names and values. The finding passes, or is the reason why there is no page.
 func (v *verification) search(ctx context.Context, query ...string) (page, finding) {
 	u, err := url.Parse(v.searchURL)
 	if err != nil {
@@ -47,7 +47,7 @@ func (v *verification) search(ctx context.Context, query ...string) (page, findi
 	case a.Status >= http.StatusInternalServerError:
 		return page{answer: a}, point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return page{answer: a}, wrong("the search is answered %d", a.Status)
+		return page{answer: a}, wrong("the response to the search is %d", a.Status)
 	}
 	p := page{answer: a}
 	tree, err := strictjson.DecodeObject(a.Body)
@@ -56,7 +56,7 @@ func (v *verification) search(ctx context.Context, query ...string) (page, findi
 	}
 	list, ok := tree["intents"].([]any)
 	if !ok {
-		return p, wrong("the answer has no list of intents")
+		return p, wrong("the response has no list of intents")
 	}
 	for i, item := range list {
 		m, _ := item.(map[string]any)
@@ -71,9 +71,9 @@ func (v *verification) search(ctx context.Context, query ...string) (page, findi
 
 func (v *verification) searchAnswers(ctx context.Context) finding {
 	if v.service == nil {
-		return skipped("no agent reads this agents.json: %v", v.findErr)
+		return skipped("agents cannot use this agents.json: %v", v.findErr)
 	}
-	last := skipped("there is no search endpoint, which is optional")
+	last := skipped("there is no search endpoint; it is optional")
 	for _, address := range v.service.Endpoints().Search {
 		a, err := v.get(ctx, address, maxDocument)
 		switch {
@@ -86,7 +86,7 @@ func (v *verification) searchAnswers(ctx context.Context) finding {
 		case a.Status >= http.StatusInternalServerError:
 			last = point.ServerError(a)
 		default:
-			last = wrong("uim-api-discovery answers %d", a.Status)
+			last = wrong("uim-api-discovery responds with %d", a.Status)
 		}
 	}
 	return last
@@ -96,12 +96,12 @@ func (v *verification) searchShape(ctx context.Context) finding {
 	p, f := v.search(ctx)
 	v.searchPage = p
 	if f.Outcome == Holds && len(p.intents) == 0 {
-		return wrong("searching for nothing in particular finds nothing")
+		return wrong("a search without criteria finds nothing")
 	}
 	return f
 }
 
-// searchSame requests whole intents: without the parameter a service may shorten them.
+// searchSame requests complete intents. Without the parameter view, a service may shorten them.
 func (v *verification) searchSame(ctx context.Context) finding {
 	p, f := v.search(ctx, "view", "full")
 	if f.Outcome != Holds {
@@ -111,7 +111,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 	for _, m := range p.intents {
 		published := v.published(uidOf(m))
 		if published == nil {
-			continue // search may return more members than the file
+			continue // the search may find intents that are not in agents.json
 		}
 		one, errOne := strictjson.Canonical(published)
 		other, errOther := strictjson.Canonical(m)
@@ -122,7 +122,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// published returns the intent in agents.json; nil: there is none.
+// published returns the intent in agents.json, or nil if there is none.
 func (v *verification) published(uid string) (found map[string]any) {
 	v.eachIntent(func(_ string, m map[string]any) {
 		if uidOf(m) == uid {
@@ -149,34 +149,34 @@ func (v *verification) searchPagination(context.Context) finding {
 	for _, name := range []string{"total_results", "total_pages", "current_page", "page_size"} {
 		n, ok := p.number(name)
 		if !ok {
-			return wrong("pagination has no whole number %s", name)
+			return wrong("pagination has no integer %s", name)
 		}
 		numbers[name] = n
 	}
 	total, size := numbers["total_results"], numbers["page_size"]
 	switch {
 	case size < 1 || len(p.intents) > size:
-		return wrong("%d intents on a page of %d", len(p.intents), size)
+		return wrong("there are %d intents on a page of size %d", len(p.intents), size)
 	case numbers["current_page"] != 1:
 		return wrong("the first page has the number %d", numbers["current_page"])
 	case total < len(p.intents):
-		return wrong("%d intents of %d", len(p.intents), total)
+		return wrong("there are %d intents on the page, but total_results is %d", len(p.intents), total)
 	case numbers["total_pages"] != (total+size-1)/size && total > 0:
-		return wrong("%d results on pages of %d are not %d pages", total, size, numbers["total_pages"])
+		return wrong("%d results on pages of size %d do not make %d pages", total, size, numbers["total_pages"])
 	}
 	return pass
 }
 
 func (v *verification) searchPageSize(ctx context.Context) finding {
 	if total, _ := v.searchPage.number("total_results"); total < 2 {
-		return skipped("there is one intent only")
+		return skipped("there are fewer than two intents")
 	}
 	p, f := v.search(ctx, "page_size", "1", "page", "1")
 	if f.Outcome != Holds {
 		return f
 	}
 	if size, _ := p.number("page_size"); len(p.intents) != 1 || size != 1 {
-		return wrong("page_size=1 gets %d intents, and is reported as %d", len(p.intents), size)
+		return wrong("with page_size=1, the response has %d intents and a page_size of %d", len(p.intents), size)
 	}
 	return pass
 }
@@ -192,7 +192,7 @@ func (v *verification) searchPages(ctx context.Context) finding {
 	}
 	at, _ := two.number("current_page")
 	if at != 2 || len(one.intents) != 1 || len(two.intents) != 1 || uidOf(one.intents[0]) == uidOf(two.intents[0]) {
-		return wrong("the second page is not another one")
+		return wrong("the second page does not continue after the first")
 	}
 	return pass
 }
@@ -207,7 +207,7 @@ func (v *verification) searchBound(ctx context.Context) finding {
 		return f
 	}
 	if size, _ := p.number("page_size"); size > most || len(p.intents) > most {
-		return wrong("page_size=100000 is taken")
+		return wrong("page_size=100000 is accepted")
 	}
 	return pass
 }
@@ -218,7 +218,7 @@ func (v *verification) searchBadPageSize(ctx context.Context) finding {
 	case p.answer.Status == http.StatusBadRequest:
 		return pass
 	case f.Outcome == Holds:
-		return wrong("page_size=many is taken")
+		return wrong("page_size=many is accepted")
 	}
 	return f
 }

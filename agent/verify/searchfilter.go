@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// searchFilter makes a search that must find the intent in, and nothing that does not match.
+// searchFilter makes a search that must find the intent in, and no intent that does not match.
 func (v *verification) searchFilter(ctx context.Context, in *intents.Intent, name, value string, match func(map[string]any) bool) finding {
 	p, f := v.search(ctx, name, value)
 	if f.Outcome != Holds {
@@ -44,7 +44,7 @@ func (v *verification) exampleIntent(has func(*intents.Intent) bool) *intents.In
 func (v *verification) searchUID(ctx context.Context) finding {
 	in := v.exampleIntent(func(*intents.Intent) bool { return true })
 	if in == nil {
-		return skipped("there is no intent to look for")
+		return skipped("there is no intent to search for")
 	}
 	return v.searchFilter(ctx, in, "uid", in.UID.String(), func(m map[string]any) bool { return uidOf(m) == in.UID.String() })
 }
@@ -96,7 +96,7 @@ func (v *verification) searchDescription(ctx context.Context) finding {
 		return word != ""
 	})
 	if in == nil {
-		return skipped("no description has a plain word")
+		return skipped("no description contains a word of only letters")
 	}
 	return v.searchFilter(ctx, in, "description", word, func(map[string]any) bool { return true })
 }
@@ -110,7 +110,7 @@ func (v *verification) searchNothing(ctx context.Context) finding {
 		return f
 	}
 	if len(p.intents) > 0 {
-		return wrong("an intent that is not there finds %s", uidOf(p.intents[0]))
+		return wrong("a search for an unknown uid finds %s", uidOf(p.intents[0]))
 	}
 	return pass
 }

@@ -50,7 +50,7 @@ func (v *verification) serviceURLs(context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// problemsOf returns the problems of these codes that parsing agents.json found.
+// problemsOf returns the problems with these codes that were found when agents.json was parsed.
 func (v *verification) problemsOf(codes ...string) []string {
 	var out []string
 	for _, p := range v.problems {
@@ -117,7 +117,7 @@ func isNoText(v any) bool {
 	return !ok || s == ""
 }
 
-// licenseForm is [Open-][DAMPS-]UIM-<elements>-v<version>.
+// licenseForm matches [Open-][DAMPS-]UIM-<elements>-v<version>.
 var licenseForm = regex.Lazy(`^(?i)(Open-)?(DAMPS-)?UIM((?:-[A-Za-z]+)+)-v[0-9]+(\.[0-9]+){0,2}$`)
 
 // licenseElements are the elements of UIM licenses.

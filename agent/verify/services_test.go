@@ -75,7 +75,7 @@ func TestForeignServices(t *testing.T) {
 }
 
 // The run waits for a PAT that expires soon, which must then be rejected.
-func TestAnExpiredPATIsTried(t *testing.T) {
+func TestExpiredPAT(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.TTL = 5 * time.Second
@@ -89,7 +89,7 @@ func TestAnExpiredPATIsTried(t *testing.T) {
 	}
 }
 
-func TestTargetsThatAreNone(t *testing.T) {
+func TestInvalidTargets(t *testing.T) {
 	t.Parallel()
 	for _, target := range []string{"", "ftp://shop.example", "https://user:secret@shop.example", "a b", "https://shop.example/?q=1"} {
 		if r, err := verify.Run(t.Context(), verify.Options{Target: target}); !errors.Is(err, agent.ErrTarget) || len(r.Checks) != 0 {
@@ -103,7 +103,7 @@ func TestTargetsThatAreNone(t *testing.T) {
 }
 
 // A server that never answers costs MaxTime and no more.
-func TestTheTimeIsBounded(t *testing.T) {
+func TestMaxTime(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
 	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -126,7 +126,7 @@ func TestTheTimeIsBounded(t *testing.T) {
 }
 
 // Foreign texts are reported on one line, without control characters, and bounded.
-func TestForeignTextsAreCleaned(t *testing.T) {
+func TestReportIsPrintable(t *testing.T) {
 	t.Parallel()
 	evil := "\x1b[31m\u202e\r\n" + strings.Repeat("x", 5000)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +152,7 @@ func TestForeignTextsAreCleaned(t *testing.T) {
 }
 
 // Whatever a service answers, there is a report of every check, and never one that passes.
-func TestOddAnswersAreReported(t *testing.T) {
+func TestOddResponses(t *testing.T) {
 	t.Parallel()
 	const intent = `{"intent_uid": "a.example:b:v1", "intent_name": "B", "description": "b", "input_parameters": []}`
 	const policy = `"uid": "https://a.example/1", "permission": [{"target": "a.example:b:v1", "action": "execute"}]`
@@ -188,7 +188,7 @@ func TestOddAnswersAreReported(t *testing.T) {
 }
 
 // No PAT and no signature is in a report, nor is either ever in a URL.
-func TestNoSecretIsReported(t *testing.T) {
+func TestReportHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var secrets, addresses []string

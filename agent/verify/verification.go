@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A verification is one run: the clients, and the results that earlier checks leave for later ones.
+// A verification is one run: its clients, and the results that earlier checks leave for later ones.
 type verification struct {
 	options  Options
 	recorder *recorder
@@ -20,18 +20,18 @@ type verification struct {
 	outcomes map[string]Outcome
 
 	// Discovery.
-	domain  string // empty: the target is more than a domain, and DNS is not queried
+	domain  string // empty if the target is not a bare domain; DNS is not queried then
 	records Records
 	dnsErr  error
 
-	exchanges     []exchange // on the way to agents.json
-	agentsFile    *exchange  // nil: none was found
+	exchanges     []exchange // exchanges of the search for agents.json
+	agentsFile    *exchange  // nil if none was found
 	service       *agent.Service
 	findErr       error
 	tree          map[string]any
 	catalog       *intents.Catalog
 	problems      problem.List
-	keys          []keys.Key // that the service publishes
+	keys          []keys.Key // keys that the service publishes
 	publicKeyText string     // uim-public-key
 
 	// The policy.
@@ -45,20 +45,20 @@ type verification struct {
 
 	// Addresses that respond, and their responses without a PAT.
 	executeURL, issueURL string
-	withoutPAT           fetch.Answer // to executing without a PAT
+	withoutPAT           fetch.Answer // to a call without a PAT
 	malformed            fetch.Answer // to an agreement that is not JSON
 	noSuchPath           fetch.Answer // to a path that does not exist
 
 	// The PAT, and the sample call made with it.
 	token         patText
-	issueExchange exchange       // that returned the PAT
+	issueExchange exchange       // the exchange that returned the PAT
 	issueAnswer   map[string]any // its body
 	sampleCall    call
 	sampled       bool         // findSample has been called; its result is sampleCall
 	sampleAnswer  fetch.Answer // to the sample call
 	sampleAt      time.Time    // when the response arrived
-	refusedAs     call         // with invalid parameters
-	refusal       fetch.Answer // to it
+	refusedAs     call         // a call with invalid parameters
+	refusal       fetch.Answer // to refusedAs
 
 	doors     *doors.Doors
 	doorFetch *fetch.Client

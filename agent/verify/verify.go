@@ -13,44 +13,44 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Records are the DNS records of a domain's service; a field without a record is empty. UIM core 5.1.
+// Records are the DNS records of a domain. A field is empty if there is no such record. UIM core 5.1.
 type Records struct {
 	AgentsFile, PolicyFile, Discovery, License string
 }
 
 const (
-	// DefaultMaxTime bounds a whole run.
+	// DefaultMaxTime limits the duration of a run.
 	DefaultMaxTime = 2 * time.Minute
-	// defaultTimeout bounds one exchange; shorter than an agent's, since a single exchange must not use up the run.
+	// defaultTimeout limits the duration of one exchange. It is shorter than that of an agent, so that one exchange does not use up the run.
 	defaultTimeout = 10 * time.Second
 	maxDocument    = 16 << 20
 	maxAnswer      = 1 << 20
 	maxPAT         = 256 << 10
-	maxWait        = 10 * time.Second // for a Retry-After or the expiry of a PAT
+	maxWait        = 10 * time.Second // longest wait for a Retry-After or the expiry of a PAT
 )
 
-// Options are the target of a run and its bounds.
+// Options are the target and the limits of a run.
 type Options struct {
-	// Target is the URL of an agents.json, an origin or a domain, as agent.Client.Discover takes it.
+	// Target is the URL of an agents.json, an origin or a domain, as in agent.Client.Discover.
 	Target string
-	// Client are the options of the agent. Without a Key, Run makes one for this run. Run replaces Locate by the result of Lookup, and
-	// Wrap by a recorder around the given one.
+	// Client are the options of the agent. If Key is nil, Run creates a key for this run. Run replaces Locate with a function that returns
+	// the result of Lookup, and Wrap with a recorder that calls the given Wrap.
 	Client agent.Options
-	// Agree permits signing the policy, whatever its terms. Without it nothing is signed.
+	// Agree permits Run to sign the policy, whatever its terms are. If it is false, Run signs nothing.
 	Agree bool
-	// Issuer accepts a service that uses this name although its host does not vouch for it.
+	// Issuer is a name that the service may use although its host does not vouch for it.
 	Issuer string
-	// Parameters are parameters for calls, by uid, for intents whose descriptions give no values. They never make an unsafe intent
-	// callable.
+	// Parameters are the parameters of calls, by the uid of the intent. They are for intents whose descriptions give no values. Run does not
+	// call an unsafe intent even if there are parameters for it.
 	Parameters map[string]map[string]any
-	// MaxTime bounds the run; 0 is DefaultMaxTime.
+	// MaxTime limits the duration of the run; 0 means DefaultMaxTime.
 	MaxTime time.Duration
-	// Lookup queries DNS for a domain's records; nil skips those checks.
+	// Lookup queries the DNS records of a domain. If it is nil, the checks of DNS are skipped.
 	Lookup func(ctx context.Context, domain string) (Records, error)
 }
 
-// Run verifies one service. For a service that is broken or unreachable it returns a Report, not an error; its errors are those of
-// agent.New, and agent.ErrTarget.
+// Run verifies one service. If the service is broken or unreachable, Run returns a Report and no error. Its errors are those of agent.New,
+// and agent.ErrTarget.
 func Run(ctx context.Context, o Options) (Report, error) {
 	v, err := newVerification(o)
 	if err != nil {
@@ -80,22 +80,22 @@ func Run(ctx context.Context, o Options) (Report, error) {
 	return r, nil
 }
 
-// perform makes one check, unless the check that it depends on did not pass.
+// perform runs one check, unless the check on which it depends did not pass.
 func (v *verification) perform(ctx context.Context, c check) finding {
 	if ctx.Err() != nil {
-		return skipped("the time was up")
+		return skipped("the time limit was reached")
 	}
 	if c.after != "" && v.outcomes[c.after] != Holds {
-		return skipped("it rests on %s", c.after)
+		return skipped("it depends on %s", c.after)
 	}
 	f := c.run(v, ctx)
 	if ctx.Err() != nil && f.Outcome != Holds {
-		return skipped("the time was up")
+		return skipped("the time limit was reached")
 	}
 	return f
 }
 
-// discover looks for the service. A missing service is not an error, but a target that does not name a service is.
+// discover looks for the service. A missing service is not an error, but an invalid target is.
 func (v *verification) discover(ctx context.Context) error {
 	v.lookup(ctx)
 	v.recorder.start(maxDocument + 1)
@@ -109,8 +109,8 @@ func (v *verification) discover(ctx context.Context) error {
 	return nil
 }
 
-// agentsDocument returns the agents.json to check: the first that is served and looks like JSON, or the first that is served, or nil. An
-// agent that cannot use one address may try another, which would hide the problem.
+// agentsDocument returns the agents.json to check: the first response with status 200 that looks like JSON, otherwise the first response
+// with status 200, or nil. An agent that cannot use one address may try another, which would hide the problem.
 func agentsDocument(found []exchange) *exchange {
 	var first *exchange
 	for i := range found {
@@ -128,7 +128,7 @@ func agentsDocument(found []exchange) *exchange {
 	return first
 }
 
-// revokeLast revokes a PAT that is still valid, even if the time ran out.
+// revokeLast revokes a PAT that is still valid, even if the time limit was reached.
 func (v *verification) revokeLast(ctx context.Context) {
 	if v.service == nil || !v.service.Session().Agreed() {
 		return
@@ -138,7 +138,7 @@ func (v *verification) revokeLast(ctx context.Context) {
 	_ = v.service.Revoke(ctx) // an earlier check has reported a service that cannot revoke
 }
 
-// newVerification makes the clients.
+// newVerification creates the clients of a run.
 func newVerification(o Options) (*verification, error) {
 	if o.Client.Timeout == 0 {
 		o.Client.Timeout = defaultTimeout
@@ -149,12 +149,12 @@ func newVerification(o Options) (*verification, error) {
 	if o.Client.Key == nil {
 		key, err := agent.NewKey("EdDSA")
 		if err != nil {
-			return nil, fmt.Errorf("making a key for this run: %w", err)
+			return nil, fmt.Errorf("creating a key for this run: %w", err)
 		}
 		o.Client.Key = key
 	}
 	if o.Client.Now == nil {
-		o.Client.Now = time.Now //nolint:forbidigo // the one place where the caller leaves the clock to us
+		o.Client.Now = time.Now //nolint:forbidigo // the default if the caller sets no clock
 	}
 	if o.Client.Sleep == nil {
 		o.Client.Sleep = sleep

@@ -14,9 +14,9 @@ import (
 type a2a struct {
 	url    string
 	card   strictjson.Object
-	rest   string // URL of the interface HTTP+JSON; empty: there is none
-	open   bool   // it accepts messages without a token
-	taken  bool   // the PAT was accepted
+	rest   string // URL of the interface HTTP+JSON; empty if there is none
+	open   bool   // whether it accepts messages without a token
+	taken  bool   // whether the PAT was accepted
 	called reply  // to the sample call
 }
 
@@ -33,7 +33,7 @@ func (d *Doors) a2aURL(context.Context) point.Finding {
 	return f
 }
 
-// a2aCard reads the agent card. Which members it must have: A2A 1.0, 4.4.1.
+// a2aCard reads the agent card and checks its required members. A2A 1.0, 4.4.1.
 func (d *Doors) a2aCard(ctx context.Context) point.Finding {
 	card, f := d.document(ctx, at(d.a2a.url, cardPath))
 	if !f.Ok() {
@@ -42,12 +42,12 @@ func (d *Doors) a2aCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "description", "version"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is not a text")
+			bad = append(bad, name+" is not a string")
 		}
 	}
 	for _, name := range []string{"supportedInterfaces", "defaultInputModes", "defaultOutputModes", "skills"} {
 		if list := card.List(name); len(list) == 0 || len(list) > maxList {
-			bad = append(bad, fmt.Sprintf("%s is not a list of 1 to %d", name, maxList))
+			bad = append(bad, fmt.Sprintf("%s is not a list of 1 to %d items", name, maxList))
 		}
 	}
 	if card.Object("capabilities") == nil {
@@ -56,7 +56,7 @@ func (d *Doors) a2aCard(ctx context.Context) point.Finding {
 	for i, item := range card.List("skills") {
 		skill, _ := strictjson.AsObject(item)
 		if skill.Text("id") == "" || skill.Text("name") == "" || skill.Text("description") == "" || len(skill.List("tags")) == 0 {
-			bad = append(bad, fmt.Sprintf("/skills/%d has not all of id, name, description and tags", i))
+			bad = append(bad, fmt.Sprintf("/skills/%d does not have id, name, description and tags", i))
 		}
 	}
 	d.a2a.card = card
@@ -74,7 +74,7 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 			bad = append(bad, f.Detail)
 		}
 		if one.Text("protocolBinding") == "" || one.Text("protocolVersion") == "" {
-			bad = append(bad, where+" has not both protocolBinding and protocolVersion")
+			bad = append(bad, where+" does not have protocolBinding and protocolVersion")
 		}
 		if d.a2a.rest == "" && one.Text("protocolBinding") == "HTTP+JSON" && one.Text("protocolVersion") == "1.0" {
 			d.a2a.rest = address
@@ -82,7 +82,7 @@ func (d *Doors) a2aInterfaces(context.Context) point.Finding {
 		named = named || address == d.a2a.url && one.Text("protocolBinding") == "JSONRPC" && one.Text("protocolVersion") == "1.0"
 	}
 	if !named {
-		bad = append(bad, "uim-a2a is not one of them, with JSONRPC and 1.0")
+		bad = append(bad, "none of them is uim-a2a with JSONRPC and 1.0")
 	}
 	return point.WrongIfAny(bad)
 }

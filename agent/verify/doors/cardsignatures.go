@@ -25,15 +25,15 @@ func (d *Doors) a2aSigned(context.Context) point.Finding {
 	}
 }
 
-// a2aSignatures verifies each signature with a key that the service publishes. It ignores the location of the key in the signature
-// itself, which the author of the card chose.
+// a2aSignatures verifies each signature with a key that the service publishes. It ignores the key location in the signature, because the
+// author of the card chose it.
 func (d *Doors) a2aSignatures(ctx context.Context) point.Finding {
 	payloads, err := signedCards(d.a2a.card)
 	switch {
 	case err != nil:
 		return point.Wrong.Because("the card has no canonical form: %v", err)
 	case len(d.Keys) == 0:
-		return point.Missing.Because("the service publishes no key to verify them with")
+		return point.Missing.Because("the service publishes no key that could verify them")
 	}
 	for i, item := range d.a2a.card.List("signatures") {
 		signature, _ := strictjson.AsObject(item)
@@ -47,8 +47,8 @@ func (d *Doors) a2aSignatures(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// signedCards returns the candidates for the signed text: the card without its signatures, and also without empty members, which some
-// signers omit. A2A 1.0, 8.4.1.
+// signedCards returns the candidates for the signed text: the card without its signatures, once as it is and once without empty members,
+// which some signers omit. A2A 1.0, 8.4.1.
 func signedCards(card strictjson.Object) ([][]byte, error) {
 	plain := maps.Clone(card)
 	delete(plain, "signatures")
@@ -61,7 +61,7 @@ func signedCards(card strictjson.Object) ([][]byte, error) {
 	return [][]byte{asServed, asShort}, err
 }
 
-// withoutEmpty returns a tree without empty strings, lists and objects; ok is false where nothing is left.
+// withoutEmpty returns a tree without empty strings, lists and objects. ok is false if nothing is left.
 func withoutEmpty(v any) (out any, ok bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -86,7 +86,8 @@ func withoutEmpty(v any) (out any, ok bool) {
 	return v, true
 }
 
-// signatureFault describes what is wrong with one signature; empty: it is valid. The algorithm is that of the key. RFC 7515, 7.2.1.
+// signatureFault describes what is wrong with one signature, or returns "" if it is valid. Its algorithm must be that of the key. RFC
+// 7515, 7.2.1.
 func (d *Doors) signatureFault(ctx context.Context, signature strictjson.Object, payloads [][]byte) string {
 	protected := signature.Text("protected")
 	raw, err := base64.RawURLEncoding.DecodeString(protected)
@@ -116,5 +117,5 @@ func (d *Doors) signatureFault(ctx context.Context, signature strictjson.Object,
 			}
 		}
 	}
-	return "is not of this card by a key that the service publishes"
+	return "is not a signature of this card with a key that the service publishes"
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxLooked bounds how many addresses of one document are requested.
+// maxLooked limits how many addresses of one document are requested.
 const maxLooked = 20
 
 // announced fetches an optional document.
@@ -37,13 +37,13 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	case m.Text("specVersion") == "":
 		return point.Wrong.Because("there is no specVersion")
 	case !isList || len(entries) > maxList:
-		return point.Wrong.Because("entries is not a list of at most %d", maxList)
+		return point.Wrong.Because("entries is not a list of at most %d items", maxList)
 	}
 	var bad, named, cards []string
 	for i, item := range entries {
 		e, _ := strictjson.AsObject(item)
 		if e.Text("identifier") == "" || e.Text("type") == "" || e.Has("url") == e.Has("data") {
-			bad = append(bad, fmt.Sprintf("/entries/%d has not identifier, type, and one of url and data", i))
+			bad = append(bad, fmt.Sprintf("/entries/%d does not have identifier, type, and either url or data", i))
 			continue
 		}
 		if e.Has("url") {
@@ -54,7 +54,7 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 		}
 	}
 	if card := at(d.a2a.url, cardPath); d.a2a.url != "" && len(cards) > 0 && !slices.Contains(cards, card) {
-		bad = append(bad, "no agent card in it is that of uim-a2a")
+		bad = append(bad, "it does not name the agent card of uim-a2a")
 	}
 	if len(bad) > 0 {
 		return point.WrongIfAny(bad)
@@ -62,7 +62,7 @@ func (d *Doors) aiCatalog(ctx context.Context) point.Finding {
 	return d.there(ctx, named)
 }
 
-// apiCatalog checks /.well-known/api-catalog. The form of a linkset: RFC 9264 4.2.
+// apiCatalog checks /.well-known/api-catalog, which has the form of a linkset. RFC 9264 4.2.
 func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	const path = "/.well-known/api-catalog"
 	m, f := d.announced(ctx, path)
@@ -71,7 +71,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	}
 	contexts, isList := m["linkset"].([]any)
 	if !isList || len(contexts) > maxList {
-		return point.Wrong.Because("linkset is not a list of at most %d", maxList)
+		return point.Wrong.Because("linkset is not a list of at most %d items", maxList)
 	}
 	base := *d.Agents
 	base.Path, base.RawPath, base.RawQuery, base.Fragment = path, "", "", ""
@@ -98,7 +98,7 @@ func (d *Doors) apiCatalog(ctx context.Context) point.Finding {
 	return d.there(ctx, named)
 }
 
-// there requests the addresses in a document: those at the service's own site must exist.
+// there requests the addresses in a document. Those at the service's own site must exist.
 func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	slices.Sort(named)
 	named = slices.Compact(named)
@@ -106,7 +106,7 @@ func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 	looked := 0
 	for _, address := range named {
 		if !d.client.Secure(address) {
-			bad = append(bad, fmt.Sprintf("%.200q is not a URL that an agent would ask", address))
+			bad = append(bad, fmt.Sprintf("%.200q is not a URL that an agent would use", address))
 			continue
 		}
 		if looked == maxLooked || !d.client.OwnURL("", address).Ok() {
@@ -120,13 +120,13 @@ func (d *Doors) there(ctx context.Context, named []string) point.Finding {
 		case err != nil:
 			return point.Failed(err)
 		case a.Status == http.StatusNotFound || a.Status == http.StatusGone:
-			bad = append(bad, fmt.Sprintf("%s is not there (%d)", u.Path, a.Status))
+			bad = append(bad, fmt.Sprintf("%s does not exist (%d)", u.Path, a.Status))
 		}
 	}
 	return point.WrongIfAny(bad)
 }
 
-// serverCard checks the server card of MCP. experimental-ext-server-card.
+// serverCard checks the server card of MCP. Its specification is experimental-ext-server-card.
 func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	card, f := d.announced(ctx, "/.well-known/mcp/server-card.json")
 	if !f.Ok() {
@@ -136,7 +136,7 @@ func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	var bad []string
 	for _, name := range []string{"name", "version", "description"} {
 		if card.Text(name) == "" {
-			bad = append(bad, name+" is not a text")
+			bad = append(bad, name+" is not a string")
 		}
 	}
 	if utf8.RuneCountInString(card.Text("description")) > longest {
@@ -144,13 +144,13 @@ func (d *Doors) serverCard(ctx context.Context) point.Finding {
 	}
 	remotes := card.List("remotes")
 	if len(remotes) > maxList {
-		return point.Wrong.Because("remotes has more than %d", maxList)
+		return point.Wrong.Because("remotes has more than %d items", maxList)
 	}
 	named := false
 	for i, item := range remotes {
 		remote, _ := strictjson.AsObject(item)
 		if remote.Text("type") == "" || !d.client.Secure(remote.Text("url")) {
-			bad = append(bad, fmt.Sprintf("/remotes/%d has not a type and an https url", i))
+			bad = append(bad, fmt.Sprintf("/remotes/%d does not have a type and an https url", i))
 		}
 		named = named || remote.Text("url") == d.mcp.url
 	}

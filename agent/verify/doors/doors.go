@@ -1,10 +1,11 @@
-// Package doors checks what a UIM service announces in addition to the endpoints of UIM: its endpoints of the Model Context Protocol, of
-// Agent2Agent and of the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents where others
-// find them. It judges only announced doors and skips others. The list of points is checks.go; package verify runs them among its own.
+// Package doors checks what a UIM service announces in addition to the endpoints of UIM: endpoints for the Model Context Protocol,
+// Agent2Agent and the uAgents protocol, which agents.json names as uim-mcp, uim-a2a and uim-uagents, and the documents in which others
+// find these endpoints. It skips doors that are not announced. The points are listed in checks.go; package verify runs them together with
+// its own.
 //
-// Calls follow the rules of package verify: only the sample calls are executed. The PAT goes only to endpoints at the service's own site
-// that agents.json or the agent card names. All responses are bounded in size, all lists in length. A finding may hold foreign text, but
-// never a PAT.
+// Calls follow the rules of package verify: only its sample calls are executed. The PAT is sent only to endpoints that agents.json or the
+// agent card names and that are at the service's own site. The sizes of responses and the lengths of lists are limited. A finding may
+// contain text from the service, but never a PAT.
 package doors
 
 import (
@@ -20,11 +21,11 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Client makes the exchanges of a run. Its answers are bounded by Max.
+// A Client sends the requests of a run. Its responses are at most Max bytes long.
 type Client interface {
 	// Get fetches a public document, with the few redirects that an agent would follow.
 	Get(ctx context.Context, address string) (fetch.Answer, error)
-	// Ask makes one exchange and follows no redirect.
+	// Ask sends one request. It does not follow redirects.
 	Ask(ctx context.Context, method, address string, header http.Header, body []byte) (fetch.Answer, error)
 	// OwnURL checks a URL that must be at the site of agents.json and usable by agents.
 	OwnURL(name, address string) point.Finding
@@ -34,26 +35,26 @@ type Client interface {
 	Now() time.Time
 }
 
-// Max bounds an answer, in bytes.
+// Max limits the size of a response, in bytes.
 const Max = 4 << 20
 
 // A Service is the known state of the service. Unknown fields are empty.
 type Service struct {
-	Agents  *url.URL          // of agents.json
+	Agents  *url.URL          // URL of agents.json
 	Named   strictjson.Object // agents.json
 	Catalog *intents.Catalog
-	Keys    []keys.Key // JWKS that it publishes
-	Token   string     // the PAT; empty: there is none
+	Keys    []keys.Key // keys that the service publishes
+	Token   string     // the PAT; empty if there is none
 	Permits func(uid string) bool
 
-	Sample  Call // that may be executed, and was over HTTP
-	Refused Call // that was refused over HTTP because of its parameters
-	Draft   bool // calls are written in the dialect of the draft
+	Sample  Call // a call that may be executed, and was executed over HTTP
+	Refused Call // a call that was refused over HTTP because of its parameters
+	Draft   bool // whether calls are encoded in the dialect of the draft
 }
 
 // A Call is one call of an intent over HTTP, with its response.
 type Call struct {
-	Intent     *intents.Intent // nil: there is no such call
+	Intent     *intents.Intent // nil if there is no such call
 	Parameters map[string]any
 	Body       []byte // as UIM encodes it
 	Answer     fetch.Answer
@@ -64,18 +65,17 @@ type Call struct {
 type Doors struct {
 	Service
 
-	client Client
-	mcp    mcp
-	a2a    a2a
-	// of the uAgents protocol
+	client  Client
+	mcp     mcp
+	a2a     a2a
 	uagents uagents
-	sent    int // messages
+	sent    int // number of messages sent
 }
 
-// New makes the Doors of a service without any findings.
+// New returns the Doors of a service, on which no check has run yet.
 func New(c Client) *Doors { return &Doors{client: c} }
 
-// named returns the URL of a door as agents.json names it.
+// named returns the URL of a door from agents.json.
 func (d *Doors) named(member string) (string, point.Finding) {
 	switch address := d.Named[member].(type) {
 	case nil:
@@ -88,8 +88,8 @@ func (d *Doors) named(member string) (string, point.Finding) {
 
 func notOffered(why string) point.Finding { return point.Skipped.Because("not offered: %s", why) }
 
-// wantsToken is the finding of a check that needs a PAT and has none.
-var wantsToken = point.Skipped.Because("it wants a PAT, and nothing is signed without leave (--allow-agree)")
+// wantsToken is the finding of a check that needs a PAT if there is none.
+var wantsToken = point.Skipped.Because("it requires a PAT, and nothing is signed without permission (--allow-agree)")
 
 // at returns the URL of a path on the origin of another URL.
 func at(address, path string) string {
@@ -109,7 +109,7 @@ func (d *Doors) document(ctx context.Context, address string) (strictjson.Object
 	case a.Status >= http.StatusInternalServerError:
 		return nil, point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return nil, point.Missing.Because("%s answers %d", a.URL.Path, a.Status)
+		return nil, point.Missing.Because("%s responds with %d", a.URL.Path, a.Status)
 	}
 	tree, err := strictjson.DecodeObject(a.Body)
 	if err != nil {
@@ -118,7 +118,7 @@ func (d *Doors) document(ctx context.Context, address string) (strictjson.Object
 	return tree, point.Pass
 }
 
-// bearer is the header that carries the PAT.
+// bearer adds the PAT, if there is one, to a header, and returns the header.
 func (d *Doors) bearer(h http.Header) http.Header {
 	if d.Token != "" {
 		h.Set("Authorization", "Bearer "+d.Token)

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/internal/point"
 )
 
-// shared compares the limits that a door reports after a call with those that HTTP reported before it: one of them must have less left,
-// unless counted calls have become free between the two. It does not check each limit, because other agents may have released units of a
-// shared one.
+// shared compares the limits that a door reports after a call with those that HTTP reported before it. One of them must have less left,
+// unless counted calls have expired between the two. It does not check every limit, because other agents may have released units of a
+// limit that they share.
 func (d *Doors) shared(h http.Header) point.Finding {
 	before, after := standings(d.Sample.Answer.Header), standings(h)
 	unchanged := ""
@@ -24,22 +24,22 @@ func (d *Doors) shared(h http.Header) point.Finding {
 		if now.left < was.left {
 			return point.Pass
 		}
-		unchanged = fmt.Sprintf("%.64q has %d left after the call, and had %d before it", name, now.left, was.left)
+		unchanged = fmt.Sprintf("%.64q has %d left after the call, but had %d before it", name, now.left, was.left)
 	}
 	if unchanged == "" {
-		return point.Skipped.Because("HTTP and the door have no limit in common with the time at which calls become free")
+		return point.Skipped.Because("HTTP and the door report no common limit with the time of its reset")
 	}
 	return point.Wrong.Because("%s", unchanged)
 }
 
-// A limitState is the remainder of a limit, and when it may grow.
+// A limitState is what is left of a limit, and the time until more may be left.
 type limitState struct {
 	left  int64
 	reset time.Duration
 }
 
-// standings reads RateLimit, which has for each limit the remainder (r) and the seconds until it grows (t). RateLimit fields, draft 11,
-// 4.
+// standings parses RateLimit fields, which contain for each limit what is left (r) and the seconds until more is left (t). RateLimit
+// fields, draft 11, 4.
 func standings(h http.Header) map[string]limitState {
 	const longest, most = 8 << 10, 64
 	out := map[string]limitState{}

@@ -17,14 +17,14 @@ import (
 // mcp is the state of the checks of the MCP endpoint.
 type mcp struct {
 	url      string
-	open     bool         // it accepts messages without a token
+	open     bool         // whether it accepts messages without a token
 	stranger fetch.Answer // to the first message, without a token
 	metadata string       // URL of the protected resource metadata
-	issuer   string       // token issuers in it
+	issuer   string       // the first authorization server in it
 	server   strictjson.Object
-	alone    bool   // the server supports the revision in which every request is independent
-	session  string // in other revisions
-	taken    bool   // the PAT was accepted
+	alone    bool   // whether the server supports the revision in which every request is independent
+	session  string // id of the session in other revisions
+	taken    bool   // whether the PAT was accepted
 	tools    []tool
 	toolOf   map[intents.UID]string
 	called   reply // to the sample call
@@ -83,15 +83,15 @@ func (d *Doors) mcpEndpoint(ctx context.Context) point.Finding {
 		return point.Pass
 	case r.result != nil, r.failed != nil && (status == http.StatusOK || status == http.StatusBadRequest || status == http.StatusNotFound):
 		d.mcp.open = true
-		return point.Holds.Because("it takes messages without a token")
+		return point.Holds.Because("it accepts messages without a token")
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusNotImplemented:
-		return point.Missing.Because("POST is answered %d", status)
+		return point.Missing.Because("the response to POST is %d", status)
 	case status >= http.StatusInternalServerError:
 		return point.ServerError(r.Answer)
 	case status/100 == 2:
-		return point.Wrong.Because("what is answered is not a message: %s", r.odd)
+		return point.Wrong.Because("the response is not a message: %s", r.odd)
 	default:
-		return point.Wrong.Because("POST is answered %d", status)
+		return point.Wrong.Because("the response to POST is %d", status)
 	}
 }
 
@@ -100,14 +100,14 @@ var (
 	bearerScheme      = regex.Lazy(`(?i)(^|,\s*)bearer\s`)
 )
 
-// challenge returns the requirements in a response, and the metadata URL in it.
+// challenge checks the challenge in a response, and returns the metadata URL in it.
 func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 	text := strings.Join(a.Header.Values("Www-Authenticate"), ", ")
 	switch {
 	case text == "":
 		return "", point.Missing.Because("there is no WWW-Authenticate")
 	case !bearerScheme().MatchString(text):
-		return "", point.Wrong.Because("it asks for another scheme than Bearer")
+		return "", point.Wrong.Because("it requires a scheme other than Bearer")
 	}
 	if m := metadataParameter().FindStringSubmatch(text); m != nil {
 		metadata = m[1]
@@ -118,7 +118,7 @@ func challenge(a fetch.Answer) (metadata string, f point.Finding) {
 // mcpChallenge reads the challenge to a request without a token. RFC 9728 5.1.
 func (d *Doors) mcpChallenge(context.Context) point.Finding {
 	if d.mcp.open {
-		return point.Skipped.Because("it takes messages without a token")
+		return point.Skipped.Because("it accepts messages without a token")
 	}
 	metadata, f := challenge(d.mcp.stranger)
 	if f.Ok() && metadata == "" {
@@ -155,7 +155,7 @@ func (d *Doors) discover(ctx context.Context) point.Finding {
 	switch {
 	case !ok || len(versions) == 0:
 		return point.Wrong.Because("supportedVersions is not a list of strings")
-	case !slices.Contains(versions, revision2026): // it responds, and requires an earlier revision
+	case !slices.Contains(versions, revision2026): // it responds, but requires an earlier revision
 		d.mcp.alone = false
 		return d.handshake(ctx)
 	case r.result.Object("capabilities")["tools"] == nil:
@@ -178,9 +178,9 @@ func (d *Doors) handshake(ctx context.Context) point.Finding {
 	version := r.result.Text("protocolVersion")
 	switch {
 	case version == "":
-		return point.Wrong.Because("initialize answers no protocolVersion")
+		return point.Wrong.Because("the result of initialize has no protocolVersion")
 	case version != revision2025:
-		return point.Skipped.Because("it speaks %.40q, which is not spoken here", version)
+		return point.Skipped.Because("it uses revision %.40q, which this check does not support", version)
 	case r.result.Object("capabilities")["tools"] == nil:
 		return point.Missing.Because("capabilities has no tools")
 	}
@@ -199,7 +199,7 @@ func (d *Doors) handshake(ctx context.Context) point.Finding {
 	case err != nil:
 		return point.Failed(err)
 	case a.Status/100 != 2:
-		return point.Wrong.Because("notifications/initialized is answered %d", a.Status)
+		return point.Wrong.Because("the response to notifications/initialized is %d", a.Status)
 	}
 	return point.Holds.Because("%s", version)
 }
@@ -225,7 +225,7 @@ func (d *Doors) mcpRevoked(ctx context.Context) point.Finding {
 	return point.Status(r.Answer, http.StatusUnauthorized)
 }
 
-// texts converts a list of strings.
+// texts converts a list of strings. It returns false if an item is not a string or is empty.
 func texts(list []any) ([]string, bool) {
 	out := make([]string, 0, len(list))
 	for _, item := range list {

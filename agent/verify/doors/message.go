@@ -24,18 +24,18 @@ const (
 // A reply is the response to a message.
 type reply struct {
 	fetch.Answer
-	result strictjson.Object // nil: there is none
+	result strictjson.Object // nil if there is none
 	failed *failure
-	odd    string // why it does not answer the message; empty: it does
+	odd    string // why it is not the response to the message; empty if it is
 }
 
-// A failure is an error of JSON-RPC.
+// A failure is a JSON-RPC error.
 type failure struct {
 	code int64
 	tree strictjson.Object
 }
 
-// send sends a JSON-RPC message and reads the response. An error is one of the exchange.
+// send sends a JSON-RPC message and reads the response. The error is that of the exchange.
 func (d *Doors) send(ctx context.Context, address string, h http.Header, method string, params map[string]any) (reply, error) {
 	d.sent++
 	id := "uimgate-verify-" + strconv.Itoa(d.sent)
@@ -45,7 +45,7 @@ func (d *Doors) send(ctx context.Context, address string, h http.Header, method 
 	}
 	body, err := json.Marshal(message)
 	if err != nil {
-		return reply{}, fmt.Errorf("writing the message: %w", err)
+		return reply{}, fmt.Errorf("encoding the message: %w", err)
 	}
 	h.Set("Content-Type", "application/json")
 	a, err := d.client.Ask(ctx, http.MethodPost, address, h, body)
@@ -62,11 +62,11 @@ func (r *reply) read(id string) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case err != nil:
-		r.odd = "it is of no media type"
+		r.odd = "it has no media type"
 	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
 		r.odd = r.take(r.Body, id)
 	case kind == "text/event-stream":
-		r.odd = "no event of the stream is the answer"
+		r.odd = "no event of the stream is the response"
 		for _, event := range fetch.Events(r.Body) {
 			if r.odd = r.take(event, id); r.odd == "" {
 				return
@@ -87,18 +87,18 @@ func (r *reply) take(data []byte, id string) string {
 	inner, failed := strictjson.AsObject(tree["error"])
 	switch {
 	case tree["jsonrpc"] != "2.0":
-		return "it is not a message of JSON-RPC 2.0"
+		return "it is not a JSON-RPC 2.0 message"
 	case tree["id"] != id && (tree["id"] != nil || !failed || tree["error"] == nil):
 		return "its id is not the one that was sent"
 	case tree.Has("result") == tree.Has("error"):
-		return "it has not one of result and error"
+		return "it does not have either result or error"
 	case tree["result"] != nil && is:
 		r.result = result
 		return ""
 	case tree["error"] != nil && failed:
 		code, err := inner.Number("code").Int64()
 		if _, isText := inner["message"].(string); err != nil || !isText {
-			return "its error has no code and message"
+			return "its error does not have a code and a message"
 		}
 		r.failed = &failure{code, inner}
 		return ""
@@ -106,21 +106,21 @@ func (r *reply) take(data []byte, id string) string {
 	return "its result or error is not an object"
 }
 
-// answered is the finding for a reply that should have a result.
+// answered returns the finding for a reply that should have a result.
 func (r *reply) answered() point.Finding {
 	switch {
 	case r.result != nil:
 		return point.Pass
 	case r.Status == http.StatusUnauthorized:
-		return point.Wrong.Because("the PAT is not taken")
+		return point.Wrong.Because("the PAT is not accepted")
 	case r.failed != nil:
-		return point.Wrong.Because("it is the error %d", r.failed.code)
+		return point.Wrong.Because("the response is the error %d", r.failed.code)
 	case r.Status >= http.StatusInternalServerError:
 		return point.ServerError(r.Answer)
 	case r.Status/100 != 2:
-		return point.Wrong.Because("it is answered %d", r.Status)
+		return point.Wrong.Because("the response is %d", r.Status)
 	}
-	return point.Wrong.Because("the answer cannot be read: %s", r.odd)
+	return point.Wrong.Because("the response is invalid: %s", r.odd)
 }
 
 // reasonIn returns the reason in a UIM error body: details.reason, or code. It is empty if there is none.

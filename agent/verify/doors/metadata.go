@@ -34,13 +34,13 @@ func (d *Doors) mcpResource(ctx context.Context) point.Finding {
 	case !ok || len(servers) == 0 || len(servers) > most:
 		return point.Wrong.Because("authorization_servers is not a list of 1 to %d URLs", most)
 	case !d.client.Secure(servers[0]):
-		return point.Wrong.Because("authorization_servers has what is not an https URL")
+		return point.Wrong.Because("the first of authorization_servers is not an https URL")
 	}
 	d.mcp.issuer = servers[0]
 	return point.Pass
 }
 
-// mcpResourcePaths looks for the metadata where clients look that received no challenge.
+// mcpResourcePaths looks for the metadata at the paths that clients use if they have received no challenge.
 func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	u, err := url.Parse(d.mcp.url)
 	if err != nil {
@@ -51,12 +51,12 @@ func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 		return f
 	}
 	if m.Text("resource") != d.mcp.url {
-		return point.Wrong.Because("by the path of the endpoint, resource is not uim-mcp")
+		return point.Wrong.Because("at the path of the endpoint, resource is not uim-mcp")
 	}
 	m, f = d.document(ctx, at(d.mcp.url, resourcePath))
 	switch {
 	case f.Outcome == point.Missing:
-		return point.Holds.Because("at the root there are none")
+		return point.Holds.Because("there are no metadata at the root")
 	case !f.Ok():
 		return f
 	case m.Text("resource") != d.mcp.url && strings.TrimRight(m.Text("resource"), "/") != fetch.Origin(u):
@@ -65,8 +65,8 @@ func (d *Doors) mcpResourcePaths(ctx context.Context) point.Finding {
 	return point.Pass
 }
 
-// metadataURLs are the URLs at which an authorization server may describe itself, in the order that clients use: RFC 8414 3.1, then
-// OpenID Connect Discovery 4.1.
+// metadataURLs returns the URLs at which an authorization server may describe itself, in the order that clients use: RFC 8414 3.1, and
+// then OpenID Connect Discovery 4.1.
 func metadataURLs(issuer string) []string {
 	u, err := url.Parse(issuer)
 	if err != nil {
@@ -82,7 +82,7 @@ func metadataURLs(issuer string) []string {
 
 // mcpAuthorization looks for the metadata of the first authorization server.
 func (d *Doors) mcpAuthorization(ctx context.Context) point.Finding {
-	last := point.Missing.Because("it has no URL")
+	last := point.Missing.Because("the authorization server has no URL")
 	for _, address := range metadataURLs(d.mcp.issuer) {
 		m, f := d.document(ctx, address)
 		if !f.Ok() {
@@ -92,7 +92,7 @@ func (d *Doors) mcpAuthorization(ctx context.Context) point.Finding {
 			return f
 		}
 		if m.Text("issuer") != d.mcp.issuer {
-			return point.Wrong.Because("issuer is %.200q, not the name it was found by", m.Text("issuer"))
+			return point.Wrong.Because("issuer is %.200q, not the name of the authorization server", m.Text("issuer"))
 		}
 		d.mcp.server = m
 		return d.endpoints()

@@ -31,7 +31,7 @@ func (d *Doors) a2aChallenge(ctx context.Context) point.Finding {
 		return point.Failed(err)
 	case r.Status/100 == 2 && (r.result != nil || r.failed != nil):
 		d.a2a.open = true
-		return point.Skipped.Because("it takes messages without a token")
+		return point.Skipped.Because("it accepts messages without a token")
 	}
 	if f := point.Status(r.Answer, http.StatusUnauthorized); !f.Ok() {
 		return f
@@ -40,15 +40,15 @@ func (d *Doors) a2aChallenge(ctx context.Context) point.Finding {
 	return f
 }
 
-// refusedAs is the finding for a reply that must be an error with this code.
+// refusedAs returns the finding for a reply that must be an error with this code.
 func (r *reply) refusedAs(code int64) point.Finding {
 	switch {
 	case r.failed != nil && r.failed.code == code:
 		return point.Pass
 	case r.result != nil:
-		return point.Wrong.Because("it is answered by a result")
+		return point.Wrong.Because("the response is a result")
 	case r.failed != nil && r.Status != http.StatusUnauthorized:
-		return point.Wrong.Because("it is the error %d, not %d", r.failed.code, code)
+		return point.Wrong.Because("the response is the error %d, not %d", r.failed.code, code)
 	}
 	return r.answered()
 }
@@ -109,7 +109,7 @@ func (d *Doors) a2aVersion(ctx context.Context) point.Finding {
 	return r.refusedAs(versionNotSupported)
 }
 
-// sendMessage sends a call: the UIM body is the one data part.
+// sendMessage sends a call in a message whose only data part is the UIM body.
 func (d *Doors) sendMessage(ctx context.Context, c Call) (reply, error) {
 	d.sent++
 	return d.operate(ctx, d.bearer(http.Header{}), "SendMessage", map[string]any{"message": map[string]any{
@@ -133,11 +133,11 @@ func (d *Doors) a2aCall(ctx context.Context) point.Finding {
 	task := r.result.Object("task")
 	switch state := task.Object("status").Text("state"); {
 	case task == nil:
-		return point.Wrong.Because("SendMessage answers no task")
+		return point.Wrong.Because("the result of SendMessage has no task")
 	case task.Text("id") == "":
 		return point.Wrong.Because("the task has no id")
 	case state != "TASK_STATE_COMPLETED":
-		return point.Wrong.Because("the task is %.40q, and HTTP carries the call out", state)
+		return point.Wrong.Because("the task is %.40q, but HTTP executes the call", state)
 	}
 	for _, item := range task.List("artifacts") {
 		artifact, _ := strictjson.AsObject(item)
@@ -192,7 +192,7 @@ func (d *Doors) a2aRefused(ctx context.Context) point.Finding {
 	if got := reasonIn(tree); got != "" {
 		return sameReason(got, want)
 	}
-	return point.Missing.Because("the message of the task has no error as HTTP has it")
+	return point.Missing.Because("the message of the task has no error in the form of HTTP")
 }
 
 // reasonsIn returns the reasons of all google.rpc.ErrorInfo in the data of an error. A2A 1.0, 9.5.

@@ -16,8 +16,8 @@ func (d *Doors) callTool(ctx context.Context, name string, arguments map[string]
 	return d.request(ctx, d.bearer(http.Header{}), "tools/call", map[string]any{"name": name, "arguments": arguments})
 }
 
-// noSample is the finding if no call may be made.
-var noSample = point.Skipped.Because("no intent was called through HTTP that may be called again: see execute-answers")
+// noSample is the finding if there is no call that may be made.
+var noSample = point.Skipped.Because("no call was made over HTTP that may be repeated: see execute-answers")
 
 func (d *Doors) mcpCall(ctx context.Context) point.Finding {
 	if d.Sample.Intent == nil {
@@ -33,11 +33,11 @@ func (d *Doors) mcpCall(ctx context.Context) point.Finding {
 	}
 	d.mcp.called = r
 	if r.result.Flag("isError") {
-		return point.Wrong.Because("%s is refused, which HTTP carries out", name)
+		return point.Wrong.Because("%s is refused, but HTTP executes the call", name)
 	}
 	output, ok := d.toolOutput(r.result)
 	if !ok {
-		return point.Wrong.Because("%s answers nothing that is JSON", name)
+		return point.Wrong.Because("the result of %s contains no JSON", name)
 	}
 	return d.fits(output)
 }
@@ -103,13 +103,13 @@ func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 		return point.Failed(err)
 	}
 	if r.failed != nil {
-		return point.Wrong.Because("it is the error %d, which models do not see", r.failed.code)
+		return point.Wrong.Because("the response is the error %d, which models do not see", r.failed.code)
 	}
 	if f := r.answered(); !f.Ok() {
 		return f
 	}
 	if !r.result.Flag("isError") {
-		return point.Wrong.Because("%s is executed all the same", name)
+		return point.Wrong.Because("%s is executed nevertheless", name)
 	}
 	want := d.Refused.reason()
 	for _, text := range contents(r.result) {
@@ -118,16 +118,16 @@ func (d *Doors) mcpRefused(ctx context.Context) point.Finding {
 			return sameReason(got, want)
 		}
 	}
-	return point.Missing.Because("no text of the result is the error as HTTP has it")
+	return point.Missing.Because("no text of the result is the error in the form of HTTP")
 }
 
-var noRefusal = point.Skipped.Because("no parameter was refused through HTTP")
+var noRefusal = point.Skipped.Because("no call was refused over HTTP because of a parameter")
 
 func sameReason(got, want string) point.Finding {
 	if want == "" || got == want {
 		return point.Pass
 	}
-	return point.Wrong.Because("the reason is %.64q, and %.64q through HTTP", got, want)
+	return point.Wrong.Because("the reason is %.64q, but %.64q over HTTP", got, want)
 }
 
 func (d *Doors) mcpUnknownTool(ctx context.Context) point.Finding {
@@ -138,9 +138,9 @@ func (d *Doors) mcpUnknownTool(ctx context.Context) point.Finding {
 	case r.failed != nil && r.failed.code == invalidParams:
 		return point.Pass
 	case r.failed != nil:
-		return point.Wrong.Because("it is the error %d", r.failed.code)
+		return point.Wrong.Because("the response is the error %d", r.failed.code)
 	case r.result != nil:
-		return point.Wrong.Because("it is answered by a result")
+		return point.Wrong.Because("the response is a result")
 	}
 	return r.answered()
 }

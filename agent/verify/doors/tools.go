@@ -54,7 +54,7 @@ func (d *Doors) mcpTools(ctx context.Context) point.Finding {
 		case !more:
 			return point.Wrong.Because("nextCursor is not a string")
 		case seen[cursor]:
-			return point.Wrong.Because("the cursor does not move: a client would ask for ever")
+			return point.Wrong.Because("the cursor does not change, so a client would request pages forever")
 		}
 		seen[cursor], params = true, map[string]any{"cursor": cursor}
 	}
@@ -97,7 +97,7 @@ func (d *Doors) mcpToolNames(context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// mcpToolSchemas compiles every schema, as clients do: an invalid one makes some clients drop all tools.
+// mcpToolSchemas compiles every schema, as clients do. Some clients drop all tools if one schema is invalid.
 func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
 	var bad []string
 	for _, t := range d.mcp.tools {
@@ -116,7 +116,7 @@ func (d *Doors) mcpToolSchemas(ctx context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// schemaFault describes what is wrong with the schema of an object; empty: it is valid. It loads no external document.
+// schemaFault describes what is wrong with the schema of an object, or returns "" if it is valid. It does not load external documents.
 func schemaFault(v any) string {
 	schema, isObject := strictjson.AsObject(v)
 	switch {
@@ -125,26 +125,26 @@ func schemaFault(v any) string {
 	case !isObject:
 		return "is not an object"
 	case schema["type"] != "object":
-		return `has not the type "object"`
+		return `does not have the type "object"`
 	}
 	text, err := json.Marshal(schema)
 	if err != nil {
-		return "cannot be written"
+		return "cannot be encoded"
 	}
 	const name = "urn:uimgate:tool"
 	compiler := jsonschema.NewCompiler()
 	compiler.Draft = jsonschema.Draft2020
-	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errors.New("schemas are not loaded from elsewhere") }
+	compiler.LoadURL = func(string) (io.ReadCloser, error) { return nil, errors.New("external schemas are not loaded") }
 	if err := compiler.AddResource(name, bytes.NewReader(text)); err != nil {
 		return "is not a JSON Schema"
 	}
 	if _, err := compiler.Compile(name); err != nil {
-		return "is not a valid JSON Schema, or refers to elsewhere"
+		return "is not a valid JSON Schema, or refers to an external one"
 	}
 	return ""
 }
 
-// mcpIntents compares the tools with the intents, by name, uid, or the tool's own statement.
+// mcpIntents compares the tools with the intents by name, by uid, or by the uid that the tool states.
 func (d *Doors) mcpIntents(context.Context) point.Finding {
 	offered, permitted := d.offered()
 	byName := toolname.Names(slices.Collect(maps.Keys(offered)))
@@ -174,7 +174,7 @@ func (d *Doors) mcpIntents(context.Context) point.Finding {
 	return point.WrongIfAny(bad)
 }
 
-// offered returns the intents that are offered, and which of them the PAT permits.
+// offered returns the offered intents, and those of them that the PAT permits.
 func (d *Doors) offered() (map[intents.UID]*intents.Intent, []intents.UID) {
 	all := map[intents.UID]*intents.Intent{}
 	var permitted []intents.UID
@@ -204,7 +204,7 @@ func (t tool) intent() string {
 	return ""
 }
 
-// differs describes how the parameters of a tool differ from those of its intent; empty: they do not.
+// differs describes how the parameters of a tool differ from those of its intent. It returns "" if they do not.
 func (t tool) differs(in *intents.Intent) string {
 	schema := t.tree.Object("inputSchema")
 	var have []string
@@ -213,7 +213,7 @@ func (t tool) differs(in *intents.Intent) string {
 	}
 	slices.Sort(have)
 	if !slices.Equal(have, schema.Object("properties").Names()) {
-		return "takes other parameters than the intent"
+		return "does not have the parameters of the intent"
 	}
 	return ""
 }

@@ -31,7 +31,7 @@ const (
 	uagentsConnection = "X-Uagents-Connection"
 )
 
-// verifierSeed is the seed of the checking agent. It may be public: the agent requests only public data.
+// verifierSeed is the seed of the agent that makes the checks. It may be public, because this agent requests only public data.
 const verifierSeed = "uimgate verify asks for what is public"
 
 func (d *Doors) uagentsURL(context.Context) point.Finding {
@@ -41,17 +41,17 @@ func (d *Doors) uagentsURL(context.Context) point.Finding {
 	}
 	address, err := identity.ParseAddress(text)
 	if !isText || err != nil || !address.Agent() {
-		return point.Wrong.Because("uim-uagents is not an address of an agent, agent1…")
+		return point.Wrong.Because("uim-uagents is not the address of an agent (agent1…)")
 	}
 	d.uagents.address = address
 	var f point.Finding
 	if d.uagents.url, f = d.named("uim-uagents-endpoint"); d.uagents.url == "" && f.Outcome == point.Skipped {
-		return point.Skipped.Because("agents.json names no uim-uagents-endpoint: rules or an Almanac have the endpoints")
+		return point.Skipped.Because("agents.json names no uim-uagents-endpoint: rules or an Almanac may name the endpoints")
 	}
 	return f
 }
 
-// uagentsHere checks that the agent exists, and that another one does not.
+// uagentsHere checks that HEAD reports the agent as ready, and an agent that does not exist as not ready.
 func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
 	absent, err := identity.FromSeed(verifierSeed, 1)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d *Doors) uagentsHere(ctx context.Context) point.Finding {
 		case err != nil:
 			return point.Failed(err)
 		case a.Status != http.StatusOK || a.Header.Get(uagentsStatus) != c.want:
-			return point.Wrong.Because("HEAD for %s is answered %d with x-uagents-status %q, not %s", shortAddress(c.address), a.Status,
+			return point.Wrong.Because("the response to HEAD for %s is %d with x-uagents-status %q, not %s", shortAddress(c.address), a.Status,
 				a.Header.Get(uagentsStatus), c.want)
 		}
 	}
@@ -78,7 +78,8 @@ func shortAddress(a identity.Address) string {
 	return string(a[:ends]) + "…" + string(a[len(a)-ends:])
 }
 
-// asks sends an envelope that requests the policy, after a change to the envelope, and returns both it and the response.
+// asks sends an envelope that requests the policy, and returns the envelope and the response. change may modify the envelope before it is
+// sent.
 func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identity.Key)) (envelope.Envelope, fetch.Answer, error) {
 	key, err := identity.FromSeed(verifierSeed, 0)
 	if err != nil {
@@ -93,7 +94,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 	change(&e, key)
 	body, err := json.Marshal(e)
 	if err != nil {
-		return e, fetch.Answer{}, fmt.Errorf("writing the envelope: %w", err)
+		return e, fetch.Answer{}, fmt.Errorf("encoding the envelope: %w", err)
 	}
 	a, err := d.client.Ask(ctx, http.MethodPost, d.uagents.url, http.Header{
 		"Content-Type": {"application/json"}, uagentsConnection: {"sync"},
@@ -101,7 +102,7 @@ func (d *Doors) asks(ctx context.Context, change func(*envelope.Envelope, identi
 	return e, a, err
 }
 
-// uagentsAnswers requests the policy. The service's address must sign the response.
+// uagentsAnswers requests the policy. The response must be signed with the key of the service's address.
 func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	sent, a, err := d.asks(ctx, func(*envelope.Envelope, identity.Key) {})
 	switch {
@@ -110,29 +111,29 @@ func (d *Doors) uagentsAnswers(ctx context.Context) point.Finding {
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status != http.StatusOK:
-		return point.Wrong.Because("an envelope is answered %d, where agents take 200 alone", a.Status)
+		return point.Wrong.Because("the response to an envelope is %d, but agents accept only 200", a.Status)
 	}
 	e, err := envelope.Parse(a.Body)
 	switch {
 	case err != nil:
-		return point.Wrong.Because("the answer is not an envelope")
+		return point.Wrong.Because("the response is not an envelope")
 	case e.Verify() != nil:
-		return point.Wrong.Because("no key of an agent signed the answer")
+		return point.Wrong.Because("the response is not signed with the key of an agent")
 	case e.Sender != d.uagents.address || e.Target != sent.Sender || e.Session != sent.Session:
-		return point.Wrong.Because("the answer is of another agent, for another, or in another session")
+		return point.Wrong.Because("the sender, the target or the session of the response is wrong")
 	case e.SchemaDigest != protocol.Standard("UIMPolicy").Digest:
-		return point.Wrong.Because("UIMPolicyRequest is not answered with UIMPolicy")
+		return point.Wrong.Because("the response to UIMPolicyRequest is not a UIMPolicy")
 	}
 	text, err := e.Message()
 	if err != nil {
-		return point.Wrong.Because("the answer holds no message")
+		return point.Wrong.Because("the response contains no message")
 	}
 	got, err := strictjson.DecodeObject(text)
 	if err != nil {
-		return point.Wrong.Because("the message of the answer is not a JSON object")
+		return point.Wrong.Because("the message in the response is not a JSON object")
 	}
 	if digest, err := pat.PolicyDigest([]byte(got.Text("document"))); err != nil || digest != got.Text("digest") {
-		return point.Wrong.Because("the digest of UIMPolicy is not that of its document")
+		return point.Wrong.Because("the digest in UIMPolicy does not match its document")
 	}
 	return point.Pass
 }
@@ -144,7 +145,7 @@ func (d *Doors) uagentsForged(ctx context.Context) point.Finding {
 	case err != nil:
 		return point.Failed(err)
 	case a.Status != http.StatusBadRequest:
-		return point.Wrong.Because("an envelope that was changed after it was signed is answered %d, not 400", a.Status)
+		return point.Wrong.Because("the response to an envelope that was changed after it was signed is %d, not 400", a.Status)
 	}
 	return point.Pass
 }
@@ -164,7 +165,7 @@ func (d *Doors) uagentsExpired(ctx context.Context) point.Finding {
 		return point.ServerError(a)
 	}
 	if e, err := envelope.Parse(a.Body); err == nil && e.SchemaDigest == protocol.Standard("UIMPolicy").Digest {
-		return point.Wrong.Because("an envelope that expired an hour ago is answered like any other")
+		return point.Wrong.Because("an envelope that expired an hour ago is answered normally")
 	}
 	return point.Pass
 }

@@ -28,18 +28,18 @@ type Outcome string
 // The outcomes.
 const (
 	Holds   Outcome = "holds"
-	Missing Outcome = "missing" // the service does not have it
+	Missing Outcome = "missing" // the service lacks it
 	Wrong   Outcome = "wrong"   // the service has it, but not as the section requires
 	Skipped Outcome = "skipped" // it could not be checked; the detail gives the cause
 )
 
-// A Finding is the result of one check and its message, which may hold foreign text.
+// A Finding is the result of one check with a message, which may contain text from the service.
 type Finding struct {
 	Outcome Outcome
 	Detail  string
 }
 
-// Pass is the finding of a point that passes, without a message.
+// Pass is the finding for a point that passes, without a message.
 var Pass = Finding{Outcome: Holds}
 
 // Because returns the finding with this outcome and a detail.
@@ -50,17 +50,17 @@ func (o Outcome) Because(format string, args ...any) Finding {
 // Ok reports whether the point passes.
 func (f Finding) Ok() bool { return f.Outcome == Holds }
 
-// Failed returns the finding for an exchange that failed. Errors of package fetch hold neither a path nor a secret.
+// Failed returns the finding for an exchange that failed. Errors of package fetch contain neither a path nor a secret.
 func Failed(err error) Finding {
 	if errors.Is(err, fetch.ErrRefused) {
-		return Wrong.Because("nothing was sent: %v", err)
+		return Wrong.Because("no request was sent: %v", err)
 	}
 	return Wrong.Because("%v", err)
 }
 
-// ServerError is the finding of a check that got a 5xx: only error-failures reports those.
+// ServerError returns the finding of a check that received a 5xx response. Only error-failures reports such responses.
 func ServerError(a fetch.Answer) Finding {
-	return Skipped.Because("the answer was %d: see error-failures", a.Status)
+	return Skipped.Because("the response was %d: see error-failures", a.Status)
 }
 
 // Status checks that the status of a response is one of those given.
@@ -71,12 +71,12 @@ func Status(a fetch.Answer, want ...int) Finding {
 	case a.Status >= http.StatusInternalServerError:
 		return ServerError(a)
 	case a.Status == http.StatusTooManyRequests:
-		return Skipped.Because("the service takes no more requests of this kind now")
+		return Skipped.Because("the service currently accepts no more requests of this kind")
 	}
-	return Wrong.Because("it is answered %d, not %d", a.Status, want[0])
+	return Wrong.Because("the response is %d, not %d", a.Status, want[0])
 }
 
-// WrongIfAny returns the finding for a list of offenders: wrong unless it is empty.
+// WrongIfAny returns the finding for a list of violations: Wrong if there are any, and Pass otherwise.
 func WrongIfAny(list []string) Finding {
 	if len(list) == 0 {
 		return Pass
@@ -84,7 +84,7 @@ func WrongIfAny(list []string) Finding {
 	return Wrong.Because("%s", Summary(list))
 }
 
-// Summary lists the first entries and how many more there are.
+// Summary returns the first entries of a list and the number of the remaining entries.
 func Summary(list []string) string {
 	const most = 3
 	if len(list) <= most {
