@@ -2,29 +2,29 @@ package store
 
 import "time"
 
-// A Registration is a signed record in which an agent states its endpoints. A service that is an Almanac stores it.
+// A Registration is a signed record in which an agent states its endpoints. It is stored by a service that acts as an Almanac.
 type Registration struct {
 	Service string
 	Address string
 	Network string // agent, test-agent, or empty for either
-	// Record is the agent's statement in the form of the Almanac; the store does not interpret it.
+	// Record is the agent's statement in the format of the Almanac. The store does not interpret it.
 	Record    []byte
 	Protocols []string // digests; lookups by protocol use them
-	Source    string   // address or network of the client that sent it; networks are identified by prefixes
+	Source    string   // address or network of the client that sent the record; see SourcesBound
 	Active    bool
-	// AttestedAt is when the agent signed the record: a newer one replaces an older one, never the reverse.
+	// AttestedAt is when the agent signed the record. A newer record replaces an older one, but not the reverse.
 	AttestedAt time.Time
-	Until      time.Time // when it is deleted
+	Until      time.Time // when the registration is deleted
 }
 
-// RegistrationBounds bound how many registrations are stored; expired ones do not count.
+// RegistrationBounds limit how many registrations are stored. Expired registrations do not count.
 type RegistrationBounds struct {
-	All    int // of a service
-	Source int // of them, of one source
+	All    int // registrations of one service
+	Source int // registrations of one service that came from one source
 	Wider  []SourcesBound
 }
 
-// A SourcesBound bounds the registrations of all sources that begin with a text, which is not empty, in ASCII.
+// A SourcesBound limits the registrations from all sources that begin with Prefix, which is ASCII and not empty.
 type SourcesBound struct {
 	Prefix string
 	Most   int

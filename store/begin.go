@@ -19,62 +19,64 @@ type Reservation struct {
 type Candidate struct {
 	Rule   string
 	Limits []Reservation
-	Charge money.Amount // zero: free; never negative
+	Charge money.Amount // zero means free; never negative
 }
 
-// A Nonce may be used once per service and key, while it is kept.
+// A Nonce can be used only once for each service and key while it is stored.
 type Nonce struct {
 	KeyID keys.ID
 	ID    string
 	Until time.Time // the earliest time when it may be deleted
 }
 
-// Billing bounds how much an agent may owe.
+// Billing limits how much an agent may owe.
 type Billing struct {
-	// Prepaid means that the agent may owe nothing, and spends the top-ups of the operator.
+	// Prepaid means that the agent may not owe anything. It can only spend what the operator has topped up.
 	Prepaid bool
-	// Credit is the most that an agent may owe in its currency.
+	// Credit is the largest amount that an agent may owe in its currency.
 	Credit money.Amount
-	// Unapproved means that the agent may owe at most Newcomers, and that what it owes also counts towards one account that all
-	// unapproved agents share, with the same Credit. That account fades: by Credit within PoolFades.
+	// Unapproved means that the agent may owe at most Newcomers. What it owes also counts towards one account that all unapproved agents
+	// share and that has the same Credit. The shared account decays by Credit within PoolFades.
 	Unapproved bool
-	// Newcomers is the most that one unapproved agent may owe, and no more than Credit. Without a currency it is Credit.
+	// Newcomers is the largest amount that one unapproved agent may owe. It is at most Credit; without a currency, it is equal to Credit.
 	Newcomers money.Amount
 }
 
-// PoolFades is how long after the last charge what unapproved agents owe together counts.
+// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So a charge to it counts for at most this long
+// after the last one.
 const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.
 type BeginRequest struct {
-	// Execution is the call: ID (a UUIDv7; it may be empty if nothing is recorded), Service, AgentID, Intent and the ids of its
+	// Execution describes the call: ID (a UUIDv7; it may be empty if the call is not recorded), Service, AgentID, Intent and the ids of its
 	// agreement, token and policy. The store sets Rule, Charge, State and the times.
 	Execution  Execution
 	Nonce      *Nonce
 	Limits     []Reservation // taken for every candidate: the token's own limit, the service's ceiling
 	Candidates []Candidate   // at least one, in order of preference
 	Billing    Billing
-	// Hold is how long the record stays held before the sweeper may make it unresolved: the upstream's timeout and 30 s.
+	// Hold is how long the record stays held before the sweeper may make it unresolved: the timeout of the upstream plus 30 s.
 	Hold time.Duration
-	// KeyFor is how long the idempotency key, if there is one, is kept: 24 h.
+	// KeyFor is how long the idempotency key, if there is one, is stored: 24 h.
 	KeyFor time.Duration
 }
 
-// An Admission is what Begin took for a call.
+// An Admission is the result of Begin: what Begin took for a call.
 type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
-	Taken     []CounterSlot // one unit in each, to release if nothing was sent
-	// Expires counts from the call of Begin: the call may not be sent later. 0: no such bound. See limit.MaxDispatch.
+	Taken     []CounterSlot // one unit was taken in each; the units are released if nothing was sent
+	// Expires is how long after the call of Begin the call may be sent; 0 means no limit. See limit.MaxDispatch.
 	Expires time.Duration
-	// Standing has the state of the limit of each in Taken, in the same order; with Replay, the present state of the limits that the call
-	// took when it was made.
+	// Standing contains the state of the limit of each slot in Taken, in the same order. If Replay is set, it contains the current state of
+	// the limits that the original call took.
 	Standing []limit.Status
-	// Replay is the record of an earlier execution under the same idempotency key that has ended; then nothing was taken.
+	// Replay is the record of an earlier execution under the same idempotency key that has ended. If it is set, nothing was taken.
 	Replay *Execution
 }
 
-// Admit returns the Admission of a call at a moment under one of its candidates, without its limits: an engine adds what it took.
+// Admit returns the Admission of a call that begins at the given time under one of its candidates. It leaves Taken and Standing empty: the
+// engine adds what it took.
 func (r *BeginRequest) Admit(candidate int, at time.Time) Admission {
 	c, e := &r.Candidates[candidate], r.Execution
 	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, Held, "", nil
@@ -88,7 +90,7 @@ type CounterSlot struct {
 	LimitID   string
 	Period    limit.Period
 	Slot      int64
-	// Restored is when the state was last set back to an earlier one; the zero time: never. Units that were counted before another such
-	// time are not released, because the state may not include them.
+	// Restored is when the state was last restored from an earlier copy; the zero time means never. If the state is restored again after
+	// units were counted, they are not released, because the restored state may not include them.
 	Restored time.Time
 }

@@ -7,28 +7,28 @@ import (
 )
 
 // A Consent is the result of a person's consent on the gateway's own page: one agreement, one code, and one chain of refresh tokens. It
-// holds digests of the secrets.
+// contains only digests of the secrets.
 type Consent struct {
 	Service string
-	Handle  string // in its codes
-	// RefreshHandle is in its refresh tokens. It cannot be computed from Handle: a leaked code does not identify the refresh tokens.
-	// Empty in records of earlier releases, whose codes and refresh tokens both have Handle.
+	Handle  string // part of its codes
+	// RefreshHandle is part of its refresh tokens. It cannot be computed from Handle, so a leaked code does not identify the refresh tokens.
+	// It is empty in records of earlier releases, whose codes and refresh tokens both contain Handle.
 	RefreshHandle string
 	AgreementID   pat.AgreementID
 	ClientID      string
-	Document      string // digest of the client's metadata document; empty: a registration
+	Document      string // digest of the client's metadata document; empty if the client registered itself
 	RedirectURI   string
 	Challenge     string // of PKCE, S256. RFC 7636 4.2
 	Resource      string // see pat.Claims.Resource
-	Request       string // what the client sent as state
+	Request       string // the state parameter that the client sent
 	Browser       string // digest of the cookie that identifies the browser that agreed
 	CreatedAt     time.Time
-	Until         time.Time // from then on there are no further tokens
-	// Code is the digest of the last issued code; empty: none yet. It is valid until CodeUntil.
+	Until         time.Time // no tokens are issued from then on
+	// Code is the digest of the last issued code, or empty if none was issued yet. The code is valid until CodeUntil.
 	Code      string
 	CodeUntil time.Time
 	CodeUsed  bool
-	Refresh   string // digest of the only valid refresh token; empty: none yet
+	Refresh   string // digest of the only valid refresh token; empty if none was issued yet
 }
 
 // A Client is a client that registered itself. RFC 7591.
@@ -41,10 +41,10 @@ type Client struct {
 	Until     time.Time // when it is deleted; each consent extends it
 }
 
-// An Invitation lets one person consent where the operator decides who may.
+// An Invitation lets one person consent if the operator decides who may.
 type Invitation struct {
 	Service   string
-	Code      string // digest
+	Code      string // digest of the code
 	Name      string // the operator's name for the invited person
 	CreatedAt time.Time
 	Until     time.Time

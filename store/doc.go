@@ -1,32 +1,32 @@
-// Package store holds the records that outlive a request: executions, charges, limits, nonces and leases. The records
-// of agreements and tokens belong to package pat; an engine keeps both kinds. There are no interfaces here: each caller
-// of an engine declares the methods that it needs.
+// Package store defines the records that outlive a request: executions, charges, limits, nonces and leases. Package pat defines the
+// records of agreements and tokens; an engine stores both. There are no interfaces here, because each caller declares the methods that it
+// needs from an engine.
 //
 // # Promises
 //
-// Every engine keeps these, also when its process is killed at any moment:
-//   - Begin takes the nonce, the idempotency key, one unit of every limit, and the charge: all of them, or none.
+// Every engine keeps these promises, even if its process is killed at any moment:
+//
+//   - Begin takes the nonce, the idempotency key, one unit of every limit, and the charge: either all of them or none.
 //   - What Begin took is durable before it returns, and so is what Settle wrote.
-//   - An execution moves held → captured | released | unresolved and unresolved → captured | released. Each move
-//     depends on the state before it, so that exactly one of two concurrent settlements succeeds.
-//   - No window of a limit ever contains more units than its Max, whatever clocks do, and however many processes
-//     share the state.
-//   - The accounts are at all times the sums over the ledger, and what is held is the sum over the executions held
-//     and unresolved.
-//   - Where the engine cannot determine whether something was done, the error is ErrUnavailable, and the caller has
-//     to deny.
+//   - An execution moves from held to captured, released or unresolved, and from unresolved to captured or released. Each
+//     move depends on the previous state, so exactly one of two concurrent settlements succeeds.
+//   - No window of a limit ever contains more units than its Max, whatever clocks do, and however many processes share the
+//     state.
+//   - Each account always equals the sum of its ledger entries, and the amount that is held always equals the sum over the
+//     held and unresolved executions.
+//   - If the engine cannot determine whether a change was made, the error is ErrUnavailable, and the caller must deny the
+//     call.
 //
 // # Engines
 //
-//   - store/sqlstore is SQLite for one process, or PostgreSQL for any number of them. It records every call.
-//   - store/lease is placed before it in each process and takes units of limits in advance, so that a call that is
-//     only counted is admitted from memory. What a crash leaves of a lease stays counted as used.
+//   - store/sqlstore uses SQLite for one process, or PostgreSQL for any number of processes. It records every call.
+//   - store/lease runs in front of it in each process. It takes units of limits in advance, so that a call that only counts
+//     towards limits is admitted from memory. Units that are leased when a process crashes stay counted as used.
 //
 // The suite in internal/test/store tries to break each promise on every engine.
 //
 // # Units
 //
-// Times are UTC and of the store's clock, durations are counted from the start of the caller's request, money is in
-// billionths of a unit with its currency (internal/money), and a limit counts as internal/limit describes. Ids are
-// compared byte by byte.
+// Times are in UTC and from the store's clock. Durations count from the start of the caller's request. Amounts of money are in billionths
+// of a unit of their currency (internal/money). Limits count as internal/limit describes. Ids are compared byte by byte.
 package store

@@ -11,58 +11,58 @@ import (
 
 // Errors of engines.
 var (
-	// ErrUnavailable means that the store did not respond, or not in time, and that the caller must deny.
+	// ErrUnavailable means that the store did not respond, or not in time. The caller must deny the call.
 	ErrUnavailable = errors.New("the store is not available")
-	// ErrQueueFull means that too many writes are waiting. It comes with ErrUnavailable.
+	// ErrQueueFull means that too many writes are waiting. The error also wraps ErrUnavailable.
 	ErrQueueFull = errors.New("too many writes are waiting")
 	// ErrNonceUsed means that the proof was used before.
 	ErrNonceUsed = errors.New("the nonce was used before")
-	// ErrKeyReused means that the idempotency key was sent with another request.
+	// ErrKeyReused means that the idempotency key was used for another request.
 	ErrKeyReused = errors.New("the idempotency key belongs to another request")
 	// ErrInProgress means that the call under this idempotency key is still running.
 	ErrInProgress = errors.New("the call under this idempotency key is still running")
 	// ErrOutcomeUnknown means that the outcome of the call under this idempotency key is unknown.
-	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is not known")
-	// ErrCredit means that the charge is more than the agent may owe or has.
+	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is unknown")
+	// ErrCredit means that the charge exceeds what the agent may owe or, if it pays in advance, what it has left.
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
-	// ErrSettled means that the execution was settled before.
-	ErrSettled = errors.New("the execution is settled already")
+	// ErrSettled means that the execution is already settled.
+	ErrSettled = errors.New("the execution is already settled")
 	// ErrReferenceUsed means that the reference of a top-up belongs to another top-up.
 	ErrReferenceUsed = errors.New("the reference belongs to another top-up")
-	// ErrUsed means that a code or a refresh token is not, or no longer, the valid one.
-	ErrUsed = errors.New("it was used before")
+	// ErrUsed means that a code or a refresh token is not valid, or is no longer valid.
+	ErrUsed = errors.New("the code or the refresh token is not valid, or no longer valid")
 	// ErrFull means that there are too many records.
-	ErrFull = errors.New("there are as many as may be")
+	ErrFull = errors.New("the maximum number of records has been reached")
 	// ErrShare means that a party has too many records.
-	ErrShare = errors.New("the party has as many as one may have")
-	// ErrOlder means that there is a newer record.
-	ErrOlder = errors.New("a newer one is there")
+	ErrShare = errors.New("the party has reached its maximum number of records")
+	// ErrOlder means that a newer record is already stored.
+	ErrOlder = errors.New("a newer record is already stored")
 	// ErrNotFound means that there is no such record.
 	ErrNotFound = errors.New("no such record")
-	// ErrForgotten means that the ledger of the period is no longer kept. See ForgottenError.
-	ErrForgotten = errors.New("the ledger does not reach back so far")
+	// ErrForgotten means that the ledger no longer covers the period. See ForgottenError.
+	ErrForgotten = errors.New("the ledger does not go back that far")
 	// ErrPeriod means that a period does not end after it begins.
 	ErrPeriod = errors.New("the period must end after it begins")
-	// ErrUnbalanced means that an account is not the sum over its ledger.
-	ErrUnbalanced = errors.New("an account is not the sum over its ledger")
+	// ErrUnbalanced means that an account does not equal the sum of its ledger entries.
+	ErrUnbalanced = errors.New("an account does not equal the sum of its ledger entries")
 )
 
 // A LimitError rejects a call because a limit is exhausted.
 type LimitError struct {
 	limit.Status
-	Principal  pat.Principal // empty: a counter that all agents share
-	RetryAfter time.Duration // until one more call can be admitted; 0 for a lifetime limit: never
+	Principal  pat.Principal // empty for a counter that all agents share
+	RetryAfter time.Duration // time until one more call can be admitted; 0 for a lifetime limit, which never resets
 }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("limit %s of %s is used up", e.ID, e.Rate) }
 
-// A ForgottenError rejects a statement that begins where the ledger is no longer complete. It is ErrForgotten.
+// A ForgottenError rejects a statement that begins before the ledger does. It matches ErrForgotten.
 type ForgottenError struct {
-	Kept time.Time // from then on the ledger is complete
+	Kept time.Time // the ledger is complete from this time on
 }
 
 func (e *ForgottenError) Error() string {
-	return fmt.Sprintf("%v: it is whole from %s on", ErrForgotten, e.Kept.UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf("%v: it is complete from %s on", ErrForgotten, e.Kept.UTC().Format(time.RFC3339Nano))
 }
 
 // Is reports whether target is ErrForgotten.

@@ -27,34 +27,34 @@ const (
 	NotSent Outcome = "not_sent" // not connected, or no byte written
 	Failed  Outcome = "failed"   // a complete response that is not 2xx
 	Done    Outcome = "done"     // a complete 2xx response
-	Unknown Outcome = "unknown"  // anything between
+	Unknown Outcome = "unknown"  // anything in between
 )
 
-// An Execution is the record of one call that charges or has an idempotency key.
+// An Execution is the record of one call that is charged or has an idempotency key.
 type Execution struct {
 	ID             string // UUIDv7, made by the gateway
 	Service        string
 	AgentID        pat.AgentID
-	IdempotencyKey string // empty: none
-	Fingerprint    string // of intent and parameters; compared when the key is used again
+	IdempotencyKey string // empty means none
+	Fingerprint    string // digest of intent and parameters; compared when the key is used again
 	Intent         string
 	AgreementID    pat.AgreementID
 	TokenID        pat.TokenID
 	PolicyDigest   string
 	Rule           string       // of the candidate that was used
-	Charge         money.Amount // zero: free
+	Charge         money.Amount // zero means free
 	State          State
 	Outcome        Outcome // empty while held
-	Answer         *Answer // nil until settled, without an idempotency key, or beyond a bound of stored responses
+	Answer         *Answer // nil until settled, without an idempotency key, or if it exceeds a limit of stored responses
 	BeganAt        time.Time
-	Deadline       time.Time // from then on the sweeper makes a held record unresolved
+	Deadline       time.Time // when the sweeper makes a held record unresolved
 	SettledAt      time.Time // zero until it is captured or released
-	UnresolvedAt   time.Time // when it became unresolved; zero: it never was
+	UnresolvedAt   time.Time // when it became unresolved; zero if it never did
 	ContextID      string    // of the conversation that the call belongs to, if its protocol has conversations; see CallFilter
 }
 
-// A CallScope restricts reads of calls to those of one agent that the scope of its PAT permits: calls of Intents and of every intent of
-// Namespaces. If both are empty, nothing is read.
+// A CallScope restricts reads to the calls of one agent that the scope of its PAT permits: calls of Intents and of all intents in
+// Namespaces. If both are empty, no calls are read.
 type CallScope struct {
 	Service    string
 	AgentID    pat.AgentID
@@ -62,18 +62,18 @@ type CallScope struct {
 	Namespaces []string
 }
 
-// A CallFilter restricts a listing of the calls of one agent that are part of a conversation.
+// A CallFilter restricts a listing to the calls of one agent that are part of a conversation.
 type CallFilter struct {
 	CallScope
-	ContextID  string     // empty: of all conversations
-	Status     CallStatus // empty: any
+	ContextID  string     // empty means all conversations
+	Status     CallStatus // empty means any
 	BeganAfter time.Time
-	Since      time.Time // when the status was first reached; zero: any time
+	Since      time.Time // earliest time at which the status was reached; zero means any time
 	After      CallCursor
 	Limit      int // as in AgentFilter
 }
 
-// A CallStatus is the state of a call for its agent: once it is not CallRunning it does not change any more, whatever is decided about
+// A CallStatus is the state of a call as its agent sees it. Once it is no longer CallRunning it does not change, whatever is decided about
 // the charge.
 type CallStatus string
 
@@ -81,10 +81,10 @@ type CallStatus string
 const (
 	CallRunning CallStatus = "running"
 	CallDone    CallStatus = "done"
-	CallFailed  CallStatus = "failed" // or of unknown outcome
+	CallFailed  CallStatus = "failed" // failed, or of unknown outcome
 )
 
-// Status returns the state of the call for its agent, and since when it is in that state.
+// Status returns the state of the call as its agent sees it, and the time at which the call reached that state.
 func (e *Execution) Status() (CallStatus, time.Time) {
 	switch {
 	case !e.UnresolvedAt.IsZero():
@@ -98,31 +98,32 @@ func (e *Execution) Status() (CallStatus, time.Time) {
 	}
 }
 
-// A CallCursor is a position in a listing of calls: after the one with this ID, in its state since Since. The zero CallCursor is the
-// beginning.
+// A CallCursor is a position in a listing of calls: after the call with this ID, which reached its state at Since. The zero CallCursor is
+// the beginning.
 type CallCursor struct {
 	Since time.Time
 	ID    string
 }
 
-// Bounds of stored responses, in bytes; see Answer.Size. A response beyond one of them is not stored: the call is not made again under
-// its key, but its response is no longer available.
+// Limits of stored responses, in bytes; see Answer.Size. A response that exceeds one of them is not stored. The call is then still not
+// repeated under its key, but its response is not available.
 const (
-	MaxAnswer         = 1 << 20
+	MaxAnswer         = 1 << 20  // of one stored response
 	MaxAnswersOfAgent = 64 << 20 // of all stored responses of an agent
 	MaxAnswers        = 1 << 30  // of all stored responses
 )
 
-// An Answer is the response to a call, stored to be returned again under its idempotency key: an output, or a refusal.
+// An Answer is the response to a call, which is an output or a refusal. It is stored so that it can be returned again under the
+// idempotency key of the call.
 type Answer struct {
-	Output  []byte        // JSON: the output parameters; empty if the call was refused
-	Reason  reason.Reason // of the refusal; empty: the call succeeded
+	Output  []byte        // the output parameters as JSON; empty if the call was refused
+	Reason  reason.Reason // of the refusal; empty if the call succeeded
 	Code    reason.Code   // of the refusal
 	Message string        // of the refusal
-	Details []byte        // of the refusal, or of a passed-on response: a JSON object; empty: none
+	Details []byte        // of the refusal or of a forwarded response, as a JSON object; empty means none
 }
 
-// Size returns how many bytes of MaxAnswer an answer uses.
+// Size returns the size of an answer in bytes, as it counts towards MaxAnswer.
 func (a *Answer) Size() int { return len(a.Output) + len(a.Message) + len(a.Details) }
 
 // A Settlement ends an execution.

@@ -6,14 +6,14 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// A LeaseRequest leases units of limits of one service, all or none, and returns unused units of earlier leases.
+// A LeaseRequest leases units of limits of one service, for all demands or for none. It also returns unused units of earlier leases.
 type LeaseRequest struct {
 	Service string
 	Returns []LeaseReturn // applied whether or not the demands can be met
 	Demands []LeaseDemand // at most one for each counter
 }
 
-// A LeaseReturn returns units to the slot that they were counted in, if it still counts.
+// A LeaseReturn returns units to the slot in which they were counted, if the slot still counts.
 type LeaseReturn struct {
 	CounterSlot
 	Units int64 // at least 1
@@ -23,19 +23,19 @@ type LeaseReturn struct {
 type LeaseDemand struct {
 	Reservation
 	Units   int64 // units that may be used soon
-	Waiting int64 // calls that wait for it; counted as at least 1
+	Waiting int64 // calls that wait for the units; 0 counts as 1
 }
 
-// A Lease is the result of one LeaseDemand. Durations count from when the holder sent the request; a holder that counts them so is never
-// later than the store.
+// A Lease is the result of one LeaseDemand. Durations count from the moment at which the holder sent the request, so that for the holder
+// they never end later than for the store.
 type Lease struct {
-	Slot  int64 // that the units are counted in; for one counter it never moves back
+	Slot  int64 // in which the units are counted; for one counter it never decreases
 	Units int64 // counted as used from now on; 0 if any of the demands was refused
-	// Standing has in Left what remains beside the units. For a refusal it is the state of the refused limit.
+	// Status is the state of the limit. Its Left does not include the units. If the demand was refused, it is the state of the refused limit.
 	limit.Status
-	Ends    time.Duration // until the store's slot ends: from then on no call may be admitted with the units
-	Expires time.Duration // until a call that was admitted with them may no longer be sent: the end of the last slot for dispatch
-	Refusal *LimitError   // nil, or: the limit is exhausted
-	// Restored is that of the slot: see CounterSlot. No call may be admitted with the units once the state was set back at another time.
+	Ends    time.Duration // time until the slot ends; no call may be admitted with the units after that
+	Expires time.Duration // time until the last slot for dispatch ends; no call that was admitted with the units may be sent after that
+	Refusal *LimitError   // not nil if the limit is exhausted
+	// Restored is that of the slot; see CounterSlot. No call may be admitted with the units once the state has been restored again.
 	Restored time.Time
 }

@@ -18,7 +18,7 @@ type Account struct {
 
 // An Entry is one line of the ledger: a change of state of an execution with a charge, or a top-up. Entries are never changed.
 type Entry struct {
-	Seq         int64 // grows with the order of commits
+	Seq         int64 // increases in the order of commits
 	At          time.Time
 	Service     string
 	AgentID     pat.AgentID
@@ -28,18 +28,18 @@ type Entry struct {
 	Amount      money.Amount // below zero only if a top-up is reversed
 	From, To    State        // From is empty when the charge was first held; both are empty for a top-up
 	By          string       // agent, sweeper, service or operator
-	Reference   string       // of a top-up; empty: none
+	Reference   string       // of a top-up; empty means none
 }
 
-// A TopUp changes what an agent has paid in. With Reverse set the amount is subtracted: the entry's amount is below zero, and the agent
-// may then owe what it had spent of it.
+// A TopUp adds to the amount that an agent has paid in. If Reverse is set, the amount is subtracted instead: the ledger entry has a
+// negative amount, and the agent may then owe what it had already spent.
 type TopUp struct {
 	Service string
 	AgentID pat.AgentID
-	Amount  money.Amount // above zero
+	Amount  money.Amount // must be above zero
 	Reverse bool
-	// Reference is the operator's name for this change, such as the number of a payment; empty: none. A service's ledger
-	// accepts each reference once, for as long as the entry is kept.
+	// Reference is the operator's name for this change, such as the number of a payment; empty means none. While the entry is kept, the
+	// ledger of the service accepts each reference only once.
 	Reference string
 }
 
@@ -47,7 +47,7 @@ type TopUp struct {
 type Filter struct {
 	Service string
 	AgentID pat.AgentID
-	State   State  // of executions; of entries the state that they lead to
+	State   State  // the state of executions, or To of entries
 	After   string // the cursor of the last row returned: an ID, a Seq, or an agent id, a space and a currency
 	Limit   int    // 100 if not set, and at most 1000
 }

@@ -13,18 +13,18 @@ type AgentFilter struct {
 	Service  string
 	Status   pat.AgentStatus
 	Approved *bool
-	Waiting  bool        // only those that wait for approval, among the first MostCounted waiting agreements
+	Waiting  bool        // only agents that wait for approval, among the first MostCounted waiting agreements
 	After    pat.AgentID // of the last agent returned
 	Limit    int
 }
 
-// A Backlog is what waits for the operator at one service. Each number is at most MostCounted.
+// A Backlog counts what waits for the operator of one service. Each number is at most MostCounted.
 type Backlog struct {
 	Waiting    int64 // agents that wait for approval
 	Unresolved int64 // charges of calls of unknown outcome
 }
 
-// MostCounted bounds what is counted for a Backlog.
+// MostCounted limits each number in a Backlog.
 const MostCounted = 10_000
 
 // An AgreementFilter restricts a listing of agreements; zero fields restrict nothing. Limit is as in AgentFilter.
@@ -43,19 +43,19 @@ type TokenFilter struct {
 	AgentID     pat.AgentID
 	AgreementID pat.AgreementID
 	ID          pat.TokenID
-	// ValidAt leaves out the PATs that have expired, were renewed or revoked by then. Zero: none.
+	// ValidAt excludes the PATs that have expired or were renewed or revoked by then. The zero time excludes none.
 	ValidAt time.Time
 	After   Cursor
 	Limit   int
 }
 
-// A Cursor is a position in a listing by time: after the record made at At with this ID. The zero Cursor is the beginning.
+// A Cursor is a position in a listing by time: after the record with the time At and this ID. The zero Cursor is the beginning.
 type Cursor struct {
 	At time.Time
 	ID string
 }
 
-// String returns the form that ParseCursor parses; empty for the beginning.
+// String returns the text that ParseCursor parses. It is empty for the beginning.
 func (c Cursor) String() string {
 	if c.ID == "" {
 		return ""

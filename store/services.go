@@ -2,31 +2,31 @@ package store
 
 import "strings"
 
-// A Service is a service as a configuration names it.
+// A Service is a service in a configuration.
 type Service struct {
 	ID     string
 	Issuer string // of its PATs
-	// IssuerSet: the configuration names the issuer, so that a change of it is intended.
+	// IssuerSet means that the configuration sets the issuer, so that a change of the issuer is intended.
 	IssuerSet bool
-	// Formerly is the id that the state of the service was stored under before; empty: none.
+	// Formerly is the previous id of the service, which the store may still use for its state; empty means none.
 	Formerly string
 }
 
-// Services are all services that a configuration names.
+// Services are all services in a configuration.
 type Services struct {
 	Served []Service
-	// Unserved are the ids of services whose state stays in the store, but which the process does not serve.
+	// Unserved are the ids of services that the process does not serve, but whose state stays in the store.
 	Unserved []string
 }
 
-// A ServiceProblem is one reason why a configuration does not fit the services in the store.
+// A ServiceProblem is one reason why a configuration conflicts with the services in the store.
 type ServiceProblem struct {
-	At      int    // in Services.Served; -1: none of them
+	At      int    // index in Services.Served; -1 if the problem concerns none of them
 	Key     string // the setting: id, issuer or formerly
 	Message string
 }
 
-// A ServicesError rejects a configuration whose services do not fit those in the store: the state of a service would be lost.
+// A ServicesError rejects a configuration whose services conflict with those in the store, because the state of a service would be lost.
 type ServicesError []ServiceProblem
 
 func (e ServicesError) Error() string {

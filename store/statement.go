@@ -10,7 +10,7 @@ import (
 // A StatementFilter restricts a listing of statements to accounts and a period.
 type StatementFilter struct {
 	Service string
-	AgentID pat.AgentID // empty: of every agent
+	AgentID pat.AgentID // empty means all agents
 	// From is the first moment of the period, and To the first moment after the period. A zero From means the beginning of the retained
 	// ledger; a zero To means now.
 	From, To time.Time
@@ -18,12 +18,12 @@ type StatementFilter struct {
 	Limit    int    // 100 if not set, and at most 1000
 }
 
-// A Statement sums up one account in a period. The sums are those of the ledger: each field of Closing is the sum of the corresponding
+// A Statement sums up one account in a period. Its sums equal those of the ledger: each field of Closing is the sum of the corresponding
 // field of Opening and of the changes in the period.
 type Statement struct {
 	AgentID          pat.AgentID
 	Currency         string
-	From, To         time.Time // zero From: the account's beginning
+	From, To         time.Time // a zero From means the beginning of the account
 	Opening, Closing Position
 	ToppedUp         money.Amount // in the period
 	Reversed         money.Amount // top-ups reversed in the period
@@ -56,8 +56,8 @@ type Charges struct {
 	Amount money.Amount
 }
 
-// ChargedCalls are the calls of one account that were captured in a period: those of one intent under one rule at one price, made under
-// one agreement and authorized by one policy. A call held in one period and captured in the next belongs to the next.
+// ChargedCalls are the calls of one account that were captured in a period, for one intent, rule, price, agreement and policy. A call that
+// is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string
 	Price        money.Amount // of each
