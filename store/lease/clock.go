@@ -2,8 +2,8 @@ package lease
 
 import "time"
 
-// An instant is one moment on two clocks: one that only moves forward but may stop while the machine sleeps, and the wall clock, which
-// may be set. A deadline has passed if it has passed on either.
+// An instant is one moment on two clocks: a monotonic clock, which may stop while the machine sleeps, and the wall clock, which may be
+// set. A deadline has passed if it has passed on either clock.
 type instant struct {
 	elapsed time.Duration
 	wall    int64 // nanoseconds since 1970
@@ -23,7 +23,7 @@ func newClock(o Options) func() instant {
 
 func (i instant) add(d time.Duration) instant { return instant{i.elapsed + d, i.wall + int64(d)} }
 
-// until returns the duration from another moment, on the clock on which it is shorter.
+// until returns the duration from another instant to this one, on the clock on which it is shorter.
 func (i instant) until(from instant) time.Duration {
 	return min(i.elapsed-from.elapsed, time.Duration(i.wall-from.wall))
 }

@@ -30,13 +30,13 @@ func (h *hookedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.
 
 // A holder never spends an expired lease, whichever of its two clocks is wrong: the time to the next slot has passed on
 // one of them.
-func TestAnExpiredLeaseIsNotSpent(t *testing.T) {
+func TestExpiredLease(t *testing.T) {
 	t.Parallel()
 	const slot = time.Second // of a limit per minute
 	for name, c := range map[string]struct{ truth, wall, steady time.Duration }{
 		"the process was stopped":                         {5 * slot, 5 * slot, 5 * slot},
 		"the machine slept":                               {5 * slot, 5 * slot, 0},
-		"the wall clock was set back meanwhile":           {5 * slot, -time.Hour, 5 * slot},
+		"the wall clock was set back":                     {5 * slot, -time.Hour, 5 * slot},
 		"the wall clock was set back by as much":          {5 * slot, 0, 5 * slot},
 		"the wall clock was set forward":                  {0, time.Hour, 0},
 		"the wall clock was set forward and time went on": {slot, time.Hour, slot},
@@ -62,7 +62,7 @@ func TestAnExpiredLeaseIsNotSpent(t *testing.T) {
 	}
 }
 
-func TestALeaseEndsToTheNanosecond(t *testing.T) {
+func TestLeaseEndsExactly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 100_000, limit.Minute))
@@ -84,7 +84,7 @@ func TestALeaseEndsToTheNanosecond(t *testing.T) {
 
 // The time to the end counts from the request to the store: the store may have answered at once, and the answer may be
 // late.
-func TestTheStoreIsSlow(t *testing.T) {
+func TestSlowStore(t *testing.T) {
 	t.Parallel()
 	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
 	for name, c := range map[string]struct {
@@ -126,7 +126,7 @@ func TestTheStoreIsSlow(t *testing.T) {
 }
 
 // The store's clock determines the slot, however wrong that of a holder is.
-func TestAHolderWithAWrongClock(t *testing.T) {
+func TestHolderWithWrongClock(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.wall.Advance(5 * time.Second)
@@ -144,7 +144,7 @@ func TestAHolderWithAWrongClock(t *testing.T) {
 }
 
 // A lease whose answer was lost stays counted as used, and so does a return that may not have arrived.
-func TestAnUnknownTransactionCostsUnitsOnly(t *testing.T) {
+func TestUnknownTransaction(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	lossy := &lossyStore{countingStore: r.store}

@@ -105,7 +105,7 @@ func (s *blockingStore) Lease(ctx context.Context, r store.LeaseRequest) ([]stor
 	}
 }
 
-func TestWaitingEnds(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}
@@ -133,7 +133,7 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-func TestPatienceEnds(t *testing.T) {
+func TestSlowStoreTimesOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}

@@ -11,46 +11,46 @@ import (
 // An entry is the local state of one counter.
 type entry struct {
 	key        key
-	restoredAt func() time.Time // of the store
+	restoredAt func() time.Time // Store.RestoredAt
 
 	mu   sync.Mutex
-	gone bool // no longer in its shard: a caller that finds it so looks it up again
+	gone bool // no longer in its shard: a caller that sees this looks the entry up again
 	lease
-	refusals []refusal // of different Max
+	refusals []refusal // each for a different Max
 	fetch    *fetch    // in progress; at most one
 
-	// How much is used, to determine how much to lease.
-	turn      time.Duration // its beginning, on the clock that only moves forward
+	// The recent use, which determines how many units are leased.
+	turn      time.Duration // beginning of the turn, on the monotonic clock
 	use, last int64         // calls admitted in this turn and in the previous one
 	unserved  int64         // calls that waited for the last fetch and got no unit
 	touched   time.Duration // when it was last used
 }
 
-// A lease is units of one slot, counted as used by the store.
+// A lease is a number of units of one slot that the store has counted as used.
 type lease struct {
-	max     int64 // of the limit; 0: no lease is held
+	max     int64 // of the limit; 0 means that no lease is held
 	slot    int64
 	units   int64
-	left    int64   // remaining in the store when they were leased
-	ends    instant // no call is admitted on it any more
-	expires instant // no call that was admitted on it is sent any more
-	resets  instant // the oldest counted slot ends
-	by      *fetch
+	left    int64   // units that remained in the store when these were leased
+	ends    instant // from then on, no call is admitted on the lease
+	expires instant // from then on, no call that was admitted on the lease is sent
+	resets  instant // when the oldest counted slot ends
+	by      *fetch  // that obtained the lease
 
-	restored time.Time // when the state was last set back
+	restored time.Time // when the state was last restored
 }
 
 // A refusal is the store's response that a limit is exhausted.
 type refusal struct {
 	store.LimitError
 	until         instant // from then on the store decides again
-	retry, resets instant // where not zero
+	retry, resets instant // zero if there is no such time
 }
 
-// maxRefusals bounds the refusals that are kept of one limit, one for each Max.
+// maxRefusals limits the number of refusals that are kept for one limit, one for each Max.
 const maxRefusals = 4
 
-// An availability is whether a call can be admitted here.
+// An availability is the answer to whether a call can be admitted in this process.
 type availability int
 
 const (
@@ -59,9 +59,9 @@ const (
 	refused
 )
 
-// availability returns whether a call under this limit may be admitted. A lease made under a smaller Max is valid for a larger one, not
-// the reverse. A call that waited for the fetch of the lease was admitted by the store, and may use it until the call could no longer be
-// sent.
+// availability returns whether a call under this limit can be admitted. A lease made with a smaller Max is also valid for a larger one,
+// but not the reverse. If the call waited for the fetch of the lease, the store admitted it, so the call may use the lease until the lease
+// expires.
 func (w *reservation) availability(now instant) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0 && e.valid()
@@ -75,7 +75,7 @@ func (w *reservation) availability(now instant) availability {
 	}
 }
 
-// valid reports whether the state was not set back since the lease was taken.
+// valid reports whether the state has not been restored since the lease was taken.
 func (e *entry) valid() bool { return e.restored.Equal(e.restoredAt()) }
 
 // waitedForLease reports whether the lease is the one that the call waited for.
@@ -90,7 +90,7 @@ func (e *entry) refusal(most int64, now instant) *refusal {
 	return nil
 }
 
-// errorAt returns the refusal with the durations at now.
+// errorAt returns the error of the refusal, with durations that count from now.
 func (r *refusal) errorAt(now instant) *store.LimitError {
 	e := r.LimitError
 	e.RetryAfter = remaining(r.retry, now)
@@ -98,7 +98,7 @@ func (r *refusal) errorAt(now instant) *store.LimitError {
 	return &e
 }
 
-// remaining returns the time until a moment, at least 1 ns; 0 if there is no such moment.
+// remaining returns the time from now until at, which is at least 1 ns. It returns 0 if at is zero.
 func remaining(at, now instant) time.Duration {
 	if at == (instant{}) {
 		return 0
@@ -122,14 +122,14 @@ func (e *entry) spend(now instant) {
 	e.touched = now.elapsed
 }
 
-// close ends the lease, and returns the units to release.
+// close ends the lease. It returns the units that are left, and reports whether there are any.
 func (e *entry) close() (back store.LeaseReturn, ok bool) {
 	back = store.LeaseReturn{CounterSlot: e.counted(), Units: e.units}
 	e.lease = lease{}
 	return back, back.Units > 0
 }
 
-// roll begins a turn if the previous one is over.
+// roll begins a turn if the previous turn is over.
 func (e *entry) roll(now instant, longest time.Duration) {
 	length := min(e.key.period.SlotLength(), longest)
 	switch passed := now.elapsed - e.turn; {
@@ -143,5 +143,6 @@ func (e *entry) roll(now instant, longest time.Duration) {
 	e.turn, e.use = now.elapsed, 0
 }
 
-// demand returns how many units may be used before the turn ends: twice as many as in the previous turn, or in this one.
+// demand estimates how many units are used before the turn ends. It returns twice the use of the previous turn or, if greater, of this
+// turn.
 func (e *entry) demand() int64 { return 2 * max(e.last, e.use) }

@@ -9,18 +9,19 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A fetch is one request to the store, for leases or for a return, which any number of calls may wait for.
+// A fetch is one request to the store, either for leases or for a return of units. Any number of calls may wait for it.
 type fetch struct {
 	request store.LeaseRequest
-	entries []*entry // of its demands, in their order, or otherwise of its returns
+	entries []*entry // of the demands, in the same order, or of the returns if there are no demands
 	waiting atomic.Int64
 
-	late chan struct{} // closed when the time of the store is over, or the fetch is done
+	late chan struct{} // closed when the store has taken too long, or the fetch is done
 	done chan struct{}
 	err  error // set when done is closed
 }
 
-// wait returns when the fetch is done, with its error, or when the call or the store's time is over.
+// wait waits until the fetch is done, and returns its error. If ctx ends first or the store takes too long, the error wraps
+// store.ErrUnavailable.
 func (f *fetch) wait(ctx context.Context) error {
 	select {
 	case <-f.done:
@@ -39,8 +40,8 @@ func (f *fetch) wait(ctx context.Context) error {
 
 func newFetch() *fetch { return &fetch{late: make(chan struct{}), done: make(chan struct{})} }
 
-// prepare makes a fetch for all missing limits of a call; their entries are locked. It is nil if the Holder is closed. The fetch returns
-// what remains of their leases.
+// prepare creates a fetch for all missing limits of a call, whose entries are locked. It returns nil if the Holder is closed. The fetch
+// also returns the unused units of their previous leases.
 func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	if !h.enter() {
 		return nil
@@ -66,7 +67,7 @@ func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	return f
 }
 
-// enter counts one more fetch, unless the Holder is closed.
+// enter counts one more fetch. It returns false if the Holder is closed.
 func (h *Holder) enter() bool {
 	h.fetching.RLock()
 	defer h.fetching.RUnlock()
@@ -77,8 +78,9 @@ func (h *Holder) enter() bool {
 	return true
 }
 
-// run sends the request to the store, and releases the waiting calls. It does not end with the call that started it. Units that the store
-// may have leased without a response stay counted as used, and so do returned ones, because they may have arrived.
+// run sends the request to the store, and wakes the waiting calls. It continues if ctx, which belongs to the call that started it, ends.
+// If the store does not respond, units that it may have leased stay counted as used, and so do returned units, because they may have
+// arrived.
 func (h *Holder) run(ctx context.Context, f *fetch) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.patience)
 	defer cancel()
@@ -101,8 +103,8 @@ func (h *Holder) run(ctx context.Context, f *fetch) {
 	close(f.done)
 }
 
-// refusalTime returns how long the refusals in the results are kept: to the end of the first of their slots. All end together, so that
-// the next call compares them again to find the longest.
+// refusalTime returns how long the refusals in the results are kept: for at most a turn, until the first of their slots ends or the first
+// of them is over. All refusals end together, so that the next call compares all of them again to find the longest one.
 func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	d := h.turn
 	for i := range got {
@@ -113,7 +115,7 @@ func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	return d
 }
 
-// receive applies the results of the store.
+// receive applies the result of the store for the entry.
 func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, refusalTime time.Duration) {
 	at := func(d time.Duration) instant {
 		if d == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// refund returns units of an unsent call to their leases, and returns those that must go back to the store.
+// refund returns units of an unsent call to their leases. It returns the slots of the units that must go back to the store instead.
 func (h *Holder) refund(service string, took []store.CounterSlot) []store.CounterSlot {
 	now := h.clock()
 	return slices.DeleteFunc(slices.Clone(took), func(s store.CounterSlot) bool {
@@ -30,7 +30,7 @@ func (h *Holder) refund(service string, took []store.CounterSlot) []store.Counte
 	})
 }
 
-// clearRefusals deletes the refusals of a limit.
+// clearRefusals deletes the stored refusals of a limit.
 func (h *Holder) clearRefusals(k key) {
 	if e := h.find(&k); e != nil {
 		e.mu.Lock()
@@ -39,7 +39,8 @@ func (h *Holder) clearRefusals(k key) {
 	}
 }
 
-// observe records the state of limits after a call that went through the store, and adds the units on leases here to what is left.
+// observe records the state of the limits after a call that went through the store. It also adds the units that this process has leased to
+// the units that are left.
 func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
 	for i := range b.Standing {
 		t := &b.Standing[i]
@@ -56,7 +57,7 @@ func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
 	}
 }
 
-// principal returns whose counter a limit of the call has.
+// principal returns the principal of the counter that a limit of the call uses.
 func principal(r *store.BeginRequest, l *limit.Limit) pat.Principal {
 	is := func(of store.Reservation) bool { return of.ID == l.ID && of.Period == l.Period }
 	if i := slices.IndexFunc(r.Limits, is); i >= 0 {
@@ -70,8 +71,8 @@ func principal(r *store.BeginRequest, l *limit.Limit) pat.Principal {
 	return ""
 }
 
-// giveBack adds the rest of the lease of an entry, which is locked, to the returns of a fetch. Calls that find nothing leased meanwhile
-// wait for it.
+// giveBack ends the lease of an entry, which must be locked, and adds the unused units to the returns of the fetch. Calls that need a new
+// lease wait for the fetch.
 func (f *fetch) giveBack(e *entry) {
 	back, ok := e.close()
 	if !ok {
@@ -83,7 +84,7 @@ func (f *fetch) giveBack(e *entry) {
 	e.fetch = f
 }
 
-// recall returns the units on the lease of a limit, and reports whether there were any.
+// recall returns the leased units of a limit to the store, and reports whether it did.
 func (h *Holder) recall(ctx context.Context, k key) bool {
 	e := h.find(&k)
 	if e == nil || !h.enter() {
@@ -101,10 +102,11 @@ func (h *Holder) recall(ctx context.Context, k key) bool {
 	return f.err == nil
 }
 
-// returnsAtOnce bounds how many leases are given back in one transaction.
+// returnsAtOnce limits the number of leases that are returned in one transaction.
 const returnsAtOnce = 128
 
-// giveBack returns the rest of all leases for which over returns true, and deletes the entries of unused limits.
+// giveBack returns the unused units of all leases for which over returns true, and deletes the entries of limits that were not used
+// recently.
 func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) error {
 	now := h.clock()
 	filling := map[string]*fetch{} // by service
@@ -131,8 +133,8 @@ func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) 
 	return errors.Join(errs...)
 }
 
-// Tidy returns the rest of ended leases, and deletes entries that were not used recently. Returns that fail to reach the store count as
-// used from now on.
+// Tidy returns the unused units of leases that have ended, and deletes entries that were not used recently. If the store cannot be
+// reached, the units stay counted as used.
 func (h *Holder) Tidy(ctx context.Context) error {
 	if !h.enter() {
 		return nil
@@ -141,10 +143,10 @@ func (h *Holder) Tidy(ctx context.Context) error {
 	return h.giveBack(ctx, func(e *entry, now instant) bool { return e.ends.reached(now) })
 }
 
-// tidyEvery is how long the rest of a lease may stay unused if no call uses the limit.
+// tidyEvery is how often Run returns the unused units of leases that have ended.
 const tidyEvery = time.Second
 
-// Run calls Tidy until ctx ends. Failures are reported; they cost units, never a limit.
+// Run calls Tidy until ctx ends. It reports failures, which waste units but never exceed a limit.
 func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
@@ -160,7 +162,7 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	}
 }
 
-// Close returns all leases. Later calls go through the store, which stays open.
+// Close returns all leases. Later calls go through the store, which Close does not close.
 func (h *Holder) Close() error {
 	h.fetching.Lock()
 	h.closed = true

@@ -1,20 +1,20 @@
-// Package lease takes units of limits from the store in advance, so that a call that is only counted is admitted from memory, without a
-// write.
+// Package lease takes units of limits from the store in advance, so that a call that only counts towards limits is admitted from memory,
+// without a write.
 //
 //	leases := lease.New(engine, lease.Options{Now: time.Now})
 //	go leases.Run(ctx, report)
 //	admission, err := leases.Begin(ctx, request) // like the engine's own Begin
 //	defer leases.Close()
 //
-// A lease is some units of one limit in one slot, which the store has counted as used before the holder gets them. So no window ever
-// contains more than the limit, even if the holder is killed; units lost in a crash count as used. When the state is set back to an
-// earlier one, which may not include them, all leases end. The store's clock determines the slot. The holder counts the time to its end
-// from the start of its request, on the monotonic and on the wall clock, and uses the earlier end: after a process was stopped, or a
-// machine was suspended, its leases have expired. The rest of a lease is returned once, after the holder has stopped admitting calls on
-// it.
+// A lease is a number of units of one limit in one slot. The store counts the units as used before the holder receives them. So no window
+// ever contains more than the limit, even if the holder is killed; units that are lost in a crash count as used. If the state is restored
+// from an earlier copy, which may not include the units, all leases end. The clock of the store determines the slot. The holder measures
+// the time to the end of the slot from the start of its request, on the monotonic clock and on the wall clock, and uses the earlier end.
+// So the leases of a process that was stopped, or of a machine that was suspended, have expired. The holder returns the unused units of a
+// lease once, after it has stopped admitting calls on the lease.
 //
-// Only rolling limits of a certain size are leased, and only for calls without a record. All other calls go through the store's own
-// Begin, where leased units count as used.
+// Only rolling limits of at least a certain size are leased, and only for calls without a record. All other calls go through the store's
+// own Begin, for which leased units count as used.
 package lease
 
 import (
@@ -34,37 +34,36 @@ import (
 type Store interface {
 	Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error)
 	Settle(ctx context.Context, a store.Admission, to store.Settlement) (store.Execution, error)
-	// Lease is one transaction. After ErrUnavailable it is unknown whether it was committed.
+	// Lease runs one transaction. After ErrUnavailable, it is unknown whether the transaction was committed.
 	Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error)
-	// RestoredAt returns when the state was last set back to an earlier one, as far as this process knows; the zero time: never. It is
-	// fast.
+	// RestoredAt returns when the state was last restored from an earlier copy, as far as this process knows; the zero time means never. It
+	// must be fast.
 	RestoredAt() time.Time
-	// Used reports whether there is a record of a call under the agreement, as far as this process can determine it without the database.
+	// Used reports whether there is a record of a call under the agreement, as far as this process can determine without the database.
 	Used(service string, id pat.AgreementID) bool
 }
 
-// Options of New. The zero value of each except Now is a useful default.
+// Options are the options of New. All fields except Now are optional.
 type Options struct {
-	// Now is the clock of this process. Required.
+	// Now is the clock of this process. It is required.
 	Now func() time.Time
-	// Elapsed is a clock that only moves forward. Default: the time between two values of Now, by their monotonic
-	// readings.
+	// Elapsed is a monotonic clock. By default, it returns the time between two monotonic readings of Now.
 	Elapsed func() time.Duration
-	// Sole means that no other process takes units from the store: the remainder in the store stays known for longer.
+	// Sole means that no other process takes units from the store, so that the number of remaining units in the store stays valid for longer.
 	Sole bool
 }
 
-// bounds are the bounds of a Holder.
+// bounds are the limits of a Holder.
 type bounds struct {
-	from     int64         // the least Max of a limit that is leased
-	turn     time.Duration // how long units and refusals are kept at most, if slots are longer
-	keys     int           // entries in total; calls under further limits go through the store
+	from     int64         // the smallest Max of a limit that is leased
+	turn     time.Duration // how long units and refusals are kept if slots are longer
+	keys     int           // maximum number of entries; calls under further limits go through the store
 	patience time.Duration // the longest wait for the store
 }
 
 var defaults = bounds{from: limit.LeaseFrom, turn: 10 * time.Second, keys: 32 << 10, patience: 5 * time.Second}
 
-// sharedTurn is the length of a turn if other processes use the store, too: the maximum age of information about their calls.
+// sharedTurn is the length of a turn if other processes also use the store. It is the maximum age of information about their calls.
 const sharedTurn = 2 * time.Second
 
 // A Holder admits calls on leases. It is safe for concurrent use.
@@ -83,7 +82,7 @@ type Holder struct {
 	fetches  sync.WaitGroup
 }
 
-// New makes a Holder that has no leases yet.
+// New returns a Holder that has no leases yet.
 func New(s Store, o Options) *Holder {
 	h := &Holder{store: s, opts: o, bounds: defaults, clock: newClock(o), seed: maphash.MakeSeed()}
 	if !o.Sole {
@@ -95,8 +94,8 @@ func New(s Store, o Options) *Holder {
 // errDirect means that this call must go through the store.
 var errDirect = errors.New("not on a lease")
 
-// Begin is the Begin of the store, with the same results. A call that is only counted, under leased limits, is admitted without the store
-// while there are units. Refusals come from the store, and are kept to the end of the slot or for a turn.
+// Begin has the same results as the store's Begin. As long as there are leased units, it admits a call that only counts towards leased
+// limits without a request to the store. Refusals come from the store, and are kept until the slot ends or for a turn.
 func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	if !h.countsOnly(&r) {
 		return h.direct(ctx, r)
@@ -122,7 +121,7 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	return store.Admission{}, refusal
 }
 
-// countsOnly reports whether the call may be admitted without a record, and is one that the store would accept.
+// countsOnly reports whether the request is valid and the call may be admitted without a record.
 func (h *Holder) countsOnly(r *store.BeginRequest) bool {
 	if r.Hold <= 0 || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 ||
 		!h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
@@ -147,7 +146,8 @@ func valid(list []store.Reservation) bool {
 	return true
 }
 
-// direct goes through the store. Before a limit refuses a call, the unused units of its lease in this process are returned.
+// direct sends the call through the store. If a limit refuses the call, direct returns the units of that limit that this process has
+// leased but not used, and tries again.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	for range maxReservations {
 		admission, err := h.store.Begin(ctx, r)
@@ -163,7 +163,8 @@ func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admiss
 	return h.store.Begin(ctx, r)
 }
 
-// Settle is the Settle of the store. Units of an unsent call go back to their lease, if it is still held, and to the store otherwise.
+// Settle has the same results as the store's Settle. Units of an unsent call go back to their lease if it is still held, and otherwise to
+// the store.
 func (h *Holder) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	if to.Outcome != store.NotSent || to.State != store.Released || len(b.Taken) == 0 {
 		return h.store.Settle(ctx, b, to)

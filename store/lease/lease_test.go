@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-func TestCallsOnALeaseWriteNothing(t *testing.T) {
+func TestLeasedCallsDoNotWrite(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 100_000, limit.Hour))
@@ -32,7 +32,7 @@ func TestCallsOnALeaseWriteNothing(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotLeasedGoesThroughTheStore(t *testing.T) {
+func TestUnleasedCallsUseStore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	big := rate("l", 100, limit.Hour)
@@ -61,7 +61,7 @@ func TestWhatIsNotLeasedGoesThroughTheStore(t *testing.T) {
 	})
 }
 
-func TestTheFirstCallUnderAnAgreementIsWrittenDown(t *testing.T) {
+func TestFirstCallIsRecorded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 1000, limit.Hour))
@@ -76,7 +76,7 @@ func TestTheFirstCallUnderAnAgreementIsWrittenDown(t *testing.T) {
 	}
 }
 
-func TestSeveralLimitsAreFetchedTogether(t *testing.T) {
+func TestLimitsAreFetchedTogether(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("b", 1000, limit.Hour), rate("a", 800, limit.Minute), rate("a", 900, limit.Minute))
@@ -127,7 +127,7 @@ func TestCandidatesInOrder(t *testing.T) {
 	}
 }
 
-func TestARefusalIsRememberedToTheNextSlot(t *testing.T) {
+func TestRefusalIsKeptToNextSlot(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 100, limit.Minute))
@@ -154,7 +154,7 @@ func TestARefusalIsRememberedToTheNextSlot(t *testing.T) {
 	r.begin(q)
 }
 
-func TestTheLongestRefusalIsReturned(t *testing.T) {
+func TestLongestRefusal(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("m", 100, limit.Minute), rate("h", 100, limit.Hour), rate("s", 100, limit.Second))
@@ -169,7 +169,7 @@ func TestTheLongestRefusalIsReturned(t *testing.T) {
 	}
 }
 
-func TestWhatWasNotSentIsGivenBack(t *testing.T) {
+func TestUnsentCallIsRefunded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 100, limit.Minute))
@@ -202,7 +202,7 @@ func TestWhatWasNotSentIsGivenBack(t *testing.T) {
 }
 
 // Only one of two settlements returns the units of a recorded call.
-func TestARecordedCallIsGivenBackOnce(t *testing.T) {
+func TestRecordedCallIsRefundedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 1000, limit.Hour))
@@ -221,7 +221,7 @@ func TestARecordedCallIsGivenBackOnce(t *testing.T) {
 	}
 }
 
-func TestUnitsOnLeaseAreUsedBeforeALimitRefuses(t *testing.T) {
+func TestLeasedUnitsAreRecalled(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	q := free(rate("l", 1000, limit.Hour))
@@ -239,7 +239,7 @@ func TestUnitsOnLeaseAreUsedBeforeALimitRefuses(t *testing.T) {
 	r.full(q)
 }
 
-func TestANumberThatChanged(t *testing.T) {
+func TestChangedMax(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.warm(free(rate("l", 1000, limit.Hour))) // 21 calls
@@ -257,7 +257,7 @@ func TestANumberThatChanged(t *testing.T) {
 	r.full(free(rate("l", 200, limit.Hour)))
 }
 
-func TestCloseGivesEverythingBack(t *testing.T) {
+func TestCloseReturnsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	hour, day := rate("h", 1000, limit.Hour), rate("d", 1000, limit.Day)
@@ -286,7 +286,7 @@ func TestCloseGivesEverythingBack(t *testing.T) {
 	}
 }
 
-func TestTidyGivesBackAndDeletes(t *testing.T) {
+func TestTidy(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for i := range 300 {
@@ -320,7 +320,7 @@ func TestTidyGivesBackAndDeletes(t *testing.T) {
 	}
 }
 
-func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
+func TestTooManyLimits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.BoundKeys(2)
@@ -342,7 +342,7 @@ func TestTooManyLimitsGoThroughTheStore(t *testing.T) {
 
 // Where the state is set back to an earlier one, as by a standby that is promoted, units on lease are not used any more, and not given
 // back: the state may not know that they were counted.
-func TestALeaseEndsWhereTheStateIsSetBack(t *testing.T) {
+func TestRestoreEndsLeases(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	limited := limit.OfToken(limit.Rate{Max: 1000, Period: limit.Hour})

@@ -77,7 +77,7 @@ func TestLeftIsExactInOneProcess(t *testing.T) {
 
 // With several processes what is left is what the store had left at most two seconds ago, less the process's own calls:
 // it never rises, is never above the limit, and counts each call of the others that is two seconds old.
-func TestLeftIsTwoSecondsOldInSeveralProcesses(t *testing.T) {
+func TestLeftInSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *lease.Options) { o.Sole = false })
 	const most = 1000

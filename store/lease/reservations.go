@@ -5,7 +5,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// maxReservations bounds how many limits of one call are leased.
+// maxReservations limits how many limits of one call are leased.
 const maxReservations = 8
 
 // A reservation is one unit of one limit that a call needs.
@@ -13,7 +13,7 @@ type reservation struct {
 	key   key
 	limit limit.Limit
 	entry *entry
-	// waited is the fetch of the limit that the call waits or waited for.
+	// waited is the fetch of the limit for which the call waits or has waited.
 	waited *fetch
 }
 
@@ -21,10 +21,11 @@ type reservation struct {
 type reservations struct {
 	n     int
 	list  [maxReservations]reservation
-	order [maxReservations]uint8 // by key: the order for locking entries
+	order [maxReservations]uint8 // by key: the order in which entries are locked
 }
 
-// fill lists the limits of a candidate; two of one counter become one with the smaller Max. It reports whether each can be leased.
+// fill lists the limits of a candidate, and reports whether all of them can be leased. Two limits of one counter become one with the
+// smaller Max.
 func (ws *reservations) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
 	service := r.Execution.Service
 	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
@@ -62,7 +63,7 @@ next:
 	return true
 }
 
-// lock locks the entry of each, in the order of their keys; false if there are too many entries.
+// lock locks the entries of all reservations in the order of their keys. It returns false if there are too many entries.
 func (ws *reservations) lock(h *Holder) bool {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]
@@ -87,14 +88,14 @@ func (ws *reservations) lock(h *Holder) bool {
 
 func (ws *reservations) unlock() { ws.release(ws.n) }
 
-// release unlocks the first n.
+// release unlocks the first n entries in the order of their keys.
 func (ws *reservations) release(n int) {
 	for i := range n {
 		ws.list[ws.order[i]].entry.mu.Unlock()
 	}
 }
 
-// refusal returns the refusal of the limit that stays exhausted longest, as far as it is known here.
+// refusal returns the refusal of the limit that stays exhausted longest, or nil if no refusal is known.
 func (ws *reservations) refusal(now instant) *store.LimitError {
 	var longest *refusal
 	for i := range ws.n {

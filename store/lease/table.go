@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A key names one counter of the store.
+// A key identifies one counter of the store.
 type key struct {
 	service   string
 	principal pat.Principal
@@ -28,7 +28,7 @@ func (e *entry) counted() store.CounterSlot {
 	return store.CounterSlot{Principal: e.key.principal, LimitID: e.key.limitID, Period: e.key.period, Slot: e.slot, Restored: e.restored}
 }
 
-// shards let callers with different limits use different locks.
+// shards is the number of shards. With several shards, callers with different limits use different locks.
 const shards = 64
 
 type shard struct {
@@ -40,7 +40,7 @@ func (h *Holder) shard(k *key) *shard {
 	return &h.shards[(maphash.String(h.seed, string(k.principal))^maphash.String(h.seed, k.limitID))%shards]
 }
 
-// find returns the entry of a counter, or nil.
+// find returns the entry of a counter, or nil if there is none.
 func (h *Holder) find(k *key) *entry {
 	s := h.shard(k)
 	s.mu.RLock()
@@ -49,7 +49,7 @@ func (h *Holder) find(k *key) *entry {
 	return e
 }
 
-// entry returns the entry of a counter, and makes it if necessary; nil if there are too many.
+// entry returns the entry of a counter, and creates it if necessary. It returns nil if there are too many entries.
 func (h *Holder) entry(k *key) *entry {
 	if e := h.find(k); e != nil {
 		return e
@@ -57,7 +57,7 @@ func (h *Holder) entry(k *key) *entry {
 	if h.entries.Load() >= int64(h.keys) {
 		return nil
 	}
-	// copies, which retain no request
+	// The copies do not keep the memory of a request in use.
 	own := key{strings.Clone(k.service), pat.Principal(strings.Clone(string(k.principal))), strings.Clone(k.limitID), k.period}
 	s := h.shard(k)
 	s.mu.Lock()

@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// rounds bounds how often one call requests a lease from the store, before it goes through the store itself.
+// rounds limits how often one call requests a lease. After that, it goes through the store.
 const rounds = 8
 
-// take admits a call under all limits of one candidate, or none. The refusal is that of a limit, and the next candidate is tried;
-// errDirect sends the call through the store.
+// take admits a call under all limits of one candidate. If a limit refuses the call, take returns the refusal, and the caller tries the
+// next candidate. The error errDirect means that the call must go through the store.
 func (h *Holder) take(
 	ctx context.Context, began instant, r *store.BeginRequest, candidate int, ws *reservations,
 ) (store.Admission, *store.LimitError, error) {
@@ -57,8 +57,8 @@ func (h *Holder) take(
 	return store.Admission{}, nil, errDirect
 }
 
-// look returns the state of the limits of a call: all of them ready, one refused, or missing. If a missing one is being fetched, it
-// returns that fetch to wait for.
+// look returns the state of the limits of a call. ready means that all of them have leased units. If one limit is refused, look returns a
+// refusal. If a missing lease is already being fetched, look returns the fetch to wait for.
 func (ws *reservations) look(now instant) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
@@ -90,7 +90,7 @@ func (ws *reservations) join(f *fetch) {
 	}
 }
 
-// admit takes a unit of each limit. It fails only if a clock was set back meanwhile.
+// admit takes a unit of each limit. It fails only if a clock was set in the meantime.
 func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int, ws *reservations) (store.Admission, bool) {
 	var expires time.Duration
 	for i := range ws.n {
@@ -117,13 +117,13 @@ func (h *Holder) admit(began, now instant, r *store.BeginRequest, candidate int,
 	return admission, true
 }
 
-// A pair of lists is what most calls need, in one allocation.
+// A pair contains the two lists of a typical call, so that they need only one allocation.
 type pair struct {
 	taken    [2]store.CounterSlot
 	standing [2]limit.Status
 }
 
-// lists returns two lists of n.
+// lists returns two lists with n elements.
 func lists(n int) ([]store.CounterSlot, []limit.Status) {
 	if n > len(pair{}.taken) {
 		return make([]store.CounterSlot, n), make([]limit.Status, n)
@@ -132,8 +132,8 @@ func lists(n int) ([]store.CounterSlot, []limit.Status) {
 	return p.taken[:n:n], p.standing[:n:n]
 }
 
-// left returns how many more calls can be admitted: what the store had left at the last request, minus the calls admitted here since.
-// What other processes took since then is known with the next lease.
+// left returns how many more calls can be admitted: what the store had left at the last request, minus the calls that were admitted here
+// since then. Units that other processes have taken since then are only known with the next lease.
 func (w *reservation) left() int64 {
 	e := w.entry
 	return e.units + e.left + w.limit.Max - e.max
