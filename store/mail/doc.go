@@ -1,3 +1,3 @@
-// Package mail has the records of a message relay: agents by their key, messages, who may send to whom, blobs, webhooks, and used
-// signatures. store/sqlmail stores them in an SQL database; callers declare the methods that they need.
+// Package mail defines the records of a message relay: agents, messages, access lists, blobs, webhooks and used signatures. Package
+// store/sqlmail stores them in an SQL database. Callers declare the methods that they need.
 package mail

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// The errors of a message store. Any other is store.ErrUnavailable.
+// The errors of a message store. All other errors wrap store.ErrUnavailable.
 var (
 	ErrReplayed   = errors.New("the signature was used before")
 	ErrSuspended  = errors.New("the agent is suspended")
 	ErrNotFound   = errors.New("there is no such record")
-	ErrDenied     = errors.New("the recipient does not take messages of this sender")
-	ErrForbidden  = errors.New("the record is another's")
-	ErrFull       = errors.New("there is no room for one more") // of the relay
-	ErrQueueFull  = errors.New("the recipient has as many messages waiting as it may")
-	ErrOverQuota  = errors.New("the agent has as much as it may")
-	ErrReferenced = errors.New("a message that has not expired has the blob attached")
+	ErrDenied     = errors.New("the recipient does not accept messages from this sender")
+	ErrForbidden  = errors.New("the record belongs to another agent")
+	ErrFull       = errors.New("the relay is full")
+	ErrQueueFull  = errors.New("too many messages are waiting for the recipient")
+	ErrOverQuota  = errors.New("the quota of the agent is exhausted")
+	ErrReferenced = errors.New("the blob is attached to a message that has not expired")
 	ErrKeyReused  = errors.New("the idempotency key was used for another message")
 	ErrNoBlob     = errors.New("an attachment is not a blob that the sender can read")
 )
@@ -23,42 +23,42 @@ var (
 // The states of a message.
 const (
 	Sent      = "sent"
-	Delivered = "delivered" // its recipient has it
-	Expired   = "expired"   // it expired before its recipient had it
+	Delivered = "delivered" // the recipient has received it
+	Expired   = "expired"   // it expired before the recipient received it
 )
 
 // The values of an agent's settings.
 const (
-	Active    = "active" // statuses
-	Suspended = "suspended"
-	Public    = "public" // visibilities
-	Private   = "private"
-	Open      = "open"      // policies of an inbox: all may send,
-	Closed    = "closed"    // none,
-	Allowlist = "allowlist" // agents with an entry of its access list that allows them,
-	Blocklist = "blocklist" // all agents without an entry that blocks them
-	Allow     = "allow"     // entries of an access list
-	Block     = "block"
+	Active    = "active"    // status
+	Suspended = "suspended" // status
+	Public    = "public"    // visibility
+	Private   = "private"   // visibility
+	Open      = "open"      // inbox policy: all agents may send
+	Closed    = "closed"    // inbox policy: no agent may send
+	Allowlist = "allowlist" // inbox policy: only agents that the access list allows may send
+	Blocklist = "blocklist" // inbox policy: all agents that the access list does not block may send
+	Allow     = "allow"     // type of an entry of an access list
+	Block     = "block"     // type of an entry of an access list
 )
 
-// MaxEntries bounds the entries of an access list.
+// MaxEntries limits the number of entries in an access list.
 const MaxEntries = 10_000
 
 // A Key is the Ed25519 public key of an agent.
 type Key = [32]byte
 
-// A Guard is the signature of one request, which can be used once.
+// A Guard is the signature of one request. It can be used only once.
 type Guard struct {
 	Key       Key
 	Signature [64]byte
-	Signed    time.Time // when the request was signed by its own statement; zero: it has no time
-	Until     time.Time // how long the request would be in time
+	Signed    time.Time // the time of signing that the request states; zero if it states none
+	Until     time.Time // until when the time of the request would be accepted
 }
 
-// An Agent is a relay's record of an agent. The strings are those of the protocol.
+// An Agent is a relay's record of an agent. The strings have the values of the protocol.
 type Agent struct {
 	Key          Key
-	Name         string // "": none
+	Name         string // "" means none
 	Status       string // active or suspended
 	Visibility   string // public or private
 	Policy       string // of its inbox: open, closed, allowlist or blocklist
@@ -68,21 +68,21 @@ type Agent struct {
 	LastActiveAt time.Time
 }
 
-// A Profile has an agent's changes to its record; nil fields stay unchanged.
+// A Profile contains an agent's changes to its record. Nil fields leave the record unchanged.
 type Profile struct {
 	Name         *string
 	Visibility   *string
 	Policy       *string
 	Metadata     []byte
 	Capabilities []byte
-	Tags         []string // of the capabilities, each once; they go with Capabilities
-	Words        *string  // words that searches match: name and capabilities; they change with Name or Capabilities
+	Tags         []string // of the capabilities, without duplicates; set together with Capabilities
+	Words        *string  // searchable text of name and capabilities; set together with Name or Capabilities
 }
 
 // A Search selects public, active agents. Empty fields restrict nothing.
 type Search struct {
-	Tags        []string // all of them
-	Prefixes    []string // of tags, all of them
+	Tags        []string // the agent has all of these tags
+	Prefixes    []string // the agent has a tag with each of these prefixes
 	Words       []string // each occurs in the agent's searchable text, in any case
 	Name        string   // occurs in the name, in any case
 	ActiveSince time.Time
@@ -90,13 +90,13 @@ type Search struct {
 	Limit       int
 }
 
-// An AgentPlace is the end of a page of agents: they are ordered by last activity, newest first, then by key.
+// An AgentPlace is the end of a page of agents. Agents are ordered by last activity, newest first, and then by key.
 type AgentPlace struct {
 	ActiveAt time.Time
 	Key      Key
 }
 
-// A TagCount is a tag and how many public, active agents have it.
+// A TagCount is a tag with the number of public, active agents that have it.
 type TagCount struct {
 	Tag   string
 	Count int64
@@ -108,27 +108,27 @@ type Message struct {
 	Sender      Key
 	Recipient   Key
 	ContentType string
-	Body        []byte // JSON as sent; nil: none
-	Attachments []byte // JSON, a list; nil: none
-	Metadata    []byte // JSON; nil: none
+	Body        []byte // JSON as sent; nil means none
+	Attachments []byte // JSON, a list; nil means none
+	Metadata    []byte // JSON; nil means none
 	ThreadID    string
 	InReplyTo   string
 	Status      string // sent, delivered or expired
 	CreatedAt   time.Time
 	ExpiresAt   time.Time
 	DeliveredAt time.Time
-	Signed      []byte // the request that brought it, as its sender signed it; nil: not stored
+	Signed      []byte // the request to send the message, as the sender signed it; nil if not stored
 }
 
-// A NewMessage is a message to accept, with the bounds to accept it under. The store sets its status and times.
+// A NewMessage is a message that a relay receives, with the limits for accepting it. The store sets its status and times.
 type NewMessage struct {
 	Message
-	Lifetime       time.Duration // after which it expires
-	Blobs          []string      // that are attached: one for each object of Attachments
-	IdempotencyKey string        // "": none
-	Digest         [32]byte      // of what is sent under that key
-	// Waiting bounds the messages that wait for one recipient; Unknown those for a key that never signed a request; All those of the
-	// relay, delivered or not, and Bytes their stored size.
+	Lifetime       time.Duration // the message expires after this time
+	Blobs          []string      // ids of the attached blobs, one for each object in Attachments
+	IdempotencyKey string        // "" means none
+	Digest         [32]byte      // of the request that uses the key
+	// Waiting limits the messages that wait for one recipient, and Unknown those that wait for a key that has never signed a request. All
+	// limits the messages of the relay, delivered or not, and Bytes limits their stored size.
 	Waiting, Unknown, All, Bytes int64
 }
 
@@ -149,16 +149,16 @@ type Place struct {
 	ID        string
 }
 
-// A Claim requests messages to post.
+// A Claim requests messages that are due to be posted to webhooks.
 type Claim struct {
 	Now   time.Time
-	Lease time.Duration // how long other processes do not get them
-	Limit int           // how many; fewer than 256
-	Each  int           // of one owner, including those in progress
-	Busy  map[Key]int   // messages of each owner in progress
-	// Most lowers Each for one owner, to at least 1; nil: for none.
+	Lease time.Duration // how long other processes cannot claim the messages
+	Limit int           // maximum number of messages; below 256
+	Each  int           // maximum number for one owner, including those in progress
+	Busy  map[Key]int   // messages in progress, by owner
+	// Most returns a limit for one owner that may be lower than Each; less than 1 counts as 1. If Most is nil, Each is the limit.
 	Most func(Key) int
-	// Hold returns until when no message of a webhook is posted; the zero time, or nil: it is not held.
+	// Hold returns the time until which no message is posted to a webhook. If the time is zero or Hold is nil, messages are posted.
 	Hold func(Webhook) time.Time
 }
 
@@ -177,7 +177,7 @@ type Entry struct {
 	CreatedAt time.Time
 }
 
-// A Blob is the record of a blob; its bytes are stored elsewhere.
+// A Blob is the record of a blob. Its contents are stored elsewhere.
 type Blob struct {
 	ID          string
 	Owner       Key
@@ -188,12 +188,12 @@ type Blob struct {
 	ExpiresAt   time.Time
 }
 
-// A BlobBounds bounds the blobs of one agent, and of all together.
+// BlobBounds limit the number and the bytes of the blobs of one agent, and the bytes of the blobs of all agents.
 type BlobBounds struct {
 	Count, Bytes, All int64
 }
 
-// A Webhook is the URL that the messages of an agent are posted to.
+// A Webhook is the URL to which the messages of an agent are posted.
 type Webhook struct {
 	Owner     Key
 	URL       string
@@ -211,7 +211,7 @@ type WebhookPost struct {
 	Attempt    int    // from 1
 }
 
-// Totals has the amounts of a relay's data.
+// Totals contains the amounts of a relay's data.
 type Totals struct {
 	Agents, Waiting, Messages, Bytes, Blobs, BlobBytes, Webhooks int64
 }

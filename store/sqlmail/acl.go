@@ -16,8 +16,8 @@ func scanEntry(scan scan) (e mail.Entry, err error) {
 	return e, err
 }
 
-// SetEntry adds an entry to an access list, or changes the type of an existing one for the peer, and returns it. The error is
-// mail.ErrNotFound if the relay does not know the agent, and mail.ErrOverQuota if the list has mail.MaxEntries.
+// SetEntry adds an entry to an access list, or changes the type of the entry that already exists for the peer, and returns the entry. The
+// error is mail.ErrNotFound if there is no such agent, and mail.ErrOverQuota if the list already has mail.MaxEntries entries.
 func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var entries, last, created int64
@@ -65,7 +65,8 @@ func (s *Store) Entry(ctx context.Context, owner, peer mail.Key) (mail.Entry, er
 	return list[0], nil
 }
 
-// Entries lists the entries of an access list, all or those of one type, ordered by id, after the given id; 0 is the beginning.
+// Entries lists the entries of an access list, ordered by id. If kind is not empty, it lists only entries of that type. The list begins
+// after the given id; 0 means from the beginning.
 func (s *Store) Entries(ctx context.Context, owner mail.Key, kind string, after int64, limit int) (
 	list []mail.Entry, more bool, err error,
 ) {
@@ -90,7 +91,7 @@ func (s *Store) entries(ctx context.Context, query string, args ...any) (list []
 	return list, err
 }
 
-// DeleteEntry removes the entry for a peer; mail.ErrNotFound if there is none.
+// DeleteEntry removes the entry for a peer. The error is mail.ErrNotFound if there is none.
 func (s *Store) DeleteEntry(ctx context.Context, owner, peer mail.Key) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int

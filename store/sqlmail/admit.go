@@ -10,9 +10,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Admit records a signature as used, and returns its agent; isNew if the agent is new and was created, with the defaults of the protocol.
-// The time of its last activity is stored to within touch. mail.ErrReplayed if the signature was used before, here or by another process,
-// or was made before the state was restored from a backup; mail.ErrSuspended; mail.ErrFull if the relay has too many agents.
+// Admit records a signature as used, and returns the agent that made it. If the agent is new, Admit creates it with the defaults of the
+// protocol and sets isNew. The time of the agent's last activity is stored with a precision of touch. The error is mail.ErrReplayed if the
+// signature was used before, in this process or another one, or was made before the state was restored from a backup. It is
+// mail.ErrSuspended if the agent is suspended, and mail.ErrFull if the relay has too many agents.
 func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a mail.Agent, isNew bool, err error) {
 	if s.beforeRestore(g) {
 		return mail.Agent{}, false, mail.ErrReplayed
@@ -24,19 +25,19 @@ func (s *Store) Admit(ctx context.Context, g mail.Guard, touch time.Duration) (a
 	return t.agent, t.isNew, nil
 }
 
-// beforeRestore reports whether a signature may have been used according to data that a backup does not have: the last signatures used
-// before it are unknown.
+// beforeRestore reports whether a signature was made before the last restore from a backup. The backup does not show whether such a
+// signature was used.
 func (s *Store) beforeRestore(g mail.Guard) bool {
 	return !g.Signed.IsZero() && !g.Signed.After(s.db.RestoredAt())
 }
 
-// A signature is a signature of a key.
+// A signature consists of the bytes of a signature and the key that made it.
 type signature struct {
 	key   mail.Key
 	bytes [64]byte
 }
 
-// admit records the signatures of a round. A turn whose signature was used, or whose agent is suspended, is refused.
+// admit records the signatures of a round. It refuses a turn whose signature was used before, or whose agent is suspended.
 func (r *round) admit(ctx context.Context) error {
 	var guards []*turn
 	for _, t := range r.callers {
@@ -95,7 +96,7 @@ func (r *round) admit(ctx context.Context) error {
 	return nil
 }
 
-// signatures inserts the signatures of turns, and reads their agents. fresh are those that were not there.
+// signatures inserts the signatures of turns, and reads their agents. fresh contains the signatures that were not stored before.
 func (r *round) signatures(ctx context.Context, guards []*turn) (fresh map[signature]bool, agents map[mail.Key]*mail.Agent, err error) {
 	fresh, agents = map[signature]bool{}, map[mail.Key]*mail.Agent{}
 	ordered := slices.SortedFunc(slices.Values(guards), func(a, b *turn) int {
@@ -125,7 +126,7 @@ func (r *round) signatures(ctx context.Context, guards []*turn) (fresh map[signa
 	return fresh, agents, err
 }
 
-// agentsOf reads agents into a map.
+// agentsOf returns the commands that read agents into a map.
 func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
 	sought(blobsOf(keys), func(marks string, args []any) {
 		list = append(list, command{
@@ -139,7 +140,8 @@ func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
 	return list
 }
 
-// begin creates agents, unless another process has just created them, and returns which. Agents for which there is no space stay unknown.
+// begin creates agents, and returns the keys of those that it created. Agents that another process has just created are not among them. If
+// the relay has too many agents, begin does not create the rest.
 func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]*mail.Agent) (made map[mail.Key]bool, err error) {
 	made = map[mail.Key]bool{}
 	if len(keys) == 0 {
@@ -175,7 +177,7 @@ func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]
 	return made, err
 }
 
-// touched records that agents are active.
+// touched adds the commands that record the last activity of agents.
 func (r *round) touched(active map[mail.Key]bool) {
 	keys := make([]mail.Key, 0, len(active))
 	for key := range active {

@@ -16,7 +16,7 @@ func scanAgent(scan scan) (a mail.Agent, err error) {
 	return a, err
 }
 
-// agentOf reads an agent; lock is FOR UPDATE if the caller changes it.
+// agentOf reads an agent. lock is forUpdate if the caller changes the agent.
 func agentOf(ctx context.Context, x tx, key mail.Key, lock string) (a mail.Agent, found bool, err error) {
 	err = x.Rows(ctx, "SELECT "+agentColumns+" FROM relay_agents a WHERE a.agent = ?"+lock, []any{key[:]}, func(scan scan) error {
 		found = true
@@ -40,7 +40,7 @@ func (s *Store) Agent(ctx context.Context, key mail.Key) (a mail.Agent, err erro
 	return list[0], nil
 }
 
-// Agents lists agents in the order of their keys, after the given key; nil is the beginning.
+// Agents lists agents in the order of their keys. The list begins after the given key; nil means from the beginning.
 func (s *Store) Agents(ctx context.Context, after *mail.Key, limit int) (list []mail.Agent, more bool, err error) {
 	query, args := "SELECT "+agentColumns+" FROM relay_agents a", []any(nil)
 	if after != nil {
@@ -60,7 +60,7 @@ func (s *Store) agents(ctx context.Context, query string, args ...any) (list []m
 	return list, err
 }
 
-// cut shortens a list to a limit, and reports whether there was more.
+// cut shortens a list to a limit, and reports whether the list was longer.
 func cut[T any](list []T, limit int) ([]T, bool) {
 	if len(list) > limit {
 		return list[:limit], true
@@ -68,7 +68,7 @@ func cut[T any](list []T, limit int) ([]T, bool) {
 	return list, false
 }
 
-// Update changes the profile of an agent, and returns the whole of it. mail.ErrNotFound if there is no such agent.
+// Update changes the profile of an agent, and returns the changed agent. The error is mail.ErrNotFound if there is no such agent.
 func (s *Store) Update(ctx context.Context, key mail.Key, p mail.Profile) (a mail.Agent, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var found bool
@@ -114,10 +114,10 @@ func adopt(a *mail.Agent, p mail.Profile) {
 	}
 }
 
-// shown reports whether others can find an agent.
+// shown reports whether other agents can find an agent.
 func shown(a mail.Agent) bool { return a.Status == mail.Active && a.Visibility == mail.Public }
 
-// Suspend suspends an agent, or ends its suspension. mail.ErrNotFound if there is no such agent.
+// Suspend suspends an agent, or ends its suspension. The error is mail.ErrNotFound if there is no such agent.
 func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		a, found, err := agentOf(ctx, x, key, forUpdate)

@@ -17,16 +17,16 @@ import (
 func TestAgents(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"the first signature makes the agent":         firstSignature,
-		"a signature is taken once":                   signatureOnce,
-		"at once too":                                 signatureOnceAtOnce,
-		"what was signed before a restore is refused": signedBeforeRestore,
-		"activity is kept to within a time":           activity,
-		"suspended agents are refused":                suspension,
-		"a database that does not answer":             unavailable,
-		"there are as many agents as may be":          agentsBounded,
-		"what is changed of a profile":                profiles,
-		"agents are listed by their keys":             agentsListed,
+		"the first signature creates the agent":   firstSignature,
+		"a signature is accepted once":            signatureOnce,
+		"concurrent signatures":                   signatureOnceAtOnce,
+		"signatures before a restore are refused": signedBeforeRestore,
+		"activity has a precision":                activity,
+		"suspended agents are refused":            suspension,
+		"unavailable database":                    unavailable,
+		"too many agents":                         agentsBounded,
+		"profile changes":                         profiles,
+		"agents are listed by their keys":         agentsListed,
 	})
 }
 

@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A reader is an agent that attaches another's blob.
+// A reader is an agent that attaches a blob of another agent.
 type reader struct {
 	blob string
 	key  mail.Key
 }
 
-// attachable locks the blobs that messages of a round attach, and determines which agents may attach them.
+// attachable locks the blobs that the messages of a round attach, and determines which agents may attach them.
 func (r *round) attachable(ctx context.Context) error {
 	var ids []string
 	for _, d := range r.sends {
@@ -65,7 +65,7 @@ func (r *round) attachable(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// attach adds descriptions of the attached blobs to the message.
+// attach checks that the sender may attach the blobs, and adds their descriptions to the message.
 func (d *dispatch) attach() error {
 	for _, id := range d.m.Blobs {
 		b, known := d.r.blobs[id]
@@ -81,11 +81,11 @@ func (d *dispatch) attach() error {
 	return err
 }
 
-// described sets the relay's description of each blob in the objects that attach it.
+// described adds the relay's description of each blob to the object that attaches it.
 func described(attachments []byte, blobs []string, found map[string]mail.Blob) ([]byte, error) {
 	var list []map[string]json.RawMessage
 	if err := json.Unmarshal(attachments, &list); err != nil || len(list) != len(blobs) {
-		return nil, fmt.Errorf("%d attachments of %d blobs", len(list), len(blobs))
+		return nil, fmt.Errorf("%d attachments, but %d blobs", len(list), len(blobs))
 	}
 	for i, id := range blobs {
 		b := found[id]

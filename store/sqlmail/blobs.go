@@ -17,8 +17,9 @@ func scanBlob(scan scan) (b mail.Blob, err error) {
 	return b, err
 }
 
-// AddBlob records a blob whose bytes are stored, and returns how many bytes its owner's blobs have with it. Errors: mail.ErrNotFound if
-// the owner is not an agent; mail.ErrOverQuota if the owner is at its quota, with its bytes; mail.ErrFull if all owners together are.
+// AddBlob records a blob whose contents are already stored, and returns the total size of its owner's blobs in bytes. The error is
+// mail.ErrNotFound if the owner is not an agent, and mail.ErrFull if the blobs of all owners would have too many bytes. It is
+// mail.ErrOverQuota if the blob exceeds the quota of its owner; used is then the total size without the blob.
 func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var count, all int64
@@ -48,7 +49,7 @@ func (s *Store) AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) 
 	return used, err
 }
 
-// disown subtracts blobs from the totals of an agent.
+// disown subtracts blobs from the totals of their owner and of the relay.
 func disown(ctx context.Context, x tx, owner mail.Key, blobs, size int64) error {
 	if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - ?, blob_bytes = blob_bytes - ?, blank = 0 WHERE agent = ?",
 		blobs, size, owner[:]); err != nil {
@@ -80,11 +81,12 @@ func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
 	return b, nil
 }
 
-// readers are the rows that let an agent read another's blob: messages to it that have not expired.
+// readers finds a message that lets an agent read a blob of another agent: it is addressed to that agent, attaches the blob, and has not
+// expired.
 const readers = "SELECT 1 FROM relay_attachments WHERE blob = ? AND recipient = ? AND expires_at > ? LIMIT 1"
 
-// ReadableBlob is Blob for an agent: its owner, and the recipients of messages that attach it and have not expired. mail.ErrForbidden
-// for others.
+// ReadableBlob is like Blob, but the error is mail.ErrForbidden if the agent may not read the blob. Its owner may read it, and so may the
+// recipients of messages that attach it and have not expired.
 func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail.Blob, error) {
 	b, err := s.Blob(ctx, id)
 	if err != nil || b.Owner == key {
@@ -101,14 +103,14 @@ func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail
 	return b, nil
 }
 
-// BlobUse returns how many blobs an agent has, and how many bytes they have.
+// BlobUse returns the number of blobs that an agent has, and their size in bytes.
 func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error) {
 	_, err = s.one(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
 	return count, bytes, err
 }
 
-// DeleteBlob removes the record of a blob; the caller then deletes its bytes. mail.ErrNotFound; mail.ErrForbidden if it is another's;
-// mail.ErrReferenced if a message that has not expired attaches it.
+// DeleteBlob removes the record of a blob. The caller then deletes its contents. The error is mail.ErrNotFound if there is no such blob,
+// mail.ErrForbidden if another agent owns it, and mail.ErrReferenced if a message that has not expired attaches it.
 func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error {
 	if !plain(id) {
 		return mail.ErrNotFound
@@ -144,7 +146,8 @@ func (s *Store) DeleteBlob(ctx context.Context, id string, owner mail.Key) error
 	})
 }
 
-// Blobs lists blobs that have not expired, of one owner or of all, by id: at most limit after one.
+// Blobs lists blobs that have not expired, ordered by id. If owner is nil, it lists those of all owners. The list begins after the given
+// id.
 func (s *Store) Blobs(ctx context.Context, owner *mail.Key, after string, limit int) (list []mail.Blob, more bool, err error) {
 	query, args := "SELECT "+blobColumns+" FROM relay_blobs b WHERE b.id > ? AND b.expires_at > ?", []any{after, nanos(s.Now())}
 	if owner != nil {

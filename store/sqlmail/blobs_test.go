@@ -30,13 +30,13 @@ func (r *relay) blobOf(id string, owner mail.Key, size int64) mail.Blob {
 func TestBlobs(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"a blob outlives a restart":          blobRoundTrip,
-		"who has as much as it may":          blobsBounded,
-		"who may read":                       readers,
-		"a message says what it attaches":    attachments,
-		"what is attached lives as long":     attachedLives,
-		"who may delete":                     blobsDeleted,
-		"what is attached cannot be deleted": attachedStays,
+		"a blob outlives a restart":        blobRoundTrip,
+		"quota":                            blobsBounded,
+		"readers":                          readers,
+		"attachments are described":        attachments,
+		"expiry of attached blobs":         attachedLives,
+		"deletion":                         blobsDeleted,
+		"attached blobs cannot be deleted": attachedStays,
 	})
 }
 

@@ -6,10 +6,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A box holds what a round has read about the messages for one recipient. Its row is locked.
+// A box contains what a round has read about the messages for one recipient. The row of the box is locked.
 type box struct {
-	waiting int64 // messages, with what the round has changed
-	last    int64 // when the last was accepted
+	waiting int64 // number of waiting messages, including changes by the round
+	last    int64 // when the last message was accepted
 	changed bool
 }
 
@@ -49,7 +49,7 @@ func (r *round) prepare(ctx context.Context) error {
 	return r.firstMessages(ctx)
 }
 
-// lock locks boxes and reads them.
+// lock returns the commands that lock and read boxes.
 func (r *round) lock(keys []mail.Key) (list []command) {
 	sought(blobsOf(keys), func(marks string, args []any) {
 		list = append(list, command{
@@ -91,7 +91,7 @@ func (r *round) firstMessages(ctx context.Context) error {
 	}
 }
 
-// changedBoxes writes the changed boxes.
+// changedBoxes returns the commands that write the changed boxes.
 func (r *round) changedBoxes() (list []command) {
 	var keys []mail.Key
 	for key, b := range r.boxes {
@@ -119,7 +119,7 @@ func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
 	return err
 }
 
-// ensureBox is lockBox for a recipient that may not have a box yet.
+// ensureBox is like lockBox, but creates the box if there is none.
 func ensureBox(ctx context.Context, x tx, recipient mail.Key) error {
 	for {
 		var one int

@@ -17,11 +17,11 @@ import (
 func TestConcurrently(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"at once, under one key":                     idempotencyAtOnce,
-		"whoever waits is told":                      wokenMessages,
-		"senders at once fill a queue to its bound":  sendersAtOnce,
-		"polls while messages are sent lose nothing": pollsMeanwhile,
-		"two processes share a database":             twoProcesses,
+		"concurrent idempotency key":       idempotencyAtOnce,
+		"woken recipients":                 wokenMessages,
+		"concurrent senders fill a queue":  sendersAtOnce,
+		"concurrent polls lose no message": pollsMeanwhile,
+		"two processes share a database":   twoProcesses,
 	})
 }
 
@@ -196,7 +196,7 @@ func twoProcesses(r *relay) {
 
 // A failed attempt to post locks as all others do that change what is to be posted: the box first. Else it would wait for the posting of
 // a message that is just deleted, and keep the webhook, for which the deletion waits.
-func TestAFailedAttemptWaitsForTheBox(t *testing.T) {
+func TestFailedAttemptLocksBox(t *testing.T) {
 	t.Parallel()
 	r := newRelay(t, engines["postgres"](t))
 	r.agent(bob)

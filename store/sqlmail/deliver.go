@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Delivered records that a recipient has messages; it ignores ids of other messages than those that wait for it.
+// Delivered records that a recipient has received messages. It ignores the ids of messages that do not wait for the recipient.
 func (s *Store) Delivered(ctx context.Context, recipient mail.Key, ids []string) error {
 	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) })
 	if len(ids) == 0 {
@@ -22,7 +22,7 @@ func (r *round) deliver(ctx context.Context) error {
 	for _, t := range r.callers {
 		b := r.boxes[t.recipient]
 		if t.delivered == nil || b == nil {
-			continue // without a box nothing is waiting
+			continue // without a box, no messages are waiting
 		}
 		list = append(list, deliveries(t.recipient, t.delivered, r.now, func(id string) {
 			r.rows.delivered = append(r.rows.delivered, id)
@@ -36,7 +36,7 @@ func (r *round) deliver(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// deliveries are the statements that record deliveries; each is called for every message that waited.
+// deliveries returns the commands that record deliveries. They call each for every message that was waiting.
 func deliveries(recipient mail.Key, ids []string, now int64, each func(id string)) (list []command) {
 	sought(anys(ids), func(marks string, args []any) {
 		list = append(list, command{
@@ -53,7 +53,7 @@ func deliveries(recipient mail.Key, ids []string, now int64, each func(id string
 	return list
 }
 
-// deliver is Delivered for one message in a transaction that has locked the box.
+// deliver is like Delivered, for one message in a transaction that has locked the box.
 func deliver(ctx context.Context, x tx, recipient mail.Key, id string) error {
 	now := nanos(x.Now())
 	var done []string

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// fewTagged is how many agents may have a tag for a search to begin with all of them, and not with the most recently active ones.
+	// If at most fewTagged agents have a tag, a search for the tag reads all of them. Otherwise it begins with the most recently active
+	// agents.
 	fewTagged = 1000
-	// longestWord bounds, in bytes, what is searched for in texts: no capability has a longer word, and a pattern of SQLite cannot be
-	// longer.
+	// longestWord limits the words in a search, in bytes. No capability contains a longer word, and SQLite does not support longer patterns.
 	longestWord = 8 << 10
 )
 
-// Discover lists public, active agents, the most recently active first, then by their keys. Searches for words, a name or a prefix run
-// one at a time, waiting until ctx ends: with 100,000 agents one takes a tenth of a second.
+// Discover lists public, active agents, the most recently active first, and then by key. Only one search for words, a name or a prefix
+// runs at a time, and others wait until ctx ends. With 100,000 agents, such a search takes a tenth of a second.
 func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent, more bool, err error) {
 	for _, word := range append([]string{q.Name}, q.Words...) {
 		if len(fold(word)) > longestWord {
@@ -37,7 +37,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	}
 	w.search(q)
 	if len(q.Words)+len(q.Prefixes) > 0 || q.Name != "" {
-		// There is no index of words: such searches read one agent after the other. One search at a time leaves connections to others.
+		// There is no index of words, so such a search reads one agent after another. One search at a time leaves connections for other calls.
 		select {
 		case s.searching <- struct{}{}:
 			defer func() { <-s.searching }()
@@ -51,7 +51,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	return list, more, err
 }
 
-// rarest returns the tag that the fewest public agents have, and their number.
+// rarest returns the tag that the fewest public agents have, and the number of these agents.
 func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agents int64, err error) {
 	for i, tag := range tags {
 		var n int64
@@ -65,7 +65,7 @@ func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agent
 	return rarest, agents, nil
 }
 
-// A where is the conditions of a statement with their arguments. Only the arguments hold input of callers.
+// A where contains the conditions of a statement and their arguments. Only the arguments contain input from callers.
 type where struct {
 	text string // each condition after an AND
 	args []any
@@ -103,7 +103,7 @@ func (w *where) search(q mail.Search) {
 	}
 }
 
-// behind returns the first value after all those with a prefix; nil: there is none.
+// behind returns the smallest value that is greater than all values with the given prefix, or nil if there is none.
 func behind(prefix []byte) []byte {
 	end := append([]byte(nil), prefix...)
 	for i := len(end) - 1; i >= 0; i-- {
@@ -114,12 +114,13 @@ func behind(prefix []byte) []byte {
 	return nil
 }
 
-// fold converts texts that differ only in case to one text that a database can hold: NUL and invalid UTF-8 become U+FFFD.
+// fold converts texts that differ only in case to the same text. It replaces NUL and invalid UTF-8, which a database cannot store, by
+// U+FFFD.
 func fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\ufffd")), "\x00", "\ufffd")
 }
 
 var literally = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// within returns the pattern of texts that contain a word.
+// within returns the pattern that matches texts that contain a word.
 func within(word string) string { return "%" + literally.Replace(fold(word)) + "%" }

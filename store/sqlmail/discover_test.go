@@ -13,8 +13,8 @@ import (
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"who is found, and in which order":            discovered,
-		"tags are counted over agents that are shown": tagsCounted,
+		"order of results":                  discovered,
+		"tags of public agents are counted": tagsCounted,
 	})
 }
 

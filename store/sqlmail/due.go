@@ -7,11 +7,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// dueAtOnce is how many rows are read at a time to find due messages.
+// dueAtOnce is the number of rows that are read at a time to find due messages.
 const dueAtOnce = 256
 
-// due finds messages to post. Owners with few deliveries in progress come first: those with the fewest, then those with one more, and so
-// on up to Claim.Each.
+// due finds messages to post. It prefers owners with few deliveries in progress: it first allows one delivery for each owner, and then
+// doubles that number up to Claim.Each.
 func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error) {
 	t := &turnsOf{Claim: c, has: maps.Clone(c.Busy), found: map[string]bool{}}
 	if t.has == nil {
@@ -23,22 +23,22 @@ func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error
 				return nil, err
 			}
 		}
-		if len(t.list) == c.Limit || t.most >= c.Each || len(t.has) == 0 { // or none is due
+		if len(t.list) == c.Limit || t.most >= c.Each || len(t.has) == 0 { // if has is empty, no message is due
 			return t.list, nil
 		}
 	}
 }
 
-// turnsOf is what was found so far.
+// turnsOf contains the messages that have been found so far.
 type turnsOf struct {
 	mail.Claim
-	most  int // number of one owner
-	has   map[mail.Key]int
+	most  int              // current limit for one owner
+	has   map[mail.Key]int // messages of each owner that are in progress or found
 	list  []string
 	found map[string]bool
 }
 
-// mostOf returns how many of one owner may be in progress.
+// mostOf returns the current limit for one owner.
 func (t *turnsOf) mostOf(owner mail.Key) int {
 	if t.Most == nil {
 		return t.most
@@ -46,7 +46,7 @@ func (t *turnsOf) mostOf(owner mail.Key) int {
 	return min(t.most, max(1, t.Most(owner)))
 }
 
-// dueTo reads some rows of owners below their bound, and reports whether there may be further ones.
+// dueTo reads some rows of owners that are below their limit, and reports whether there may be more rows.
 func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error) {
 	query, args := "SELECT message, owner FROM relay_postings WHERE due_at <= ?", []any{nanos(t.Now)}
 	var full [][]byte
@@ -79,7 +79,7 @@ func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error)
 	return rows == dueAtOnce, err
 }
 
-// padded is the next power of four.
+// padded returns the smallest power of four that is at least n.
 func padded(n int) int {
 	to := 1
 	for to < n {

@@ -71,7 +71,7 @@ func (r *relay) searched(text, word string) {
 	}
 }
 
-func TestWordsAreFoundLiterally(t *testing.T) {
+func TestSearchIsLiteral(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){"": func(r *relay) {
 		r.searchable()

@@ -6,14 +6,14 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An inbox is the data for checking a message.
+// An inbox contains the data about a recipient that is needed to check a message.
 type inbox struct {
-	policy  *string // nil: the recipient is not an agent
-	entry   *string // of its access list, for the sender
-	webhook *int64  // 1: it is enabled
+	policy  *string // nil if the recipient is not an agent
+	entry   *string // type of the entry for the sender in the access list; nil if there is none
+	webhook *int64  // 1 if it is enabled; nil if there is none
 }
 
-// held reads the inboxes of messages.
+// held returns the commands that read the inboxes of messages.
 func held(sends []*dispatch) (list []command) {
 	const one = `SELECT CAST(? AS BIGINT), (SELECT policy FROM relay_agents WHERE agent = ?),
 		(SELECT entry_type FROM relay_acl WHERE owner = ? AND peer = ?), (SELECT enabled FROM relay_webhooks WHERE owner = ?)`
@@ -37,7 +37,7 @@ func held(sends []*dispatch) (list []command) {
 	return list
 }
 
-// takes reports whether the policy of the inbox lets the sender send.
+// takes reports whether the policy of the inbox allows the sender to send.
 func (in *inbox) takes() bool {
 	if in.policy == nil {
 		return true
@@ -55,7 +55,8 @@ func (in *inbox) takes() bool {
 	}
 }
 
-// fits checks the message against the recipient's policy and the quotas of the recipient and the relay. err is one of the database.
+// fits checks the message against the policy of the recipient and the quotas of the recipient and of the relay. refused is the reason for
+// a refusal; err is an error of the database.
 func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	if !d.inbox.takes() {
@@ -80,7 +81,7 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	return nil, nil
 }
 
-// expire marks some messages of the recipient as expired.
+// expire marks some messages of the recipient as expired, if their time is over.
 func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
 	var ids []string

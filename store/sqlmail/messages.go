@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// pageBytes bounds one page of messages: it ends with the message that exceeds it.
+// pageBytes limits the size of one page of messages. A page ends with the message that exceeds it.
 const pageBytes = 8 << 20
 
 const (
@@ -18,7 +18,8 @@ const (
 	messageColumns  = envelopeColumns + ", metadata, signed, body"
 )
 
-// scanMessage reads a message in its state at a time; whole is with its body.
+// scanMessage reads a message with its status at the time now. If whole is set, it also reads the body, the metadata and the signed
+// request.
 func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64, err error) {
 	var sender, recipient, thread, reply, kind []byte
 	var created, expires, delivered int64
@@ -36,7 +37,7 @@ func scanMessage(scan scan, now int64, whole bool) (m mail.Message, bytes int64,
 	return m, bytes, err
 }
 
-// messageIn reads one message.
+// messageIn reads one message in a transaction.
 func messageIn(ctx context.Context, x tx, id string) (m mail.Message, found bool, err error) {
 	err = x.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE id = ?", []any{id}, func(scan scan) error {
 		found = true
@@ -66,16 +67,16 @@ func (s *Store) Message(ctx context.Context, id string) (m mail.Message, err err
 	return m, nil
 }
 
-// Messages lists messages of a recipient, oldest first, then by id. A page may have less than the limit without being the last: it also
-// ends at 8 MiB.
+// Messages lists messages of a recipient, oldest first, and then by id. A page that is not the last may have fewer messages than the
+// limit, because it also ends at 8 MiB.
 func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, bool, error) {
 	now := nanos(s.Now())
 	var arms []where
 	arm := func(state string, expiry string, args ...any) {
 		w := where{}
 		w.and("recipient = ?", q.Recipient[:])
-		// The index of replies serves all states, because one message has few replies. That of threads serves messages that do not wait,
-		// because there are never many that do.
+		// The index of replies is used for all states, because one message has few replies. The index of threads is used only for
+		// messages that are not waiting, because there are never many waiting messages.
 		if q.InReplyTo != "" || q.ThreadID != "" && state != mail.Sent {
 			w.and("state || '' = ?", state)
 		} else {
@@ -111,8 +112,8 @@ func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, boo
 	return s.page(ctx, now, arms, q.After, q.Limit)
 }
 
-// Thread lists the messages of a thread that an agent sent or received, and the one that has the id of the thread, oldest first, then by
-// id. Pages are as in Messages.
+// Thread lists the messages of a thread that an agent has sent or received, and the message whose id is the id of the thread. The order
+// and the pages are those of Messages.
 func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) ([]mail.Message, bool, error) {
 	received, sent, first := where{}, where{}, where{}
 	received.and("recipient = ?", agent[:])
@@ -128,14 +129,14 @@ func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after
 	return s.page(ctx, nanos(s.Now()), arms, after, limit)
 }
 
-// errEnough ends reading.
+// errEnough stops reading rows.
 var errEnough = errors.New("the page is full")
 
 // page merges the rows of several queries into one page, ordered by time and id.
 func (s *Store) page(ctx context.Context, now int64, arms []where, after *mail.Place, limit int) (
 	list []mail.Message, more bool, err error,
 ) {
-	var end *mail.Message // later rows are unknown
+	var end *mail.Message // rows after it were not read
 	for _, w := range arms {
 		if after != nil {
 			w.and("(created_at, id) > (?, ?)", nanos(after.CreatedAt), strings.ToValidUTF8(strings.ReplaceAll(after.ID, "\x00", ""), ""))
@@ -165,7 +166,7 @@ func inOrder(a, b mail.Message) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// read reads the first rows of one query, and reports whether there are further ones.
+// read reads the first rows of one query, and reports whether there are more.
 func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list []mail.Message, more bool, err error) {
 	var sum int64
 	err = s.db.Rows(ctx, "SELECT "+messageColumns+" FROM relay_messages WHERE "+strings.TrimPrefix(w.text, " AND ")+
@@ -184,8 +185,8 @@ func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list [
 	return list, more, err
 }
 
-// List lists messages without their bodies, newest first: all, or those that an agent sent or received. after is the end of the previous
-// page.
+// List lists messages without their bodies, newest first. If agent is not nil, it lists only messages that the agent has sent or received.
+// after is the end of the previous page.
 func (s *Store) List(ctx context.Context, agent *mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error) {
 	now := nanos(s.Now())
 	arms := []where{{}}

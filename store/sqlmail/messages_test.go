@@ -13,15 +13,15 @@ import (
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"a message outlives a restart":          messageRoundTrip,
-		"delivered once, by its recipient":      delivery,
-		"what is not delivered in time expires": expiry,
-		"the policy of the inbox":               policies,
-		"a queue is bounded":                    queueBounded,
-		"the relay is bounded":                  relayBounded,
-		"an idempotency key":                    idempotency,
-		"a message needs an id and a lifetime":  senseless,
-		"ids of no message":                     strangeIDs,
+		"a message outlives a restart":         messageRoundTrip,
+		"a message is delivered once":          delivery,
+		"undelivered messages expire":          expiry,
+		"the policy of the inbox":              policies,
+		"queue limit":                          queueBounded,
+		"relay limit":                          relayBounded,
+		"an idempotency key":                   idempotency,
+		"a message needs an id and a lifetime": senseless,
+		"unknown ids":                          strangeIDs,
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever few agents do at once, through two processes, ends without an error that nobody expects, and what is kept twice agrees.
-func TestEverythingAtOnce(t *testing.T) {
+func TestConcurrentMix(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){"": func(r *relay) {
 		stores := []*sqlmail.Store{r.Store, sqlmail.New(open(r.T, r.place), sqlmail.Options{MaxAgents: manyAgents, Idle: time.Nanosecond})}

@@ -11,12 +11,12 @@ import (
 func TestPages(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"a page begins where the last ended": pages,
-		"a page ends where it is large":      largePages,
-		"filters":                            filters,
-		"threads":                            threads,
-		"lists for the operator":             listed,
-		"what waits, without what it says":   withoutBodies,
+		"pages are consecutive":           pages,
+		"large pages":                     largePages,
+		"filters":                         filters,
+		"threads":                         threads,
+		"lists for the operator":          listed,
+		"waiting messages without bodies": withoutBodies,
 	})
 }
 

@@ -2,5 +2,5 @@ package sqlmail
 
 import "context"
 
-// Ready reports whether the database accepts writes.
+// Ready returns an error if the database does not accept writes.
 func (s *Store) Ready(ctx context.Context) error { return s.db.Ready(ctx) }

@@ -6,10 +6,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Delete removes an agent and all its data: profile, tags, access list, webhook, idempotency keys, the messages that wait for it, and the
-// records of its blobs, whose ids are returned so that their bytes can be deleted. Messages that it sent stay until they expire, and so
-// do its used signatures. mail.ErrNotFound if there is no such agent. Messages are deleted first, in steps: after another error some may
-// have been deleted.
+// Delete removes an agent and all its data: the profile, tags, access list, webhook, idempotency keys, messages that wait for it, and the
+// records of its blobs. It returns the ids of the blobs, so that the caller can delete their contents. Messages that the agent has sent
+// and signatures that it has used are kept until they expire. The error is mail.ErrNotFound if there is no such agent. Messages are
+// deleted first, in several transactions, so after another error some of them may have been deleted.
 func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err error) {
 	if _, err := s.Agent(ctx, key); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 		if err := (tagSync{key: key, was: shown(a), retag: true}).write(ctx, x); err != nil {
 			return err
 		}
-		for more := true; more; { // what arrived meanwhile
+		for more := true; more; { // messages that have arrived in the meantime
 			if more, err = dropWaiting(ctx, x, key, sum); err != nil {
 				return err
 			}
@@ -78,7 +78,7 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 	return blobs, nil
 }
 
-// dropWaiting deletes messages that wait for an agent, as many as fit into one transaction, and reports whether there are more.
+// dropWaiting deletes as many of the messages that wait for an agent as one transaction may delete, and reports whether there are more.
 func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more bool, err error) {
 	if err := lockBox(ctx, x, key); err != nil {
 		return false, err
@@ -115,16 +115,16 @@ func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more boo
 	return more, err
 }
 
-// A batch is messages that one transaction changes or deletes: few and small enough that others do not wait long for it.
+// A batch is a set of messages that one transaction changes or deletes. It is so small that other transactions do not wait for long.
 type batch struct {
 	ids   []string
 	bytes int64
 }
 
-// batchRows bounds the messages of a batch. It also ends with the one that exceeds pageBytes.
+// batchRows limits the number of messages in a batch. A batch also ends with the message that exceeds pageBytes.
 const batchRows = 100
 
-// add adds a message, and reports whether there is space for it.
+// add adds a message if there is space for it, and reports whether there was.
 func (b *batch) add(id string, size int64) bool {
 	if len(b.ids) == batchRows || b.bytes >= pageBytes {
 		return false

@@ -11,9 +11,9 @@ import (
 func TestRemoval(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"who has nothing is forgotten when idle":    forgotten,
-		"what is an agent's own is removed with it": removal,
-		"however much waits for it":                 removalOfMany,
+		"idle agents are deleted":   forgotten,
+		"deletion removes all data": removal,
+		"deletion of many messages": removalOfMany,
 	})
 }
 

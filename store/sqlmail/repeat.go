@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// An idempotency is an idempotency key with its owner.
+// An idempotency is an idempotency key and the sender that uses it.
 type idempotency struct {
 	sender mail.Key
 	key    string
@@ -14,13 +14,13 @@ type idempotency struct {
 
 func (d *dispatch) key() idempotency { return idempotency{d.m.Sender, d.m.IdempotencyKey} }
 
-// An earlier message is the one that was sent under an idempotency key.
+// An earlier message is a message that was already sent under an idempotency key.
 type earlier struct {
 	digest  mail.Key
 	message mail.Message // id, keys and times
 }
 
-// used reads what was sent under the idempotency key.
+// used returns the command that reads the message that was sent under the idempotency key.
 func (d *dispatch) used() command {
 	return command{
 		Query: "SELECT digest, message, recipient, created_at, expires_at FROM relay_keys WHERE sender = ? AND idem_key = ? AND until > ?",
@@ -38,7 +38,8 @@ func (d *dispatch) used() command {
 	}
 }
 
-// again reports whether something was sent under the idempotency key before, also in this round, and returns that.
+// again reports whether a message was already sent under the idempotency key, in this round or before. If so, it sets the result of the
+// turn.
 func (d *dispatch) again() bool {
 	if d.m.IdempotencyKey == "" {
 		return false
@@ -57,7 +58,7 @@ func (d *dispatch) again() bool {
 	return true
 }
 
-// repeat reads the previously sent messages that are still stored.
+// repeat reads the messages that were sent before and are still stored.
 func (r *round) repeat(ctx context.Context) error {
 	var list []command
 	for _, d := range r.sends {

@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A turn is one caller's request for the most frequent operations of relays, and its result.
+// A turn is one call of a frequent operation (Admit, Send, SendSigned or Delivered) and its result.
 type turn struct {
-	guard *mail.Guard // a signature to record; nil: none
+	guard *mail.Guard // a signature to record; nil means none
 	touch time.Duration
-	send  *mail.NewMessage // a message to accept; nil: none
+	send  *mail.NewMessage // a message to accept; nil means none
 
-	recipient mail.Key // that has received the messages
+	recipient mail.Key // the agent that has received the messages in delivered
 	delivered []string
 
 	outcome
@@ -26,40 +26,40 @@ type outcome struct {
 	isNew    bool
 	taken    mail.Message
 	repeated bool
-	err      error // why nothing of the message, or of the guard, was accepted
+	err      error // why the guard or the message was refused
 }
 
-// take carries out a turn, in a transaction with all others that wait.
+// take executes a turn in one transaction with all other turns that are waiting.
 func (s *Store) take(ctx context.Context, t *turn) error {
 	bytes := 0
 	if t.send != nil {
 		bytes = int(size(&t.send.Message))
 	}
 	if err := s.rounds.Do(ctx, t, bytes); err != nil {
-		t.outcome = outcome{} // of a transaction that failed
+		t.outcome = outcome{} // discards the results of the failed transaction
 		return err
 	}
 	return t.err
 }
 
-// A round is the turns of one transaction. It locks everything that they need before it decides anything, in the order of the package and
-// of keys; then it decides them one after another, and sends their writes together. It takes four round trips if no agent is new, nothing
-// is repeated, attached or delivered, and no box is full.
+// A round is the set of turns that one transaction executes. It first locks everything that the turns need, in the order that the package
+// comment describes and within it in the order of keys. Then it decides the turns one after another, and sends their writes together. It
+// takes four round trips if no agent is new, no message is repeated, attached or delivered, and no box is full.
 type round struct {
 	s       *Store
 	x       tx
 	now     int64
 	callers []*turn
 
-	first []command // before boxes are locked
+	first []command // commands to send before boxes are locked
 	boxes map[mail.Key]*box
 	sends []*dispatch
-	sum   change // of the totals
+	sum   change // change of the totals
 	// The relay's totals, including what this round has accepted.
 	messages, bytes int64
-	keys            map[idempotency]*dispatch // used in this round
-	blobs           map[string]mail.Blob      // that messages attach, and that exist
-	readers         map[reader]bool           // the agents that may attach another's
+	keys            map[idempotency]*dispatch // keys that were used in this round
+	blobs           map[string]mail.Blob      // existing blobs that messages attach
+	readers         map[reader]bool           // agents that may attach a blob of another agent
 	rows            rows
 }
 
@@ -83,7 +83,7 @@ func sortedKeys(keys []mail.Key) []mail.Key {
 	return slices.Compact(keys)
 }
 
-// blobsOf converts keys to arguments.
+// blobsOf converts keys to the arguments of a statement.
 func blobsOf(keys []mail.Key) []any {
 	args := make([]any, len(keys))
 	for i := range keys {
@@ -92,7 +92,7 @@ func blobsOf(keys []mail.Key) []any {
 	return args
 }
 
-// sought divides the values of IN among statements of a few lengths: the last value is repeated to fill one up.
+// sought divides the values of an IN list among statements of few different lengths. It repeats the last value to fill up a statement.
 func sought(values []any, each func(marks string, args []any)) {
 	for len(values) > 0 {
 		n := lengthFor(len(values))
@@ -105,7 +105,7 @@ func sought(values []any, each func(marks string, args []any)) {
 	}
 }
 
-// lengthFor returns how many values a statement for n has.
+// lengthFor returns how many values the statement for n values has.
 func lengthFor(n int) int {
 	for _, length := range []int{1, 4, 16} {
 		if n <= length {

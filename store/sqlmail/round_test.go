@@ -17,18 +17,18 @@ import (
 func TestRounds(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"messages of many":                          manyInOne,
-		"one signature twice":                       signatureTwice,
-		"one idempotency key, thrice":               keyThrice,
-		"the bounds of a queue and of the relay":    boundsInOne,
-		"agents are as many as may be":              newcomersInOne,
-		"who is refused keeps nobody else out":      refusedInOne,
-		"one blob, attached by two":                 attachedTwice,
-		"what is delivered makes room":              deliveredInOne,
-		"an id that is there fails alone":           idTwice,
-		"a message and its signature, or neither":   signedSends,
-		"a signature is taken with a refused send":  refusedSends,
-		"how many, in whatever statements they fit": anyNumber,
+		"many senders":                            manyInOne,
+		"repeated signature":                      signatureTwice,
+		"repeated idempotency key":                keyThrice,
+		"queue and relay limits":                  boundsInOne,
+		"too many agents":                         newcomersInOne,
+		"refusals do not affect others":           refusedInOne,
+		"blob attached twice":                     attachedTwice,
+		"deliveries free the queue":               deliveredInOne,
+		"duplicate id":                            idTwice,
+		"a message and its signature, or neither": signedSends,
+		"refused send uses its signature":         refusedSends,
+		"different numbers of turns":              anyNumber,
 	})
 }
 

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// rows are what a round writes at its end: the arguments of one row each.
+// rows contains what a round writes at its end. Each element has the arguments of one row.
 type rows struct {
 	messages, attachments, postings [][]any
 	keys                            []*dispatch
-	lives                           map[string]int64 // blobs, and how long messages need them
-	delivered                       []string         // messages that are not posted any more
+	lives                           map[string]int64 // latest expiry of the messages that attach a blob, by blob
+	delivered                       []string         // delivered messages, which are no longer posted
 }
 
 // add adds an accepted message.
@@ -38,7 +38,7 @@ func (w *rows) add(d *dispatch, bytes int64) {
 	}
 }
 
-// written returns the last statements of a round.
+// written returns the last commands of a round.
 func (r *round) written() []command {
 	w := &r.rows
 	list := append(r.first, insertions(`INSERT INTO relay_messages (id, sender, recipient, state, created_at, expires_at, delivered_at, 
@@ -60,8 +60,8 @@ func (r *round) written() []command {
 	return append(list, r.sum.written(r.s.part)...)
 }
 
-// usedKeys are the idempotency keys of messages. If another process has used one meanwhile the transaction is retried, and finds what it
-// sent.
+// usedKeys returns the commands that store the idempotency keys of messages. If another process has used one of the keys in the meantime,
+// the transaction is retried, and then finds the message of the other process.
 func (r *round) usedKeys() []command {
 	slices.SortFunc(r.rows.keys, func(a, b *dispatch) int {
 		return cmp.Or(bytes.Compare(a.m.Sender[:], b.m.Sender[:]), cmp.Compare(a.m.IdempotencyKey, b.m.IdempotencyKey))
@@ -84,7 +84,7 @@ func (r *round) usedKeys() []command {
 	return list
 }
 
-// insertions makes as few statements of rows as possible, of few different lengths.
+// insertions returns as few INSERT commands for the rows as possible, with few different lengths.
 func insertions(into, row, after string, rows [][]any) (list []command) {
 	for _, some := range divided(rows) {
 		list = append(list, command{Query: into + marks(len(some), row) + after, Args: slices.Concat(some...)})

@@ -9,21 +9,22 @@ import (
 )
 
 const (
-	keyKept     = 24 * time.Hour // of an idempotency key
-	expiredKept = 24 * time.Hour // of a message that expired
+	keyKept     = 24 * time.Hour // how long an idempotency key is kept
+	expiredKept = 24 * time.Hour // how long a message is kept after it has expired
 )
 
-// Send accepts a message, and returns it as stored. If a message was sent under the same idempotency key within 24 hours, Send returns
-// that one instead, and repeated is true; if the store has deleted it, the result has only id, keys and times. Errors: mail.ErrKeyReused,
-// mail.ErrDenied, mail.ErrQueueFull, mail.ErrFull, mail.ErrNoBlob. Blobs live at least as long as the message that attaches them.
+// Send accepts a message, and returns it as stored. If a message was sent under the same idempotency key within the last 24 hours, Send
+// returns that message instead, and sets repeated. If the store has already deleted that message, the result has only its id, keys and
+// times. The error is mail.ErrKeyReused, mail.ErrDenied, mail.ErrQueueFull, mail.ErrFull or mail.ErrNoBlob if the message is refused.
+// Blobs are kept at least as long as the messages that attach them.
 func (s *Store) Send(ctx context.Context, m mail.NewMessage) (taken mail.Message, repeated bool, err error) {
 	t := &turn{send: &m}
 	err = s.dispatch(ctx, t)
 	return t.taken, t.repeated, err
 }
 
-// SendSigned is Admit and Send in one transaction. If the message is refused, the signature still counts as used, and isNew is returned
-// with the error.
+// SendSigned combines Admit and Send in one transaction. If the message is refused, the signature still counts as used, and isNew is also
+// valid.
 func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duration, m mail.NewMessage) (
 	taken mail.Message, repeated, isNew bool, err error,
 ) {
@@ -37,7 +38,7 @@ func (s *Store) SendSigned(ctx context.Context, g mail.Guard, touch time.Duratio
 
 func (s *Store) dispatch(ctx context.Context, t *turn) error {
 	if !plain(t.send.ID) || t.send.Lifetime <= 0 {
-		return errors.New("a message without an id or a lifetime")
+		return errors.New("the message has no valid id or no lifetime")
 	}
 	if err := s.take(ctx, t); err != nil {
 		return err
@@ -48,7 +49,7 @@ func (s *Store) dispatch(ctx context.Context, t *turn) error {
 	return nil
 }
 
-// A dispatch is one message that is being accepted in a round.
+// A dispatch is one message that a round processes.
 type dispatch struct {
 	r *round
 	t *turn
@@ -78,7 +79,7 @@ func (r *round) decide(ctx context.Context) error {
 	return nil
 }
 
-// take sets the times of a message, and collects all writes for it.
+// take sets the times of an accepted message, and collects all writes for it.
 func (d *dispatch) take() {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	created := r.s.next(max(r.now, b.last+1))
@@ -96,7 +97,8 @@ func (d *dispatch) take() {
 	d.t.taken = *m
 }
 
-// next returns the time of a message: not before a moment, and later than all that this process accepted.
+// next returns the time at which a message is accepted. It is not before at, and is later than the time of every message that this process
+// has accepted.
 func (s *Store) next(at int64) int64 {
 	for {
 		last := s.last.Load()

@@ -1,22 +1,22 @@
-// Package sqlmail stores the data of a message relay (records of package mail) in the tables relay_* of a database of store/sqlstore,
-// SQLite or PostgreSQL, beside the state of the gateway: one backup has both.
+// Package sqlmail stores the data of a message relay (the records of package mail) in the tables relay_* of a database of store/sqlstore,
+// SQLite or PostgreSQL. The state of the gateway is in the same database, so one backup contains both.
 //
 //	relay := sqlmail.New(state, sqlmail.Options{MaxAgents: 100_000})
 //	agent, isNew, err := relay.Admit(ctx, guard, time.Minute)
 //	message, repeated, err := relay.Send(ctx, sending)
 //
-// A method that returns without an error has stored its changes durably. Times are of the store's clock. Lists have a limit, and report
-// whether there is more. Several processes may share a database: bounds of the whole relay (Options.MaxAgents, the bounds All of a
-// message and of blobs) then count committed rows, so that simultaneous transactions may each exceed them by one; all bounds of one agent
-// are exact. An error that does not wrap one of package mail wraps store.ErrUnavailable.
+// If a method returns no error, its changes are stored durably. Times are from the store's clock. Methods that return lists have a limit,
+// and report whether there are more records. Several processes may share a database. The limits of the whole relay (Options.MaxAgents, and
+// All of a message and of blobs) count committed rows, so each of several concurrent transactions may exceed them by one. All limits of
+// one agent are exact. An error that does not wrap an error of package mail wraps store.ErrUnavailable.
 //
-// Every transaction that changes which messages wait for a recipient locks its row of relay_boxes, so that messages for one recipient are
-// accepted one after another and their times only grow: a reader that continues at the end of a page misses no message. Transactions lock
-// signatures and agents first, then boxes, messages, blobs, idempotency keys, webhooks and totals. Pending deliveries are changed by
-// holders of the recipient's box, and by claims, which wait for no row.
+// A transaction that changes which messages wait for a recipient locks the recipient's row of relay_boxes. So messages for one recipient
+// are accepted one after another with increasing times, and a reader that continues at the end of a page does not miss a message.
+// Transactions lock signatures and agents first, and then boxes, messages, blobs, idempotency keys, webhooks and totals. Pending
+// deliveries are changed by transactions that have locked the recipient's box, and by claims, which do not wait for rows.
 //
-// The most frequent operations, Admit, Send and Delivered, run in rounds: those that arrive during a transaction share the next one, and
-// its statements (round.go).
+// The most frequent operations, Admit, Send and Delivered, run in rounds: calls that arrive during a transaction share the next
+// transaction and its statements (round.go).
 package sqlmail
 
 import (
@@ -31,14 +31,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
-	MaxAgents int64 // maximum number of agents of the relay. Required
-	// Idle is the time without a request after which an agent without data is deleted: without a profile, an entry of an access list, a
-	// blob or a webhook. Its waiting messages stay, and its next request creates it again. So keys that were made only to fill the relay
-	// do not keep others out. 0: never.
+	MaxAgents int64 // maximum number of agents of the relay; required
+	// Idle is the time without a request after which an agent is deleted if it has no profile, access-list entry, blob or webhook. Messages
+	// that wait for the agent stay, and its next request creates the agent again. So keys that someone creates only to fill the relay do not
+	// keep other agents out. 0 means never.
 	Idle time.Duration
-	// Arrived is called with the recipients of new messages, when those can be read. It must be fast. May be nil.
+	// Arrived is called with the recipient of each new message as soon as the message can be read. It must be fast. It may be nil.
 	Arrived func(recipient mail.Key)
 }
 
@@ -46,15 +46,15 @@ type Options struct {
 type Store struct {
 	db   *sqlstore.Store
 	opts Options
-	last atomic.Int64 // when this process last accepted a message
-	// searching holds one element while a search runs, because agents are searched one search at a time.
+	last atomic.Int64 // time of the last message that this process accepted
+	// searching contains one element while a search runs, because only one search runs at a time.
 	searching     chan struct{}
 	wokenMessages wokenMessages
 	rounds        *sqlstore.Group[turn]
 	part          int64 // of the totals, to which rounds add
 }
 
-// New returns the state of the relay in a database. The caller closes the database.
+// New returns the state of the relay that is stored in a database. The caller closes the database.
 func New(db *sqlstore.Store, o Options) *Store {
 	s := &Store{db: db, opts: o, searching: make(chan struct{}, 1), part: anyPart()}
 	s.rounds = sqlstore.NewGroup(db, s.round)
@@ -85,12 +85,12 @@ func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) 
 	return found && err == nil, err
 }
 
-// plain reports whether a name can be that of a record. Those made here are ASCII; a database cannot hold all texts that others may send.
+// plain reports whether a text can be the id of a record. A database cannot store every text that others may send.
 func plain(id string) bool {
 	return id != "" && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
 
-// keyFrom reads a stored key.
+// keyFrom converts a stored key.
 func keyFrom(b []byte) (k mail.Key) {
 	copy(k[:], b)
 	return k
@@ -112,10 +112,10 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// chunks are the numbers of values of statements, so that few statements are prepared.
+// chunks are the possible numbers of values in a statement. There are few of them, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
-// chunked divides a list into chunks.
+// chunked divides a list into parts whose lengths are in chunks, and calls each with every part.
 func chunked[T any](list []T, each func([]T) error) error {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {
@@ -127,7 +127,7 @@ func chunked[T any](list []T, each func([]T) error) error {
 	return nil
 }
 
-// divided divides a list into parts of few different lengths.
+// divided divides a list into parts with few different lengths.
 func divided[T any](list []T) (parts [][]T) {
 	for _, n := range []int{16, 4, 1} {
 		for ; len(list) >= n; list = list[n:] {
@@ -137,16 +137,16 @@ func divided[T any](list []T) (parts [][]T) {
 	return parts
 }
 
-// nanosOf is a duration as a part of the statement.
+// nanosOf returns a duration as a literal of SQL, in nanoseconds.
 func nanosOf(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 
-// joined repeats a part of a statement.
+// joined repeats a part of a statement n times, with by in between.
 func joined(n int, one, by string) string { return one + strings.Repeat(by+one, n-1) }
 
-// marks returns the places of n values, or rows, in a statement.
+// marks returns the placeholders of n values or rows.
 func marks(n int, one string) string { return joined(n, one, ", ") }
 
-// anys appends a list to arguments.
+// anys appends the elements of a list to arguments.
 func anys[T any](list []T, before ...any) []any {
 	args := append(make([]any, 0, len(before)+len(list)), before...)
 	for _, v := range list {

@@ -9,11 +9,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// A tagSync updates the tags of an agent, and how many public agents have each, when its profile changes.
+// A tagSync updates the tags of an agent, and the number of public agents with each tag, when the agent changes.
 type tagSync struct {
 	key      mail.Key
-	was, now bool // the agent is public
-	retag    bool // it has other tags: those of tags
+	was, now bool // whether the agent was public, and is public
+	retag    bool // whether tags replaces its tags
 	tags     []string
 }
 
@@ -55,7 +55,7 @@ func add(more map[string]int64, tags [][]byte, n int64) {
 	}
 }
 
-// replace replaces the tags, and returns the new ones, each once.
+// replace replaces the tags, and returns the new tags without duplicates.
 func (t tagSync) replace(ctx context.Context, x tx) ([][]byte, error) {
 	if _, err := x.Exec(ctx, "DELETE FROM relay_tags WHERE agent = ?", t.key[:]); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (t tagSync) replace(ctx context.Context, x tx) ([][]byte, error) {
 	})
 }
 
-// count changes how many agents are shown with a tag, in the order of tags.
+// count changes the numbers of public agents with each tag, in the order of the tags.
 func count(ctx context.Context, x tx, more map[string]int64) error {
 	maps.DeleteFunc(more, func(_ string, n int64) bool { return n == 0 })
 	return chunked(slices.Sorted(maps.Keys(more)), func(some []string) error {
@@ -94,8 +94,8 @@ func count(ctx context.Context, x tx, more map[string]int64) error {
 	})
 }
 
-// Tags lists the tags of public, active agents, the most frequent first, then in the order of their bytes. after is the end of the
-// previous page; nil is the beginning.
+// Tags lists the tags of public, active agents, the most frequent first, and then in the order of their bytes. after is the end of the
+// previous page; nil means the first page.
 func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error) {
 	query, args := "SELECT tag, agents FROM relay_tag_counts", []any(nil)
 	if after != nil {

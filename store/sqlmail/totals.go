@@ -9,25 +9,25 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// parts is the number of rows that the totals are divided into: two writers rarely need the same.
+// parts is the number of rows into which the totals are divided, so that two writers rarely need the same row.
 const parts = 16
 
-// anyPart is the part to which a process adds what its rounds change: they run one after another, and other processes rarely use the
-// same.
+// anyPart chooses the part to which the rounds of this process add their changes. Rounds run one after another, and other processes rarely
+// use the same part.
 func anyPart() int64 {
 	var b [1]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return int64(b[0] % parts)
 }
 
 func partOf(k mail.Key) int64 { return int64(k[0] % parts) }
 
-// A tally is what a transaction adds to the totals, by part.
+// A tally contains the changes of a transaction to the totals, by part.
 type tally map[int64]*change
 
 type change struct{ agents, waiting, messages, bytes, blobs, blobBytes, webhooks int64 }
 
-// of returns the part for changes of a key: its agent, the messages for it, its blobs and its webhook.
+// of returns the change of the part that counts the data of a key: its agent, the messages for it, its blobs and its webhook.
 func (t tally) of(k mail.Key) *change {
 	part := partOf(k)
 	if t[part] == nil {
@@ -36,7 +36,7 @@ func (t tally) of(k mail.Key) *change {
 	return t[part]
 }
 
-// written returns the statement that adds a change to a part; none if nothing changes.
+// written returns the command that adds a change to a part, or nothing if there is no change.
 func (c change) written(part int64) []command {
 	if c == (change{}) {
 		return nil
@@ -51,7 +51,7 @@ func (c change) written(part int64) []command {
 	}}
 }
 
-// write is the last step of a transaction.
+// write adds the changes to the totals. It must be the last step of a transaction.
 func (t tally) write(ctx context.Context, x tx) error {
 	for _, part := range slices.Sorted(maps.Keys(t)) {
 		for _, c := range t[part].written(part) {
@@ -63,12 +63,12 @@ func (t tally) write(ctx context.Context, x tx) error {
 	return nil
 }
 
-// total is the sum of a column of the totals, as an expression.
+// total returns the SQL expression for the sum of a column of the totals.
 func total(column string) string {
 	return "(SELECT CAST(COALESCE(SUM(" + column + "), 0) AS BIGINT) FROM relay_totals)"
 }
 
-// Totals returns the amounts of the relay's data.
+// Totals returns the totals of the relay's data.
 func (s *Store) Totals(ctx context.Context) (t mail.Totals, err error) {
 	_, err = s.one(ctx, "SELECT "+total("agents")+", "+total("waiting")+", "+total("messages")+", "+total("bytes")+", "+
 		total("blobs")+", "+total("blob_bytes")+", "+total("webhooks"), nil,

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// UnknownBlobs returns those ids that have no record, not even an expired one.
+// UnknownBlobs returns the ids that have no record, not even an expired one.
 func (s *Store) UnknownBlobs(ctx context.Context, ids []string) (unknown []string, err error) {
 	known := map[string]bool{}
 	err = chunked(slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !plain(id) }), func(some []string) error {

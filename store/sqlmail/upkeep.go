@@ -10,13 +10,13 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// boxKept is how long the time of the last message for a recipient is remembered after none waits any more.
+// boxKept is how long the time of the last message for a recipient is remembered if no messages are waiting.
 const boxKept = 24 * time.Hour
 
-// Sweep deletes expired data, at most limit rows of each kind, each kind in separate transactions: expired signatures and idempotency
-// keys; agents of Options.Idle; delivered messages that have expired, and undelivered ones a day after they expired; blobs that have
-// expired, whose ids it returns so that their bytes can be deleted. more means that it should be called again. Several processes may call
-// it concurrently.
+// Sweep deletes expired data, at most limit rows of each kind, and each kind in separate transactions. It deletes expired signatures and
+// idempotency keys, agents that are idle (see Options.Idle), delivered messages that have expired, undelivered messages a day after they
+// have expired, and expired blobs. It returns the ids of the blobs, so that the caller can delete their contents. more means that Sweep
+// should be called again. Several processes may call it concurrently.
 func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool, err error) {
 	now, rows := s.Now(), limited(limit)
 	for _, expiry := range []struct {
@@ -51,7 +51,7 @@ func (s *Store) Sweep(ctx context.Context, limit int) (blobs []string, more bool
 	return blobs, more || further, err
 }
 
-// sweepAgents deletes agents that are idle and without data.
+// sweepAgents deletes idle agents without data.
 func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err error) {
 	if s.opts.Idle <= 0 {
 		return false, nil
@@ -76,10 +76,11 @@ func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err erro
 	return more, err
 }
 
-// limited is a limit as a literal in the statement: a query planner that does not know it would read the whole table.
+// limited returns a LIMIT clause with the limit as a literal. A query planner that does not know the limit would read the whole table.
 func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
 
-// sweepMessages expires messages. It finds them outside of the transactions, so that boxes are locked before them.
+// sweepMessages marks messages as expired, or deletes them if they already are. It finds them outside the transactions that change them,
+// so that those transactions can lock the boxes first.
 func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
 	var waiting, done []batch
 	boxes, found := map[string]mail.Key{}, 0
@@ -116,7 +117,7 @@ func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err er
 	return found >= limit, nil
 }
 
-// batched adds a message to the last of several batches, or starts another.
+// batched adds a message to the last batch or, if that is full, to a new one.
 func batched(list []batch, id string, size int64) []batch {
 	if n := len(list); n > 0 && list[n-1].add(id, size) {
 		return list
@@ -124,7 +125,7 @@ func batched(list []batch, id string, size int64) []batch {
 	return append(list, batch{ids: []string{id}, bytes: size})
 }
 
-// expire marks messages as expired, unless they were delivered meanwhile; boxes has their recipients, by id.
+// expire marks messages as expired, unless they were delivered in the meantime. boxes contains their recipients, by id.
 func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.Key) error {
 	keys := make([]mail.Key, len(ids))
 	for i, id := range ids {
@@ -168,7 +169,7 @@ func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.
 	})
 }
 
-// deleteMessages deletes expired messages that do not wait.
+// deleteMessages deletes messages that are due for deletion and do not wait.
 func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
@@ -237,7 +238,7 @@ func (s *Store) sweepBlobs(ctx context.Context, limit int) (gone []string, more 
 			switch {
 			case err != nil:
 				return err
-			case n == 0: // another process was faster, or a message attaches it
+			case n == 0: // another process has deleted it, or a message now attaches it
 				continue
 			}
 			if _, err := x.Exec(ctx, "UPDATE relay_agents SET blobs = blobs - 1, blob_bytes = blob_bytes - ? WHERE agent = ?",

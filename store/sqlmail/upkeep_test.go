@@ -10,7 +10,7 @@ import (
 func TestUpkeep(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"upkeep keeps what is needed and deletes it all": sweeping,
+		"sweep deletes only expired data": sweeping,
 	})
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Waiting lists unexpired messages that wait for a recipient, oldest first, then by id, without their content, so that a caller that
-// delivers many of them one after another need not hold all.
+// Waiting lists unexpired messages that wait for a recipient, oldest first, and then by id. It does not return their contents, so that a
+// caller that delivers many messages one after another does not have to keep all of them in memory.
 func (s *Store) Waiting(
 	ctx context.Context, recipient mail.Key, after *mail.Place, limit int,
 ) (list []mail.WaitingMessage, more bool, err error) {

@@ -10,11 +10,11 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// notDue is the due time of a message whose webhook is disabled: it is posted once the webhook is set again.
+// notDue is the due time of a message whose webhook is disabled. The message becomes due when the webhook is set again.
 const notDue = math.MaxInt64
 
-// SetWebhook sets the URL that the messages of an agent are posted to, enabled and without failures, and returns the webhook. The relay
-// posts all waiting messages as soon as it can. The error is mail.ErrNotFound if the relay does not know the agent.
+// SetWebhook sets the URL to which the messages of an agent are posted, and returns the webhook, which is enabled and has no failures. All
+// waiting messages are due immediately. The error is mail.ErrNotFound if there is no such agent.
 func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, error) {
 	err := s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var one int
@@ -25,7 +25,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 		case !found:
 			return mail.ErrNotFound
 		}
-		if err := ensureBox(ctx, x, h.Owner); err != nil { // this also posts a first message that is being sent now
+		if err := ensureBox(ctx, x, h.Owner); err != nil { // so that a first message that is being sent now is also posted
 			return err
 		}
 		if _, err := x.Exec(ctx, "UPDATE relay_agents SET blank = 0 WHERE agent = ?", h.Owner[:]); err != nil {
@@ -59,7 +59,7 @@ func (s *Store) SetWebhook(ctx context.Context, h mail.Webhook) (mail.Webhook, e
 
 const webhookColumns = "w.owner, w.url, w.secret, w.enabled, w.failures, w.created_at"
 
-// A webhookRow is what is read of a webhook.
+// A webhookRow contains the columns of a webhook.
 type webhookRow struct {
 	owner, url, secret         []byte
 	enabled, failures, created int64
@@ -89,7 +89,8 @@ func (s *Store) Webhook(ctx context.Context, owner mail.Key) (mail.Webhook, erro
 	return r.webhook(), nil
 }
 
-// DeleteWebhook removes the webhook of an agent, or returns mail.ErrNotFound. Messages keep waiting for the agent.
+// DeleteWebhook removes the webhook of an agent. Messages keep waiting for the agent. The error is mail.ErrNotFound if there is no
+// webhook.
 func (s *Store) DeleteWebhook(ctx context.Context, owner mail.Key) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		if err := lockBox(ctx, x, owner); err != nil {
@@ -117,9 +118,10 @@ func dropWebhook(ctx context.Context, x tx, owner mail.Key) (int64, error) {
 	return n, err
 }
 
-// Postings claims messages to post: of each owner in turn, and of one owner those that have waited longest. The lease keeps other callers
-// and processes from posting them. If Posted is not called within the lease, because the process ended, they are due again. Postings may
-// return fewer than the limit although more are due: it returns at most 8 MiB, and drops messages that are not due any more.
+// Postings claims messages that are due to be posted. It takes turns among the owners, and for one owner claims the messages that have
+// waited longest. During the lease, other callers and processes do not post these messages. If Posted is not called within the lease, for
+// example because the process has ended, the messages are due again. Postings may return fewer messages than the limit although more are
+// due: a page ends at 8 MiB, and messages that are no longer due are omitted.
 func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.WebhookPost, err error) {
 	due, err := s.due(ctx, c)
 	if err != nil || len(due) == 0 {
@@ -148,7 +150,7 @@ func (s *Store) Postings(ctx context.Context, c mail.Claim) (list []mail.Webhook
 	return list, nil
 }
 
-// claim claims one message, unless another process was faster, or it must not be posted.
+// claim claims one message, unless another process was faster or the message must not be posted.
 func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPost, claimed bool, err error) {
 	var attempts int64
 	found, err := x.Row(ctx, "SELECT attempts FROM relay_postings WHERE message = ? AND due_at <= ? FOR UPDATE SKIP LOCKED",
@@ -189,19 +191,20 @@ func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open b
 	return mail.WebhookPost{Message: m, Webhook: r.webhook()}, found, err
 }
 
-// deliveryID is the id of all attempts to post one message.
+// deliveryID returns the id that is the same for all attempts to post a message.
 func deliveryID(message string) string {
 	sum := sha256.Sum256([]byte("delivery of " + message))
 	return "dlv_" + hex.EncodeToString(sum[:6])
 }
 
-// Posted records the outcome of an attempt: ok delivers the message and clears the failures of the webhook; otherwise the next attempt is
-// at next, and after disableAt consecutive failures the webhook is disabled, until it is set again. An attempt on a webhook that was set
-// since, or that another attempt followed, changes neither.
+// Posted records the outcome of an attempt. If ok is set, it marks the message as delivered and clears the failures of the webhook.
+// Otherwise the next attempt is made at next. After disableAt consecutive failures, the webhook is disabled until it is set again. Posted
+// ignores a failure if the webhook was set again since the attempt began, and does not change the time of the next attempt if a later one
+// has begun.
 func (s *Store) Posted(ctx context.Context, p mail.WebhookPost, next time.Time, ok bool, disableAt int) error {
 	owner := p.Recipient
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
-		if err := lockBox(ctx, x, owner); err != nil { // also if none is delivered: only a holder of the box may delete postings
+		if err := lockBox(ctx, x, owner); err != nil { // always needed: only a holder of the box may change postings
 			return err
 		}
 		var enabled, failures, created int64

@@ -14,18 +14,18 @@ import (
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){
-		"a webhook outlives a restart":               webhookRoundTrip,
-		"what arrives is posted":                     posted,
-		"a failure is tried again":                   triedAgain,
-		"failures disable a webhook":                 disabled,
-		"a claim that dies is due again":             lease,
-		"each owner has its turn":                    eachInTurn,
-		"two processes do not post the same":         postedOnce,
-		"what is of no use any more is not posted":   postedNoMore,
-		"a webhook that is set later posts all":      postedLater,
-		"what an old attempt says changes nothing":   oldAttempt,
-		"a message that is posted while it is read":  postedAndRead,
-		"what is claimed at once has bounded length": claimsBounded,
+		"a webhook outlives a restart":              webhookRoundTrip,
+		"new messages are posted":                   posted,
+		"failed posts are retried":                  triedAgain,
+		"failures disable a webhook":                disabled,
+		"an expired claim is due again":             lease,
+		"owners take turns":                         eachInTurn,
+		"two processes share the posts":             postedOnce,
+		"obsolete posts are dropped":                postedNoMore,
+		"a new webhook posts all messages":          postedLater,
+		"old attempts are ignored":                  oldAttempt,
+		"a message that is posted while it is read": postedAndRead,
+		"size of a claim is limited":                claimsBounded,
 	})
 }
 

@@ -10,22 +10,23 @@ import (
 )
 
 const (
-	// settled is the time after which every transaction that accepted a message has ended, and the most that clocks may differ.
+	// settled is the time after which every transaction that accepted a message has ended. It also bounds how much clocks may differ.
 	settled = 10 * time.Second
-	// wokenAtOnce times wokenSteps bounds the messages that one call of Woken reads.
+	// One call of Woken reads at most wokenAtOnce times wokenSteps messages.
 	wokenAtOnce = 1000
 	wokenSteps  = 10
 )
 
-// wokenMessages are the messages that Woken has reported within the period that it reads again, and when they were accepted.
+// wokenMessages contains the messages that Woken has reported within the period that it reads again, and the times at which they were
+// accepted.
 type wokenMessages struct {
 	mu   sync.Mutex
 	seen map[string]int64
 }
 
-// Woken returns the recipients of messages that any process has accepted since a time, and the time for the next call. It serves
-// processes that share a database, and reads only new messages. It reads ten seconds further back, when everything accepted before is
-// committed, and reports each message once.
+// Woken returns the recipients of messages that any process has accepted since a time, and the time for the next call. It is for processes
+// that share a database, and reads only new messages. It reads ten seconds further back, because transactions that began before may be
+// committed later, but reports each message only once.
 func (s *Store) Woken(ctx context.Context, since time.Time) (keys []mail.Key, next time.Time, err error) {
 	s.wokenMessages.mu.Lock()
 	defer s.wokenMessages.mu.Unlock()
