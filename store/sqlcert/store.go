@@ -1,11 +1,11 @@
 // Package sqlcert stores the accounts, keys and certificates of an ACME client in the tables certificate_* of a database of
-// store/sqlstore, SQLite or PostgreSQL. The processes that share a database share the certificates: one of them orders each certificate,
-// and every one of them can answer the challenges of the order.
+// store/sqlstore, SQLite or PostgreSQL. Processes that share a database share the certificates: one process orders each certificate, and
+// every process can answer the challenges of the order.
 //
 //	files := sqlcert.New(state)
 //	client := certmagic.New(cache, certmagic.Config{Storage: files})
 //
-// Private keys are stored as they are: who can read the database can read them.
+// Private keys are not encrypted: anyone who can read the database can read them.
 package sqlcert
 
 import (
@@ -23,15 +23,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// maxValue is the maximum size of one value, in bytes. A certificate chain has a few thousand.
+// maxValue is the maximum size of one value, in bytes. A certificate chain has a few thousand bytes.
 const maxValue = 1 << 20
 
 const (
-	// lease is how long a lock is held without being extended: another process waits this long after a holder that crashed.
+	// lease is how long a lock is held if it is not extended. If the holder crashes, other processes wait this long for the lock.
 	lease = 2 * time.Minute
 	// extendEvery is how often a holder extends its lock.
 	extendEvery = lease / 4
-	// askEvery is how often a lock that others hold is tried again.
+	// askEvery is how often Lock tries to take a lock that another holder has.
 	askEvery = time.Second
 )
 
@@ -50,13 +50,13 @@ type heldLock struct {
 
 var _ certmagic.Storage = (*Store)(nil)
 
-// New returns the storage in a database. The caller closes the database.
+// New returns a Store that uses the given database. The caller closes the database.
 func New(db *sqlstore.Store) *Store { return &Store{db: db, held: map[string]heldLock{}} }
 
-// Store writes a value, which may have at most 1 MiB.
+// Store writes a value of at most 1 MiB.
 func (s *Store) Store(ctx context.Context, key string, value []byte) error {
 	if len(value) > maxValue {
-		return fmt.Errorf("storing %s: %d bytes are more than %d", key, len(value), maxValue)
+		return fmt.Errorf("storing %s: the value has %d bytes; at most %d are allowed", key, len(value), maxValue)
 	}
 	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
 		_, err := x.Exec(ctx, `INSERT INTO certificate_files (name, value, modified) VALUES (?, ?, ?)
@@ -65,7 +65,7 @@ func (s *Store) Store(ctx context.Context, key string, value []byte) error {
 	})
 }
 
-// Load returns a value; fs.ErrNotExist if there is none.
+// Load returns a value. The error wraps fs.ErrNotExist if there is none.
 func (s *Store) Load(ctx context.Context, key string) ([]byte, error) {
 	var value []byte
 	found := false
@@ -79,7 +79,7 @@ func (s *Store) Load(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Delete removes a value, or all values below a directory; fs.ErrNotExist if there is none.
+// Delete removes a value, or all values below a directory. The error wraps fs.ErrNotExist if there are none.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
 		n, err := x.Exec(ctx, "DELETE FROM certificate_files WHERE name = ? OR substr(name, 1, ?) = ?", key, len([]rune(below(key))), below(key))
@@ -90,14 +90,14 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	})
 }
 
-// Exists reports whether there is a value, or a directory, of this name. A database that cannot be read counts as no.
+// Exists reports whether there is a value or a directory with this name. It returns false if the database cannot be read.
 func (s *Store) Exists(ctx context.Context, key string) bool {
 	_, err := s.Stat(ctx, key)
 	return err == nil
 }
 
-// List returns the names below a directory: all values if recursive, otherwise values and directories at its first level; fs.ErrNotExist
-// if there are none.
+// List returns the names below a directory: those of all values if recursive is set, and otherwise those of the values and directories at
+// its first level. The error wraps fs.ErrNotExist if there are none.
 func (s *Store) List(ctx context.Context, path string, recursive bool) (names []string, err error) {
 	dir := below(path)
 	err = s.db.Rows(ctx, "SELECT name FROM certificate_files WHERE substr(name, 1, ?) = ? ORDER BY name", []any{len([]rune(dir)), dir},
@@ -120,7 +120,7 @@ func (s *Store) List(ctx context.Context, path string, recursive bool) (names []
 	return names, err
 }
 
-// Stat describes a value or a directory; fs.ErrNotExist if there is neither.
+// Stat describes a value or a directory. The error wraps fs.ErrNotExist if there is neither.
 func (s *Store) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error) {
 	info := certmagic.KeyInfo{Key: key}
 	var modified int64
@@ -136,8 +136,8 @@ func (s *Store) Stat(ctx context.Context, key string) (certmagic.KeyInfo, error)
 	return info, err
 }
 
-// Lock waits until this process holds the lock of a name, or ctx ends. Unlock ends it, and so does the end of the process, after at most
-// two minutes.
+// Lock waits until this process holds the lock with the given name, or until ctx ends. Unlock releases the lock. If the process ends, the
+// lock expires after at most two minutes.
 func (s *Store) Lock(ctx context.Context, name string) error {
 	tick := time.NewTicker(askEvery)
 	defer tick.Stop()
@@ -153,7 +153,7 @@ func (s *Store) Lock(ctx context.Context, name string) error {
 	}
 }
 
-// TryLock takes the lock of a name, and reports whether it was free.
+// TryLock takes the lock with the given name if it is free, and reports whether it was.
 func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error) {
 	holder := rand.Text()
 	if took, err = s.take(ctx, name, holder); !took || err != nil {
@@ -167,7 +167,7 @@ func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error)
 	return true, nil
 }
 
-// take takes a lock that is free, or extends that of the same holder.
+// take takes a free lock, or extends a lock of the same holder.
 func (s *Store) take(ctx context.Context, name, holder string) (took bool, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
 		now := x.Now()
@@ -181,7 +181,7 @@ func (s *Store) take(ctx context.Context, name, holder string) (took bool, err e
 	return took, err
 }
 
-// extend extends a lock until ctx ends. If the database cannot be reached for longer than the lease, another process may take it.
+// extend extends a lock until ctx ends. If the database cannot be reached for longer than the lease, another process may take the lock.
 func (s *Store) extend(ctx context.Context, name, holder string) {
 	tick := time.NewTicker(extendEvery)
 	defer tick.Stop()
@@ -197,14 +197,14 @@ func (s *Store) extend(ctx context.Context, name, holder string) {
 	}
 }
 
-// Unlock ends the lock of a name that this process holds.
+// Unlock releases a lock that this process holds.
 func (s *Store) Unlock(ctx context.Context, name string) error {
 	s.mu.Lock()
 	held, is := s.held[name]
 	delete(s.held, name)
 	s.mu.Unlock()
 	if !is {
-		return fmt.Errorf("unlocking %s: it is not locked by this process", name)
+		return fmt.Errorf("unlocking %s: this process does not hold the lock", name)
 	}
 	held.stop()
 	return s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
@@ -213,7 +213,7 @@ func (s *Store) Unlock(ctx context.Context, name string) error {
 	})
 }
 
-// below is the prefix of the names in a directory.
+// below returns the prefix of the names in a directory.
 func below(path string) string {
 	if path == "" {
 		return ""

@@ -41,7 +41,7 @@ func onEach(t *testing.T, run func(t *testing.T, open func(now func() time.Time)
 	}
 }
 
-func TestValuesAreAsStored(t *testing.T) {
+func TestValues(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, open func(func() time.Time) *sqlcert.Store) {
 		t.Helper()
@@ -96,7 +96,7 @@ func TestValuesAreAsStored(t *testing.T) {
 	})
 }
 
-func TestOneProcessHoldsALock(t *testing.T) {
+func TestLocks(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, open func(func() time.Time) *sqlcert.Store) {
 		t.Helper()
@@ -134,7 +134,7 @@ func TestOneProcessHoldsALock(t *testing.T) {
 }
 
 // A process that crashed keeps a lock no longer than its lease.
-func TestALockExpires(t *testing.T) {
+func TestLockExpires(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "state.db")
 	takes := func(ahead time.Duration) bool { // of a process that then ends without unlocking
