@@ -109,7 +109,7 @@ func (r *recorder) add(request *http.Request, sent []byte, response *http.Respon
 	}
 }
 
-// start keeps the exchanges that follow until stop is called, with at most most bytes of each body.
+// start keeps the exchanges that follow until stop is called, with up to most bytes of each body.
 func (r *recorder) start(most int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// rounds limits how often one call requests a lease. After that, it goes through the store.
+// rounds limits how often one call requests a lease. After that, the call goes through the store.
 const rounds = 8
 
 // take admits a call under all limits of one candidate. If a limit refuses the call, take returns the refusal, and the caller tries the

@@ -18,7 +18,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/internal/field"
 )
 
-// ErrUndecodable is wrapped by every error of the decoders in this package and the packages below it. Their texts never quote the input.
+// ErrUndecodable is wrapped by every error of the decoders in this package and the packages below it. The texts of these errors never
+// quote the input.
 var ErrUndecodable = field.ErrUndecodable
 
 // ErrUnsendable means that a value exceeds a limit of the encoding, so that the recipient could not decode it.
@@ -119,8 +120,8 @@ func (e Envelope) wrong() string {
 	return ""
 }
 
-// IsAgent reports whether s may be the address of an agent: 1 to MaxAddress bytes of UTF-8 without control characters that are not a
-// public id.
+// IsAgent reports whether s may be the address of an agent: 1 to MaxAddress bytes of UTF-8 without control characters, but not a public
+// id.
 func IsAgent(s string) bool { return isAddress(s) && !IsComponent(s) }
 
 // isAddress reports whether s may be an address: 1 to MaxAddress bytes of UTF-8 without control characters.

@@ -19,7 +19,7 @@ var (
 )
 
 // Errors of Read. After ErrEmptyFrame, the next frame can be read. ErrLongFrame is wrapped by a LongFrameError; the next frame can be read
-// after the caller has skipped as many bytes as it gives.
+// after the caller has skipped as many bytes as that error gives.
 var (
 	ErrEmptyFrame = errors.New("the frame is empty")
 	ErrLongFrame  = errors.New("the frame is too long")

@@ -76,7 +76,7 @@ func (o *object) has(name string) bool { return o.members[name] != nil }
 // null reports whether a member is present and null.
 func (o *object) null(name string) bool { return o.members.Has(name) && o.members[name] == nil }
 
-// text returns a string member of at most most characters, or "" if the member is missing.
+// text returns a string member, or "" if the member is missing. The string may have up to most characters.
 func (o *object) text(name string, most int) string {
 	if !o.has(name) {
 		return ""
@@ -112,7 +112,7 @@ func (o *object) key(name string) (k Key) {
 	return k
 }
 
-// whole returns an integer member, or otherwise if the member is missing.
+// whole returns an integer member. If the member is missing, it returns the value of the parameter otherwise.
 func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	if !o.has(name) {
 		return otherwise
@@ -125,7 +125,7 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	return n
 }
 
-// object returns the encoding of an object member, or nil if the member is missing. The encoding may have at most most bytes.
+// object returns the encoding of an object member, or nil if the member is missing. The encoding may have up to most bytes.
 func (o *object) object(name string, most int) json.RawMessage {
 	if !o.has(name) {
 		return nil
@@ -142,7 +142,7 @@ func (o *object) object(name string, most int) json.RawMessage {
 	return text
 }
 
-// asSent returns a member in asItIs as it was sent, or nil if the member is missing or null. The member must be an object of at most most
+// asSent returns a member in asItIs as it was sent, or nil if the member is missing or null. The member must be an object with up to most
 // bytes.
 func (o *object) asSent(name string, most int) []byte {
 	raw := o.raw[name]
@@ -157,7 +157,7 @@ func (o *object) asSent(name string, most int) []byte {
 	return raw
 }
 
-// list returns a list member of at most most items, or nil if the member is missing.
+// list returns a list member, or nil if the member is missing. The list may have up to most items.
 func (o *object) list(name string, most int) []any {
 	if !o.has(name) {
 		return nil
