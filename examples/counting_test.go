@@ -17,15 +17,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// What the README says of counting, counted: the policy's decisions, reserved in the real store as the
-// gateway does it. Calls are made in the order given until one is refused; each row is how many of them
-// were let through at which price.
+// Checks the statements of the README about counting: the decisions of the policy are reserved in the real store as the gateway does.
+// Calls are made in the given order until one is refused. Each row has the number of admitted calls at each price.
 func TestPoliciesCountAsDocumented(t *testing.T) {
 	type row struct {
 		intent string
 		calls  int // attempted
 		prices map[string]int
-		full   string // the limit that refused the last one; empty: none did
+		full   string // the limit that refused the last call; empty if none did
 	}
 	for name, rows := range map[string][]row{
 		"rate-limit": {{search, 31, map[string]int{"0": 30}, "30/minute"}},
@@ -86,7 +85,7 @@ func TestPoliciesCountAsDocumented(t *testing.T) {
 	}
 }
 
-// reservation is what the gateway asks of the store for one permitted call.
+// reservation returns the request of the gateway to the store for one permitted call.
 func reservation(t *testing.T, p *odrl.Policy, intent, id string) store.BeginRequest {
 	t.Helper()
 	d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", KeyID: "key-1", Intent: intent, Now: noon(t)})

@@ -18,9 +18,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/cases"
 )
 
-// A snippet is a fenced block of a document, with what its first line has: the language, then what it is (policy where
-// nothing stands, permission, constraint, duty; cases of a table), then "warns" or
-// "refused" with a code.
+// A snippet is a fenced block of a document. Its first line has the language, then the kind (policy if it is missing, permission,
+// constraint, duty, or cases of a table), and then "warns" or "refused" with a code.
 type snippet struct {
 	line                        int
 	language, is, verdict, code string
@@ -58,7 +57,7 @@ func snippets(t *testing.T, file string) []snippet {
 	return list
 }
 
-// policy makes a whole policy of the snippet. It splices text, so that each number stays as written.
+// policy returns a complete policy with the snippet. It splices text, so that each number stays as it is written.
 func (s snippet) policy(t *testing.T) string {
 	t.Helper()
 	const every = `"target":"https://shop.example/api/intents","action":"execute"`
@@ -81,13 +80,13 @@ func (s snippet) policy(t *testing.T) string {
 	return body
 }
 
-// Every piece of policy that the guide shows publishes without a warning, or with the one it mentions,
-// and permits something; or it is refused for the reason that is given.
+// Every policy snippet of the guide publishes without a warning, or with the one that the guide mentions, and permits something; or it is
+// refused for the stated reason.
 func TestGuideExamplesAreCorrect(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
 	tested := map[string]int{}
 	list := snippets(t, "../docs/for-services/policies.md")
-	rules := filepath.Join(t.TempDir(), "extra.rego") // which a configuration names
+	rules := filepath.Join(t.TempDir(), "extra.rego") // named in a configuration
 	for _, s := range list {
 		if s.language == "rego" {
 			if err := os.WriteFile(rules, []byte(s.body), 0o600); err != nil {
@@ -125,7 +124,7 @@ func TestGuideExamplesAreCorrect(t *testing.T) {
 	}
 }
 
-// tryRego asks the operator's rules of the guide: agent-7 rests on Sundays.
+// tryRego evaluates the operator's rules of the guide: agent-7 rests on Sundays.
 func tryRego(t *testing.T, source string) {
 	t.Helper()
 	x, problems := odrl.NewExtra(t.Context(), "extra.rego", []byte(source), time.Second)
@@ -192,7 +191,7 @@ func permitsSomething(t *testing.T, p *odrl.Policy) bool {
 	return false
 }
 
-// The tables of cases hold, and name every example policy that can be judged without a gateway.
+// The decisions in the tables of cases are correct, and the tables contain every example policy that can be decided without a gateway.
 func TestCasesAreDecided(t *testing.T) {
 	text, err := os.ReadFile("policies/cases.yaml")
 	if err != nil {
@@ -200,14 +199,14 @@ func TestCasesAreDecided(t *testing.T) {
 	}
 	tryCases(t, "policies/cases.yaml", text)
 	for name := range policies {
-		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // of limits, keys and names that only the gateway has
+		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // these use limits, keys or names that only the gateway has
 		if !strings.Contains(string(text), "policy: "+name+".json") && !slices.Contains(forms, name) {
 			t.Errorf("no case tries %s", name)
 		}
 	}
 }
 
-// tryCases asks what uimgate policy test asks.
+// tryCases runs the cases as uimgate policy test does.
 func tryCases(t *testing.T, path string, text []byte) {
 	t.Helper()
 	table, problems := cases.Parse(path, text)
@@ -223,7 +222,7 @@ func tryCases(t *testing.T, path string, text []byte) {
 
 var targetRow = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([^|]+) \\|$")
 
-// The ways to name intents that the guide lists, each with how many intents of the shop it must hold.
+// The ways to name intents that the guide lists, with the number of intents of the shop that each must contain.
 func TestTargetsOfTheGuide(t *testing.T) {
 	text, err := os.ReadFile("../docs/for-services/policies.md")
 	if err != nil {

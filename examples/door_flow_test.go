@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// TestMinimalDoor: what a new protocol has to bring is its own form, and nothing of what is checked.
+// TestMinimalDoor shows that a new protocol needs only its own message format, and none of the checks.
 func TestMinimalDoor(t *testing.T) {
 	t.Parallel()
 	const path, most = "door_test.go", 120
@@ -46,7 +46,7 @@ func TestMinimalDoor(t *testing.T) {
 	}
 }
 
-// A doorAgent is an agent that comes through the door.
+// A doorAgent is an agent that uses the door.
 type doorAgent struct {
 	*gatetest.Gate
 	door *httptest.Server
@@ -63,7 +63,7 @@ func (a *doorAgent) ask(q doorRequest) map[string]any {
 	return answer
 }
 
-// wants holds some members of an answer against what is wanted.
+// wants compares some members of a response with the wanted ones.
 func (a *doorAgent) wants(what string, got map[string]any, members ...string) {
 	a.Helper()
 	for i := 0; i+1 < len(members); i += 2 {
@@ -129,7 +129,7 @@ func TestCallsThroughAnotherDoor(t *testing.T) {
 	}
 }
 
-// TestDoorRendersEveryRefusal: a refusal is plain data, of which nothing is lost in another protocol.
+// TestDoorRendersEveryRefusal checks that a refusal is plain data that another protocol can represent completely.
 func TestDoorRendersEveryRefusal(t *testing.T) {
 	t.Parallel()
 	for _, r := range reason.All() {

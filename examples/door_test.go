@@ -13,15 +13,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A door is another way in: agents post {"do": "find" or "agree" …} and are answered with one JSON object. It has no
-// rule of its own; every check, limit and charge is behind executor and desk.
+// A door is another protocol: agents post {"do": "find" or "agree" …}, and receive one JSON object. It contains no rules: executor and
+// agreements make all checks, counts and charges.
 type door struct {
 	directory  *service.Directory
 	executor   *execute.Executor
 	agreements *agree.Service
 }
 
-// A doorRequest is what agents post; which members count depends on Do.
+// A doorRequest is the message that agents post. Do determines which members are used.
 type doorRequest struct {
 	Do         string         `json:"do"`
 	Text       string         `json:"text"`     // find
@@ -107,7 +107,7 @@ func charged(c *reason.Charge) string {
 	return ""
 }
 
-// rendered is a refusal in the words of this door.
+// rendered returns a refusal in the format of this door.
 func rendered(err error) any {
 	f, ok := errors.AsType[*reason.Refusal](err)
 	if !ok {

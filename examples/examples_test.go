@@ -45,7 +45,7 @@ func TestConfigurationsLoadWithoutProblems(t *testing.T) {
 	}
 }
 
-// The binary carries what lies here, under the names that the demo writes out.
+// The binary contains the files of this directory, under the names that the demo uses.
 func TestFilesMatchTheDirectory(t *testing.T) {
 	var embedded []string
 	err := fs.WalkDir(examples.Files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -79,7 +79,7 @@ func TestFilesMatchTheDirectory(t *testing.T) {
 
 var readmeRow = regexp.MustCompile("(?m)^\\| \\[`([a-z-]+)\\.json`\\]\\(([^)]+)\\) \\| (.+) \\| (.+) \\| (.+) \\|$")
 
-// The README has one row for each policy, with what has to stand in uimgate.yaml.
+// The README has one row for each policy, with the settings that it needs in uimgate.yaml.
 func TestReadmeExplainsEveryPolicy(t *testing.T) {
 	text, err := os.ReadFile("policies/README.md")
 	if err != nil {

@@ -29,31 +29,31 @@ const (
 
 var every = []string{search, details, order}
 
-// agentKey and otherKey stand for public keys: to a policy that elides its key they are only compared.
+// agentKey and otherKey represent public keys: a policy that elides its key only compares them.
 var agentKey, otherKey = []byte("the agreed key"), []byte("another key")
 
-// An ask is one call and what the policy makes of it. Deny is a reason, or empty; Candidates are the
-// permissions that may carry the call, best first, each written as its limits and its price.
+// An ask is one call, and what the policy decides about it. Deny is a reason, or empty. Candidates are the permissions that can authorize
+// the call, best first, each with its limits and its price.
 type ask struct {
 	intents    []string
-	agent, key string // "agent-1" and "key-1" where empty
-	at         string // noon where empty
+	agent, key string // if empty, "agent-1" and "key-1"
+	at         string // if empty, noon
 	proof      []byte
 	deny       reason.Reason
-	rule       string // checked where set
+	rule       string // checked if it is set
 	candidates []string
 }
 
 // Settings are what a policy needs in uimgate.yaml.
 type settings struct{ credit, assignee, partner string }
 
-// policies has for each policy under policies/ what its row in the README has.
+// policies has, for each policy in policies/, the contents of its row in the README.
 var policies = map[string]struct {
 	needs    settings
 	warnings []string // codes of problems that are reported and do not refuse
 	asks     []ask
 	notice   string
-	// forbidsExceeding: going over a limit may block the agent.
+	// forbidsExceeding means that exceeding a limit may block the agent.
 	forbidsExceeding bool
 	oneCounter       bool // its intents count together
 }{
@@ -171,8 +171,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// Of several permissions the next best carries a call when the limit of the best is used up. That only
-// means steps of one number where both count together.
+// If the limit of the best permission is exhausted, the next best one authorizes the call. Only if both share a counter are they price
+// steps of one number.
 func TestPriceStepsShareACounter(t *testing.T) {
 	document, err := examples.Files.ReadFile("policies/price-steps.json")
 	if err != nil {
@@ -188,7 +188,7 @@ func TestPriceStepsShareACounter(t *testing.T) {
 	}
 }
 
-// decide asks one question and compares the answer with the row.
+// decide makes one decision, and compares it with the row.
 func decide(t *testing.T, p *odrl.Policy, a ask, intent string) odrl.Decision {
 	t.Helper()
 	r := odrl.Request{AgentID: "agent-1", KeyID: "key-1", AgentKey: agentKey, ProofKey: a.proof, Intent: intent, Now: noon(t)}
@@ -256,7 +256,7 @@ func codes(problems problem.List) []string {
 	return list
 }
 
-// world is what names in a policy of the shop can refer to, as the gateway makes it.
+// world returns the names that a policy of the shop can refer to, as the gateway does.
 func world(t *testing.T, needs settings) odrl.World {
 	t.Helper()
 	document, err := examples.Files.ReadFile("shop/agents.json")
@@ -283,13 +283,12 @@ func world(t *testing.T, needs settings) odrl.World {
 	return w
 }
 
-// Every policy can stand in the shop's configuration, with what the README lists as its needs, and with
-// nothing more than that.
+// Every policy can be used in the configuration of the shop, with exactly those settings that the README lists for it.
 func TestPoliciesLoadIntoTheGateway(t *testing.T) {
 	for name, want := range policies {
 		t.Run(name, func(t *testing.T) {
 			problems := slices.DeleteFunc(load(t, yaml(name, want.needs)), func(p config.Problem) bool {
-				return strings.Contains(p.Message, "no permission covers") // a policy here is about a part of the shop
+				return strings.Contains(p.Message, "no permission covers") // each policy here covers only a part of the shop
 			})
 			if problems.Failed() || len(problems) != len(want.warnings) {
 				t.Errorf("%v", problems)
@@ -321,7 +320,7 @@ func yaml(name string, needs settings) string {
 	return s
 }
 
-// load reads a configuration that stands in this directory, and all it names, as serve does.
+// load reads a configuration of this directory, and all files that it names, as the serve command does.
 func load(t *testing.T, text string) config.Problems {
 	t.Helper()
 	c, problems := config.Parse("uimgate.yaml", []byte(text), config.Overrides{Blocks: bindings.Blocks(), Env: noEnvironment})

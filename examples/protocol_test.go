@@ -23,7 +23,7 @@ import (
 
 var workedBlock = regexp.MustCompile("(?ms)^```(?:json|text) ([a-z-]+)\n(.*?)\n```$")
 
-// worked reads the named blocks of docs/protocols/uim.md.
+// worked returns the named blocks of docs/protocols/uim.md.
 func worked(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/protocols/uim.md")
@@ -39,7 +39,7 @@ func worked(t *testing.T) map[string]string {
 
 var b64 = base64.RawURLEncoding
 
-// compacted is a document without the white space between its members.
+// compacted returns a document without the white space between its members.
 func compacted(t *testing.T, text string) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -67,7 +67,7 @@ func digestOf(text string) string {
 	return b64.EncodeToString(sum[:])
 }
 
-// TestWorkedExampleOfTheProtocol computes each value of the page anew, from what stands before it there.
+// TestWorkedExampleOfTheProtocol computes each value of the page from the values before it.
 func TestWorkedExampleOfTheProtocol(t *testing.T) {
 	w := worked(t)
 	key := workedKey(t, w["key"])
@@ -102,7 +102,7 @@ func TestWorkedExampleOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestGatewayAcceptsTheWorkedExample sends the very bytes of the page to a gateway of that name, at that time.
+// TestGatewayAcceptsTheWorkedExample sends the exact bytes of the page to a gateway with that name, at that time.
 func TestGatewayAcceptsTheWorkedExample(t *testing.T) {
 	w := worked(t)
 	agents, err := os.ReadFile("shop/agents.json")
@@ -118,7 +118,7 @@ func TestGatewayAcceptsTheWorkedExample(t *testing.T) {
 	if etag := g.Get("/api/policy").Header.Get("ETag"); etag != `"`+w["policy-digest"]+`"` {
 		t.Errorf("the ETag is %s, the digest %s", etag, w["policy-digest"])
 	}
-	for form, scope := range map[string]int{"agreement": 2, "detached": 1} { // a static one reaches nothing that charges
+	for form, scope := range map[string]int{"agreement": 2, "detached": 1} { // a static agreement does not include intents that charge
 		a := g.Call("/api/pat/issue", "", map[string]any{
 			"agent_id": "my-agent", "agent_public_key": w["public-key"], "signed_policy": w[form],
 		})

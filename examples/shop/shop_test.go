@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// start runs the shop on a free port and returns its address and how to stop it.
+// start runs the shop on a free port. It returns the address, and a function that stops the shop.
 func start(t *testing.T, args ...string) (address string, stop func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

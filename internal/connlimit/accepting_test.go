@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A full listener accepts as many as there are descriptors for, and fails then.
+// A full listener accepts as many connections as there are descriptors, and then fails.
 type full struct {
 	net.Listener
 	descriptors, failures atomic.Int64
@@ -29,7 +29,7 @@ func (f *full) Accept() (net.Conn, error) {
 	return f.Listener.Accept()
 }
 
-// While there is no descriptor for new connections, those that are open are served, and so are new ones once there is one.
+// While no descriptor is free for new connections, open connections are served. New ones are served once a descriptor is free.
 func TestServedDuringAcceptErrors(t *testing.T) {
 	for _, cause := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.ECONNABORTED} {
 		t.Run(cause.Error(), func(t *testing.T) {

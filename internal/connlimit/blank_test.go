@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// An empty line behind a body, as old clients send it, is read over also where the connection was parked before it came, but not more
-// than net/http reads over itself.
+// An empty line after a body, as old clients send it, is skipped even if the connection was parked before it arrived, but only as many
+// characters as net/http skips.
 func TestBlanksBeforeRequestsOnParkedConnections(t *testing.T) {
 	for name, test := range map[string]struct {
-		sent []string // each is followed by parking, but for the last
+		sent []string // the connection is parked after each but the last
 		want int
 	}{
 		"none":                          {[]string{post("x")}, http.StatusOK},
@@ -31,7 +31,7 @@ func TestBlanksBeforeRequestsOnParkedConnections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHall(t, nil)
 			v := h.dial()
-			for range 3 { // requests between make room for blanks again
+			for range 3 { // after a request, blanks are skipped again
 				v.send(post("before"))
 				v.receive()
 				h.parked(1)

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A line of connections, one for each address that is sent on it.
+// A line is a listener whose connections come from the addresses that are sent on it.
 type line chan string
 
 func (l line) Accept() (net.Conn, error) {
@@ -35,7 +35,7 @@ type remote struct {
 
 func (r remote) RemoteAddr() net.Addr { return r.address }
 
-// dial has connections come from these addresses, and returns those that were accepted.
+// dial makes connections from these addresses, and returns those that were accepted.
 func dial(t *testing.T, l *connlimit.Listener, from line, addresses ...string) []*connlimit.Conn {
 	t.Helper()
 	done := make(chan []*connlimit.Conn)
@@ -98,7 +98,7 @@ func TestLimitsPerNetwork(t *testing.T) {
 			}
 			for _, c := range got {
 				_ = c.Close()
-				_ = c.Close() // a second time changes nothing
+				_ = c.Close() // closing it again changes nothing
 			}
 			if again := dial(t, l, from, test.addresses...); len(again) != test.want {
 				t.Errorf("%d accepted after all were closed, want %d", len(again), test.want)
@@ -111,14 +111,14 @@ func TestLimitsPerNetwork(t *testing.T) {
 	}
 }
 
-// Where there are as many as there may be, those on which nobody was served make room, the oldest first.
+// If the limit is reached, connections without a successful request are evicted, oldest first.
 func TestUnkeptConnectionsAreEvicted(t *testing.T) {
 	from := make(line)
 	causes := map[connlimit.Cause]int{}
 	l := connlimit.New(from, connlimit.Bounds{
 		All: 4, PerAddress: 100, Shed: func(c connlimit.Cause) { causes[c]++ }, Exempt: netip.Addr.IsLoopback,
 	})
-	first := dial(t, l, from, "192.0.2.1", "192.0.2.1", "192.0.2.1") // and the one that ends the round
+	first := dial(t, l, from, "192.0.2.1", "192.0.2.1", "192.0.2.1") // the last one ends the round
 	first[0].Keep()
 	first[0].Keep()
 	second := dial(t, l, from, "192.0.2.2")

@@ -20,14 +20,14 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A listenerTest is a server whose connections are parked as soon as nothing comes.
+// A listenerTest is a server that parks connections as soon as no data arrives.
 type listenerTest struct {
 	t       *testing.T
 	l       *connlimit.Listener
 	server  *http.Server
 	address string
 	shed    atomic.Int64
-	failed  atomic.Int64                // errors that the server was given while the listener was open
+	failed  atomic.Int64                // errors that Accept returned while the listener was open
 	open    map[net.Conn]http.ConnState // as net/http sees it
 	mu      sync.Mutex
 }
@@ -37,7 +37,8 @@ const (
 	later = time.Minute // longer than any test
 )
 
-// newHall serves what prepare leaves of it: /keep keeps the connection, /hijack takes it and echoes; all else answers with the body.
+// newHall starts a server. prepare may change its settings. /keep keeps the connection, /hijack hijacks it and echoes its data, and all
+// other paths respond with the body.
 func newHall(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +97,7 @@ func (w watched) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// active is how many connections have a request under way.
+// active returns how many connections have a request in progress.
 func (h *listenerTest) active() (n int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -131,7 +132,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, r.Body)
 }
 
-// A client is the other end of a connection.
+// A client is the client's end of a connection.
 type client struct {
 	net.Conn
 	t *testing.T
@@ -168,7 +169,7 @@ func (v *client) receive() string {
 	return string(body)
 }
 
-// ended waits for the end of the connection.
+// ended waits until the connection is closed.
 func (v *client) ended() {
 	v.t.Helper()
 	if rest, err := io.ReadAll(v.r); len(rest) > 0 || (err != nil && !strings.Contains(err.Error(), "reset")) {
@@ -182,7 +183,7 @@ func post(body string) string {
 
 func get(path string) string { return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n" }
 
-// until waits until it is so.
+// until waits until a condition is true.
 func (h *listenerTest) until(what string, so func() bool) {
 	h.t.Helper()
 	for began := time.Now(); !so(); runtime.Gosched() {
@@ -192,7 +193,7 @@ func (h *listenerTest) until(what string, so func() bool) {
 	}
 }
 
-// parked waits until so many are parked, and none is served.
+// parked waits until so many connections are parked, and none is being served.
 func (h *listenerTest) parked(n int) {
 	h.t.Helper()
 	h.until(fmt.Sprint(n, " parked"), func() bool {
@@ -203,8 +204,8 @@ func (h *listenerTest) parked(n int) {
 	})
 }
 
-// anotherIsParked lets as much time pass as it takes for a connection that comes now to be parked. It ends that one; nothing else is
-// to be parked then.
+// anotherIsParked waits as long as it takes for a new connection to be parked, and closes that connection. No other connection may be
+// parked during that time.
 func (h *listenerTest) anotherIsParked() {
 	h.t.Helper()
 	other := h.dial()

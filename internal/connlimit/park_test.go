@@ -61,7 +61,7 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 	}
 }
 
-// What has come with the request before is in the server's buffer, where a parked connection would lose it.
+// Data that arrived together with the previous request is in the buffer of the server. Parking the connection would lose it.
 func TestBufferedDataIsNotLost(t *testing.T) {
 	second := post("the second")
 	for _, with := range []int{1, 2, 3, 4, 10, strings.Index(second, "\r\n\r\n") + 4, len(second) - 1, len(second)} {
@@ -88,7 +88,7 @@ func TestBufferedDataIsNotLost(t *testing.T) {
 	}
 }
 
-// Many ask at whatever moment: each has its answer.
+// Many clients send requests at random times, and each of them gets its response.
 func TestRequestsAtTheMomentOfParking(t *testing.T) {
 	h := newHall(t, nil)
 	var group sync.WaitGroup
@@ -201,7 +201,7 @@ func TestParkedConnectionsAreCounted(t *testing.T) {
 	h.parked(2)
 }
 
-// A connection that a handler has taken is its own, and so is one whose request has begun.
+// A hijacked connection is not parked, nor one whose request has begun.
 func TestActiveConnectionsAreNotParked(t *testing.T) {
 	for name, test := range map[string]struct{ first, then, want string }{
 		"hijacked":      {get("/hijack"), "echo", "echo"},

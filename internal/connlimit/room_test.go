@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// dialFrom dials from an address of this machine, such as 127.0.0.2.
+// dialFrom dials from an address of this machine such as 127.0.0.2.
 func (h *listenerTest) dialFrom(address string) *client {
 	h.t.Helper()
 	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}).DialContext(h.t.Context(), "tcp", h.address)
@@ -29,7 +29,8 @@ func (h *listenerTest) dialFrom(address string) *client {
 	return &client{c, h.t, bufio.NewReader(c)}
 }
 
-// fill opens connections from addresses of this machine, the first being 127.0.0.first, perAddress of each, and makes one request on each.
+// fill opens perAddress connections from each of several addresses of this machine, beginning with 127.0.0.first, and makes one request on
+// each connection.
 func (h *listenerTest) fill(path string, first, addresses, perAddress int) (filled []*client) {
 	h.t.Helper()
 	for a := range addresses {
@@ -43,11 +44,11 @@ func (h *listenerTest) fill(path string, first, addresses, perAddress int) (fill
 	return filled
 }
 
-// Connections of many addresses fill the listener. A connection from another address is served all the same, and stays.
+// Connections from many addresses fill the listener. A connection from another address is still served, and stays open.
 func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 	const all, perAddress = 24, 8
 	for name, test := range map[string]struct {
-		path      string // that each connection of the many asks for
+		path      string // the path that these connections request
 		addresses int
 	}{
 		"a served request":      {"/served", 3},
@@ -65,7 +66,7 @@ func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 				agent := h.dialFrom("127.0.0.2")
 				agent.send(get("/keep"))
 				agent.receive()
-				h.fill("/served", 100, test.addresses, perAddress) // again, with what is not worth keeping
+				h.fill("/served", 100, test.addresses, perAddress) // again, without keeping the connections
 				agent.send(get("/kept"))
 				if got := agent.receive(); got != "true" {
 					t.Errorf("kept: %s", got)
@@ -78,13 +79,14 @@ func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 	}
 }
 
-// Among connections that were kept, the one that has waited longest for a request makes room. One with a request under way never does.
+// Of the kept connections, the one that has waited longest for a request is evicted. A connection with a request in progress is never
+// evicted.
 func TestLongestIdleIsEvicted(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 3, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 3)
 	kept[0].send(get("/keep")) // now the second has waited longest
 	kept[0].receive()
-	kept[2].send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n") // and the third has a request under way
+	kept[2].send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n") // and the third has a request in progress
 	h.until("under way", func() bool { return h.active() == 1 })
 	h.fill("/keep", 10, 1, 1)
 	kept[1].ended()
@@ -96,7 +98,7 @@ func TestLongestIdleIsEvicted(t *testing.T) {
 	}
 }
 
-// Where every connection that was kept has a request under way, a new one is refused.
+// If all kept connections have a request in progress, a new connection is refused.
 func TestActiveConnectionsAreNotEvicted(t *testing.T) {
 	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 2, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 2)
@@ -113,7 +115,7 @@ func TestActiveConnectionsAreNotEvicted(t *testing.T) {
 	}
 }
 
-// With TLS, net/http reports states of the connection around ours.
+// With TLS, net/http reports the states of the tls.Conn around the Conn.
 func TestIdleTLSConnectionsAreEvicted(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

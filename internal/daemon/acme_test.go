@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// accountID and accountKey are an account at a CA.
+	// accountID and accountKey identify an account at a CA.
 	accountID, accountKey = "account-1", "c2VjcmV0IG9mIHRoZSBhY2NvdW50IGF0IHRoZSBDQSwgMjU2IGJpdHM"
 )
 
-// shops counts the names of withACME: certmagic keeps the challenges of a process by name, whichever CA they are from.
+// shops numbers the names that withACME uses: certmagic keeps the challenges of a process by name, for all CAs together.
 var shops atomic.Int64
 
-// withACME is the shop under a name and the name below it, api, with certificates from a CA. more are further settings of
+// withACME returns a shop with certificates of a CA for a new name and for its subdomain api. more is appended to the settings of
 // server.tls.acme.
 func withACME(ca *acmeca.CA, more, plain string) (s setup, name string) {
 	name = "n" + strconv.FormatInt(shops.Add(1), 10) + ".shop.example"
@@ -41,7 +41,7 @@ func withACME(ca *acmeca.CA, more, plain string) (s setup, name string) {
 	return setup{config: text, files: map[string]string{"roots.pem": ca.Roots}}, name
 }
 
-// reaching is a client that finds every name at one address, and trusts the CA.
+// reaching returns a client that resolves every name to one address, and trusts the CA.
 func reaching(t *testing.T, ca *acmeca.CA, address string) *http.Client {
 	t.Helper()
 	pool := x509.NewCertPool()
@@ -70,7 +70,7 @@ func hostOf(t *testing.T, origin string) string {
 	return u.Host
 }
 
-// fetch requests a URL until it is answered, which takes as long as the order of a certificate.
+// fetch requests a URL until there is a response, which takes as long as the order of a certificate.
 func fetch(t *testing.T, client *http.Client, method, at string) (*http.Response, string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -91,7 +91,7 @@ func fetch(t *testing.T, client *http.Client, method, at string) (*http.Response
 	}
 }
 
-// freeAddress returns an address on loopback that nothing listens on.
+// freeAddress returns a loopback address with a port that is not in use.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -157,7 +157,7 @@ func TestACMECertificates(t *testing.T) {
 	}
 }
 
-// readiness returns the health of a gateway over the socket of the operator's commands, which needs no certificate.
+// readiness returns the health of a gateway. It uses the socket for the operator's commands, which needs no certificate.
 func (g *gate) readiness(t *testing.T) admin.Health {
 	t.Helper()
 	status, err := adminclient.New(adminclient.Options{Socket: config.SocketPath(filepath.Join(g.dir, "data"))}).Status(t.Context())
@@ -167,7 +167,7 @@ func (g *gate) readiness(t *testing.T) admin.Health {
 	return status.Health
 }
 
-// serial is the serial number of the certificate that a gateway shows for a name.
+// serial returns the serial number of the certificate that a gateway presents for a name.
 func serial(t *testing.T, ca *acmeca.CA, g *gate, host string) string {
 	t.Helper()
 	response, _ := fetch(t, reaching(t, ca, hostOf(t, g.url)), http.MethodGet, "https://"+host+"/agents.json")
@@ -253,7 +253,7 @@ func TestProcessesShareACertificate(t *testing.T) {
 	for range 2 {
 		gates = append(gates, startGate(t, s))
 	}
-	ca.Validate("127.0.0.1:9", hostOf(t, gates[1].url)) // whichever process orders: the second answers for both
+	ca.Validate("127.0.0.1:9", hostOf(t, gates[1].url)) // the second process answers the challenges, whichever process orders
 	for _, host := range []string{name, "api." + name} {
 		if one, other := serial(t, ca, gates[0], host), serial(t, ca, gates[1], host); one != other {
 			t.Errorf("%s has the certificates %s and %s", host, one, other)
@@ -264,7 +264,7 @@ func TestProcessesShareACertificate(t *testing.T) {
 	}
 }
 
-// A gateway whose CA does not answer serves the certificates that it has, says that one is missing, and ends when it should.
+// A gateway whose CA does not respond serves the certificates that it has, reports that one is missing, and shuts down normally.
 func TestCertificateServedWithoutCA(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})
@@ -285,7 +285,7 @@ func TestCertificateServedWithoutCA(t *testing.T) {
 	}
 }
 
-// A gateway that cannot bind port 80 logs that, starts, and obtains its certificate by TLS-ALPN-01.
+// A gateway that cannot listen for HTTP logs that, starts, and obtains its certificate by TLS-ALPN-01.
 func TestGatewayStartsWithoutHTTP01Listener(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})
@@ -305,7 +305,7 @@ func TestGatewayStartsWithoutHTTP01Listener(t *testing.T) {
 	_ = serial(t, ca, g, name)
 }
 
-// A reload takes over new names.
+// A reload applies new names.
 func TestReloadObtainsCertificatesOfNewNames(t *testing.T) {
 	t.Parallel()
 	ca := acmeca.Start(t, acmeca.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestDoorOfAEA starts a process with the door, has an agent agree and call, opens another connection by a reload, and ends the
-// process while a call is under way, which is answered. The next process is the same agent.
+// TestDoorOfAEA starts a process with the door, makes an agent agree and call, opens another connection by a reload, and stops the process
+// while a call is in progress, which is still answered. The next process has the same identity.
 func TestDoorOfAEA(t *testing.T) {
 	t.Parallel()
 	shop := newHeldShop(`{"products":[]}`)

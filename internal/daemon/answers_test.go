@@ -21,7 +21,7 @@ services:
     "shop.example:product-details:v1": {answers: strict, error_when: {pointer: /errors}}
 `
 
-// answered starts a gateway whose service answers with these bodies in turn, the last from then on.
+// answered starts a gateway whose service responds with these bodies in turn, and then repeats the last one.
 func answered(t *testing.T, bodies ...string) (*gate, *agent) {
 	t.Helper()
 	g := startGate(t, setup{config: answersConfig, upstream: func(w http.ResponseWriter, _ *http.Request) {
@@ -35,7 +35,7 @@ func answered(t *testing.T, bodies ...string) (*gate, *agent) {
 	return g, g.newAgent("agent-1").agree()
 }
 
-// An answer that lacks a required output is passed on with a warning, and charged, also when it is asked for again.
+// A response that lacks a required output is passed on with a warning, and charged, also when it is replayed.
 func TestLenientResponseCarriesAWarning(t *testing.T) {
 	g, a := answered(t, `{"canary-member":"canary-value","another":{"a":1}}`)
 	call := map[string]any{"product_id": "p1"}
@@ -68,7 +68,7 @@ func TestLenientResponseCarriesAWarning(t *testing.T) {
 	}
 }
 
-// What one intent says goes before what the service says.
+// The settings of an intent override those of the service.
 func TestStrictIntentOfALenientService(t *testing.T) {
 	_, a := answered(t, `{"name":"lamp"}`, `{"id":"p1","errors":[{"message":"no such product","path":["product"]}]}`, `{"id":"p1","errors":[]}`)
 	call := map[string]any{"id": "p1"}
@@ -84,7 +84,7 @@ func TestStrictIntentOfALenientService(t *testing.T) {
 	}
 }
 
-// A service that says no with 200 is understood, and nothing is charged.
+// A service may report a failure with status 200: the gateway recognizes it, and charges nothing.
 func TestRefusalWithStatus200IsNotCharged(t *testing.T) {
 	g, a := answered(t, `{"ok":false,"error":"<b>no_such_product</b>","order_id":"o-1"}`,
 		`{"ok":false,"error":"bad key upstream-secret-canary"}`, `{"ok":true,"order_id":"o-2"}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// The largest nonsense that fits costs little time and gets a short answer.
+// The largest invalid inputs that fit take little time, and get a short response.
 func TestLargeInvalidInputIsCheap(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()

@@ -16,7 +16,7 @@ func policyDigest(tb testing.TB, document []byte) string {
 	return digest
 }
 
-// hostedAgreement signs what the service of this host offers.
+// hostedAgreement signs the policy of the service at this host.
 func (a *agent) hostedAgreement(host, issuer string) string {
 	a.g.t.Helper()
 	policy := a.g.do("GET", "/api/policy", nil, header{"Host": host})

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// sound holds an answer against what every answer must be: JSON, the one envelope for errors, never a fault of
-// the gateway's own, and nothing of what lies behind.
+// sound checks what must be true of every response: it is JSON, errors use the error envelope, there is no internal error, and nothing of
+// the upstream is revealed.
 func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 	tb.Helper()
 	if !json.Valid(a.body) {
@@ -53,7 +53,7 @@ func FuzzExecuteBody(f *testing.F) {
 		}
 		got, err := try(t.Context(), "POST", g.url+"/api/intents/execute", body, h)
 		if err != nil {
-			return // no header that could be sent
+			return // this header cannot be sent
 		}
 		sound(t, g, got, a.token)
 	})
@@ -86,7 +86,7 @@ func FuzzIssueBody(f *testing.F) {
 	})
 }
 
-// What an upstream answers reaches the agent as JSON or not at all.
+// A response of an upstream reaches the agent only as JSON.
 func FuzzUpstreamAnswer(f *testing.F) {
 	var status int
 	var body []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Whatever is done with canaries, none of them reaches a place where it does not belong.
+// Canary values never reach a place where they do not belong.
 func TestSecretsDoNotLeak(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -106,7 +106,7 @@ func TestSecretsDoNotLeak(t *testing.T) {
 	}
 }
 
-// A gateway that ended leaves nothing running.
+// A gateway that has stopped leaves no goroutine running.
 func TestNoGoroutinesAfterStop(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A signature over an earlier policy is distinguished from a broken one, also by a process that never offered it.
+// A signature over an earlier policy is distinguished from an invalid one, even by a process that never offered that policy.
 func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1")
@@ -33,7 +33,7 @@ func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(`{}`)))); got.reason(t) != "BAD_SIGNATURE" {
 		t.Errorf("of something else: %d %s", got.status, got.body)
 	}
-	// Offered again, the first is no earlier one.
+	// Once it is offered again, the first policy is not an earlier one.
 	g.stop()
 	a.g = startGate(t, setup{dir: g.dir})
 	if got := a.issueWith(old); got.status != http.StatusOK {

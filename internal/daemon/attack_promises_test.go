@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// slowCall sends the head of a call and returns what sends the body and reads the answer.
+// slowCall sends the header of a call. It returns a function that sends the body and reads the response.
 func (a *agent) slowCall(body string) func() *http.Response {
 	a.g.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(a.g.url, "http://"))
@@ -41,7 +41,7 @@ func (a *agent) slowCall(body string) func() *http.Response {
 	}
 }
 
-// A PAT that is revoked while a call under it is still sending its body lets that call in no more.
+// If a PAT is revoked while a call still sends its body, the call is refused.
 func TestRevocationDuringASlowBody(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})
@@ -60,7 +60,7 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 	}
 }
 
-// What the policy permits until a moment it permits until then, however early a call began.
+// If the policy permits a call until some time, a call that is complete only later is refused, however early it began.
 func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	ends := clock.Now().Add(800 * time.Millisecond).UTC().Format(time.RFC3339Nano)
@@ -78,8 +78,7 @@ func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 	}
 }
 
-// Clients that hang up at any moment neither lose nor double a charge, and use up no more of a limit than
-// reached the upstream.
+// Clients that disconnect at any time neither lose nor duplicate a charge, and use only the units of calls that reached the upstream.
 func TestClientsThatDisconnect(t *testing.T) {
 	g := startGate(t, setup{config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
 	a, b := g.newAgent("buyer").agree(), g.newAgent("searcher").agree()
@@ -195,7 +194,7 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 	if n := len(g2.upstream.calls()); n != 0 {
 		t.Errorf("%d calls reached the upstream after the restart", n)
 	}
-	// The whole request again, with its proof, which is used up.
+	// The whole request again, with a proof that cannot be used again.
 	parameters := map[string]any{"product_id": "p3"}
 	h := header{"Idempotency-Key": "order-3", "UIM-Proof": a.proof(order, parameters)}
 	if got := a.execute(order, parameters, h); got.status != 200 {
@@ -206,7 +205,7 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 	}
 }
 
-// Reloads amid calls fail none of them, and the number of admissions stays that of the policy.
+// Reloads during calls do not fail any call, and the policy admits exactly as many calls as without reloads.
 func TestReloadsDoNotFailCalls(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
@@ -249,7 +248,7 @@ func TestReloadsDoNotFailCalls(t *testing.T) {
 	}
 }
 
-// executions lists every record: id → state.
+// executions returns the states of all records, by id.
 func (g *gate) executions() map[string]string {
 	g.t.Helper()
 	out, after := map[string]string{}, ""

@@ -17,7 +17,7 @@ func spki(t *testing.T, a *agent) string {
 	return base64.StdEncoding.EncodeToString(der)
 }
 
-// What a policy asks of one key is not what it asks of another: who comes first must not decide for all.
+// A policy can require something of one key that it does not require of another, whichever key comes first.
 func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
 	probe := startGate(t, setup{})
 	a, stranger := probe.newAgent("agent-1"), probe.newAgent("stranger")
@@ -44,7 +44,7 @@ func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
 	if got.status != 200 || left(got, "hour") != 999 || left(got, "pat") != -1 {
 		t.Errorf("%d %s %v", got.status, got.body, got.header)
 	}
-	// After a restart, what is first asked of the terms is the limit of a PAT that is shown.
+	// After a restart, the terms are first used for the limit of a PAT.
 	g.stop()
 	g = startGate(t, setup{policy: policy, config: config, dir: g.dir})
 	a.g = g

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// An error of an execute call that is the gateway's or the upstream's has the outcome of the call.
+// If an execute call fails because of the gateway or the upstream, the error states the outcome of the call.
 func outcomeOf(t *testing.T, a answer) string {
 	t.Helper()
 	e, _ := a.json(t)["error"].(map[string]any)
@@ -159,7 +159,7 @@ func TestServicesAreDistinguishedByHost(t *testing.T) {
 	}
 }
 
-// hosted agrees at the service of a host.
+// hosted makes an agreement with the service of a host.
 func hosted(a *agent, host, issuer string) *agent {
 	a.g.t.Helper()
 	signed := a.hostedAgreement(host, issuer)
@@ -234,7 +234,7 @@ func TestErrorEnvelopeInDraftForm(t *testing.T) {
 	}
 }
 
-// The limits stand in the answers of calls that were admitted, and the tightest in those that were not.
+// The responses to admitted calls have all limits, and those to refused calls the tightest one.
 func TestRateLimitFieldsOfARefusal(t *testing.T) {
 	g := startGate(t, setup{policy: strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 1`, 1)})
 	a := g.newAgent("agent-1").agree()
@@ -246,7 +246,7 @@ func TestRateLimitFieldsOfARefusal(t *testing.T) {
 	}
 }
 
-// A call that ends while the gateway drains is audited, and one that is still sending its body is answered.
+// A call that ends while the gateway drains is audited, and a call that still sends its body is answered.
 func TestDrainCompletesCalls(t *testing.T) {
 	arrived, release := make(chan struct{}, 8), make(chan struct{})
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
@@ -266,7 +266,7 @@ func TestDrainCompletesCalls(t *testing.T) {
 		"POST /api/intents/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s", a.token, len(body), body)
 	<-arrived
 	g.cancel()
-	timer := time.NewTimer(1500 * time.Millisecond) // longer than the view of revocations stays fresh by itself
+	timer := time.NewTimer(1500 * time.Millisecond) // longer than the view of revocations stays fresh without a read
 	<-timer.C
 	close(release)
 	got, err := http.ReadResponse(bufio.NewReader(conn), nil)

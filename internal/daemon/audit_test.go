@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// audited are the records that the gateway wrote, once it has ended.
+// audited returns the audit records of a gateway, after it has stopped.
 func (g *gate) audited() []map[string]any {
 	g.t.Helper()
 	g.stop()

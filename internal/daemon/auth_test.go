@@ -14,7 +14,7 @@ const credentials = `auth: {
     headers: {X-Api-Key: canary-auth-header}, query: {api_key: canary-auth-query}, body: {client_secret: canary-auth-body},
     oauth2: {token_url: TOKENS/token, client_id: canary-auth-client, client_secret: "${file:secret.txt}", scopes: [read]}}`
 
-// All credentials of upstream.auth reach the service, and nobody else; without an access token nothing is sent or charged.
+// All credentials in upstream.auth reach only the service. Without an access token nothing is sent or charged.
 func TestCredentialsReachOnlyTheService(t *testing.T) {
 	var down atomic.Bool
 	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -47,7 +47,7 @@ func TestCredentialsReachOnlyTheService(t *testing.T) {
 		t.Error("the log does not say why")
 	}
 	down.Store(false)
-	g.adminDo("POST", "/admin/v1/reload", nil) // a new way to the service
+	g.adminDo("POST", "/admin/v1/reload", nil) // creates a new connection to the service
 	texts := []string{string(a.execute(search, map[string]any{"query": "lamp"}, nil).body)}
 	for range 4 {
 		got := a.execute(order, map[string]any{"product_id": "p1"}, nil)

@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Whatever is wrong with a call is answered by one clear error, and nothing is forwarded, counted or charged.
+// An invalid call gets one clear error, and nothing is forwarded, counted or charged.
 func TestBadCalls(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
@@ -129,7 +129,7 @@ func TestBadCalls(t *testing.T) {
 	}
 }
 
-// A body of 100 MB is refused without being read, from its length or after the first megabyte.
+// A body of 100 MB is refused by its declared length, or after the first megabyte.
 func TestHugeBodiesAreNotRead(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
@@ -181,7 +181,7 @@ func TestEveryPathUsesTheErrorEnvelope(t *testing.T) {
 	}
 }
 
-// PATs that must not work, each by its own fault alone.
+// PATs that must be rejected, each with only one fault.
 func TestBadTokens(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
@@ -244,7 +244,7 @@ func TestBadTokens(t *testing.T) {
 	}
 }
 
-// Times, issuers and keys that have ended: tokens that once were good, or are for another agent.
+// PATs that are valid at another time or for another gateway.
 func TestTokensOfOtherTimesAndGateways(t *testing.T) {
 	clock := &clock{now: time.Now()}
 	g := startGate(t, setup{now: clock.Now})
@@ -291,7 +291,7 @@ func TestScopeIsEnforced(t *testing.T) {
 	}
 }
 
-// Agreements that must not be taken.
+// Agreements that must be refused.
 func TestBadAgreements(t *testing.T) {
 	g := startGate(t, setup{})
 	taken := g.newAgent("agent-1").agree()
@@ -377,7 +377,7 @@ func pemOf(t *testing.T, key any) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}))
 }
 
-// weakRSA is a public key of 1024 bits. The Go runtime refuses to make one, but not to write one down.
+// weakRSA returns a public key of 1024 bits. The Go runtime refuses to generate such a key, but can encode it.
 func weakRSA(t *testing.T) *rsa.PublicKey {
 	t.Helper()
 	p, err := rand.Prime(rand.Reader, 512)

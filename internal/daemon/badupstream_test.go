@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Upstreams that misbehave: what the agent receives, and what it pays.
+// What the agent receives and pays if the upstream misbehaves.
 func TestBadUpstreams(t *testing.T) {
 	jsonAnswer := func(w http.ResponseWriter, status int, body string) {
 		w.Header().Set("Content-Type", "application/json")
@@ -119,7 +119,7 @@ func orRefuse(h http.HandlerFunc) http.HandlerFunc {
 	return h
 }
 
-// What net/http's client would never send.
+// Requests that the client of net/http would never send.
 func TestRawRequests(t *testing.T) {
 	g := startGate(t,
 		setup{config: strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, read_timeout: 300ms", 1)})

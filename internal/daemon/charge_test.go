@@ -26,7 +26,7 @@ func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
 	if n := len(g.upstream.calls()); n != 4 {
 		t.Errorf("the upstream saw %d calls", n)
 	}
-	// Keys are free, credit is not: another agent without approval shares the bound.
+	// A new key does not bring new credit: all unapproved agents share one limit.
 	other := g.newAgent("agent-2").agree()
 	if got := other.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusPaymentRequired {
 		t.Errorf("another unapproved agent: %d %s", got.status, got.body)
@@ -112,7 +112,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 	}
 }
 
-// The failure of a call is returned again just as its success would be; only what was never sent may be tried again.
+// The failure of a call is replayed like its success. Only a call that was never sent may be tried again.
 func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A clock that tests move.
+// A clock is a clock that tests can set.
 type clock struct {
 	mu   sync.Mutex
 	now  time.Time
 	real time.Time
 }
 
-// Now goes on with real time from wherever the clock was set.
+// Now continues with real time from the time that was set.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,7 +42,7 @@ func (c *clock) set(to time.Time) {
 	c.now = to
 }
 
-// waitABit lets a poll of the process under test come round.
+// waitABit waits until the process under test has polled again.
 func waitABit(t *testing.T) {
 	t.Helper()
 	runtime.Gosched()

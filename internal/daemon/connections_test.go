@@ -24,7 +24,7 @@ func (g *gate) dialed() net.Conn {
 	return c
 }
 
-// over sends a request on a connection, and reports whether the gateway then closes it.
+// over sends a request on a connection, and reports whether the gateway closes the connection afterwards.
 func (g *gate) over(c net.Conn, r *http.Request) (status int, closed bool) {
 	g.t.Helper()
 	if r != nil {
@@ -58,7 +58,7 @@ func (g *gate) request(method, path, token string, body io.Reader) *http.Request
 	return r
 }
 
-// One address has so many connections and no more; what is beyond is answered, and the metric tells.
+// One address may have only so many connections. Further connections get a response and are closed, and a metric counts them.
 func TestConnectionsPerAddress(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 8", 1)
 	g := startGate(t, setup{config: config})
@@ -81,7 +81,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 }
 
-// A connection on which there were only refusals, without a PAT, ends with the answer; one that was of use stays.
+// A connection with only refusals, and without a PAT, is closed after the response; any other connection stays open.
 func TestRefusedConnectionsAreClosed(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 16384", 1)
 	g := startGate(t, setup{config: config})
@@ -115,7 +115,7 @@ func TestRefusedConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// A connection is served again and again however long it was left alone, counts for its address meanwhile, and ends with the gateway.
+// A connection is served again after any idle time. It counts for its address in the meantime, and ends with the gateway.
 func TestParkedConnections(t *testing.T) {
 	config := strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, connections_per_address: 4", 1)
 	g := startGate(t, setup{config: config})
@@ -140,7 +140,7 @@ func TestParkedConnections(t *testing.T) {
 	}
 }
 
-// parked waits until so many connections are, at least.
+// parked waits until at least this many connections are parked.
 func parked(t *testing.T, n int) {
 	t.Helper()
 	for t.Context().Err() == nil {
@@ -154,7 +154,7 @@ func parked(t *testing.T, n int) {
 	}
 }
 
-// Memory is given back where many are parked, but not while as many are served.
+// Memory is returned if many connections are parked, but not if as many are being served.
 func TestMemoryIsReturnedIfMostAreParked(t *testing.T) {
 	for _, test := range []struct {
 		parked, open int

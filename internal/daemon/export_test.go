@@ -2,16 +2,16 @@ package daemon
 
 import "time"
 
-// Slack makes what each request has beside reading and the upstream's timeout as short as d.
+// Slack sets the time that each request has in addition to reading and the timeout of the upstream.
 func (o *Options) Slack(d time.Duration) { o.slack = d }
 
-// Park makes how long a connection waits before it is parked as short as d.
+// Park sets how long a connection waits before it is parked.
 func (o *Options) Park(d time.Duration) { o.park = d }
 
-// ListenError is the error of a listener that does not start.
+// ListenError returns the error of a listener that cannot be opened.
 var ListenError = listenError
 
-// MostAreParked says whether memory is given back where so many connections are parked, of those that are open.
+// MostAreParked reports whether memory is returned if this many of the open connections are parked.
 var MostAreParked = mostAreParked
 
 // Renewals sets how often certificates are checked for renewal.

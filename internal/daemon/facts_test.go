@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// factsPolicy lets agents search for research only, in Europe only, and never for banned agents.
+// factsPolicy permits searches only for research and only in Europe, and never to banned agents.
 const factsPolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",
@@ -152,7 +152,7 @@ func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
 	}
 }
 
-// quantityPolicy bounds how much is searched for at once, orders from within the house, and how old a product may be.
+// quantityPolicy limits the size of a search, the networks of orders, and the age of a product.
 const quantityPolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fixedAgents offers an intent of each kind that has places for fixed values.
+// fixedAgents describes an intent of each kind that can have fixed values.
 const fixedAgents = `{
   "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
   "intents": [
@@ -48,7 +48,7 @@ services:
     "shop.example:place-order:v1": {proof: optional, fixed: {client_secret: canary-fixed-secret}}
 `
 
-// The operator's own values reach the service, and nobody else.
+// The fixed values of the operator reach only the service.
 func TestFixedValuesReachOnlyTheService(t *testing.T) {
 	files := map[string]string{"client.txt": "canary-fixed-file\n", "shop.txt": "880099"}
 	service := func(w http.ResponseWriter, r *http.Request) {

@@ -20,8 +20,8 @@ services:
   intents: {"shop.example:place-order:v1": {proof: optional}}
 `
 
-// Search is free up to 1,000 an hour, details are free and unlimited but for the PAT's own limit, orders
-// cost 0.25 EUR, and signed ones must be proved.
+// Search is free up to 1,000 calls an hour. Details are free, and limited only by the PAT. Orders cost 0.25 EUR, and signed orders need a
+// proof.
 const testPolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",

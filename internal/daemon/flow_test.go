@@ -173,7 +173,7 @@ func TestIndependentAgents(t *testing.T) {
 	}
 }
 
-// Ten times as many calls as the limit has units, all at once.
+// Ten times as many concurrent calls as the limit has units.
 func TestConcurrentCallsAdmitExactlyTheLimit(t *testing.T) {
 	const each = 20
 	const all = daemon.ConcurrentAgents * each
@@ -198,7 +198,7 @@ func TestConcurrentCallsAdmitExactlyTheLimit(t *testing.T) {
 			for range each {
 				var got answer
 				var err error
-				for range 100 { // a starved gateway may not read revocations in time, and then refuses every call
+				for range 100 { // a gateway without CPU time may not read revocations in time, and then refuses all calls
 					got, err = try(t.Context(), "POST", g.url+"/api/intents/execute", body,
 						header{"Content-Type": "application/json", "Authorization": "Bearer " + token})
 					if err != nil || got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" {

@@ -29,7 +29,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A gate is a whole gateway with a real store, a real upstream and a log that can be read.
+// A gate is a complete gateway with a real store, a real upstream and a readable log.
 type gate struct {
 	t        testing.TB
 	dir      string
@@ -55,7 +55,7 @@ type setup struct {
 
 const adminToken = "test-admin-token-0123456789abcdef"
 
-// startGate runs a gateway until the test ends. In config, UPSTREAM stands for the upstream's address.
+// startGate runs a gateway until the test ends. In the configuration, UPSTREAM is replaced with the address of the upstream.
 func startGate(tb testing.TB, s setup) *gate {
 	tb.Helper()
 	g := &gate{t: tb, dir: s.dir, log: &safeBuffer{}, reload: make(chan struct{}, 1), upstream: newUpstream(tb, s.upstream)}
@@ -89,7 +89,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	}
 	options.Slack(s.slack)
 	options.Renewals(s.renewals)
-	options.Park(time.Millisecond) // all tests hold with connections that are parked
+	options.Park(time.Millisecond) // all tests must pass with parked connections
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {
 	case a := <-ready:
@@ -105,7 +105,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	return g
 }
 
-// refusal is the error of a gateway that does not start.
+// refusal returns the error of a gateway that must not start.
 func refusal(tb testing.TB, s setup) string {
 	tb.Helper()
 	g := &gate{t: tb, dir: tb.TempDir()}
@@ -149,7 +149,7 @@ func (g *gate) write(name, text string) {
 	}
 }
 
-// An answer is what came back, read whole.
+// An answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
@@ -165,7 +165,7 @@ func (a answer) json(tb testing.TB) map[string]any {
 	return tree
 }
 
-// reason reads details.reason of the error envelope.
+// reason returns details.reason of the error envelope.
 func (a answer) reason(tb testing.TB) string {
 	tb.Helper()
 	e, _ := a.json(tb)["error"].(map[string]any)
@@ -177,7 +177,7 @@ func (a answer) reason(tb testing.TB) string {
 	return reason
 }
 
-// left is r of the limit of that name in the RateLimit field; -1 where there is none.
+// left returns r of the limit with that name in the RateLimit field; -1 if there is none.
 func left(a answer, name string) int {
 	n := -1
 	for item := range strings.SplitSeq(a.header.Get("RateLimit"), ", ") {
@@ -238,7 +238,7 @@ var client = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// An agent has a key and, once it agreed, a PAT.
+// An agent has a key and, once it has agreed, a PAT.
 type agent struct {
 	g     *gate
 	id    string
@@ -259,7 +259,7 @@ func (a *agent) publicKey() string {
 	return base64.RawURLEncoding.EncodeToString(a.key.Public().(ed25519.PublicKey))
 }
 
-// agreement signs the policy that is offered now, freshly.
+// agreement signs a new agreement to the policy that is currently offered.
 func (a *agent) agreement(change func(*pat.AgreementClaims)) string {
 	a.g.t.Helper()
 	policy := a.g.do("GET", "/api/policy", nil, nil)
@@ -289,7 +289,7 @@ func (a *agent) issueWith(signed string) answer {
 	}), header{"Content-Type": "application/json"})
 }
 
-// agree makes a fresh agreement and keeps the PAT.
+// agree makes a new agreement, and keeps the PAT.
 func (a *agent) agree() *agent {
 	a.g.t.Helper()
 	got := a.issueWith(a.agreement(nil))

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// An operator who reserves an agent id that another key holds learns of it: from check, from a reload, at a start and in the status.
+// If an operator reserves an agent id that another key holds, check, a reload, the start and the status report it.
 func TestReservedIDHeldByAnotherKey(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, setup{})

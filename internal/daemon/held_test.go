@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A heldShop is a service that answers at once, but for a call during which the process before it ends.
+// A heldShop is a service that responds at once, except for one call, during which the process is stopped.
 type heldShop struct {
 	answer       string
 	holds        atomic.Bool
@@ -27,8 +27,8 @@ func (s *heldShop) serve(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, s.answer)
 }
 
-// endsDuring ends a process during a call that asks makes. The call is answered only once the process has begun to end; told is what
-// the agent does then.
+// endsDuring stops a process during the call that asks makes. The service responds once the process has begun to stop; then text is
+// called.
 func (s *heldShop) endsDuring(g *gate, asks, text func()) {
 	s.holds.Store(true)
 	asks()
@@ -40,7 +40,7 @@ func (s *heldShop) endsDuring(g *gate, asks, text func()) {
 	s.holds.Store(false)
 }
 
-// permitted expects a process to have counted one search that came by a door.
+// permitted checks that a process has counted one search that came through a door.
 func permitted(t *testing.T, g *gate, door string) {
 	t.Helper()
 	got := g.metric(`uimgate_decisions_total{decision="permit",door="` + door + `",intent="` + search + `",reason="",service="default"}`)

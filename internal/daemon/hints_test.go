@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A low port without the right to it is answered with the right; other errors are not.
+// The error for a privileged port names the missing capability; other errors do not.
 func TestListenErrorNamesTheCapability(t *testing.T) {
 	for number, want := range map[syscall.Errno]bool{syscall.EACCES: true, syscall.EADDRINUSE: false} {
 		err := daemon.ListenError(":80", &net.OpError{Op: "listen", Net: "tcp", Err: os.NewSyscallError("bind", number)})
@@ -21,7 +21,7 @@ func TestListenErrorNamesTheCapability(t *testing.T) {
 	}
 }
 
-// Where the service is down, the operator is told its address: in the log and in the status. Agents are not.
+// If the service is unreachable, the log and the status show its address to the operator. Agents do not receive the address.
 func TestUnreachableServiceIsReported(t *testing.T) {
 	g := startGate(t, setup{})
 	g.upstream.server.Close()

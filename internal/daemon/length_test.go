@@ -4,7 +4,7 @@ package daemon
 
 // How much the tests send.
 const (
-	ConcurrentAgents = 50 // who call at the same time
+	ConcurrentAgents = 50 // number of agents that call at the same time
 	ReloadsAmidCalls = 5
 	LargeNonsense    = 200 // thousandths of the parts that fit into a body
 )

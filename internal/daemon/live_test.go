@@ -18,7 +18,7 @@ import (
 
 const otherToken = "test-admin-token-of-tomorrow-6789"
 
-// reconfigure writes another configuration and reloads it by the operator's token of now.
+// reconfigure writes another configuration, and reloads it with the current token of the operator.
 func (g *gate) reconfigure(token string, changes ...string) answer {
 	g.t.Helper()
 	text := strings.NewReplacer(append(slices.Clone(changes), "UPSTREAM", g.upstream.server.URL)...).Replace(testConfig)
@@ -35,7 +35,7 @@ func (g *gate) byToken(token, method, path string) answer {
 	return a
 }
 
-// What a reload takes over holds at once; what it does not is named in its answer, in the status and by a metric.
+// Settings that a reload applies take effect at once; the others are named in its response, in the status and by a metric.
 func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	g := startGate(t, setup{})
 	tight := []string{
@@ -82,9 +82,9 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	}
 }
 
-// An order that takes longer than any request had before the reload is answered after it, and charged once.
+// An order that takes longer than any request was allowed before the reload is answered after it, and charged once.
 func TestReloadExtendsTheResponseDeadline(t *testing.T) {
-	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // what a request had at first
+	const before = 800*time.Millisecond + 500*time.Millisecond + time.Millisecond // the time for a request before the reload
 	arrived, answered := make(chan struct{}, 2), make(chan struct{})
 	g := startGate(t, setup{
 		config: strings.NewReplacer("timeout: 2s", "timeout: 1ms", "listen: 127.0.0.1:0, per", "read_timeout: 800ms, listen: 127.0.0.1:0, per").
@@ -154,7 +154,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	}
 	g.write("key.pem", key)
 	g.write("cert.pem", cert)
-	either := x509.NewCertPool() // the files may have been taken over already
+	either := x509.NewCertPool() // the reload may already have happened
 	either.AppendCertsFromPEM([]byte(first))
 	either.AppendCertsFromPEM([]byte(cert))
 	own := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: either}}}
@@ -173,7 +173,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	}
 }
 
-// The socket in the data directory is its owner's alone, and asks for nothing.
+// Only the owner can use the socket in the data directory, and needs no token there.
 func TestOwnerSocket(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "data"), 0o700); err != nil {

@@ -11,8 +11,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// TestDoorOfMRP starts a process with a relay and a door at it, has an agent agree and call, and ends the process while a call is
-// under way. The next process is the same agent at the same relay, which has the answer.
+// TestDoorOfMRP starts a process with a relay and a door that uses it, makes an agent agree and call, and stops the process while a call
+// is in progress. The next process has the same identity at the same relay, which has the answer.
 func TestDoorOfMRP(t *testing.T) {
 	t.Parallel()
 	shop := newHeldShop(`{"products":[]}`)

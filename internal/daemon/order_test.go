@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A port that is taken is in the way only of a configuration that can be served: what is wrong with it is reported first.
+// The problems of a configuration are reported before a port that is in use.
 func TestWrongPolicyIsReportedBeforeAPortInUse(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	sqlitetest "github.com/uimgate/uimgate/internal/test/sqlite"
 )
 
-// auditAt prepares a directory whose audit stream leads elsewhere.
+// auditAt returns a data directory whose audit stream is a link to another path.
 func auditAt(t *testing.T, target string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -28,7 +28,7 @@ func auditAt(t *testing.T, target string) (dir string) {
 	return dir
 }
 
-// health asks until is true, and returns the status of that answer.
+// health requests the status until is returns true, and returns that status.
 func (g *gate) health(is func(admin.Health) bool) int {
 	g.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -50,7 +50,7 @@ func (g *gate) health(is func(admin.Health) bool) int {
 	}
 }
 
-// metric is the value of a series, as text; "" where there is none.
+// metric returns the value of a series as text; "" if there is none.
 func (g *gate) metric(series string) string {
 	g.t.Helper()
 	a, err := try(g.t.Context(), http.MethodGet, g.admin+"/metrics", nil, nil)
@@ -112,7 +112,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	if status != http.StatusServiceUnavailable {
 		t.Errorf("/readyz: %d", status)
 	}
-	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil { // an operator makes room, and sends SIGHUP
+	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil { // an operator frees space, and sends SIGHUP
 		t.Fatal(err)
 	}
 	g.reload <- struct{}{}
@@ -130,7 +130,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	}
 }
 
-// A service whose records are required from now on refuses from now on.
+// If a reload makes audit records required, calls without a record are refused from then on.
 func TestReloadAppliesRequiredAudit(t *testing.T) {
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full")})
 	a := g.newAgent("agent-1").agree()
@@ -147,12 +147,12 @@ func TestReloadAppliesRequiredAudit(t *testing.T) {
 	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil {
 		t.Fatal(err)
 	}
-	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK { // else the gateway ends with an error
+	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK { // otherwise the gateway stops with an error
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 }
 
-// What is written at each start only says again what was written before.
+// The writes at each start only repeat what was written before.
 func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 	first := startGate(t, setup{})
 	state := filepath.Join(first.dir, "data", "state.db")

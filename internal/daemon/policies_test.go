@@ -19,7 +19,7 @@ func thumbprint(t *testing.T, a *agent) string {
 	return string(key.Thumbprint())
 }
 
-// The example of UIM core 6.2 as it stands: a limit, a price, a prohibition and a signature with each call.
+// The example of UIM core 6.2, unchanged: a limit, a price, a prohibition and a signature with each call.
 const corePolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld",
   "uid": "http://example.com/policy/12345",
@@ -91,8 +91,8 @@ func TestCoreExamplePolicyIsEnforced(t *testing.T) {
 	}
 }
 
-// The reference implementation's policy: action objects with refinements, prefixes, counts with a
-// period, compensate with a typed amount, several targets, a placeholder assignee.
+// The policy of the reference implementation: action objects with refinements, prefixes, counts with a period, compensate with a typed
+// amount, several targets, a placeholder assignee.
 const referencePolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "@type": "odrl:Set", "@id": "https://shop.example/uim-policy",
   "profile": "http://www.w3.org/ns/odrl/2/core",
@@ -151,8 +151,8 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 	}
 }
 
-// lmt is the limit that covers all the PAT is for, if there is one: of a counter that two permissions
-// share the larger number, of two collections' counters none.
+// lmt is the limit that covers everything that the PAT permits, if there is one. If two permissions share a counter, it is the larger
+// number; if two collections have separate counters, there is none.
 func TestPATStatesItsLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy       string

@@ -28,7 +28,7 @@ func (a *agent) a2a(method, params string) answer {
 	return a.g.do("POST", "/a2a", []byte(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`), h)
 }
 
-// TestEveryReplicaReturnsTheTask begins a task at one process, and asks another for it: while it works, as it ends, and after.
+// TestEveryReplicaReturnsTheTask starts a task on one process, and requests it from another: while it is working, when it ends, and later.
 func TestEveryReplicaReturnsTheTask(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
@@ -42,7 +42,7 @@ func TestEveryReplicaReturnsTheTask(t *testing.T) {
 			_, _ = w.Write([]byte(`{"order_id":"o-1"}`))
 		},
 	})
-	second := onPostgres(t, dsn, 0) // its own service is never called
+	second := onPostgres(t, dsn, 0) // its service is never called
 	a := first.newAgent("agent-1").agree()
 	const sent = `{"message":{"messageId":"m-1","contextId":"talk","role":"ROLE_USER","parts":[{"data":` +
 		`{"intent_uid":"` + order + `","parameters":{"product_id":"p"}}}]},"configuration":{"returnImmediately":true}}`
@@ -94,7 +94,7 @@ func TestEveryReplicaReturnsTheTask(t *testing.T) {
 	expect("the same message after the end", there.a2a("SendMessage", sent), "TASK_STATE_COMPLETED", `"order_id":"o-1"`)
 }
 
-// subscribe returns the events of a task, each as it comes.
+// subscribe returns the events of a task as they arrive.
 func (a *agent) subscribe(params string) <-chan string {
 	a.g.t.Helper()
 	ctx, cancel := context.WithCancel(a.g.t.Context())
@@ -130,8 +130,8 @@ var (
 	chosenScope = regexp.MustCompile(`<input type="checkbox" name="scope" value="([^"]*)" checked>`)
 )
 
-// TestReplicasShareConsents shows the page at one process and takes the decision at the other. The code is redeemed at
-// either; at both at once at most one gets a token, and not for long: a code that comes twice was stolen.
+// TestReplicasShareConsents shows the page on one process, and sends the decision to the other. The code can be redeemed on either. If
+// both redeem it at the same time, at most one returns a token, and the token is soon revoked: a code that is used twice was stolen.
 func TestReplicasShareConsents(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
@@ -188,10 +188,10 @@ func TestReplicasShareConsents(t *testing.T) {
 
 const callback = "http://127.0.0.1:49152/callback"
 
-// A person agrees by a page for a client.
+// A person consents to a client on a page.
 type person struct{ client, verifier string }
 
-// agrees returns the code of a new consent, whose page is shown at one process and sent to another.
+// agrees returns the code of a new consent. Its page is shown by one process, and submitted to another.
 func (p person) agrees(shown, sent *gate) string {
 	shown.t.Helper()
 	sum := sha256.Sum256([]byte(p.verifier))
@@ -217,7 +217,7 @@ func (p person) agrees(shown, sent *gate) string {
 	return to.Query().Get("code")
 }
 
-// asks sends a request for tokens.
+// asks sends a token request.
 func (p person) asks(g *gate, form url.Values) answer {
 	form.Set("client_id", p.client)
 	return g.do("POST", "/oauth/token", []byte(form.Encode()), header{"Content-Type": "application/x-www-form-urlencoded"})
@@ -229,13 +229,13 @@ func (p person) redeems(g *gate, code string) answer {
 	})
 }
 
-// calls returns the status of a call under a token.
+// calls makes a call with a token, and returns the status.
 func (p person) calls(g *gate, token string) int {
 	a := &agent{g: g, token: token}
 	return a.execute(details, map[string]any{"id": "p"}, nil).status
 }
 
-// tokenOf is the access token of an answer; empty: it has none.
+// tokenOf returns the access token in a response; "" if there is none.
 func tokenOf(t *testing.T, a answer) string {
 	t.Helper()
 	token, _ := a.json(t)["access_token"].(string)

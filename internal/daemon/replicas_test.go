@@ -9,7 +9,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// onPostgres is a gateway on a database that others share, with a clock that is off.
+// onPostgres starts a gateway on a shared database, with an offset of its clock.
 func onPostgres(t *testing.T, dsn string, off time.Duration) *gate {
 	t.Helper()
 	return startGate(t, setup{
@@ -18,7 +18,7 @@ func onPostgres(t *testing.T, dsn string, off time.Duration) *gate {
 	})
 }
 
-// until repeats a call until its answer has a status.
+// until repeats a call until its response has a certain status.
 func until(t *testing.T, status int, call func() answer) answer {
 	t.Helper()
 	for {
@@ -33,7 +33,7 @@ func until(t *testing.T, status int, call func() answer) answer {
 	}
 }
 
-// at is the same agent, calling another gateway.
+// at returns the same agent for calls to another gateway.
 func (a *agent) at(g *gate) *agent {
 	other := *a
 	other.g = g
@@ -57,7 +57,7 @@ func TestReplicasWithWrongClocksAgree(t *testing.T) {
 				t.Fatalf("order %d: %d %s; want %d", n, got.status, got.body, want)
 			}
 		}
-		// Revoked at one, refused at the other; and an agent that agrees anew is admitted again, at both, at once.
+		// A PAT that is revoked on one process is refused by the other. After a new agreement, both admit the agent at once.
 		if got := other.do("POST", "/api/pat/revoke", []byte("token="+a.token), form); got.status != http.StatusOK {
 			t.Fatalf("%d %s", got.status, got.body)
 		}
@@ -106,7 +106,7 @@ func TestCallsAreDeniedDuringADatabaseOutage(t *testing.T) {
 	}
 }
 
-// What the process knows is written down as soon as the database is there again, and waits for nobody.
+// An outcome that the process knows is stored as soon as the database is available again, without a further request.
 func TestOutcomeSurvivesADatabaseOutage(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// decideAgain answers an audit record by the policy as served, knowing nothing of the gateway.
+// decideAgain decides an audited call with the served policy, without the gateway.
 func decideAgain(t *testing.T, document []byte, record map[string]any) odrl.Evaluation {
 	t.Helper()
 	requests, ok := record["asked"].(map[string]any)

@@ -14,7 +14,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// starting returns the problems of a start on the directory of a gate that has ended.
+// starting starts a gateway on the directory of a gate that has stopped, and returns the problems.
 func (g *gate) starting() string {
 	g.t.Helper()
 	cfg, problems := g.load()
@@ -29,12 +29,12 @@ func (g *gate) starting() string {
 	return refused.Problems.Err().Error()
 }
 
-// withID is a configuration whose service has an id, and further settings.
+// withID returns a configuration whose service has an id, and further settings.
 func withID(config, settings string) string {
 	return strings.Replace(config, "- agents_file", "- "+settings+"\n  agents_file", 1)
 }
 
-// An operator who gives the service an id, such as to add another one, does not undo what was revoked and blocked.
+// If an operator gives the service an id, for example to add another service, revoked PATs stay revoked and blocked agents stay blocked.
 func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 	t.Parallel()
 	for name, settings := range map[string]func(t *testing.T) (string, map[string]string){
@@ -82,7 +82,7 @@ func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 	}
 }
 
-// refusedReload checks that a refused reload is seen where operators and their monitoring look.
+// refusedReload checks that a refused reload is visible to operators and their monitoring.
 func refusedReload(t *testing.T, g *gate, want string) {
 	t.Helper()
 	status := g.adminDo("GET", "/admin/v1/status", nil)
@@ -98,7 +98,8 @@ func refusedReload(t *testing.T, g *gate, want string) {
 	}
 }
 
-// The identity of a service among agents of other protocols follows it, and agents that know its address find it again.
+// If a service gets a new id, its identities among agents of other protocols move with it, and agents that know its address can still
+// reach it.
 func TestIdentitiesFollowARenamedService(t *testing.T) {
 	t.Parallel()
 	config := testConfig + "  doors: {uagents: {}}\n"

@@ -23,13 +23,13 @@ const (
 	stepNames  = "authenticate resolve validate prove decide begin call shape settle"
 )
 
-// traced is the configuration of a gateway that exports to a collector, and serves agents of other protocols.
+// traced returns the configuration of a gateway that exports to a collector, and serves agents of other protocols.
 func traced(c *collector.Collector, more string) string {
 	return testConfig + "  doors: {mcp: {}, a2a: {}}\ntelemetry: {otlp: {endpoint: " + c.URL +
 		`, headers: {X-Collector: canary-collector-key}` + more + "}}\n"
 }
 
-// find returns the one span with a name.
+// find returns the only span with a name.
 func find(t *testing.T, spans []collector.Span, name string) collector.Span {
 	t.Helper()
 	var found []collector.Span
@@ -288,7 +288,7 @@ func TestUnreachableCollectorDelaysNothing(t *testing.T) {
 	}
 }
 
-// secureEndpoint serves https with a certificate of a CA that is not known.
+// secureEndpoint serves https with the certificate of an unknown CA.
 func secureEndpoint(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewTLSServer(http.NotFoundHandler())

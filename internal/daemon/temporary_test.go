@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A backup that was killed leaves its unfinished copy; the next one removes it, and none that is being made.
+// A killed backup leaves its unfinished copy behind. The next backup removes that copy, but not one that is being written.
 func TestBackupRemovesFilesOfAKilledOne(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, setup{config: testConfig})

@@ -63,7 +63,7 @@ func TestTLSFromFiles(t *testing.T) {
 	if response.StatusCode != http.StatusOK || response.ProtoMajor != 2 {
 		t.Errorf("%s over %s", response.Status, response.Proto)
 	}
-	old := &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11} // to be refused
+	old := &tls.Config{RootCAs: pool, MaxVersion: tls.VersionTLS11} // must be refused
 	if conn, err := tls.Dial("tcp", strings.TrimPrefix(g.url, "https://"), old); err == nil {
 		_ = conn.Close()
 		t.Error("TLS 1.1 was accepted")
@@ -87,7 +87,7 @@ func TestUnreadableKeysAreRefused(t *testing.T) {
 	}
 }
 
-// An operator whose renewed certificate is the old one, or one of tomorrow, reads it in the answer to the reload.
+// If a renewed certificate has expired or is not valid yet, the response to the reload reports it.
 func TestExpiredCertificateIsReported(t *testing.T) {
 	cert, key, _ := selfSigned(t)
 	clock := time.Now()

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// TestStopDoesNotWaitForAnEndpoint ends while an endpoint keeps an answer without taking it.
+// TestStopDoesNotWaitForAnEndpoint stops a process while an endpoint does not accept an answer.
 func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	t.Parallel()
 	requested, release := make(chan struct{}), make(chan struct{})
@@ -37,14 +37,14 @@ func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	}
 }
 
-// A uagent is an agent of the uAgents protocol before a gateway that is one too.
+// A uagent is an agent of the uAgents protocol that calls a gateway with a door for that protocol.
 type uagent struct {
 	t         *testing.T
 	g         *gate
 	key, shop identity.Key
 }
 
-// startUAgent starts a gateway that posts the answers to the agent to endpoint.
+// startUAgent starts a gateway that posts the answers for the agent to endpoint.
 func startUAgent(t *testing.T, endpoint, config string, upstream http.HandlerFunc) *uagent {
 	t.Helper()
 	a := &uagent{t: t}
@@ -59,7 +59,7 @@ func startUAgent(t *testing.T, endpoint, config string, upstream http.HandlerFun
 	return a
 }
 
-// post sends a message; connection is sync where the agent waits for the answer.
+// post sends a message. connection is sync if the agent waits for the answer.
 func (a *uagent) post(model, message, connection string) answer {
 	a.t.Helper()
 	until := uint64(time.Now().Add(time.Minute).Unix())
@@ -73,7 +73,7 @@ func (a *uagent) post(model, message, connection string) answer {
 	return a.g.do("POST", "/submit", body, header{"Content-Type": "application/json", "X-Uagents-Connection": connection})
 }
 
-// opened is the message in an envelope of the shop.
+// opened returns the message in an envelope of the shop.
 func (a *uagent) opened(body []byte) (model string, message []byte) {
 	a.t.Helper()
 	e, err := envelope.Parse(body)
@@ -88,7 +88,7 @@ func (a *uagent) opened(body []byte) (model string, message []byte) {
 	return model, message
 }
 
-// TestAcceptedEnvelopesAreAnsweredBeforeTheEnd takes an envelope, begins to end, and only then has the service answer.
+// TestAcceptedEnvelopesAreAnsweredBeforeTheEnd sends an envelope and stops the process. Only then does the service respond.
 func TestAcceptedEnvelopesAreAnsweredBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	came := make(chan []byte, 2)

@@ -1,4 +1,4 @@
 package fairqueue
 
-// Parties is how many parties are remembered.
+// Parties returns how many parties are remembered.
 func (s *Places) Parties() int { return len(s.parties) }

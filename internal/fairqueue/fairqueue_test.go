@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
-// now is a context in which nobody waits.
+// now returns a context with which Take does not wait.
 func now(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -23,7 +23,7 @@ func now(t *testing.T) context.Context {
 	return ctx
 }
 
-// takes takes places, as many as a party gets without waiting.
+// takes takes as many places as a party gets without waiting.
 func takes(t *testing.T, s *fairqueue.Places, of fairqueue.Party) (leave []func()) {
 	t.Helper()
 	for {
@@ -77,7 +77,7 @@ func TestUnapprovedLeaveAQuarterToOthers(t *testing.T) {
 	}
 }
 
-// waits begins to wait, one call after the other, and sends the name of each that got a place; it gives that back when it
+// waits starts calls that wait one after another, and sends the name of each call that got a place. A call releases its place when it
 // receives from done.
 func waits(t *testing.T, s *fairqueue.Places, of fairqueue.Party, n int, got chan<- string, done <-chan struct{}) {
 	t.Helper()
@@ -137,11 +137,11 @@ func TestQueueIsSharedAndUnapprovedAreEvicted(t *testing.T) {
 			t.Error(of, err)
 		}
 	}
-	refused(unapproved("b")) // half of the line
+	refused(unapproved("b")) // half of the queue
 	waits(t, s, unapproved("c"), 2, got, done)
-	refused(unapproved("d")) // three quarters are strangers
+	refused(unapproved("d")) // three quarters are unapproved
 	waits(t, s, known("a"), 2, got, done)
-	for range 3 { // the line is full: each makes one of the stranger that waits most often leave
+	for range 3 { // the queue is full: each evicts a call of the unapproved party with the most waits
 		go func() {
 			leave, err := s.Take(t.Context(), known("e"))
 			if err == nil {

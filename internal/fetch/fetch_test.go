@@ -102,7 +102,7 @@ func TestNamesInCertificatesAreQuoted(t *testing.T) {
 	}
 }
 
-// A bound is on what the caller gets to hold: neither a bomb nor a stream without end is read further.
+// The limit applies to the decompressed data: neither a bomb nor an endless stream is read further.
 func TestCompressedDocumentsAreLimited(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
@@ -134,7 +134,7 @@ func TestCompressedDocumentsAreLimited(t *testing.T) {
 			_, _ = w.Write(fits.Bytes())
 		case "/broken":
 			_, _ = w.Write(bomb.Bytes()[:100])
-		case "/nothing": // members that hold nothing, until the client hangs up
+		case "/nothing": // empty gzip members, until the client disconnects
 			empty := []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x01\x00\x00\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00")
 			for r.Context().Err() == nil {
 				if _, err := w.Write(bytes.Repeat(empty, 1000)); err != nil {
@@ -155,7 +155,7 @@ func TestCompressedDocumentsAreLimited(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v", path, len(a.Body), err)
 		}
 	}
-	// What may hold secrets is not asked for compressed, and not taken so.
+	// A response that may contain secrets is not requested in compressed form, and not accepted in that form.
 	a, err = c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL + "/fits", Max: 1 << 22})
 	if err == nil || received.Load() != "identity" {
 		t.Errorf("%d %v, asked for %q", a.Status, err, received.Load())

@@ -42,8 +42,8 @@ func TestPublic(t *testing.T) {
 	}
 }
 
-// The rows of IANA's registries of special-purpose addresses, and the addresses under which clouds answer their own machines:
-// the first and the last address of each is not public.
+// The rows of IANA's registries of special-purpose addresses, and the addresses at which clouds serve their own machines: the first and
+// the last address of each is not public.
 func TestRegistriesAreComplete(t *testing.T) {
 	t.Parallel()
 	for _, row := range []string{
@@ -124,7 +124,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Where http is permitted, addresses are what they are with https.
+// If http is permitted, the addresses are checked as they are with https.
 func TestAllowHTTP(t *testing.T) {
 	t.Parallel()
 	plain := fetch.New(fetch.Options{AllowHTTP: true})
@@ -149,7 +149,7 @@ func TestAllowHTTP(t *testing.T) {
 	}
 }
 
-// resolver answers every name with these addresses, over real DNS.
+// resolver returns a resolver that resolves every name to these addresses, over real DNS.
 func resolver(t *testing.T, addresses ...string) *net.Resolver {
 	t.Helper()
 	conn, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -211,7 +211,7 @@ func TestPrivateAddressesOfNamesAreNotDialled(t *testing.T) {
 	if requests.Load() != 0 {
 		t.Error("the server was asked")
 	}
-	// The same name is good where private addresses are allowed: it was not the test that failed.
+	// The same name can be fetched if private addresses are allowed, so the refusals above were not caused by the test.
 	c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, "127.0.0.1"), AllowInsecure: true})
 	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || requests.Load() != 1 {
 		t.Errorf("%v, asked %d times", err, requests.Load())
@@ -227,8 +227,8 @@ func TestLocalhostMustBeLoopback(t *testing.T) {
 	}
 }
 
-// FuzzPublic: an address and the same mapped into IPv6 give the same result, and no public one is private to the standard
-// library.
+// FuzzPublic checks that an address and its IPv4-mapped form give the same result, and that no public address is private according to the
+// standard library.
 func FuzzPublic(f *testing.F) {
 	for _, s := range []string{"\x08\x08\x08\x08", "\x0a\x00\x00\x01", "\x00\x64\xff\x9b\x00\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x01"} {
 		f.Add([]byte(s))

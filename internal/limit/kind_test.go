@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 )
 
-// The ids are stored with what was counted under them.
+// The ids are stored with the counts.
 func TestIDsOfLimitsWithoutPolicy(t *testing.T) {
 	r := limit.Rate{Max: 9, Period: limit.Hour}
 	for _, c := range []struct {

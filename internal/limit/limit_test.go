@@ -86,8 +86,8 @@ func TestNoWindowExceedsTheLimit(t *testing.T) {
 	}
 }
 
-// Admissions that leave different numbers of slots for dispatch never reach the upstream more often than the limit,
-// where the largest number within the last minute counts for all.
+// Admissions with different numbers of dispatch slots never reach the upstream more often than the limit, if the largest number within the
+// last minute counts for all of them.
 func TestNoSecondExceedsTheLimitWithAnyDispatchSlots(t *testing.T) {
 	const most, lately = 5, 600
 	rng := rand.New(rand.NewPCG(7, 7))

@@ -54,14 +54,14 @@ func TestUnapprovedLeaveHalfToOthers(t *testing.T) {
 	}
 }
 
-// approved opens the share of a sender that the operator approved.
+// approved returns the share of an approved sender.
 func approved(b *membudget.Budget) *membudget.Share {
 	s := b.Open()
 	s.Approved()
 	return s
 }
 
-// Authenticated senders that nobody approved leave a quarter to those who are, whatever they hold and wait for.
+// Authenticated senders that are not approved leave a quarter to approved ones, whatever they hold and wait for.
 func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := membudget.NewBudget(100, func() {})
@@ -123,7 +123,7 @@ func TestUnrepeatableBodiesWait(t *testing.T) {
 	})
 }
 
-// Two answers of which each waits for what the other one holds: one is refused at once, and the other is served.
+// If two responses wait for the memory that the other one holds, one is refused at once, and the other is served.
 func TestMutualWaitsAreResolved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shed := 0
@@ -189,7 +189,7 @@ func TestPoolsAreReleased(t *testing.T) {
 }
 
 func TestLimitOfTheCGroup(t *testing.T) {
-	t.Setenv("GOMEMLIMIT", "1GiB") // as the runtime has read it, or not: it is not set again
+	t.Setenv("GOMEMLIMIT", "1GiB") // whether or not the runtime has read it, the limit is not changed
 	before := membudget.Limit()
 	if got, err := membudget.LimitFromCGroup(); err != nil || got != before {
 		t.Errorf("%d, %v, want %d as before", got, err, before)

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// What is used comes back, and only that.
+// Only the pages that are used again are loaded.
 func TestProgramRunsAfterGiveBack(t *testing.T) {
 	first, err := membudget.UnmapProgram()
 	if err != nil || first <= 0 {

@@ -12,7 +12,7 @@ import (
 
 const ours = "/usr/bin/uimgate"
 
-// region writes a mapping as the kernel does, with these fields instead of its own.
+// region returns a mapping in the format of the kernel, with these fields instead of the usual ones.
 func region(header string, fields ...string) string {
 	out := header + "\n"
 	replaced := map[string]string{}
@@ -72,7 +72,7 @@ func TestUnchangedMappings(t *testing.T) {
 		"an end before the begin":   {region(strings.Replace(text, "00402000", "00300000", 1)), nil},
 		"addresses that are none":   {region(strings.Replace(text, "00402000", "x", 1)) + region(strings.Replace(text, "00400000", "x", 1)), nil},
 		"rights that are none":      {region(strings.Replace(text, "r-xp", "rxp", 1)), nil},
-		// What stands below a first line that cannot be read is not of the mapping above.
+		// The lines after a first line that cannot be parsed do not belong to the mapping above.
 		"fewer words in a first line": {region(text, "Anonymous") + "7f0000000000-7f0000002000 rw-p 00000000 00:00 0\nAnonymous: 0 kB\n", nil},
 		"an unknown line":             {region(text) + "?\n" + region(data)[len(data)+1:], []mapping{first}},
 		"fields without a first line": {region("")[1:], nil},
@@ -98,7 +98,7 @@ func TestUnreadableMappings(t *testing.T) {
 	}
 }
 
-// Whatever is read, a mapping is found only where its first line names the file, and has an extent.
+// For any input, a mapping is returned only if its first line names the file and has a non-empty range.
 func FuzzUnchangedMappings(f *testing.F) {
 	f.Add(region(text) + region(relro, "Swap: 4 kB") + region(data) + region(library) + region(heap))
 	f.Add(region(text, "Anonymous") + "7f00-7f01 rw-p 0 0 0\nAnonymous: 0 kB\n")

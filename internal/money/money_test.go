@@ -31,7 +31,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Decimal writes every number exactly, as the library that reads it would, but with two decimal places at least.
+// Decimal returns every number exactly, as the decimal library does, but with at least two decimal places.
 func TestDecimalIsExact(t *testing.T) {
 	numbers := []int64{0, 1, 9, 10, 1_000_000, 10_000_000, 100_000_000, 120_000_000, 999_999_999, money.Unit, money.Unit + 1, math.MaxInt64}
 	for range 1000 {

@@ -15,7 +15,7 @@ const agents = `{
   ]
 }`
 
-// Each policy is the permissions for order alone, unless it names another intent.
+// Each policy lists only permissions for order, unless it names another intent.
 func TestQuotes(t *testing.T) {
 	t.Parallel()
 	const order = `"target": "shop.example:order:v1", "action": "execute"`

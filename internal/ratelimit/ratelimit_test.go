@@ -32,7 +32,7 @@ func TestEachCallerHasItsOwnBucket(t *testing.T) {
 	}
 }
 
-// Who has a /56 or a /48 has twice or four times what a /64 has, not 256 or 65,536 times.
+// A client with a /56 or a /48 gets two or four times as much as one with a /64, not 256 or 65,536 times as much.
 func TestWideNetworksAreLimited(t *testing.T) {
 	now := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// products returns an answer of a shop, of about 120 bytes a product.
+// products returns the response of a shop, with about 120 bytes per product.
 func products(n int) []byte {
 	four := []string{
 		`{"id":"p-1001","name":"Fourteen inch office laptop","price":1149.00,"currency":"EUR","category":"electronics","stock":17}`,

@@ -37,7 +37,7 @@ func TestCommonMistakesAreNamed(t *testing.T) {
 	}
 }
 
-// A problem at which the document stops being JSON has the line of that place, any other that of its pointer.
+// A problem at the place of a syntax error has the position of that error; any other problem has the position of its pointer.
 func TestPlace(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// What a tree takes is never more than was counted, and for trees of small values, which take most, not many times less.
+// A tree never takes more memory than Cost returns and, for trees of small values, which take most, not many times less.
 func TestCostBoundsAllocationsOfDecoding(t *testing.T) {
 	members := func(n int) string {
 		var b strings.Builder
@@ -22,7 +22,7 @@ func TestCostBoundsAllocationsOfDecoding(t *testing.T) {
 	many := func(item string) string { return "[" + strings.Repeat(item+",", 20_000) + item + "]" }
 	for name, test := range map[string]struct {
 		document string
-		slack    float64 // most times that the count may be above
+		slack    float64 // maximum factor by which Cost may be higher
 	}{
 		"empty objects":     {many("{}"), 6},
 		"spaced objects":    {many("{ }"), 12},
@@ -46,9 +46,9 @@ func TestCostBoundsAllocationsOfDecoding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := []byte(test.document)
 			cost, taken := strictjson.Cost(data), int64(math.MaxInt64)
-			tries := 8 // what is made once for many documents is made again when a pool was emptied, which the race detector does at random
+			tries := 8 // pooled objects are allocated again after a pool was emptied, which the race detector does at random
 			if cost > 1<<24 {
-				tries = 2 // it is nothing beside what such a document takes
+				tries = 2 // they are negligible compared with such a document
 			}
 			for range tries {
 				var before, after runtime.MemStats

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// shapes are documents with what is easily read wrong.
+// shapes are documents that are easily misread.
 func shapes() []string {
 	list := []string{
 		"", " ", "{}", "[]", "null", "true", "false", "nul", "truex", `""`, `"a"`, `"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`,
@@ -42,8 +42,8 @@ func object(many int, more string) string {
 	return "{" + b.String()[1:] + more + "}"
 }
 
-// agree holds what a cursor makes of a document against what a library's reader makes: as a whole, and value by value. What it
-// makes is written, and read again.
+// agree compares what a cursor reads with what a reader of the library reads: the document as a whole, and value by value. The result of
+// the cursor is also encoded and read again.
 func agree(t *testing.T, data []byte) {
 	t.Helper()
 	want, err := strictjson.Explain(data)
@@ -99,7 +99,7 @@ func walk(c *strictjson.Cursor) any {
 	}
 }
 
-// A cursor agrees with a library's reader on each of these, and on whatever fuzzing finds.
+// A cursor agrees with a reader of the library on each of these documents, and on those that fuzzing finds.
 func FuzzCursor(f *testing.F) {
 	for _, in := range slices.Concat(shapes(), words(), siblings()) {
 		f.Add([]byte(in))
@@ -130,14 +130,14 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A mark stays with a name as long as objects at its depth have it in the same place, those that are skipped among them.
+// A mark stays with a name as long as the objects at its depth, including skipped ones, have the name in the same position.
 func TestMarksStayWithNames(t *testing.T) {
 	c := strictjson.Begin([]byte(`[{"a":1,"b":2},{"a":1,"b":2},{"a":1,"c":2},{"a":{"b":1},"b":2},[{"b":1}],{"b":1},{"a":1,"b":2}]`))
 	defer c.End()
 	var got []string
 	n := uint32(0)
 	for c.Open('['); c.Item(); {
-		if n == 8 { // what follows the fourth
+		if n == 8 { // after the fourth object
 			n++
 			c.Skip()
 			c.Item()

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// words are documents in which what ends a text, a name, a number or white space stands at each place of the words of eight bytes
-// that are looked at together.
+// words are documents in which the end of a string, a name, a number or white space is at each position of the eight-byte words that are
+// examined at once.
 func words() []string {
 	var list []string
 	for n := range 20 {
@@ -37,7 +37,7 @@ func words() []string {
 	return list
 }
 
-// siblings are lists of objects, of which the next has the names of the one before it or some others.
+// siblings are lists of objects. The next object has the names of the previous one, or partly other names.
 func siblings() []string {
 	var list []string
 	for _, many := range []int{1, 5, 11, 12, 13, 16, 17, 18, 33, 70} {

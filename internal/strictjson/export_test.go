@@ -2,5 +2,5 @@ package strictjson
 
 import "math"
 
-// Explain is Decode by the reader of tokens of a library.
+// Explain is like Decode, but always uses the tokenizer of the library.
 func Explain(data []byte) (any, error) { return explain(data, math.MaxInt) }

@@ -30,7 +30,7 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// An Object is accepted in place of a tree.
+// An Object is accepted as a tree.
 func TestObjectAsTree(t *testing.T) {
 	o := strictjson.Object{"b": json.Number("1.0"), "a": map[string]any{"c": []any{"x"}}}
 	if kind := strictjson.Kind(o); kind != "object" {

@@ -25,7 +25,7 @@ func Plausible(document []byte) bool {
 			return false
 		}
 		for !toNext(c, open[depth-1]) {
-			if depth--; c.Failed() || depth == 0 { // the document is closed, or malformed: only white space may follow
+			if depth--; c.Failed() || depth == 0 { // if the document is closed, only white space may follow
 				return !c.Failed() && c.Complete()
 			}
 		}

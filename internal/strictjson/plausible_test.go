@@ -43,7 +43,7 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// What Decode accepts is plausible, unless it is a long scalar; what is short and plausible Decode accepts.
+// Plausible accepts what Decode accepts, except long scalars. Decode accepts every short document that Plausible accepts.
 func FuzzPlausible(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2]}`, `[]`, `[[[`, `{"a":1,"a":2}`, `"x"`, ` [1] `} {
 		f.Add([]byte(seed), 0)

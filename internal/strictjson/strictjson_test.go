@@ -136,7 +136,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that what decodes is the same when written and read again, and that every other error is an *Error.
+// FuzzDecode checks that a decoded value stays the same when it is encoded and decoded again, and that every error is an *Error.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5e3,"x",null,true]}`, `[[[]]]`, `"\ud83d\ude00"`, `{"a":1,"a":2}`, "\xff"} {
 		f.Add([]byte(s))

@@ -117,7 +117,7 @@ func TestOneOrderPerKey(t *testing.T) {
 	}
 }
 
-// Many customers at once never buy more than there is.
+// Many concurrent customers never buy more than is in stock.
 func TestStockIsNeverOversold(t *testing.T) {
 	s := open(t, "")
 	var sold atomic.Int64
