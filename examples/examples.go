@@ -1,5 +1,5 @@
-// Package examples contains the example files of a gateway: a small shop with its configuration, and a set of policies, each of which
-// shows one idea. Tests check the files, and the demo command uses those of the shop.
+// Package examples contains the example files of a gateway: a small shop with its configuration, and policies that show one idea each.
+// Tests check the files, and the demo command uses those of the shop.
 //
 //	config, err := examples.Files.ReadFile("shop/uimgate.yaml")
 package examples

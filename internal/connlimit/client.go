@@ -56,7 +56,7 @@ func parseHop(text string) (netip.Addr, bool) {
 	return address.Unmap(), err == nil
 }
 
-// CountedAs returns the key under which a client is counted: an IPv6 address counts by its /64, because one customer has at least a /64.
+// CountedAs returns the key for counting a client: an IPv6 address counts by its /64, because one customer has at least a /64.
 func CountedAs(address netip.Addr) string {
 	if address.Is6() {
 		if prefix, err := address.WithZone("").Prefix(64); err == nil {

@@ -21,8 +21,8 @@ const (
 	bodiesPart = 4
 	// connectionsPart limits connections to 1/connectionsPart of that memory.
 	connectionsPart = 4
-	// perConnection is the memory of one connection that is being served, in bytes: 17 kB were measured, of which two buffers of net/http
-	// take 8 kB and a stack 8 kB. A parked connection takes 5 kB.
+	// perConnection is the memory of one connection that is being served, in bytes: 17 kB were measured; two buffers of net/http take 8 kB of
+	// them, and a stack takes another 8 kB. A parked connection takes 5 kB.
 	perConnection = 24 << 10
 	// perSecureConnection is the memory of one connection with TLS, which is never parked: 28 kB were measured after a short body, and 39 kB
 	// after a body of 20 kB, because the buffer had grown.
