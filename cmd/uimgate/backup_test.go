@@ -35,7 +35,7 @@ func TestBackupAndRestore(t *testing.T) {
 	if err != nil || bytes.Contains(text, []byte("PRIVATE KEY")) {
 		t.Errorf("%v: the backup holds a private key", err)
 	}
-	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "never written over") {
+	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "choose a new file") {
 		t.Errorf("%+v", s)
 	}
 	after, _ := g.agree("agent-2") // after the backup
