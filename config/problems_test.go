@@ -188,7 +188,7 @@ var problemCases = map[string]problemCase{
 		"…telemetry: {otlp: {endpoint: 'https://me:secret@collector.example/v1/traces?x', headers: {'X Key': a, Uim-Key: a, X-Key: [a]}, roots: secret}}\n",
 		[]string{
 			"uimgate.yaml:6: telemetry.otlp.endpoint: the value is not valid: want an http:// or https:// URL without user, query and fragment",
-			`uimgate.yaml:6: telemetry.otlp.headers["X Key"]: holds no header name: want letters, digits and -`,
+			`uimgate.yaml:6: telemetry.otlp.headers["X Key"]: is not a header name: want letters, digits and -`,
 			`uimgate.yaml:6: telemetry.otlp.headers["Uim-Key"]: the header Uim-Key is set by the gateway itself: use another`,
 			`uimgate.yaml:6: telemetry.otlp.headers["X-Key"]: cannot be in a header: want text or a number, on one line`,
 			"uimgate.yaml:6: telemetry.otlp.roots: has no certificate: want a PEM file with CA certificates",

@@ -127,7 +127,7 @@ func TestRefusals(t *testing.T) {
 		{permit(`"duty":{"action":"pay","amount":5,"unit":"http://evil.org/USD"}`), "currency", "/permission/0/duty/unit", "ISO 4217"},
 		{permit(`"duty":{"action":"pay","amount":-5,"unit":"USD"}`), "amount", "/permission/0/duty/amount", "decimal"},
 		{permit(`"duty":{"action":"pay","amount":"1000001","unit":"USD"}`), "amount", "/permission/0/duty/amount", "above"},
-		{permit(`"duty":{"action":"pay","amount":"0.0000000001","unit":"USD"}`), "amount", "/permission/0/duty/amount", "finer"},
+		{permit(`"duty":{"action":"pay","amount":"0.0000000001","unit":"USD"}`), "amount", "/permission/0/duty/amount", "more than nine decimal places"},
 		{permit(`"duty":{"action":"pay","amount":1,"unit":"USD","constraint":{"leftOperand":"payAmount","operator":"eq","rightOperand":1,"unit":"USD"}}`), "amount", "/permission/0/duty", "not 2"},
 		{
 			permit(`"duty":{"action":"pay","constraint":{"leftOperand":"payAmount","operator":"lteq","rightOperand":1,"unit":"USD"}}`), "amount",

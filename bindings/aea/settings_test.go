@@ -55,8 +55,8 @@ func TestInvalidSettings(t *testing.T) {
 		"  doors: {aea: {tcp: '9090', delegate: 127.0.0.1:8080, mailbox: ':9090', key_file: agents.json, default_connection: tcp,\n" +
 			"    default_routing: {'fetchai/http:1.0.0': stub, x: mailbox}}}\n": {
 			"uimgate.yaml:6: services[0].doors.aea.tcp: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
-			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is that of server.listen as well",
-			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json holds no private key: want 64 hexadecimal digits",
+			"uimgate.yaml:6: services[0].doors.aea.delegate: 127.0.0.1:8080 is also the address of server.listen: choose another",
+			"uimgate.yaml:6: services[0].doors.aea.key_file: agents.json does not contain a private key: want 64 hexadecimal digits",
 			`uimgate.yaml:7: services[0].doors.aea.default_routing["fetchai/http:1.0.0"]: want an open connection: tcp, delegate, mailbox or stub`,
 			`uimgate.yaml:7: services[0].doors.aea.default_routing["x"]: is not a specification id of a protocol, such as fetchai/default:1.0.0`,
 		},

@@ -57,8 +57,8 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 // instructions returns the text that explains to a model what the tools do not describe.
 func instructions(q *request) string {
 	s := q.Service
-	text := "Tools of " + s.Issuer + ". Each call is subject to the policy at " + s.At("/api/policy") + ", under which the token was issued. " +
-		"A refusal states what is wrong and what to do."
+	text := "Tools of " + s.Issuer + ". The policy at " + s.At("/api/policy") + " applies to each call: the token was issued under it. " +
+		"Each refusal contains the cause and the next step."
 	if about := s.Catalog.Service.Description; about != "" {
 		text = tool.Plain(about, 1000) + "\n\n" + text
 	}

@@ -24,7 +24,7 @@ func TestInvalidRequests(t *testing.T) {
 		"an action of another type":  {wire.TypeRequest, `{"action":7}`, `"The member action must be a string."`},
 		"parameters of another type": {wire.TypeRequest, `{"action":"uim:search","params":[]}`, `"The member params must be an object."`},
 		"too long":                   {wire.TypeRequest, `{"action":"uim:search","params":{"query":"` + strings.Repeat("x", 4<<10) + `"}}`, `"code":"body_too_large"`},
-		"an unknown parameter":       {wire.TypeRequest, `{"action":"uim:search","params":{"querry":"x"}}`, `perhaps query is meant`},
+		"an unknown parameter":       {wire.TypeRequest, `{"action":"uim:search","params":{"querry":"x"}}`, `did you mean query?`},
 		"an unknown cursor":          {wire.TypeRequest, `{"action":"uim:search","params":{"cursor":"x"}}`, `"The member cursor is not a cursor that this service returned."`},
 		"a wrong agreement":          {wire.TypeRequest, `{"action":"uim:agree","params":{"agreement":"x"}}`, `"status":"error"`},
 		"no agreement":               {wire.TypeRequest, `{"action":"uim:agree"}`, `"The member agreement is missing."`},

@@ -97,9 +97,9 @@ func TestInvalidSettings(t *testing.T) {
 			`uimgate.yaml:6: services[0].doors.uagents.key_file: agents.json does not contain a seed: want one line of 16 to 1000 characters`,
 		},
 		"  doors: {mcp: {path: /v1}, uagents: {path: /v1/almanac/submit, registry: true, almanac: agentverse.ai, rules: {shop: \"http://a\"}}}\n": {
-			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" and "/v1" overlap: choose another path`,
 			`uimgate.yaml:6: services[0].doors.uagents.path: "/v1/almanac/submit" conflicts with the paths of the Almanac`,
-			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" are in one another's way`,
+			`uimgate.yaml:6: services[0].doors.uagents.registry: "/v1/almanac" and "/v1" overlap: choose another path`,
 			`uimgate.yaml:6: services[0].doors.uagents.almanac: the value is not valid: want an http:// or https:// URL without user, query and fragment`,
 			`uimgate.yaml:6: services[0].doors.uagents.rules["shop"]: is not the address of an agent: want agent1 and 59 more characters`,
 		},

@@ -70,8 +70,8 @@ var refusals = []refusalCase{
 			r.PublicKey = map[string]any{"kty": "OKP", "crv": "Ed25519", "x": bigEndian(make([]byte, 32)), "d": "canary"}
 		}),
 		message: `The key is not accepted: the JWK is a private key: it has the member "d": send only a public key, and use a new key pair, because this private key has been disclosed.`,
-		details: `{"pointer":"/agent_public_key","suggestion":"Make a new key pair, and send only the public members of its JWK, or its ` +
-			`public key as PEM; anyone who has seen the private key can sign as you."}`,
+		details: `{"pointer":"/agent_public_key","suggestion":"Create a new key pair, because anyone who has seen the private key can ` +
+			`sign as you. Send only the public members of the new JWK, or the new public key as PEM."}`,
 	},
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
@@ -86,14 +86,14 @@ var refusals = []refusalCase{
 	{
 		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
 		want: reason.InvalidParameter,
-		message: "The scope asked for is not acceptable: an entry of a scope must be <intent_uid> or <intent_uid>:execute, with at most 300 " +
+		message: "The requested scope is not acceptable: an entry of a scope must be <intent_uid> or <intent_uid>:execute, with at most 300 " +
 			"visible ASCII characters.",
 		details: `{"pointer":"/scope","suggestion":"Omit scope to get everything that the policy permits you, or list intents in it."}`,
 	},
 	{
 		name: "a scope of nothing", do: requested("i-20", func(r *pat.IssueRequest) { r.Scope = []string{} }),
 		want: reason.InvalidParameter,
-		message: "The scope asked for is not acceptable: a scope must name at least one intent: omit it to request everything that the policy " +
+		message: "The requested scope is not acceptable: a scope must name at least one intent: omit it to request everything that the policy " +
 			"permits.",
 		details: `{"pointer":"/scope","suggestion":"Omit scope to get everything that the policy permits you, or list intents in it."}`,
 	},

@@ -179,8 +179,8 @@ var refusals = []refusalCase{
 	{
 		name: "a proof of another call", with: func(w *world, a *gatetest.Agent) call {
 			return call{intent: signed, proof: w.proof(a, find, "{}")}
-		}, want: reason.PolicyRequiresVerification, message: "The proof of key is not valid for this request: digest: want base64url, without prefix and " +
-			`padding, of SHA-256 over the canonical JSON (RFC 8785) of {"intent_uid", "parameters"} as they are sent, or of {"renew"} for a renewal.`,
+		}, want: reason.PolicyRequiresVerification, message: "The proof of key is not valid for this request: digest: want the SHA-256 of the canonical " +
+			`JSON (RFC 8785), in base64url without prefix and padding, of {"intent_uid", "parameters"} as sent, or of {"renew"} for a renewal.`,
 		details: `{"member":"digest","suggestion":"Create a new proof with a new jti, and set digest as the message describes."}`,
 	},
 

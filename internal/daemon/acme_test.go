@@ -130,7 +130,7 @@ func TestACMECertificates(t *testing.T) {
 			}
 			s, name := withACME(ca, more, plain)
 			g := startGate(t, s)
-			if got := g.readiness(t).Checks["certificate"]; !got.OK || !got.Degraded || !strings.Contains(got.Reason, "no certificate yet: 2") {
+			if got := g.readiness(t).Checks["certificate"]; !got.OK || !got.Degraded || !strings.Contains(got.Reason, "that have no certificate yet is 2") {
 				t.Errorf("before: %+v", got)
 			}
 			ca.Validate(how.validatesAt(plain, hostOf(t, g.url)))
@@ -280,7 +280,7 @@ func TestCertificateServedWithoutCA(t *testing.T) {
 	if got := serial(t, ca, g, name); got != first {
 		t.Errorf("the certificate %s became %s", first, got)
 	}
-	if got := g.readiness(t).Checks["certificate"].Reason; !strings.Contains(got, "no certificate yet: 1") {
+	if got := g.readiness(t).Checks["certificate"].Reason; !strings.Contains(got, "that have no certificate yet is 1") {
 		t.Errorf("one is missing: %q", got)
 	}
 }

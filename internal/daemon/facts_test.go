@@ -136,9 +136,9 @@ func sha256Of(text string) []byte {
 func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
 	proxies := strings.Replace(testConfig, "per_address:", "trusted_proxies: [127.0.0.1], per_address:", 1)
 	for name, test := range map[string]struct{ config, want string }{
-		"no source":             {testConfig, "name one in services[0].facts"},
-		"no proxy":              {testConfig + factsConfig, "believed from server.trusted_proxies only"},
-		"a fact of the gateway": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself knows dateTime"},
+		"no source":             {testConfig, "services[0].facts"},
+		"no proxy":              {testConfig + factsConfig, "trusted only from server.trusted_proxies"},
+		"a fact of the gateway": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself provides dateTime"},
 		"two at once": {
 			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
 			"want exactly one of",

@@ -157,7 +157,7 @@ forbidden: No agent may call any intent of this service more than once in total.
 generally: Calls that no permission covers are refused.`,
 		`"prohibition":{` + buy + `,"action":"distribute"}`: `
 generally: Calls that no permission covers are refused.
-generally: This prohibition of distribute is part of the agreement and not enforced by the gateway. [/prohibition/action]`,
+generally: This prohibition of distribute is part of the agreement but is not enforced by the gateway. [/prohibition/action]`,
 		`"obligation":[{` + searches + `,"action":"pay","amount":1,"unit":"EUR","constraint":` + leaf("spatial", "eq", "DE") + `},{` + buy + `,"action":"inform","description":"us"}]`: `
 owed: If the region is DE, each call of any version of example.com:search-products costs 1.00 EUR, in addition to any price of its permission. [/obligation/0]
   - If a call leaves that open, the rule still applies.
