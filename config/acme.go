@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/x509"
+	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -132,8 +133,8 @@ func (l *loader) checkACME(c *Config) {
 	l.checkDNS01(at+".dns", &a.DNS)
 	if a.HTTP != "" {
 		l.listenAddress(at+".http", a.HTTP)
-		for path, other := range map[string]string{"server.listen": c.Server.Listen, "admin.listen": c.Admin.Listen} {
-			if collide(a.HTTP, other) {
+		for _, path := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
+			if collide(a.HTTP, l.claimed.listeners[path]) {
 				l.Errorf(at+".http", "uses the port of %s: choose another", path)
 			}
 		}

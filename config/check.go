@@ -2,6 +2,7 @@ package config
 
 import (
 	"crypto/tls"
+	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -35,6 +36,7 @@ func (l *loader) check(c *Config) {
 			l.claimed.own[p] = true
 		}
 	}
+	l.checkTelemetry(c)
 	l.checkServices(c)
 	l.checkACME(c)
 	l.checkOTLP("telemetry.otlp", &c.Telemetry.OTLP)
@@ -152,6 +154,23 @@ func (l *loader) checkAdmin(c *Config) {
 	case len(token) < shortToken:
 		l.Errorf("admin.token", "is short enough to guess: use at least %d random characters, or omit it, and uimgate creates one", shortToken)
 	}
+}
+
+// checkTelemetry checks the listener for probes. The blocks that follow may not use its address.
+func (l *loader) checkTelemetry(c *Config) {
+	const at = "telemetry.listen"
+	if c.Telemetry.Listen == "" {
+		return
+	}
+	if _, ok := l.listenAddress(at, c.Telemetry.Listen); !ok {
+		return
+	}
+	for _, other := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
+		if collide(c.Telemetry.Listen, l.claimed.listeners[other]) {
+			l.Errorf(at, "takes the port of %s: give it one of its own", other)
+		}
+	}
+	l.claimed.listeners[at] = c.Telemetry.Listen
 }
 
 func (l *loader) checkPAT(p *PAT) {

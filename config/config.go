@@ -109,7 +109,7 @@ type DNS01 struct {
 type Admin struct {
 	Listen string `restart:"true" yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address that other machines can reach requires server.tls."`
 	// Hosts are lowercase, without port.
-	Hosts []string `yaml:"hosts" max:"100" doc:"Host names to which the listener responds, without port, in addition to addresses and localhost: for example, the name under which metrics are fetched."`
+	Hosts []string `yaml:"hosts" max:"100" doc:"Host names to which this listener and telemetry.listen respond, without port, in addition to addresses and localhost: for example, the name under which metrics are fetched."`
 	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: uimgate creates one in admin.token in the data directory."`
 }
 
@@ -279,8 +279,10 @@ type Audit struct {
 // Telemetry configures logs, metrics and their export.
 type Telemetry struct {
 	Log     Log  `restart:"true" yaml:"log" doc:"The log, on stderr."`
-	Metrics bool `yaml:"metrics" default:"true" doc:"Serve /metrics on the admin listener."`
-	OTLP    OTLP `restart:"true" yaml:"otlp" doc:"Export traces, metrics and the log to an OpenTelemetry collector, by OTLP over HTTP."`
+	Metrics bool `yaml:"metrics" default:"true" doc:"Serve /metrics on the admin listener, and on listen."`
+	// Listen is empty if there is no such listener.
+	Listen string `restart:"true" yaml:"listen" doc:"Address and port of a listener for probes and Prometheus, which other machines may reach: /livez, /healthz, /readyz and /metrics over HTTP, without TLS and without the admin API. Empty: none."`
+	OTLP   OTLP   `restart:"true" yaml:"otlp" doc:"Export traces, metrics and the log to an OpenTelemetry collector, by OTLP over HTTP."`
 }
 
 // A Log configures the log, which is written to stderr.

@@ -120,7 +120,7 @@ func TestMinimalConfiguration(t *testing.T) {
 		"telemetry": config.Telemetry{
 			Log: config.Log{Level: config.LogInfo, Format: config.LogAuto}, Metrics: true, OTLP: config.OTLP{Traces: true, SampleOneIn: 1},
 		},
-		"agents":    `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": 0,
+		"agents": `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

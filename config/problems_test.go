@@ -230,6 +230,26 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:7: admin.listen: uses the port of server.listen: choose another",
 		},
 	},
+	"listener for probes": {
+		"…server: {listen: '127.0.0.1:9', tls: {acme: {agree: true, http: ':10'}}}\ntelemetry: {listen: ':9'}\nadmin: {listen: '127.0.0.1:11'}\n",
+		[]string{
+			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:7: telemetry.listen: takes the port of server.listen: give it one of its own",
+		},
+	},
+	"listeners for probes and a CA": {
+		"…server: {tls: {acme: {agree: true, http: ':10'}}}\ntelemetry: {listen: ':10'}\n",
+		[]string{
+			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:6: server.tls.acme.http: takes the port of telemetry.listen: give it one of its own",
+		},
+	},
+	"listener for probes without port": {
+		"…telemetry: {listen: localhost}\n",
+		[]string{
+			"uimgate.yaml:6: telemetry.listen: is not an address to listen on: want host:port such as 127.0.0.1:8080, or :8080 for every address",
+		},
+	},
 	"control characters": {
 		"…data: \"a\\0b\"\n",
 		[]string{`uimgate.yaml:6: data: "a\x00b" is not valid: want text of at most 4096 bytes without control characters`},

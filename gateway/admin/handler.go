@@ -47,10 +47,26 @@ const Path = "/admin/v1"
 // not. Except for /livez and /healthz, which reveal nothing, the Host must be an IP address, localhost or one of admin.hosts: otherwise a
 // web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
-	a := &listener{
+	a := newListener(o, l)
+	mux := a.probes()
+	mux.Handle("/admin/", a.guard(a.api()))
+	return a.recovering(mux)
+}
+
+// Probes returns the part of Handler that needs no token: /livez, /healthz, /readyz and /metrics. It may be served without TLS.
+func Probes(o *Operator, l Listener) http.Handler {
+	a := newListener(o, l)
+	return a.recovering(a.probes())
+}
+
+func newListener(o *Operator, l Listener) *listener {
+	return &listener{
 		operator: o, token: l.Token, owned: l.Owned, attempts: newAttempts(), shed: l.Shed,
 		scrape: promhttp.HandlerFor(l.Metrics, promhttp.HandlerOpts{Registry: l.Metrics, EnableOpenMetrics: true}),
 	}
+}
+
+func (a *listener) probes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /healthz", a.livez)
@@ -59,9 +75,8 @@ func Handler(o *Operator, l Listener) http.Handler {
 	for _, path := range []string{"/livez", "/healthz", "/readyz", "/metrics"} {
 		mux.HandleFunc(path, a.notAllowed("GET, HEAD"))
 	}
-	mux.Handle("/admin/", a.guard(a.api()))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.fail(w, r, noSuchPath()) })
-	return a.recovering(mux)
+	return mux
 }
 
 type listener struct {

@@ -125,6 +125,7 @@ type process struct {
 	leases        *lease.Holder
 	public, admin net.Listener
 	owner         net.Listener        // the owner's socket in the data directory; nil if there is none
+	probes        net.Listener        // for probes and Prometheus; nil if there is none
 	plain         net.Listener        // for ACME and redirects; nil if there is none
 	certificates  *acme.Manager       // nil if server.tls.acme is not used
 	bounded       *connlimit.Listener // the same listener as public

@@ -35,6 +35,7 @@ type gate struct {
 	dir      string
 	url      string
 	admin    string
+	probes   string // telemetry.listen; empty: none
 	doors    map[string]map[string]string
 	upstream *upstream
 	log      *safeBuffer
@@ -93,7 +94,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {
 	case a := <-ready:
-		g.url, g.admin, g.doors = a.Listen, a.Admin, a.Doors
+		g.url, g.admin, g.probes, g.doors = a.Listen, a.Admin, a.Telemetry, a.Doors
 	case err := <-g.done:
 		var refused *daemon.ProblemsError
 		if asProblems(err, &refused) {

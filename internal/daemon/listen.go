@@ -25,6 +25,15 @@ func (p *process) listen(ctx context.Context) (err error) {
 	p.addresses = Addresses{
 		Listen: origin(p.public, p.config.Server.TLS.Enabled()), Admin: origin(p.admin, p.config.Server.TLS.Enabled()),
 	}
+	address := p.config.Telemetry.Listen
+	if address == "" {
+		return nil
+	}
+	if p.probes, err = listen(ctx, address); err != nil {
+		return err
+	}
+	p.closers = append(p.closers, closed(p.probes))
+	p.addresses.Telemetry = origin(p.probes, false)
 	return nil
 }
 

@@ -41,6 +41,11 @@ func (p *process) serve(ctx context.Context) error {
 		group.Go(func() error { return runner.Run(life) })
 	}
 	group.Go(func() error { return p.serveHTTP(life, operator, p.admin) })
+	if p.probes != nil {
+		probes := p.httpServer(admin.Probes(p.operator, admin.Listener{Metrics: p.metrics.Registry(), Shed: p.metrics.Shed}))
+		probes.TLSConfig = nil
+		group.Go(func() error { return p.serveHTTP(life, probes, p.probes) })
+	}
 	if p.owner != nil {
 		//nolint:contextcheck // each request has its own context
 		own := p.httpServer(admin.Handler(p.operator, admin.Listener{Owned: true, Metrics: p.metrics.Registry()}))

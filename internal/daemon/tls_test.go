@@ -99,3 +99,35 @@ func TestExpiredCertificateIsReported(t *testing.T) {
 		t.Errorf("a start does not name it: %s", log)
 	}
 }
+
+func TestProbesNeedNeitherTLSNorToken(t *testing.T) {
+	cert, key, _ := selfSigned(t)
+	g := startGate(t, setup{
+		config: strings.Replace(testConfig, "server: {", "telemetry: {listen: 127.0.0.1:0}\nserver: {tls: {cert: cert.pem, key: key.pem}, ", 1),
+		files:  map[string]string{"cert.pem": cert, "key.pem": key},
+	})
+	token := header{"Authorization": "Bearer " + adminToken}
+	for _, c := range []struct {
+		path   string
+		header header
+		status int
+		body   string
+	}{
+		{"/livez", nil, http.StatusOK, "ok"},
+		{"/healthz", nil, http.StatusOK, "ok"},
+		{"/readyz", nil, http.StatusOK, "certificate"},
+		{"/metrics", nil, http.StatusOK, "uimgate_build_info{"},
+		{"/readyz", header{"Host": "evil.example"}, http.StatusForbidden, "HOST_NOT_ALLOWED"},
+		{"/admin/v1/status", token, http.StatusNotFound, "NO_SUCH_PATH"},
+		{"/admin/v1/keys", token, http.StatusNotFound, "NO_SUCH_PATH"},
+		{"/agents.json", nil, http.StatusNotFound, "NO_SUCH_PATH"},
+	} {
+		a, err := try(t.Context(), http.MethodGet, g.probes+c.path, nil, c.header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status != c.status || !strings.Contains(string(a.body), c.body) {
+			t.Errorf("%s with %v: %d %s; want %d with %q", c.path, c.header, a.status, a.body, c.status, c.body)
+		}
+	}
+}
