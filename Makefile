@@ -8,7 +8,7 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build demo test race check lint vuln soak fuzz fuzz-short bench generate clients site release clean
+.PHONY: help build demo test race check lint chart vuln soak fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,15 +25,19 @@ test: ## every test
 race: ## every test under the race detector; needs a C compiler
 	@$(RUN) --race ./...
 
-check: ## vet, test, race and lint
+check: ## vet, test, race, lint and chart
 	$(GO) vet ./...
 	@$(RUN) ./...
 	@$(RUN) --race ./...
 	$(MAKE) lint
+	$(MAKE) chart
 
 lint: ## the linters of .golangci.yml, and of the workflows
 	$(GO) run $(LINT) run ./...
 	$(GO) run $(ACTIONS)
+
+chart: ## the Helm chart and the compose file: rendered, decoded, compared, and served; the first time it compiles Helm for some minutes
+	cd deploy/helm/test && CGO_ENABLED=0 $(GO) vet ./... && CGO_ENABLED=0 $(GO) test -count=1 ./...
 
 vuln: ## looks up known vulnerabilities, as each release does; needs the network
 	$(GO) run $(VULN) ./...

@@ -28,7 +28,7 @@ func imports(t *testing.T) (own, tests map[string][]string) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "."):
+		case d.IsDir() && (d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && name != "." || isModule(root, name)):
 			return fs.SkipDir
 		case d.IsDir() || path.Ext(name) != ".go":
 			return nil
@@ -59,6 +59,12 @@ func imports(t *testing.T) (own, tests map[string][]string) {
 		t.Fatal(err)
 	}
 	return own, tests
+}
+
+// isModule reports whether a directory below the root is a module of its own, whose dependencies are not ours.
+func isModule(root fs.FS, dir string) bool {
+	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
+	return err == nil && dir != "."
 }
 
 var required = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) v\S+`)
