@@ -167,7 +167,7 @@ func (l *loader) checkTelemetry(c *Config) {
 	}
 	for _, other := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
 		if collide(c.Telemetry.Listen, l.claimed.listeners[other]) {
-			l.Errorf(at, "takes the port of %s: give it one of its own", other)
+			l.Errorf(at, "uses the port of %s: choose another", other)
 		}
 	}
 	l.claimed.listeners[at] = c.Telemetry.Listen

@@ -233,15 +233,15 @@ var problemCases = map[string]problemCase{
 	"listener for probes": {
 		"…server: {listen: '127.0.0.1:9', tls: {acme: {agree: true, http: ':10'}}}\ntelemetry: {listen: ':9'}\nadmin: {listen: '127.0.0.1:11'}\n",
 		[]string{
-			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
-			"uimgate.yaml:7: telemetry.listen: takes the port of server.listen: give it one of its own",
+			"uimgate.yaml:6: server.tls.acme: has no name for a certificate: set services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:7: telemetry.listen: uses the port of server.listen: choose another",
 		},
 	},
 	"listeners for probes and a CA": {
 		"…server: {tls: {acme: {agree: true, http: ':10'}}}\ntelemetry: {listen: ':10'}\n",
 		[]string{
-			"uimgate.yaml:6: server.tls.acme: has no name to obtain a certificate for: give services[].hosts, or a public_url with a public name",
-			"uimgate.yaml:6: server.tls.acme.http: takes the port of telemetry.listen: give it one of its own",
+			"uimgate.yaml:6: server.tls.acme: has no name for a certificate: set services[].hosts, or a public_url with a public name",
+			"uimgate.yaml:6: server.tls.acme.http: uses the port of telemetry.listen: choose another",
 		},
 	},
 	"listener for probes without port": {

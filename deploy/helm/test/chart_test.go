@@ -190,9 +190,11 @@ func compare(t *testing.T, path string, schema node, values map[string]any) {
 		}
 	}
 	for key := range schema.Properties {
-		optional := []string{"global", "probes.startup.initialDelaySeconds", "probes.startup.successThreshold",
+		optional := []string{
+			"global", "probes.startup.initialDelaySeconds", "probes.startup.successThreshold",
 			"probes.liveness.initialDelaySeconds", "probes.liveness.successThreshold", "probes.readiness.initialDelaySeconds",
-			"probes.readiness.successThreshold", "resources.limits.cpu"}
+			"probes.readiness.successThreshold", "resources.limits.cpu",
+		}
 		if _, ok := values[key]; !ok && !slices.Contains(optional, path+key) {
 			t.Errorf("values.yaml lacks %s%s", path, key)
 		}
