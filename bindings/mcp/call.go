@@ -1,9 +1,9 @@
 package mcp
 
 import (
-	"go.opentelemetry.io/otel/attribute"
-
 	"net/http"
+
+	"go.opentelemetry.io/otel/attribute"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/gateway/door"

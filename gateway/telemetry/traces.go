@@ -130,7 +130,8 @@ func (t *Traces) run(stop <-chan struct{}) {
 
 func (t *Traces) request(r *Request, of []attribute.KeyValue) {
 	name := r.Method
-	with := append(of, attribute.String("http.request.method", r.Method), attribute.Int("http.response.status_code", r.Status),
+	with := of
+	with = append(with, attribute.String("http.request.method", r.Method), attribute.Int("http.response.status_code", r.Status),
 		attribute.String("uimgate.request_id", string(r.ID)))
 	if r.Route != "" {
 		name += " " + r.Route
