@@ -85,7 +85,7 @@ func TestOfficialClientsByConsent(t *testing.T) {
 				if seen.Changed != "unauthorized" || seen.AskedAfterChange != 2 {
 					t.Errorf("after the policy changed: %s", out)
 				}
-				if c := seen.Charging; !c.IsError || len(c.Content) == 0 || !strings.Contains(c.Content[0].Text, "a key of its own") ||
+				if c := seen.Charging; !c.IsError || len(c.Content) == 0 || !strings.Contains(c.Content[0].Text, "signs with its own key") ||
 					seen.AskedAfterCharging != 0 {
 					t.Errorf("a consent that charges: %s", out)
 				}
