@@ -2,7 +2,6 @@ package config
 
 import (
 	"crypto/x509"
-	"maps"
 	"net"
 	"net/netip"
 	"reflect"
@@ -133,10 +132,8 @@ func (l *loader) checkACME(c *Config) {
 	l.checkDNS01(at+".dns", &a.DNS)
 	if a.HTTP != "" {
 		l.listenAddress(at+".http", a.HTTP)
-		for _, path := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
-			if collide(a.HTTP, l.claimed.listeners[path]) {
-				l.Errorf(at+".http", "uses the port of %s: choose another", path)
-			}
+		for _, other := range l.listenersAt(a.HTTP) {
+			l.Errorf(at+".http", "uses the port of %s: choose another", other)
 		}
 	}
 	if len(c.CertificateNames()) == 0 && !l.Failed("services") {

@@ -202,10 +202,8 @@ func (b *BlockCheck) Listener(key, address string) {
 	if _, ok := b.loader.listenAddress(at, address); !ok {
 		return
 	}
-	for _, other := range slices.Sorted(maps.Keys(b.loader.claimed.listeners)) {
-		if collide(address, b.loader.claimed.listeners[other]) {
-			b.Errorf(key, "%s is also the address of %s: choose another", address, other)
-		}
+	for _, other := range b.loader.listenersAt(address) {
+		b.Errorf(key, "%s is also the address of %s: choose another", address, other)
 	}
 	b.loader.claimed.listeners[at] = address
 }

@@ -165,10 +165,8 @@ func (l *loader) checkTelemetry(c *Config) {
 	if _, ok := l.listenAddress(at, c.Telemetry.Listen); !ok {
 		return
 	}
-	for _, other := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
-		if collide(c.Telemetry.Listen, l.claimed.listeners[other]) {
-			l.Errorf(at, "uses the port of %s: choose another", other)
-		}
+	for _, other := range l.listenersAt(c.Telemetry.Listen) {
+		l.Errorf(at, "uses the port of %s: choose another", other)
 	}
 	l.claimed.listeners[at] = c.Telemetry.Listen
 }
@@ -228,6 +226,16 @@ func (l *loader) thumbprint(path, key string) bool {
 	}
 	l.Errorf(path, "is not a key thumbprint: want the 43 base64url characters of RFC 7638, as uimgate agent keygen prints them")
 	return false
+}
+
+// listenersAt returns the paths of the listeners so far that cannot be used at the same time as a listener at address.
+func (l *loader) listenersAt(address string) (paths []string) {
+	for _, path := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
+		if collide(address, l.claimed.listeners[path]) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // collide reports whether two listeners cannot use these addresses at the same time.
