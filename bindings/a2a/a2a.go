@@ -145,7 +145,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		return
 	}
 	w.Header()["Cache-Control"] = noStore
-	x := &exchange{Request: v, d: d, w: w, r: r, call: v.Call(Name, r), rest: r.URL.Path != own, params: strictjson.Object{}}
+	x := &exchange{Request: v, d: d, w: w, r: r, call: v.Call(Name), rest: r.URL.Path != own, params: strictjson.Object{}}
 	if x.extended = activates(r.Header); x.extended {
 		w.Header().Set(extensionsKey, Extension)
 	}

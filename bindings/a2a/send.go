@@ -97,10 +97,7 @@ func (x *exchange) prepare(m *message) (err error) {
 		return err
 	}
 	x.call.ContextID = m.contextID
-	x.call.Span = x.Span.Child()
-	if m.traceparent != "" && x.r.Header.Get("Traceparent") == "" {
-		x.call.Span = x.Continue(m.traceparent)
-	}
+	x.call.Span = x.SpanOf(x.r.Header, m.traceparent)
 	x.call.Operation = &execute.Operation{Name: "SendMessage"}
 	if x.call.Proof = x.r.Header.Get("Uim-Proof"); x.call.Proof == "" {
 		x.call.Proof = m.proof

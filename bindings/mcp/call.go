@@ -93,10 +93,8 @@ func (a *answer) beside(call *execute.Call) error {
 // trace gives the call a span of its own: below that of the request or, if only _meta carries a traceparent, below that one.
 // OpenTelemetry semantic conventions for MCP.
 func (a *answer) trace(call *execute.Call, tool string) {
-	call.Span = a.Span.Child()
-	if sent, isText := a.meta()["traceparent"].(string); isText && a.header.Get("Traceparent") == "" {
-		call.Span = a.Continue(sent)
-	}
+	sent, _ := a.meta()["traceparent"].(string)
+	call.Span = a.SpanOf(a.header, sent)
 	call.Operation = &execute.Operation{Name: a.Method, Target: tool, Attributes: []attribute.KeyValue{
 		attribute.String("mcp.method.name", a.Method), attribute.String("mcp.protocol.version", a.revision.name),
 		attribute.String("gen_ai.operation.name", "execute_tool"), attribute.String("jsonrpc.request.id", string(a.ID)),

@@ -81,7 +81,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	if !a.admitted(r) {
 		return
 	}
-	call := v.Call(Name, r)
+	call := v.Call(Name)
 	var err error
 	if q.token, err = wire.Bearer(r.Header); err == nil {
 		call.Token = q.token

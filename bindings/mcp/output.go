@@ -87,7 +87,7 @@ func (p *written) raw(text []byte) {
 		return
 	}
 	p.flush()
-	_, _ = p.Write(text) //nolint:gosec // sent as application/json
+	_, _ = p.Write(text)
 }
 
 // end writes the remaining bytes.

@@ -125,7 +125,7 @@ func (x *exchange) call(named, key string, request execute.Request, malformed er
 	if err := x.known(); err != nil {
 		return execute.Result{}, err
 	}
-	call := x.Call(Name, x.r)
+	call := x.Call(Name)
 	call.Sender = pat.AgentID(x.Sender)
 	var err error
 	if call.Token, err = x.token(named); err != nil {

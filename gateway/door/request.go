@@ -43,8 +43,17 @@ type Pipeline struct {
 // NewPipeline returns a Pipeline.
 func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeline{x, a} }
 
+// SpanOf returns a span for a call in a message. If the message carries the traceparent of its sender and header does not, the span lies
+// below the span of the sender; otherwise below that of the request.
+func (q *Request) SpanOf(header http.Header, traceparent string) trace.Span {
+	if traceparent != "" && header.Get("Traceparent") == "" {
+		return q.Continue(traceparent)
+	}
+	return q.Span.Child()
+}
+
 // Call returns an execute.Call for this request, without a token and a body. name is the name of the door.
-func (q *Request) Call(name string, r *http.Request) execute.Call {
+func (q *Request) Call(name string) execute.Call {
 	return execute.Call{
 		Door: name, Service: q.Serving, Caller: q.Caller, RequestID: q.RequestID,
 		Span:    q.Span,

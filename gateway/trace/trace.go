@@ -17,7 +17,7 @@ type Span struct {
 // trace, which is not sampled. Only the ids and the flags are taken over, not tracestate and baggage.
 func Continue(traceparent string) Span {
 	if valid(traceparent) {
-		return Span{traceparent: traceparent[:36] + newID() + traceparent[52:], parent: traceparent[36:52]}
+		return Span{traceparent: traceparent}.Child()
 	}
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
@@ -39,7 +39,7 @@ func (s Span) Child() Span {
 	if s.traceparent == "" {
 		return Span{}
 	}
-	return Continue(s.traceparent)
+	return Span{traceparent: s.traceparent[:36] + newID() + s.traceparent[52:], parent: s.ID()}
 }
 
 // Between returns the span that lies below above and directly above below, which must be in its trace.
@@ -77,8 +77,8 @@ func (s Span) ParentID() string { return s.parent }
 
 // Sampled reports whether the flag sampled is set: receivers should export the trace.
 func (s Span) Sampled() bool {
-	flags, err := hex.DecodeString(s.slice(53, 55))
-	return err == nil && len(flags) == 1 && flags[0]&1 != 0
+	const odd = "13579bdf" // the flag is the lowest bit of the last digit
+	return s.traceparent != "" && strings.Contains(odd, s.slice(54, 55))
 }
 
 func (s Span) slice(from, to int) string {
