@@ -139,6 +139,14 @@ func (w *work) decisions() error {
 	return err
 }
 
+// CheckNamespace checks Options.Namespace. The error is ErrOptions.
+func CheckNamespace(namespace string) error {
+	if _, err := intents.ParseUID(namespace + ":x:v1"); err != nil {
+		return fmt.Errorf("%w: the namespace must be a lowercase DNS name, such as example.com", ErrOptions)
+	}
+	return nil
+}
+
 // Convert converts a document in JSON or YAML. The error wraps read.ErrDocument, ErrOptions or the error of ctx.
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
 	defer func() { // a panic here or in the YAML parser must become an error
@@ -146,8 +154,8 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 			found, err = nil, fmt.Errorf("%w: it cannot be read", read.ErrDocument)
 		}
 	}()
-	if _, err := intents.ParseUID(o.Namespace + ":x:v1"); err != nil {
-		return nil, fmt.Errorf("%w: the namespace must be a lowercase DNS name, such as example.com", ErrOptions)
+	if err := CheckNamespace(o.Namespace); err != nil {
+		return nil, err
 	}
 	d, err := read.Parse(data, o.Files, o.Name)
 	if err != nil {

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/uimgate/uimgate/agent"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
@@ -174,8 +172,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	if yes {
 		return nil
 	}
-	in, ok := c.InOrStdin().(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) || s.output == "json" {
+	if !cli.IsTerminal(c.InOrStdin()) || s.output == "json" {
 		return cli.Usage(errors.New("nothing was signed: pass --digest " + policy.Digest + ", or --yes"))
 	}
 	if signs, err := cli.Ask(c, "Sign this policy?"); !signs || err != nil {

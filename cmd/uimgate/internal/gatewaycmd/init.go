@@ -71,7 +71,7 @@ operation with a reference that cannot be read is not offered, and init names th
   uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
   uimgate init --openapi api.yaml --namespace example.com --tag orders --exclude '/internal/*'`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if s.ask || s.unanswered() && isTerminal(c.InOrStdin()) {
+			if s.ask || s.unanswered() && cli.IsTerminal(c.InOrStdin()) {
 				if err := s.questions(c.Context(), c.InOrStdin(), c.ErrOrStderr()); err != nil {
 					return err
 				}
@@ -167,6 +167,9 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	s.report(stderr, found, result)
+	if s.serve { // it checks the files when it starts
+		return nil
+	}
 	return s.check(ctx, stderr)
 }
 
@@ -351,9 +354,6 @@ func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	if problems.Failed() {
 		fmt.Fprintf(w, "%s: fix these problems before you run uimgate serve\n", path)
 		return cli.ErrSilent
-	}
-	if s.serve {
-		return nil
 	}
 	fmt.Fprintf(w, "Next: read %s, then run uimgate serve -c %s\n", filepath.Join(s.out, openapi.ReadmeFile), path)
 	return nil

@@ -15,21 +15,12 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/term"
-
-	"github.com/uimgate/uimgate/bindings"
-	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
 	"github.com/uimgate/uimgate/config"
-	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi"
+	"github.com/uimgate/uimgate/intents/openapi/read"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
-
-func isTerminal(r io.Reader) bool {
-	file, ok := r.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
-}
 
 // unanswered reports whether no flag answers a question.
 func (s *initSettings) unanswered() bool {
@@ -96,14 +87,15 @@ func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io
 }
 
 func isDomain(text string) error {
-	if _, err := intents.ParseUID(text + ":x:v1"); err != nil {
+	if openapi.CheckNamespace(text) != nil {
 		return errors.New("not a domain: use a lowercase DNS name, such as shop.example")
 	}
 	return nil
 }
 
 func isURL(text string) error {
-	if u, err := url.Parse(text); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" {
 		return errors.New("not a URL: use one such as http://localhost:9000, without a user and a query")
 	}
 	return nil
@@ -120,7 +112,7 @@ func documentOf(ctx context.Context, upstream string) string {
 	defer client.Close()
 	for _, path := range []string{"/openapi.json", "/openapi.yaml", "/v3/api-docs", "/swagger.json"} {
 		at := strings.TrimRight(upstream, "/") + path
-		answer, err := client.Get(ctx, at, fetch.Document{Accept: "application/json, application/yaml;q=0.9", Max: 16 << 20})
+		answer, err := client.Get(ctx, at, fetch.Document{Accept: "application/json, application/yaml;q=0.9", Max: read.MaxDocument})
 		if err == nil && answer.Status == http.StatusOK {
 			return at
 		}
@@ -149,14 +141,7 @@ func writeSkeleton(dir string) (string, error) {
 // start runs the gateway with the written configuration until ctx ends.
 func (s *initSettings) start(ctx context.Context, stdout, stderr io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
-	o := config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv, Listen: s.listen, AdminListen: s.adminListen}
-	load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
-	cfg, problems := load()
-	if cfg == nil {
-		cli.PrintProblems(stderr, problems)
-		return cli.ErrSilent
-	}
-	return serve(ctx, cfg, load, stdout, stderr, func(a daemon.Addresses) {
+	return serve(ctx, path, config.Overrides{Listen: s.listen, AdminListen: s.adminListen}, stdout, stderr, func(a daemon.Addresses) {
 		fmt.Fprintf(stderr, `
 The gateway is running at %[1]s (Ctrl-C stops it). In another terminal:
 

@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	"golang.org/x/term"
 
 	"github.com/uimgate/uimgate/bindings"
 	"github.com/uimgate/uimgate/cmd/uimgate/internal/cli"
@@ -41,14 +40,7 @@ supports Type=notify-reload and WatchdogSec.`,
 		Example: `  uimgate serve -c uimgate.yaml
   uimgate serve -c uimgate.yaml --listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --data /tmp/uimgate`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.Env, o.Blocks = os.LookupEnv, bindings.Blocks()
-			load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
-			cfg, problems := load()
-			cli.PrintProblems(c.ErrOrStderr(), problems)
-			if cfg == nil {
-				return cli.ErrSilent
-			}
-			return serve(c.Context(), cfg, load, c.OutOrStdout(), c.ErrOrStderr(), nil)
+			return serve(c.Context(), path, o, c.OutOrStdout(), c.ErrOrStderr(), func(daemon.Addresses) {})
 		},
 	}
 	configFlag(c, &path)
@@ -62,10 +54,15 @@ func configFlag(c *cobra.Command, path *string) {
 	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "configuration file")
 }
 
-// serve runs the gateway until ctx ends. It calls ready, which may be nil, when the gateway accepts requests.
-func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config, config.Problems), stdout, stderr io.Writer,
-	ready func(daemon.Addresses),
-) error {
+// serve runs the gateway that the configuration at path describes, until ctx ends. It calls ready when the gateway accepts requests.
+func serve(ctx context.Context, path string, o config.Overrides, stdout, stderr io.Writer, ready func(daemon.Addresses)) error {
+	o.Env, o.Blocks = os.LookupEnv, bindings.Blocks()
+	load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
+	cfg, problems := load()
+	cli.PrintProblems(stderr, problems)
+	if cfg == nil {
+		return cli.ErrSilent
+	}
 	log := NewLogger(cfg.Telemetry.Log, stderr)
 	defer func() { _ = log.Sync() }()
 	stdlog.SetOutput(libraryLog{log})
@@ -92,9 +89,7 @@ func serve(ctx context.Context, cfg *config.Config, load func() (*config.Config,
 			if err == nil {
 				_, _ = fmt.Fprintf(stdout, "%s\n", line)
 			}
-			if ready != nil {
-				ready(a)
-			}
+			ready(a)
 		},
 	})
 	if refused, ok := errors.AsType[*daemon.ProblemsError](err); ok {
@@ -139,12 +134,10 @@ func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 	if err != nil {
 		level = zapcore.InfoLevel
 	}
-	file, isFile := w.(*os.File)
-	terminal := isFile && term.IsTerminal(int(file.Fd()))
 	enc := zap.NewProductionEncoderConfig()
 	enc.TimeKey, enc.EncodeTime, enc.EncodeDuration = "time", zapcore.RFC3339NanoTimeEncoder, zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(enc)
-	if c.Format == config.LogConsole || (c.Format == config.LogAuto && terminal) {
+	if c.Format == config.LogConsole || (c.Format == config.LogAuto && cli.IsTerminal(w)) {
 		encoder = zapcore.NewConsoleEncoder(enc)
 	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level))
