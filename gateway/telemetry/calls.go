@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -52,15 +53,13 @@ func (t *Traces) Record(e *execute.Event) {
 
 // attributes describe a call. Neither parameters, tokens nor keys are among them.
 func attributes(e *execute.Event) []attribute.KeyValue {
-	out := make([]attribute.KeyValue, 0, 12)
-	for name, value := range map[string]string{
-		"uimgate.service": e.Service, "uimgate.intent": e.Intent, "uimgate.decision": e.Decision, "uimgate.agreement": e.AgreementID,
-		"uimgate.execution": e.ExecutionID, "uimgate.outcome": string(e.Outcome), "uimgate.door": e.Door,
-	} {
-		if value != "" {
-			out = append(out, attribute.String(name, value))
-		}
+	out := []attribute.KeyValue{
+		attribute.String("uimgate.service", e.Service), attribute.String("uimgate.intent", e.Intent),
+		attribute.String("uimgate.decision", e.Decision), attribute.String("uimgate.agreement", e.AgreementID),
+		attribute.String("uimgate.execution", e.ExecutionID), attribute.String("uimgate.outcome", string(e.Outcome)),
+		attribute.String("uimgate.door", e.Door),
 	}
+	out = slices.DeleteFunc(out, func(a attribute.KeyValue) bool { return a.Value.AsString() == "" })
 	if e.Replayed {
 		out = append(out, attribute.Bool("uimgate.replayed", true))
 	}

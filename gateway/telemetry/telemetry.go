@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,6 +24,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
+	"golang.org/x/time/rate"
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/wire"
@@ -58,7 +60,7 @@ func Open(ctx context.Context, o Options) (*Exporter, error) {
 	if !s.traces && !s.metrics && !s.logs {
 		return e, nil
 	}
-	e.report = &complaints{log: o.Log}
+	e.report = newComplaints(o.Log)
 	otel.SetErrorHandler(e.report)
 	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("uimgate"), semconv.ServiceVersion(o.Version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -80,15 +82,24 @@ func Open(ctx context.Context, o Options) (*Exporter, error) {
 	return e, nil
 }
 
-func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *resource.Resource) error {
-	var options []otlptracehttp.Option
-	if c := o.OTLP; c.Endpoint != nil {
-		options = append(options, otlptracehttp.WithEndpointURL(c.URL("traces")), otlptracehttp.WithHeaders(c.Sent()))
-		if pool := c.RootPool(); pool != nil {
-			options = append(options, otlptracehttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
-		}
+// optionsOf returns the options for the exporter of a signal: traces, metrics or logs. If no collector is configured, there are none, and
+// the exporter reads the OTEL_* variables.
+func optionsOf[O any](
+	c config.OTLP, signal string, endpoint func(string) O, headers func(map[string]string) O, secure func(*tls.Config) O,
+) (options []O) {
+	if c.Endpoint == nil {
+		return nil
 	}
-	exporter, err := otlptracehttp.New(ctx, options...)
+	options = append(options, endpoint(c.URL(signal)), headers(c.Sent()))
+	if pool := c.RootPool(); pool != nil {
+		options = append(options, secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
+	}
+	return options
+}
+
+func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *resource.Resource) error {
+	exporter, err := otlptracehttp.New(ctx, optionsOf(o.OTLP, "traces",
+		otlptracehttp.WithEndpointURL, otlptracehttp.WithHeaders, otlptracehttp.WithTLSClientConfig)...)
 	if err != nil {
 		return err
 	}
@@ -117,14 +128,8 @@ func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *
 }
 
 func (e *Exporter) openMetrics(ctx context.Context, o Options, about *resource.Resource) error {
-	var options []otlpmetrichttp.Option
-	if c := o.OTLP; c.Endpoint != nil {
-		options = append(options, otlpmetrichttp.WithEndpointURL(c.URL("metrics")), otlpmetrichttp.WithHeaders(c.Sent()))
-		if pool := c.RootPool(); pool != nil {
-			options = append(options, otlpmetrichttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
-		}
-	}
-	exporter, err := otlpmetrichttp.New(ctx, options...)
+	exporter, err := otlpmetrichttp.New(ctx, optionsOf(o.OTLP, "metrics",
+		otlpmetrichttp.WithEndpointURL, otlpmetrichttp.WithHeaders, otlpmetrichttp.WithTLSClientConfig)...)
 	if err != nil {
 		return err
 	}
@@ -136,14 +141,8 @@ func (e *Exporter) openMetrics(ctx context.Context, o Options, about *resource.R
 }
 
 func (e *Exporter) openLogs(ctx context.Context, o Options, about *resource.Resource) error {
-	var options []otlploghttp.Option
-	if c := o.OTLP; c.Endpoint != nil {
-		options = append(options, otlploghttp.WithEndpointURL(c.URL("logs")), otlploghttp.WithHeaders(c.Sent()))
-		if pool := c.RootPool(); pool != nil {
-			options = append(options, otlploghttp.WithTLSClientConfig(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
-		}
-	}
-	exporter, err := otlploghttp.New(ctx, options...)
+	exporter, err := otlploghttp.New(ctx, optionsOf(o.OTLP, "logs",
+		otlploghttp.WithEndpointURL, otlploghttp.WithHeaders, otlploghttp.WithTLSClientConfig)...)
 	if err != nil {
 		return err
 	}
@@ -186,27 +185,24 @@ func (e *Exporter) Close() error {
 	return nil
 }
 
-// complaints log the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
+// A complaints logs the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
 type complaints struct {
-	log  *zap.Logger
-	mu   sync.Mutex
-	last time.Time
-	left int
+	log   *zap.Logger
+	limit *rate.Limiter
+	left  atomic.Int64 // errors that were not logged since the last one that was
 }
 
-const complainEvery = time.Minute
+func newComplaints(log *zap.Logger) *complaints {
+	return &complaints{log: log, limit: rate.NewLimiter(rate.Every(time.Minute), 1)}
+}
 
 // Handle implements otel.ErrorHandler.
 func (c *complaints) Handle(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	if now.Sub(c.last) < complainEvery {
-		c.left++
+	if !c.limit.Allow() {
+		c.left.Add(1)
 		return
 	}
-	c.log.Warn("telemetry is not exported", zap.Error(wire.Loggable(err)), zap.Int("not_logged", c.left))
-	c.last, c.left = now, 0
+	c.log.Warn("telemetry is not exported", zap.Error(wire.Loggable(err)), zap.Int64("not_logged", c.left.Swap(0)))
 }
 
 // countedSpans count the spans that the collector did not take.

@@ -172,7 +172,8 @@ func (t *Traces) export(s span) {
 	if s.fault != "" {
 		s.with = append(s.with, attribute.String("error.type", s.fault))
 	}
-	_, made := t.tracer.Start(ctx, s.name, oteltrace.WithTimestamp(s.from), oteltrace.WithSpanKind(s.kind), oteltrace.WithAttributes(s.with...))
+	_, made := t.tracer.Start(ctx, s.name, oteltrace.WithTimestamp(s.from), oteltrace.WithSpanKind(s.kind),
+		oteltrace.WithAttributes(s.with...))
 	if s.fault != "" {
 		made.SetStatus(codes.Error, "")
 	}
