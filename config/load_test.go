@@ -191,7 +191,8 @@ func TestEveryKeyIsRead(t *testing.T) {
 		s.Upstream.IdempotencyHeader, s.Upstream.Reconcile, len(s.Upstream.Auth.Sent), s.Upstream.Auth.Sent["X-Api-Key"].Reveal(),
 		s.Parties, s.Assignee, s.Intents,
 		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry.Log, c.Telemetry.Metrics, c.Telemetry.OTLP.URL("traces"), c.Telemetry.OTLP.Sent(),
-		[]bool{c.Telemetry.OTLP.Traces, c.Telemetry.OTLP.Metrics, c.Telemetry.OTLP.Logs}, c.Telemetry.OTLP.SampleOneIn,
+		[]bool{c.Telemetry.OTLP.Traces, c.Telemetry.OTLP.Metrics, c.Telemetry.OTLP.Logs},
+		c.Telemetry.OTLP.SampleOneIn,
 		s.IssuerOr("x"), other.IssuerOr("x"),
 	}
 	want := []any{
@@ -222,8 +223,11 @@ func TestEveryKeyIsRead(t *testing.T) {
 			Newcomers: money.Amount{Nano: 5 * money.Unit / 2, Currency: "USD"}, Retain: 36 * time.Hour,
 		},
 		true,
-		config.Log{Level: config.LogDebug, Format: config.LogJSON}, false, "https://collector:4318/v1/traces",
-		map[string]string{"X-Key": "s3cr3t-of-the-upstream"}, []bool{false, true, true}, 100,
+		config.Log{Level: config.LogDebug, Format: config.LogJSON},
+		false, "https://collector:4318/v1/traces",
+		map[string]string{"X-Key": "s3cr3t-of-the-upstream"},
+		[]bool{false, true, true},
+		100,
 		"shop.example", "x",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Secret{})); diff != "" {

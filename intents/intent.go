@@ -23,7 +23,7 @@ type Intent struct {
 	Version     string // as written; UID.Version is the binding version
 	RateLimit   string // informative text such as 1000/hour; only the policy is binding
 	Price       string // informative text such as 0.01 USD
-	Retired     bool   // the intent is no longer executed; ReplacedBy may be its successor
+	Retired     bool   // the gateway no longer executes the intent; ReplacedBy may name its successor
 	ReplacedBy  UID
 	// Safe means that a call changes nothing, so it may be repeated. By default, it is true for the methods GET and HEAD.
 	Safe bool

@@ -351,7 +351,8 @@ var ruleCases = []ruleCase{
 		},
 	}, "server: {issue_per_address: 2/minute}"},
 	{refusalCase{
-		name: "more agreements than may be kept", want: reason.Overloaded, message: "Too many agents are sending agreements at the moment.", after: time.Second,
+		name: "more agreements than may be kept", want: reason.Overloaded, after: time.Second,
+		message: "Too many agents are sending agreements at the moment.",
 		do: func(d *desk) error {
 			d.garbage()
 			for n := range 100 {
@@ -364,7 +365,8 @@ var ruleCases = []ruleCase{
 		},
 	}, ""},
 	{refusalCase{
-		name: "more renewals than may be kept", want: reason.Overloaded, message: "Too many agents are sending agreements at the moment.", after: time.Second,
+		name: "more renewals than may be kept", want: reason.Overloaded, after: time.Second,
+		message: "Too many agents are sending agreements at the moment.",
 		do: func(d *desk) error {
 			d.garbage()
 			a := d.agreed("s-12")

@@ -107,8 +107,8 @@ func NewMetrics() *Metrics {
 	m.zero()
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
-		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost, m.exportLost,
-		m.reload, m.reloaded, m.waiting,
+		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
+		m.exportLost, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

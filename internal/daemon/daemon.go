@@ -240,8 +240,9 @@ func (p *process) build(ctx context.Context) error {
 	})
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
-		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics, Traces: p.telemetry.Traces, Log: p.Log, Now: p.Now,
-		PerAddress: p.config.Server.PerAddress, Doors: door.Of[door.Door](p.modules), Memory: bodies,
+		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics,
+		Traces: p.telemetry.Traces, Log: p.Log, Now: p.Now, PerAddress: p.config.Server.PerAddress,
+		Doors: door.Of[door.Door](p.modules), Memory: bodies,
 	})
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,

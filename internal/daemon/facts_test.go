@@ -225,7 +225,8 @@ func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
 	}
 	policy := strings.Replace(quantityPolicy, `"absoluteSize", "operator": "lteq", "rightOperand": "99.5"`,
 		`"payAmount", "operator": "lteq", "rightOperand": 5, "unit": "EUR"`, 1)
-	if got := refusal(t, setup{policy: policy, config: testConfig + quantityConfig}); !strings.Contains(got, "use a duty to pay to set a price") {
+	got := refusal(t, setup{policy: policy, config: testConfig + quantityConfig})
+	if !strings.Contains(got, "use a duty to pay to set a price") {
 		t.Errorf("payAmount: %s", got)
 	}
 }

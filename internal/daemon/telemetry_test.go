@@ -3,6 +3,7 @@ package daemon_test
 import (
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -109,7 +110,9 @@ func TestTracesOfACall(t *testing.T) {
 			t.Errorf("%s lasts from %v to %v, its request from %v to %v", s.Name, s.Start, s.End, server.Start, server.End)
 		}
 	}
-	for _, secret := range []string{"canary-parameter", "canary-key", "upstream-secret-canary", a.token, a.publicKey(), "canary-collector-key"} {
+	for _, secret := range []string{
+		"canary-parameter", "canary-key", "upstream-secret-canary", a.token, a.publicKey(), "canary-collector-key",
+	} {
 		if c.Contains(secret) {
 			t.Errorf("the collector received %q", secret)
 		}
@@ -151,9 +154,7 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	of := header{"Content-Type": "application/json", "Authorization": "Bearer " + a.token, "Accept": "application/json, text/event-stream"}
 	with := func(more header) header {
-		for name, value := range of {
-			more[name] = value
-		}
+		maps.Copy(more, of)
 		return more
 	}
 	for _, r := range []struct {

@@ -8,7 +8,7 @@ func (r Reason) Help() string { return help[r] }
 func (r Reason) ForOperators() bool { return help[r] == "" }
 
 // help has a text for each reason that agents can receive. The texts name paths and members of details, but never a value.
-var help = map[Reason]string{ //nolint:gosec // texts about tokens, not tokens
+var help = map[Reason]string{
 	MissingToken: "Every call of an intent, every renewal and every introspection requires the token (PAT) that the service issued " +
 		"for an agreement, in the header Authorization: Bearer <PAT>.",
 	InvalidToken: "The token is damaged or incomplete, belongs to another service, is not valid yet, or is not a PAT. Each service " +

@@ -8,7 +8,7 @@ import (
 // A Filter selects, among the enabled skills, the handlers for an envelope and the behaviours to run.
 type Filter struct{ resources *Resources }
 
-// SetEnabled enables or disables a skill while the agent runs. It returns ErrNoSkill if there is no such skill.
+// SetEnabled enables or disables a skill while the agent runs. If the agent does not have the skill, it returns ErrNoSkill.
 func (f *Filter) SetEnabled(skill wire.PublicID, enabled bool) error {
 	f.resources.mu.Lock()
 	defer f.resources.mu.Unlock()

@@ -48,7 +48,7 @@ func (p *probes) most(owner mail.Key) int {
 	return 1
 }
 
-// hold returns the time until which nothing is posted to a webhook. The zero time means that there is no pause.
+// hold returns the time until which posts to a webhook are paused. The zero time means that they are not.
 func (p *probes) hold(w mail.Webhook) time.Time {
 	if seen, ok := p.of.Get(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
 		return seen.until

@@ -85,7 +85,9 @@ func selectionMembers(s Selection) []member {
 	if s.Upstream != "" {
 		upstream = scalarText(s.Upstream)
 	}
-	return []member{{"include", listText(s.Include)}, {"exclude", listText(s.Exclude)}, {"tags", listText(s.Tags)}, {"upstream", upstream}, {"new", s.New}}
+	return []member{
+		{"include", listText(s.Include)}, {"exclude", listText(s.Exclude)}, {"tags", listText(s.Tags)}, {"upstream", upstream}, {"new", s.New},
+	}
 }
 
 func operationMembers(o Operation) []member {

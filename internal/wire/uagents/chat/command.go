@@ -5,7 +5,7 @@ import "strings"
 // A Command is the command at the beginning of a text. Commands are words from a fixed list; no language model interprets the text.
 type Command struct {
 	Name string // help, list, show, policy, agree or run; empty if there is no command
-	Rest string // the text after the name, or the whole text if there is no command
+	Rest string // the text after the name of the command; without a command, the whole text
 }
 
 // commands contains the known commands.
