@@ -59,8 +59,8 @@ func (a *admission) accessible(from string, err error) {
 // keep counts a request against the limit of all callers. The error is a *reason.Refusal.
 func (a *admission) keep() error {
 	if !a.all.AllowN(a.now(), 1) {
-		refused := reason.Overloaded.Refusal("Too many agents are sending agreements at the moment.")
-		return refused.After(time.Second).ShedFor(reason.ShedAgreements)
+		return reason.Overloaded.Refusal("Too many agents are sending agreements at the moment.").
+			After(time.Second).ShedFor(reason.ShedAgreements)
 	}
 	return nil
 }

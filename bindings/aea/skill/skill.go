@@ -77,8 +77,8 @@ func (s *Skill) Close() {
 func (s *Skill) mayAgree() error {
 	if !s.agrees.Admit(s.ID, s.Now()) {
 		s.Shed(reason.ShedAgreements)
-		refused := reason.Overloaded.Refusal("Too many agreements are being made through this door.")
-		return refused.After(time.Second).ShedFor(reason.ShedAgreements)
+		return reason.Overloaded.Refusal("Too many agreements are being made through this door.").
+			After(time.Second).ShedFor(reason.ShedAgreements)
 	}
 	return nil
 }
