@@ -42,16 +42,27 @@ func (l *loader) check(c *Config) {
 	l.checkOTLP("telemetry.otlp", &c.Telemetry.OTLP)
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
+	l.checkNotify(c)
 }
 
 // newcomersPart is the divisor for the default credit of an unapproved agent: a tenth of billing.credit.
 const newcomersPart = 10
+
+// lowPart is the divisor for the default of billing.low: a tenth of billing.credit.
+const lowPart = 10
 
 func (l *loader) checkBilling(b *Billing) {
 	for path, amount := range map[string]money.Amount{"billing.credit": b.Credit, "billing.newcomers": b.Newcomers} {
 		if b.Mode == Prepaid && amount.Currency != "" {
 			l.Warnf(path, "has no effect with mode prepaid: omit it")
 		}
+	}
+	switch low := b.Low; {
+	case low.Currency == "" && b.Mode == Postpaid:
+		b.Low = money.Amount{Nano: b.Credit.Nano / lowPart, Currency: b.Credit.Currency}
+	case low.Currency == "" || b.Mode == Prepaid || l.Failed("billing.credit"):
+	case low.Currency != b.Credit.Currency || low.Nano > b.Credit.Nano:
+		l.Errorf("billing.low", "must be at most billing.credit, and in the same currency")
 	}
 	switch n := b.Newcomers; {
 	case n.Currency == "":

@@ -42,6 +42,7 @@ type Config struct {
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log, metrics and traces."`
+	Notify    []Webhook `yaml:"notify" max:"16" doc:"Webhooks to which the gateway posts a notice when something needs a person: url, secret, events, private."`
 	// Modules are the blocks of modules at the level of services: Overrides.Blocks.Beside.
 	Modules ModuleBlocks `yaml:",inline" jsonschema:"-"`
 
@@ -266,8 +267,10 @@ type Billing struct {
 	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
 	Credit money.Amount `yaml:"credit" doc:"Maximum that an agent may owe, such as 10 USD. A policy with prices requires it, or mode prepaid."` // an empty Currency means none
 	// Newcomers has the currency of Credit, and is at most Credit.
-	Newcomers money.Amount  `yaml:"newcomers" doc:"Maximum that one unapproved agent may owe, with open admission. Default: a tenth of credit. All unapproved agents together may owe at most credit, which becomes available again within 24 hours."`
-	Retain    time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
+	Newcomers money.Amount `yaml:"newcomers" doc:"Maximum that one unapproved agent may owe, with open admission. Default: a tenth of credit. All unapproved agents together may owe at most credit, which becomes available again within 24 hours."`
+	// Low has the currency of Credit, and is at most Credit, unless Mode is Prepaid.
+	Low    money.Amount  `yaml:"low" doc:"An approved agent that can spend less than this causes the notice credit.low, such as 1 USD. Default: a tenth of credit; with mode prepaid: none."`
+	Retain time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }
 
 // Audit holds the options of the audit stream.

@@ -174,8 +174,9 @@ services:
   hosts: [other.example]
   public_url: https://other.example
 pat: {algorithm: ES256, ttl: 30m, leeway: 10s, renew_grace: 5m, freshness: required, admission: allowlist, allow: [0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I, {id: agent-1, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}], limit: 100/day, newcomers: 500/minute, suspend_after: "${SUSPEND:-7}"}
-billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h}
+billing: {mode: postpaid, credit: 10 USD, newcomers: 2.50 USD, retain: 1d12h, low: 3 USD}
 audit: {parameters: true}
+notify: [{url: "https://ops.example/hook", secret: "${file:secret}", events: [credit.low, audit.failing], private: true}, {url: "http://localhost:9/", secret: "${file:secret}"}]
 telemetry: {log: {level: debug, format: json}, metrics: false, otlp: {endpoint: "https://collector:4318", headers: {X-Key: "${file:secret}"}, traces: false, sample_one_in: 100, metrics: true, logs: true}}
 `
 
@@ -193,6 +194,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		c.PAT, c.Billing, c.Audit.Parameters, c.Telemetry.Log, c.Telemetry.Metrics, c.Telemetry.OTLP.URL("traces"), c.Telemetry.OTLP.Sent(),
 		[]bool{c.Telemetry.OTLP.Traces, c.Telemetry.OTLP.Metrics, c.Telemetry.OTLP.Logs},
 		c.Telemetry.OTLP.SampleOneIn,
+		len(c.Notify), c.Notify[0].URL.String(), c.Notify[0].Secret.Reveal(), c.Notify[0].Events, c.Notify[0].Private, c.Notify[1].Events,
 		s.IssuerOr("x"), other.IssuerOr("x"),
 	}
 	want := []any{
@@ -221,6 +223,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		config.Billing{
 			Mode: config.Postpaid, Credit: money.Amount{Nano: 10 * money.Unit, Currency: "USD"},
 			Newcomers: money.Amount{Nano: 5 * money.Unit / 2, Currency: "USD"}, Retain: 36 * time.Hour,
+			Low: money.Amount{Nano: 3 * money.Unit, Currency: "USD"},
 		},
 		true,
 		config.Log{Level: config.LogDebug, Format: config.LogJSON},
@@ -228,6 +231,9 @@ func TestEveryKeyIsRead(t *testing.T) {
 		map[string]string{"X-Key": "s3cr3t-of-the-upstream"},
 		[]bool{false, true, true},
 		100,
+		2, "https://ops.example/hook", "s3cr3t-of-the-upstream",
+		[]config.Event{config.CreditLow, config.AuditFailing},
+		true, []config.Event(nil),
 		"shop.example", "x",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Secret{})); diff != "" {

@@ -126,6 +126,21 @@ var problemCases = map[string]problemCase{
 			`uimgate.yaml:8: billing.credit: "10 usd" is not valid: want an amount such as 10 USD, with at most 9 decimals`,
 		},
 	},
+	"webhooks": {
+		"…notify:\n- {url: 'http://ops.example/hook', secret: short, events: [agent.waiting, agent.blocked]}\n" +
+			"- {url: 'https://10.0.0.1/hook', secret: 0123456789abcdef}\n- {url: 'http://10.0.0.1/hook', private: true}\n" +
+			"billing: {low: 1 USD, credit: 1 EUR}\n",
+		[]string{
+			"uimgate.yaml:7: notify[0].url: refused: http://ops.example is not https: for a webhook inside your network, set private: true",
+			"uimgate.yaml:7: notify[0].secret: is short enough to guess: use at least 16 random characters",
+			`uimgate.yaml:7: notify[0].events[1]: "agent.blocked" is not valid: want an event: agent.waiting, credit.low, charge.unresolved, ` +
+				"breaker.open, certificate.expiring, ledger.mismatch, audit.failing, reload.refused",
+			"uimgate.yaml:8: notify[1].url: refused: 10.0.0.1 is not an address of the public internet: " +
+				"for a webhook inside your network, set private: true",
+			"uimgate.yaml:9: notify[2].secret: is required: Key of the signature in the header UIM-Signature: at least 16 random characters.",
+			"uimgate.yaml:10: billing.low: must be at most billing.credit, and in the same currency",
+		},
+	},
 	"enums": {
 		"…pat: {algorithm: HS256, freshness: required , admission: closed}\nbilling: {mode: free}\nstore: mysql\ntelemetry: {log: {level: trace}}\n",
 		[]string{

@@ -16,12 +16,14 @@ func TestWarningsDoNotPreventLoad(t *testing.T) {
   parties: {"urn:a": {agent_id: a}}
   intents: {"a:b:v1": {ceiling: 5/lifetime}}
 billing: {mode: prepaid, credit: 1 EUR}
+notify: [{url: 'https://ops.example/hook', secret: 0123456789abcdef, events: [credit.low]}]
 `, config.Overrides{})
 	want := []string{
 		"uimgate.yaml:2: warning: services[0].public_url: its host, 127.0.0.1, is not in hosts: agents that follow published URLs do not reach this service",
 		`uimgate.yaml:7: warning: services[0].parties["urn:a"]: has no key, so the first agent to claim the agent id becomes this party: give its key, or choose another pat.admission`,
 		`uimgate.yaml:8: warning: services[0].intents["a:b:v1"].ceiling: never resets: once it is used up, no agent can call the intent again`,
 		"uimgate.yaml:9: warning: billing.credit: has no effect with mode prepaid: omit it",
+		"uimgate.yaml:10: warning: notify[0].events: credit.low has no effect: set billing.low",
 	}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" || c == nil || problems.Failed() || problems.Err() != nil {
 		t.Error(c == nil, diff)

@@ -44,6 +44,9 @@ var scalars = yamlconf.Scalars{
 			return Sign(s), nil
 		},
 	},
+	reflect.TypeFor[Event](): {
+		Want: "an event: " + joinEvents(", "), Pattern: "^(" + strings.ReplaceAll(joinEvents("|"), ".", `\.`) + ")$", Parse: parseEvent,
+	},
 	reflect.TypeFor[Secret](): {
 		Want: "text", Hidden: true, Secret: true,
 		Parse: func(s string) (any, error) { return NewSecret(s), nil },

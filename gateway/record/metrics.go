@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/trace"
@@ -43,6 +44,7 @@ type Metrics struct {
 	auditFailed prometheus.Counter
 	auditLost   prometheus.Counter
 	exportLost  *prometheus.CounterVec
+	notices     *prometheus.CounterVec
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
 	waiting     prometheus.Gauge // changed settings that need a restart
@@ -100,6 +102,7 @@ func NewMetrics() *Metrics {
 		auditFailed: count("audit_write_failures_total", "Failed writes to the audit stream. The gateway retries them."),
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
 		exportLost:  counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
+		notices:     counter("notices_total", "Attempts to post notices to webhooks, by event and result: delivered or failed.", "event", "result"),
 		reload:      gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
 		waiting:     gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
 		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
@@ -108,7 +111,7 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
-		m.exportLost, m.reload, m.reloaded, m.waiting,
+		m.exportLost, m.notices, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -168,6 +171,15 @@ func (m *Metrics) Request(route string, status int, took time.Duration, span tra
 	}
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
 	observe(m.durations.WithLabelValues(route), took, span)
+}
+
+// Notice counts an attempt to post a notice to a webhook.
+func (m *Metrics) Notice(event config.Event, delivered bool) {
+	result := "failed"
+	if delivered {
+		result = "delivered"
+	}
+	m.notices.WithLabelValues(string(event), result).Inc()
 }
 
 // TelemetryLost counts spans or log entries that were not exported.

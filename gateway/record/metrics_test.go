@@ -13,6 +13,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/agree"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
@@ -57,6 +58,7 @@ func everything() *record.Metrics {
 	})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
+	m.Notice(config.AgentWaiting, true)
 	return m
 }
 

@@ -62,6 +62,7 @@ type Options struct {
 	slack           time.Duration // for tests; 0 means writeSlack
 	park            time.Duration // for tests; 0 means parkAfter
 	renewals        time.Duration // for tests: acme.Options.LookEvery
+	noticesEvery    time.Duration // for tests: notify.Options.Every
 }
 
 // A Phase is a state of the process that is reported to its service manager.
@@ -138,6 +139,7 @@ type process struct {
 	directory     *service.Directory
 	executor      *execute.Executor
 	agreements    *agree.Service
+	notices       *notifier
 	consents      *consent.Service
 	modules       []door.Module
 	server        *gateway.Server
@@ -146,6 +148,7 @@ type process struct {
 	started       *config.Config // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
+	mismatch      atomic.Pointer[string]              // what the last verification of the ledger found; nil: nothing
 	refusal       atomic.Pointer[admin.RefusedReload] // the refusal of the last reload; nil if the reload was applied
 	reloading     sync.Mutex                          // held during a reload; guards config once the process serves
 	phases        sync.Mutex                          // guards phase
@@ -238,6 +241,7 @@ func (p *process) build(ctx context.Context) error {
 	p.consents = consent.New(consent.Config{
 		Store: p.store, PerCaller: p.config.Server.IssuePerAddress, All: p.config.Server.Consents, Recorder: p.metrics, Now: p.Now,
 	})
+	p.notices = p.newNotifier()
 	bodies := membudget.NewBudget(membudget.Limit()/bodiesPart, func() { p.metrics.Shed(reason.ShedMemory) })
 	p.server = gateway.New(gateway.Config{
 		Directory: p.directory, Executor: p.executor, Agreements: p.agreements, Keys: p.keys, Metrics: p.metrics,

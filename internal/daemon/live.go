@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/internal/money"
 )
 
 // live holds the settings of the process itself that a reload applies at once. The response to a reload, the status and a metric report
@@ -18,7 +19,8 @@ type live struct {
 	certificate *tls.Certificate // from files; nil if none is configured
 	answered    time.Duration    // how long a request may take, including its complete response
 	drain       time.Duration
-	waiting     []string // changed settings that need a restart
+	low         money.Amount // Billing.Low
+	waiting     []string     // changed settings that need a restart
 }
 
 // writeSlack is the time allowed for the store and for writing the response, in addition to Server.ReadTimeout and the longest
@@ -36,7 +38,7 @@ func (p *process) liveFrom(c *config.Config) (*live, error) {
 		slowest = max(slowest, c.Services[i].Upstream.Timeout)
 	}
 	return &live{
-		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout,
+		token: token, certificate: c.Server.TLS.Certificate(), drain: c.Server.DrainTimeout, low: c.Billing.Low,
 		answered: c.Server.ReadTimeout + slowest + cmp.Or(p.slack, writeSlack), waiting: p.started.NeedsRestart(c),
 	}, nil
 }
@@ -57,6 +59,7 @@ func (p *process) takeOver(c *config.Config, next *live) {
 	p.consents.SetAll(c.Server.Consents)
 	p.store.KeepLedger(c.Billing.Retain)
 	p.audit.Configure(c.Audit.Parameters, c.Audit.Required)
+	p.notices.Configure(c.Notify)
 	p.metrics.NeedRestart(len(next.waiting))
 	if len(next.waiting) > 0 {
 		p.Log.Warn("some changed settings need a restart", zap.Strings("settings", next.waiting))

@@ -61,6 +61,7 @@ func (p *process) serve(ctx context.Context) error {
 	group.Go(func() error { return p.purge(life) })
 	group.Go(func() error { return p.verify(life) })
 	group.Go(func() error { return p.giveBack(life) })
+	group.Go(func() error { return p.notices.Run(life) })
 	group.Go(func() error {
 		return p.leases.Run(life, func(err error) { p.Log.Warn("leases could not be returned", zap.Error(err)) })
 	})

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -13,12 +14,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/internal/membudget"
 	"github.com/uimgate/uimgate/internal/problem"
+	"github.com/uimgate/uimgate/store"
 )
 
 const (
-	sweepEvery = 5 * time.Second
-	purgeEvery = time.Minute
-	purgeAgain = 1000 // rows: if a purge deletes at least this many, another follows at once
+	sweepEvery  = 5 * time.Second
+	purgeEvery  = time.Minute
+	verifyEvery = 24 * time.Hour
+	purgeAgain  = 1000 // rows: if a purge deletes at least this many, another follows at once
 	// Memory is returned to the system if at least this many connections were parked since it was last returned, and are parked now, but not
 	// more often than giveBackEvery.
 	parkedMany    = 1000
@@ -38,12 +41,23 @@ func (p *process) sweep(ctx context.Context) error {
 	})
 }
 
-// verify checks once that the balances of the accounts are the sums of their ledger entries.
+// verify checks, at once and then every day, that the balances of the accounts are the sums of their ledger entries.
 func (p *process) verify(ctx context.Context) error {
-	if err := p.store.CheckBalance(ctx); err != nil && ctx.Err() == nil {
-		p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
+	check := func() {
+		err := p.store.CheckBalance(ctx)
+		switch {
+		case errors.Is(err, store.ErrUnbalanced):
+			text := err.Error()
+			p.mismatch.Store(&text)
+		case err == nil:
+			p.mismatch.Store(nil)
+		}
+		if err != nil && ctx.Err() == nil {
+			p.Log.Error("the ledger does not add up: see uimgate verify-ledger", zap.Error(err))
+		}
 	}
-	return nil
+	check()
+	return every(ctx, verifyEvery, check)
 }
 
 // stepped reports that the clock of the database was set, by this much.

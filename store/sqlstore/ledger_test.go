@@ -1,10 +1,13 @@
 package sqlstore
 
 import (
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"github.com/uimgate/uimgate/internal/money"
+	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/store"
 )
 
@@ -82,6 +85,35 @@ func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 		}
 		if err := s.CheckBalance(t.Context()); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestAccountsBelowABalance(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC), func(on engineTest) {
+		t, s := on.T, on.store
+		eur := func(nano int64) money.Amount { return money.Amount{Nano: nano, Currency: "EUR"} }
+		for id, paid := range map[pat.AgentID]money.Amount{
+			"poor": eur(9), "owing": eur(1), "rich": eur(10), "foreign": {Nano: 1, Currency: "USD"},
+		} {
+			if _, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: id, Amount: paid}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "other", AgentID: "poor", Amount: eur(100)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.TopUp(t.Context(), store.TopUp{Service: "other", AgentID: "other", Amount: eur(1)}); err != nil {
+			t.Fatal(err)
+		}
+		accounts, err := s.Accounts(t.Context(), store.Filter{Service: "s", BalanceBelow: eur(10)})
+		var got []string
+		for _, a := range accounts {
+			got = append(got, string(a.AgentID)+" "+a.ToppedUp.String())
+		}
+		if want := []string{"owing " + eur(1).String(), "poor " + eur(9).String()}; err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q, %v; want %q", got, err, want)
 		}
 	})
 }

@@ -143,6 +143,9 @@ func (l *Ledger) Accounts(ctx context.Context, f store.Filter) ([]store.Account,
 	} else if agent != "" {
 		q.Add("agent_id > ?", agent)
 	}
+	if below := f.BalanceBelow; below.Currency != "" {
+		q.Add("currency = ? AND topped_up - held - captured < ?", below.Currency, below.Nano)
+	}
 	const sums = "SELECT agent_id, currency, SUM(topped_up), SUM(held), SUM(captured) FROM accounts"
 	query := q.Query(sums, "GROUP BY agent_id, currency ORDER BY agent_id, currency", f.Limit)
 	return engine.All(ctx, l.db, query, q.Args, func(scan engine.Scan) (a store.Account, err error) {

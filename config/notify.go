@@ -1,0 +1,73 @@
+package config
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/uimgate/uimgate/internal/fetch"
+)
+
+// A Webhook is a URL of the operator to which the gateway posts notices.
+type Webhook struct {
+	URL     *url.URL `yaml:"url" required:"true" example:"https://ops.shop.example/uimgate" doc:"Where to post. https, or http on this machine."`
+	Secret  Secret   `yaml:"secret" required:"true" example:"${NOTIFY_SECRET}" doc:"Key of the signature in the header UIM-Signature: at least 16 random characters."`
+	Events  []Event  `yaml:"events" max:"8" doc:"Which notices to post: agent.waiting, credit.low, charge.unresolved, breaker.open, certificate.expiring, ledger.mismatch, audit.failing, reload.refused. Default: all."`
+	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
+}
+
+// An Event is what a notice is about.
+type Event string
+
+// The events.
+const (
+	AgentWaiting        Event = "agent.waiting"        // an agent has agreed and waits for approval
+	CreditLow           Event = "credit.low"           // an agent has less left to spend than Billing.Low
+	ChargeUnresolved    Event = "charge.unresolved"    // a charge belongs to a call of unknown outcome
+	BreakerOpen         Event = "breaker.open"         // calls of an intent are stopped after failures of the upstream
+	CertificateExpiring Event = "certificate.expiring" // a certificate expires soon, or is missing
+	LedgerMismatch      Event = "ledger.mismatch"      // the balances of the accounts are not the sums of the ledger
+	AuditFailing        Event = "audit.failing"        // audit records cannot be written
+	ReloadRefused       Event = "reload.refused"       // a changed configuration was refused
+)
+
+var events = []Event{
+	AgentWaiting, CreditLow, ChargeUnresolved, BreakerOpen, CertificateExpiring, LedgerMismatch, AuditFailing, ReloadRefused,
+}
+
+// Wants reports whether the webhook gets the notices of an event.
+func (w *Webhook) Wants(e Event) bool { return len(w.Events) == 0 || slices.Contains(w.Events, e) }
+
+func parseEvent(text string) (any, error) {
+	if !slices.Contains(events, Event(text)) {
+		return nil, errScalar
+	}
+	return Event(text), nil
+}
+
+// joinEvents returns the names of all events.
+func joinEvents(separator string) string {
+	var names []string
+	for _, e := range events {
+		names = append(names, string(e))
+	}
+	return strings.Join(names, separator)
+}
+
+func (l *loader) checkNotify(c *Config) {
+	for i := range c.Notify {
+		w, at := &c.Notify[i], "notify["+strconv.Itoa(i)+"]"
+		if secret := w.Secret.Reveal(); !w.Secret.IsEmpty() && (len(secret) < shortToken || !printable(secret)) {
+			l.Errorf(at+".secret", "is short enough to guess: use at least %d random characters", shortToken)
+		}
+		if w.URL != nil {
+			if err := fetch.New(fetch.Options{AllowInsecure: w.Private}).Check(w.URL, nil); err != nil {
+				l.Errorf(at+".url", "%v: for a webhook inside your network, set private: true", err)
+			}
+		}
+		if c.Billing.Low.Currency == "" && slices.Contains(w.Events, CreditLow) {
+			l.Warnf(at+".events", "credit.low has no effect: set billing.low")
+		}
+	}
+}

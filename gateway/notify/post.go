@@ -1,0 +1,186 @@
+package notify
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/time/rate"
+
+	"github.com/uimgate/uimgate/config"
+	"github.com/uimgate/uimgate/gateway/wire"
+	"github.com/uimgate/uimgate/internal/fetch"
+)
+
+// SignatureHeader is the header with the signature of a notice: t=TIME,v1=MAC. TIME is in seconds since 1970, and MAC is the HMAC-SHA256,
+// in hexadecimal, of TIME, a full stop and the body, under the secret of the webhook.
+const SignatureHeader = "UIM-Signature"
+
+// Sign returns the value of SignatureHeader.
+func Sign(secret string, at time.Time, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(secret))
+	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
+	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
+}
+
+const (
+	postTimeout = 10 * time.Second
+	maxAnswer   = 64 << 10
+	// A webhook gets at most burst notices at once, and then one each perNotice, so that many conditions at once do not flood it. Further
+	// notices wait.
+	perNotice = 2 * time.Second
+	burst     = 20
+	// longestPause limits the pause after a failed attempt, which starts at Options.Every; each failure in a row doubles it.
+	longestPause = time.Hour
+)
+
+// delivered is the value of hook.tries for a notice that was delivered.
+const delivered = -1
+
+// A hook posts notices to one webhook, one after the other.
+type hook struct {
+	to     config.Webhook
+	o      Options
+	client *fetch.Client
+	limit  *rate.Limiter
+	stop   context.CancelFunc
+	done   chan struct{}
+	wake   chan struct{} // has a value if waiting may have changed
+
+	mu      sync.Mutex
+	holding map[string]*Notice // what holds now
+	tries   map[string]int     // the number of failed attempts, by key of holding; delivered: delivered
+}
+
+func newHook(ctx context.Context, to config.Webhook, o Options) *hook {
+	ctx, stop := context.WithCancel(ctx)
+	h := &hook{
+		to: to, o: o, limit: rate.NewLimiter(rate.Every(perNotice), burst), stop: stop,
+		client: fetch.New(fetch.Options{AllowInsecure: to.Private, Timeout: postTimeout, UserAgent: "uimgate"}),
+		done:   make(chan struct{}), wake: make(chan struct{}, 1), tries: map[string]int{},
+	}
+	go h.run(ctx)
+	return h
+}
+
+func (h *hook) close() {
+	h.stop()
+	<-h.done
+	h.client.Close()
+}
+
+// update replaces what holds. The notices of causes that have ended are not posted any more, and those of causes that begin again are new.
+func (h *hook) update(holding map[string]*Notice) {
+	h.mu.Lock()
+	h.holding = holding
+	maps.DeleteFunc(h.tries, func(key string, _ int) bool { return holding[key] == nil })
+	h.mu.Unlock()
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// next returns a notice that was not delivered; nil if there is none. It prefers those with fewer attempts, so that one that the webhook
+// refuses does not delay the others, and then the oldest.
+func (h *hook) next() (key string, first *Notice) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for k, n := range h.holding {
+		if h.tries[k] == delivered || !h.to.Wants(n.Event) {
+			continue
+		}
+		if first == nil || cmp.Or(h.tries[k]-h.tries[key], n.Since.Compare(first.Since)) < 0 {
+			key, first = k, n
+		}
+	}
+	return key, first
+}
+
+// tried records an attempt.
+func (h *hook) tried(key string, n *Notice, ok bool) {
+	h.o.Posted(n.Event, ok)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.holding[key] == nil: // it has ended
+	case ok:
+		h.tries[key] = delivered
+	default:
+		h.tries[key]++
+	}
+}
+
+func (h *hook) run(ctx context.Context) {
+	defer close(h.done)
+	pause := h.o.Every
+	for ctx.Err() == nil {
+		key, n := h.next()
+		if n == nil {
+			select {
+			case <-ctx.Done():
+			case <-h.wake:
+			}
+			continue
+		}
+		if h.limit.Wait(ctx) != nil {
+			return // ctx has ended
+		}
+		if err := h.post(ctx, n); err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			h.tried(key, n, false)
+			h.o.Log.Warn("a notice cannot be delivered", zap.String("event", string(n.Event)), zap.String("id", n.ID),
+				zap.Duration("again_in", pause), zap.Error(wire.Loggable(err)))
+			if !sleep(ctx, pause) {
+				return
+			}
+			pause = min(2*pause, longestPause)
+			continue
+		}
+		pause = h.o.Every
+		h.tried(key, n, true)
+	}
+}
+
+// post makes one attempt. Any status but 2xx is an error, redirects included.
+func (h *hook) post(ctx context.Context, n *Notice) error {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	answer, err := h.client.Do(ctx, fetch.Request{
+		Method: http.MethodPost, URL: h.to.URL.String(), Body: body, Max: maxAnswer, Header: http.Header{
+			"Content-Type": {"application/json"}, SignatureHeader: {Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if answer.Status/100 != 2 {
+		return fmt.Errorf("the webhook answered with status %d", answer.Status)
+	}
+	return nil
+}
+
+// sleep waits, and reports false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
