@@ -43,6 +43,7 @@ func (l *loader) check(c *Config) {
 	l.checkBlocks("", c.blocks.Beside, c.Modules, c, -1)
 	l.checkBilling(&c.Billing)
 	l.checkNotify(c)
+	l.checkExport("audit.export", &c.Audit.Export)
 }
 
 // newcomersPart is the divisor for the default credit of an unapproved agent: a tenth of billing.credit.

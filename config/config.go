@@ -277,6 +277,8 @@ type Billing struct {
 type Audit struct {
 	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts from parameters in plain text. Default: their SHA-256."`
 	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: the gateway writes a record before it makes a call and before it sends the response, and refuses calls while it cannot write."`
+	// Export needs a restart.
+	Export AuditExport `restart:"true" yaml:"export" doc:"Send the audit stream to a collector as well: http, otlp or syslog. The file remains, and each record is sent at least once."`
 }
 
 // Telemetry configures logs, metrics and their export.

@@ -20,12 +20,13 @@ import (
 
 // Files of a data directory.
 const (
-	lockFile   = "lock"
-	socketFile = "admin.sock"
-	stateFile  = "state.db"
-	auditFile  = "audit.jsonl"
-	tokenFile  = "admin.token"
-	tempFiles  = ".tmp-*"
+	lockFile        = "lock"
+	socketFile      = "admin.sock"
+	stateFile       = "state.db"
+	auditFile       = "audit.jsonl"
+	auditCursorFile = "audit.export.json"
+	tokenFile       = "admin.token"
+	tempFiles       = ".tmp-*"
 
 	private    = 0o600
 	privateDir = 0o700
@@ -171,10 +172,16 @@ func (d *DataDir) StorePlace(s Store) string {
 	return d.StatePath()
 }
 
+// AuditPath returns the path of the current file of the audit stream.
+func (d *DataDir) AuditPath() string { return filepath.Join(d.path, auditFile) }
+
+// AuditCursorPath returns the path of the file that records how much of the audit stream was exported.
+func (d *DataDir) AuditCursorPath() string { return filepath.Join(d.path, auditCursorFile) }
+
 // AuditLog opens the audit stream for appending (0600). If a crash left an unfinished line, AuditLog ends that line first. The caller must
 // write whole lines, and must sync and close the file.
 func (d *DataDir) AuditLog() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(d.path, auditFile), os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
+	f, err := os.OpenFile(d.AuditPath(), os.O_RDWR|os.O_CREATE|os.O_APPEND, private)
 	if err != nil {
 		return nil, fmt.Errorf("opening the audit stream: %w", err)
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/uimgate/uimgate/internal/fetch"
 )
 
 // A Webhook is a URL of the operator to which the gateway posts notices.
@@ -58,14 +56,7 @@ func joinEvents(separator string) string {
 func (l *loader) checkNotify(c *Config) {
 	for i := range c.Notify {
 		w, at := &c.Notify[i], "notify["+strconv.Itoa(i)+"]"
-		if secret := w.Secret.Reveal(); !w.Secret.IsEmpty() && (len(secret) < shortToken || !printable(secret)) {
-			l.Errorf(at+".secret", "is short enough to guess: use at least %d random characters", shortToken)
-		}
-		if w.URL != nil {
-			if err := fetch.New(fetch.Options{AllowInsecure: w.Private}).Check(w.URL, nil); err != nil {
-				l.Errorf(at+".url", "%v: for a webhook inside your network, set private: true", err)
-			}
-		}
+		l.checkHook(at, w.URL, w.Secret, w.Private)
 		if c.Billing.Low.Currency == "" && slices.Contains(w.Events, CreditLow) {
 			l.Warnf(at+".events", "credit.low has no effect: set billing.low")
 		}

@@ -2,13 +2,7 @@ package config
 
 import (
 	"crypto/x509"
-	"maps"
 	"net/url"
-	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
 // OTLP configures the export of telemetry to a collector. OpenTelemetry protocol, OTLP/HTTP.
@@ -29,33 +23,14 @@ func (o *OTLP) URL(signal string) string { return o.Endpoint.JoinPath("v1", sign
 func (o *OTLP) RootPool() *x509.CertPool { return poolOf(o.Roots) }
 
 // Sent returns the headers, which hold secrets.
-func (o *OTLP) Sent() map[string]string {
-	out := map[string]string{}
-	for name, value := range o.Headers {
-		out[name], _ = strictjson.ScalarText(value.Tree()) // checked when it was loaded
-	}
-	return out
-}
+func (o *OTLP) Sent() map[string]string { return headerTexts(o.Headers) }
 
 func (l *loader) checkOTLP(at string, o *OTLP) {
 	if o.Endpoint == nil && !l.Failed(at+".endpoint") &&
 		(len(o.Headers) > 0 || o.Roots.Path != "" || o.Metrics || o.Logs || !o.Traces || o.SampleOneIn > 1) {
 		l.Errorf(at+".endpoint", "is required where the other keys are set")
 	}
-	if o.Endpoint != nil {
-		for _, signal := range []string{"traces", "metrics", "logs"} {
-			if strings.HasSuffix(o.Endpoint.Path, "/v1/"+signal) {
-				l.Errorf(at+".endpoint", "must not end with /v1/%s: the gateway appends the path of each signal", signal)
-			}
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Headers)) {
-		text, ok := strictjson.ScalarText(o.Headers[name].Tree())
-		if path := at + ".headers[" + strconv.Quote(name) + "]"; !ok || strings.TrimSpace(text) == "" || !printable(text) {
-			l.Errorf(path, "cannot be in a header: want text or a number, on one line")
-		} else {
-			l.header(path, name)
-		}
-	}
+	l.checkCollector(at+".endpoint", o.Endpoint)
+	l.checkHeaders(at+".headers", o.Headers)
 	l.checkRoots(at+".roots", &o.Roots)
 }

@@ -55,7 +55,7 @@ var problemCases = map[string]problemCase{
 	"wrong case":             {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
 	"key in the wrong place": {"…ttl: 1h\n", []string{`uimgate.yaml:6: unknown key "ttl": it belongs under pat`}},
 	"service key at the top": {"…policy_file: x\n", []string{`uimgate.yaml:6: unknown key "policy_file": it belongs under services[]`}},
-	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required`}},
+	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required, export`}},
 	"secret as key": {"…  auth: x\nadmin: {hunter2000: }\n", []string{
 		`uimgate.yaml:6: services[0]: unknown key "auth": it belongs under services[].upstream`,
 		"uimgate.yaml:7: admin: unknown key (not shown, because it may be a secret): known keys are listen, hosts, token",
@@ -124,6 +124,17 @@ var problemCases = map[string]problemCase{
 			"uimgate.yaml:6: server.issue_per_address: counts per month: want a rate per second, minute, hour, day or week",
 			"uimgate.yaml:7: pat.limit: permits nothing: want at least 1",
 			`uimgate.yaml:8: billing.credit: "10 usd" is not valid: want an amount such as 10 USD, with at most 9 decimals`,
+		},
+	},
+	"collectors of the audit stream": {
+		"…audit:\n  export:\n    http: {url: 'http://10.0.0.1/', private: true}\n    syslog: {address: syslog.example}\n" +
+			"    otlp: {headers: {X-Key: 'a'}}\n    roots: nowhere.pem\n",
+		[]string{
+			"uimgate.yaml:7: audit.export: has http and syslog: choose one",
+			"uimgate.yaml:8: audit.export.http.secret: is required",
+			"uimgate.yaml:9: audit.export.syslog.address: is not an address: want a host and a port, such as syslog.example:6514",
+			"uimgate.yaml:10: audit.export.otlp.endpoint: is required if headers are set",
+			"uimgate.yaml:11: audit.export.roots: cannot read nowhere.pem: no such file or directory",
 		},
 	},
 	"webhooks": {

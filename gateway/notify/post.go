@@ -3,9 +3,6 @@ package notify
 import (
 	"cmp"
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,17 +17,6 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
-
-// SignatureHeader is the header with the signature of a notice: t=TIME,v1=MAC. TIME is in seconds since 1970, and MAC is the HMAC-SHA256,
-// in hexadecimal, of TIME, a full stop and the body, under the secret of the webhook.
-const SignatureHeader = "UIM-Signature"
-
-// Sign returns the value of SignatureHeader.
-func Sign(secret string, at time.Time, body []byte) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	fmt.Fprintf(mac, "%d.%s", at.Unix(), body)
-	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
-}
 
 const (
 	postTimeout = 10 * time.Second
@@ -161,7 +147,7 @@ func (h *hook) post(ctx context.Context, n *Notice) error {
 	}
 	answer, err := h.client.Do(ctx, fetch.Request{
 		Method: http.MethodPost, URL: h.to.URL.String(), Body: body, Max: maxAnswer, Header: http.Header{
-			"Content-Type": {"application/json"}, SignatureHeader: {Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
+			"Content-Type": {"application/json"}, wire.SignatureHeader: {wire.Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
 		},
 	})
 	if err != nil {

@@ -45,6 +45,7 @@ type Metrics struct {
 	auditLost   prometheus.Counter
 	exportLost  *prometheus.CounterVec
 	notices     *prometheus.CounterVec
+	exported    *prometheus.CounterVec
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
 	waiting     prometheus.Gauge // changed settings that need a restart
@@ -103,6 +104,7 @@ func NewMetrics() *Metrics {
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
 		exportLost:  counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
 		notices:     counter("notices_total", "Attempts to post notices to webhooks, by event and result: delivered or failed.", "event", "result"),
+		exported:    counter("audit_exported_total", "Audit records that were sent to the collector, by result of the attempt: delivered or failed.", "result"),
 		reload:      gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
 		waiting:     gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
 		reloaded:    gauge("config_last_reload_success_timestamp_seconds", "Time when a configuration was last applied."),
@@ -111,7 +113,7 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
-		m.exportLost, m.notices, m.reload, m.reloaded, m.waiting,
+		m.exportLost, m.notices, m.exported, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -173,13 +175,28 @@ func (m *Metrics) Request(route string, status int, took time.Duration, span tra
 	observe(m.durations.WithLabelValues(route), took, span)
 }
 
+// Exported counts an attempt to send audit records to the collector.
+func (m *Metrics) Exported(records int, delivered bool) {
+	m.exported.WithLabelValues(resultOf(delivered)).Add(float64(records))
+}
+
+// WatchExport registers a gauge for the lag of the export of the audit stream.
+func (m *Metrics) WatchExport(lag func() time.Duration) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: "uimgate", Name: "audit_export_lag_seconds", Help: "Age of the oldest audit record that the collector has not accepted.",
+	}, func() float64 { return lag().Seconds() }))
+}
+
+func resultOf(delivered bool) string {
+	if delivered {
+		return "delivered"
+	}
+	return "failed"
+}
+
 // Notice counts an attempt to post a notice to a webhook.
 func (m *Metrics) Notice(event config.Event, delivered bool) {
-	result := "failed"
-	if delivered {
-		result = "delivered"
-	}
-	m.notices.WithLabelValues(string(event), result).Inc()
+	m.notices.WithLabelValues(string(event), resultOf(delivered)).Inc()
 }
 
 // TelemetryLost counts spans or log entries that were not exported.

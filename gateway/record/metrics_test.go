@@ -59,6 +59,8 @@ func everything() *record.Metrics {
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement})
 	m.RecordAgreement(&agree.Event{Operation: agree.Agreement, Reason: reason.AgentIDTaken})
 	m.Notice(config.AgentWaiting, true)
+	m.Exported(1, true)
+	m.WatchExport(func() time.Duration { return 0 })
 	return m
 }
 

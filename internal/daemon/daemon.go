@@ -24,6 +24,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/door"
 	"github.com/uimgate/uimgate/gateway/execute"
 	"github.com/uimgate/uimgate/gateway/record"
+	"github.com/uimgate/uimgate/gateway/record/export"
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/gateway/telemetry"
 	"github.com/uimgate/uimgate/internal/acme"
@@ -63,6 +64,7 @@ type Options struct {
 	park            time.Duration // for tests; 0 means parkAfter
 	renewals        time.Duration // for tests: acme.Options.LookEvery
 	noticesEvery    time.Duration // for tests: notify.Options.Every
+	exportEvery     time.Duration // for tests: export.Options.Every
 }
 
 // A Phase is a state of the process that is reported to its service manager.
@@ -132,6 +134,7 @@ type process struct {
 	bounded       *connlimit.Listener // the same listener as public
 	addresses     Addresses
 	audit         *record.Audit
+	export        *export.Exporter // nil: the audit stream is not exported
 	metrics       *record.Metrics
 	telemetry     *telemetry.Exporter
 	view          *pat.View
@@ -198,6 +201,9 @@ func (p *process) open(ctx context.Context) (err error) {
 	p.closers = append(p.closers, p.leases.Close)
 	p.Now = p.store.Now // all processes that share the store use its clock
 	p.openAudit()
+	if err := p.openExport(); err != nil {
+		return err
+	}
 	if err := p.openKeys(ctx); err != nil {
 		return err
 	}

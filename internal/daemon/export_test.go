@@ -19,3 +19,6 @@ func (o *Options) Renewals(d time.Duration) { o.renewals = d }
 
 // NoticesEvery sets how often the process looks for what to notify the operator of.
 func (o *Options) NoticesEvery(d time.Duration) { o.noticesEvery = d }
+
+// ExportEvery sets how often the process looks for audit records to export.
+func (o *Options) ExportEvery(d time.Duration) { o.exportEvery = d }

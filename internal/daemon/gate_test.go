@@ -51,7 +51,7 @@ type setup struct {
 	now                    func() time.Time
 	dir                    string // empty: a new one
 	slack, renewals        time.Duration
-	notices                time.Duration
+	notices, export        time.Duration
 	environment            map[string]string // for the OTEL_* variables
 }
 
@@ -92,6 +92,7 @@ func startGate(tb testing.TB, s setup) *gate {
 	options.Slack(s.slack)
 	options.Renewals(s.renewals)
 	options.NoticesEvery(s.notices)
+	options.ExportEvery(s.export)
 	options.Park(time.Millisecond) // all tests must pass with parked connections
 	go func() { g.done <- daemon.Run(ctx, options) }()
 	select {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/uimgate/uimgate/config"
 	"github.com/uimgate/uimgate/gateway/notify"
+	"github.com/uimgate/uimgate/gateway/wire"
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
@@ -26,7 +27,7 @@ func noticesTo(t *testing.T) (configuration string, accepted chan notify.Notice)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		var n notify.Notice
-		if err = errors.Join(err, json.Unmarshal(body, &n)); err != nil || r.Header.Get(notify.SignatureHeader) == "" {
+		if err = errors.Join(err, json.Unmarshal(body, &n)); err != nil || r.Header.Get(wire.SignatureHeader) == "" {
 			t.Errorf("%q: %v", body, err)
 		}
 		accepted <- n

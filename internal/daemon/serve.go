@@ -56,6 +56,9 @@ func (p *process) serve(ctx context.Context) error {
 		return p.view.Run(life, func(err error) { p.Log.Warn("revocations could not be read", zap.Error(err)) })
 	})
 	group.Go(func() error { return p.audit.Run(life) })
+	if p.export != nil {
+		group.Go(func() error { return p.export.Run(life) })
+	}
 	group.Go(func() error { return p.sweep(life) })
 	group.Go(func() error { return p.reconcile(life) })
 	group.Go(func() error { return p.purge(life) })
