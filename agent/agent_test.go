@@ -29,7 +29,7 @@ func keyOf(tb testing.TB, algorithm string) crypto.Signer {
 	return key
 }
 
-// waits records what a client would have waited.
+// waits records how long a client would have slept.
 type waits struct {
 	mu   sync.Mutex
 	list []time.Duration

@@ -110,7 +110,7 @@ func TestStaticAgreementForms(t *testing.T) {
 			if err != nil || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
 				t.Fatalf("%v, %v", r.Output, err)
 			}
-			// It offers no renewal: the same policy is signed again in the form that it accepts.
+			// The service offers no renewal, so the client signs the same policy again, in the form that the service accepts.
 			before := s.Session().Token()
 			shop.Clock.Add(59 * time.Minute)
 			if _, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
@@ -203,11 +203,11 @@ func TestPolicyChangeEndsTheAgreement(t *testing.T) {
 	want(err)
 	_, err = s.Renew(t.Context())
 	want(err)
-	shop.Clock.Add(time.Hour - time.Second) // due
+	shop.Clock.Add(time.Hour - time.Second) // the renewal is due
 	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	want(err)
 	if n := shop.Requests("/api/pat/issue"); n != 1 {
-		t.Errorf("%d agreements were sent, want the first alone", n)
+		t.Errorf("%d agreements were sent, want only the first", n)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestAgreementPendingApproval(t *testing.T) {
 	wantPending := func(err error) {
 		t.Helper()
 		if pending, ok := errors.AsType[*agent.PendingError](err); !ok || pending.AgreementID != "agreement-1" {
-			t.Fatalf("err = %v, want that agreement-1 is pending", err)
+			t.Fatalf("err = %v, want agreement-1 to be pending", err)
 		}
 	}
 	_, err := s.Agree(t.Context(), seen)
@@ -246,7 +246,7 @@ func TestAgreementPendingApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.Session().Pending() {
-		t.Error("it still waits")
+		t.Error("the agreement is still pending")
 	}
 	if _, err := again.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{}); err != nil {
 		t.Fatal(err)
@@ -272,13 +272,14 @@ func TestSearchAndIntent(t *testing.T) {
 		}
 	}
 	if n := shop.Requests("/api/intents/shop.example:hidden:v1"); n != 1 {
-		t.Errorf("asked %d times", n)
+		t.Errorf("%d requests for the intent, want 1", n)
 	}
 	_, err = s.Intent(t.Context(), "shop.example:none:v1")
 	wantErr(t, err, agent.ErrIntentNotFound)
 }
 
-// What a brief view leaves out is asked for when it is needed; a service that knows no views is asked without.
+// The client requests an intent in full when it needs what the brief view omits. If a service rejects the parameter view, the client
+// searches without it.
 func TestSearchViews(t *testing.T) {
 	t.Parallel()
 	for _, strict := range []bool{false, true} {
@@ -313,7 +314,7 @@ func TestSearchViews(t *testing.T) {
 			t.Errorf("%+v", in)
 		}
 		if got := strings.Join(views, " "); err != nil || len(brief.Intents) != 1 || got != want {
-			t.Errorf("%v, %v, asked for %q", brief, err, got)
+			t.Errorf("%v, %v, requested views %q", brief, err, got)
 		}
 		if in, err := s.Intent(t.Context(), "shop.example:hidden:v1"); err != nil || len(in.Inputs) == 0 {
 			t.Errorf("%+v, %v", in, err)
@@ -353,7 +354,7 @@ func TestErrorsAreComplete(t *testing.T) {
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrParameterOutOfRange)
 	if errors.Is(err, agent.ErrInvalidParameter) || errors.Is(err, agent.ErrNotFound) {
-		t.Error("it is other reasons too")
+		t.Error("the error matches other reasons too")
 	}
 	e := refusal(t, err)
 	e.Details = nil

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/agent"
 )
 
-// A document that has not changed is not sent again; one that has is parsed again.
+// The client revalidates agents.json by its ETag, and parses it again only if it has changed.
 func TestUnchangedAgentsFileIsCached(t *testing.T) {
 	t.Parallel()
 	var whole, unchanged atomic.Int64
@@ -54,6 +54,6 @@ func TestUnchangedAgentsFileIsCached(t *testing.T) {
 	etag.Store(`"2"`)
 	discover("2")
 	if whole.Load() != 2 {
-		t.Errorf("sent whole %d times", whole.Load())
+		t.Errorf("sent in full %d times, want 2", whole.Load())
 	}
 }

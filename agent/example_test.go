@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// startShop starts the service that the examples use: a shop with one free intent and one that costs money.
+// startShop starts the service of the examples: a shop with one free intent and one that costs money.
 func startShop() *agenttest.Service {
 	shop, err := agenttest.Start(agenttest.Canonical)
 	if err != nil {
@@ -24,7 +24,7 @@ func startShop() *agenttest.Service {
 	return shop
 }
 
-// agreeWith returns a service whose policy is agreed to, as Example shows it.
+// agreeWith agrees to the policy of a shop, as Example shows in full.
 func agreeWith(ctx context.Context, shop *agenttest.Service) (*agent.Client, *agent.Service) {
 	key, err := agent.NewKey(keys.EdDSA)
 	if err != nil {
@@ -44,7 +44,7 @@ func agreeWith(ctx context.Context, shop *agenttest.Service) (*agent.Client, *ag
 	return client, service
 }
 
-// From the address of a service to the output of an intent.
+// An agent discovers a service, agrees to its policy and executes an intent.
 func Example() {
 	ctx := context.Background()
 	shop := startShop()
@@ -86,7 +86,7 @@ func Example() {
 	// calls left: 99
 }
 
-// What a service offers can be read without a key.
+// An agent without a key can read what a service offers.
 func ExampleClient_Discover() {
 	ctx := context.Background()
 	shop := startShop()
@@ -112,7 +112,7 @@ func ExampleClient_Discover() {
 	// shop.example:order:v1 costs 0.01 USD
 }
 
-// A policy that has changed since it was read is not signed.
+// The client does not sign a policy that has changed since the agent read it.
 func ExampleService_Agree() {
 	ctx := context.Background()
 	shop := startShop()
@@ -146,7 +146,7 @@ func ExampleService_Execute() {
 	// sent under a key: true
 }
 
-// An error has the exact cause, what to do about it, and where the parameters are wrong.
+// An error holds the exact reason, a suggestion, and the parameters that are wrong.
 func ExampleError() {
 	ctx := context.Background()
 	shop := startShop()
@@ -165,7 +165,7 @@ func ExampleError() {
 	// /limit: Use at most 50.
 }
 
-// A session survives the process: the PAT is in a file that only its owner can read.
+// A session outlives the process, because its PAT is in a file that only the owner can read.
 func ExampleClient_Resume() {
 	ctx := context.Background()
 	shop := startShop()

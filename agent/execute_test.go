@@ -184,8 +184,8 @@ func TestRetryAfterLostResponseIsReplayed(t *testing.T) {
 	}
 }
 
-// The client asks for a lost answer under the same key, whatever the service answers in between: under another key the call would be
-// made a second time.
+// The client repeats a call whose response was lost under the same key, whatever the service answers in between. Another key would
+// execute the call twice.
 func TestKeyIsKeptAfterLostResponse(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
@@ -202,7 +202,7 @@ func TestKeyIsKeptAfterLostResponse(t *testing.T) {
 	}
 }
 
-// A refusal proves nothing about an earlier attempt whose answer was lost, unless it is the answer kept under the key.
+// A refusal does not prove that an earlier attempt with a lost response failed, unless it is the response stored under the key.
 func TestRefusalAfterLostResponseIsALostError(t *testing.T) {
 	t.Parallel()
 	broken := agenttest.Reply{Break: true}
@@ -229,7 +229,7 @@ func TestRefusalAfterLostResponseIsALostError(t *testing.T) {
 	}
 }
 
-// With Keyed, every call has an idempotency key, and can be repeated.
+// With Keyed, the client sends an idempotency key with every call, so it can repeat the call.
 func TestKeyedCallOfFreeIntent(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -332,7 +332,7 @@ func TestFailedConnectionsAreRetried(t *testing.T) {
 	o.Sleep = w.sleep
 	session := agreed(t, o, shop.URL).Session()
 	shop.Close()
-	s, err := clientOf(t, o).Resume(session) // with no connection that was open before
+	s, err := clientOf(t, o).Resume(session) // without idle connections
 	if err != nil {
 		t.Fatal(err)
 	}

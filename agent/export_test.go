@@ -4,7 +4,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// For the fuzz targets of the external test package.
+// Parsers for the fuzz targets in package agent_test.
 var (
 	ParseCharge    = parseCharge
 	ParseRateLimit = parseRateLimit
@@ -21,5 +21,5 @@ func Targets(s string) ([]string, string, error) {
 }
 func (s Session) Token() string { return s.token.reveal() }
 
-// Still takes the chance out of waiting.
+// NoJitter makes the waits of a client exact.
 func (c *Client) NoJitter() { c.jitter = func() float64 { return 1 } }

@@ -18,16 +18,16 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// A trap is a server that remembers everything it is sent.
-type trap struct {
+// A recorder is a server that records every request.
+type recorder struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []string
 }
 
-func newTrap(t *testing.T) *trap {
+func newRecorder(t *testing.T) *recorder {
 	t.Helper()
-	tr := &trap{}
+	tr := &recorder{}
 	tr.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		tr.mu.Lock()
@@ -38,7 +38,7 @@ func newTrap(t *testing.T) *trap {
 	return tr
 }
 
-func (tr *trap) sprung() []string {
+func (tr *recorder) requests() []string {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	return tr.seen
@@ -47,7 +47,7 @@ func (tr *trap) sprung() []string {
 func TestSecretsAreNotSentThroughRedirects(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{301, 302, 303, 307, 308} {
-		shop, elsewhere := agenttest.New(t, agenttest.Canonical), newTrap(t)
+		shop, elsewhere := agenttest.New(t, agenttest.Canonical), newRecorder(t)
 		s := agreed(t, options(t, shop), shop.URL)
 		fresh := discover(t, options(t, shop), shop.URL)
 		shop.Config.Handler = redirecting(shop.Config.Handler, elsewhere.URL, status)
@@ -59,7 +59,7 @@ func TestSecretsAreNotSentThroughRedirects(t *testing.T) {
 				t.Errorf("%d: %v", status, err)
 			}
 		}
-		if seen := elsewhere.sprung(); len(seen) != 0 {
+		if seen := elsewhere.requests(); len(seen) != 0 {
 			t.Errorf("%d: sent elsewhere: %q", status, seen)
 		}
 	}
@@ -84,7 +84,7 @@ func serve(t *testing.T, h http.HandlerFunc) *httptest.Server {
 
 func TestInvalidAgentsFiles(t *testing.T) {
 	t.Parallel()
-	// A server that goes on for ever, and stops when the client hangs up.
+	// endless serves chunk again and again until the client disconnects.
 	endless := func(chunk []byte) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -140,14 +140,14 @@ func TestInvalidAgentsFiles(t *testing.T) {
 			o := agent.Options{MaxDocument: 1 << 21}
 			s, err := clientOf(t, o).Discover(t.Context(), server.URL)
 			if err == nil && tt.want == nil {
-				return // it may be read, as long as it is bounded
+				return // the file is valid
 			}
 			if tt.want != nil {
 				wantErr(t, err, tt.want)
 			}
 			wantErr(t, err, agent.ErrNoService)
 			if s != nil {
-				t.Error("there is a service and an error")
+				t.Error("got both a service and an error")
 			}
 		})
 	}
@@ -256,7 +256,7 @@ func TestLoopbackMustBeNamedByCaller(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	port := shop.URL[strings.LastIndexByte(shop.URL, ':')+1:]
 	o := options(t, shop)
-	// Found at a public address, according to the session, a service has no business on the loopback address.
+	// The session records that the service was found at a public address, so the client must not call it at a loopback address.
 	session := agreed(t, o, shop.URL).Session()
 	session.Endpoints.Agents = "https://shop.example/agents.json"
 	before := len(shop.Calls())
@@ -269,14 +269,14 @@ func TestLoopbackMustBeNamedByCaller(t *testing.T) {
 	_, err = s.Policy(t.Context())
 	wantErr(t, err, fetch.ErrRefused)
 	if len(shop.Calls()) != before {
-		t.Error("it was called")
+		t.Error("the service was called")
 	}
 	if _, err := clientOf(t, o).Discover(t.Context(), "localhost:"+port); err != nil {
 		t.Error(err)
 	}
 }
 
-// A host below the issuer's domain may be a customer's: it is believed only if the records of that domain lead to it.
+// A subdomain of the issuer may belong to a customer. The client trusts it only if the DNS records of the issuer's domain name it.
 func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 	t.Parallel()
 	const own = "https://api.shop.example/agents.json"
@@ -300,7 +300,7 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 			o := options(t, shop)
 			o.Locate = func(_ context.Context, domain string) ([]string, error) {
 				if domain != agenttest.Issuer {
-					t.Errorf("asked for the records of %s", domain)
+					t.Errorf("looked up the records of %s", domain)
 				}
 				return tt.records, tt.err
 			}
@@ -316,8 +316,8 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 	}
 }
 
-// movedTo returns the service of a shop as if it had been found at another host. Whatever is signed for it is not sent: the
-// shop's own addresses are on the loopback address, which that host must not name.
+// movedTo returns the service of a shop as if it had been found at another host. The client never sends what it signs for that
+// service, because its endpoints are on the loopback address, which that host must not name.
 func movedTo(t *testing.T, shop *agenttest.Service, o agent.Options, host string) *agent.Service {
 	t.Helper()
 	session := discover(t, o, shop.URL).Session()
@@ -349,7 +349,7 @@ func TestForeignIssuerIsRejected(t *testing.T) {
 	}
 	_, err = s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest(), Issuer: agenttest.Issuer})
 	if _, ok := errors.AsType[*agent.IssuerError](err); ok || err == nil {
-		t.Errorf("err = %v, want that the caller's word is taken and the loopback address refused", err)
+		t.Errorf("err = %v, want the issuer accepted and the loopback address refused", err)
 	}
 }
 

@@ -15,13 +15,13 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// fit reports whether a text of a stranger may be shown on a terminal.
+// fit reports whether a foreign text is safe to show on a terminal.
 func fit(s string) bool {
 	return utf8.ValidString(s) && len(s) <= 4*501+3 &&
 		!strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.C, r) || r == '\u2028' })
 }
 
-// FuzzParseCharge: an error gives nothing; what is read is read again from what it prints.
+// FuzzParseCharge checks that an error comes without a charge, and that a charge survives String and another parse.
 func FuzzParseCharge(f *testing.F) {
 	for _, s := range []string{
 		"0.01 USD; id=0192f0c1-7d00-7000-8000-000000000000; state=captured", "1 EUR;state=pending;id=x", "0.01 USD",
@@ -33,13 +33,13 @@ func FuzzParseCharge(f *testing.F) {
 		c, err := agent.ParseCharge(s)
 		if err != nil {
 			if c != nil {
-				t.Fatal("a charge and an error")
+				t.Fatal("got both a charge and an error")
 			}
 			return
 		}
 		again, err := agent.ParseCharge(c.String())
 		if err != nil || *again != *c {
-			t.Errorf("%q is %v, which is read as %v, %v", s, c, again, err)
+			t.Errorf("%q is %v, which parses as %v, %v", s, c, again, err)
 		}
 		if !fit(c.String()) || c.Nano < 0 {
 			t.Errorf("%q: %v", s, c)
@@ -47,7 +47,7 @@ func FuzzParseCharge(f *testing.F) {
 	})
 }
 
-// FuzzParseRateLimit: nothing is negative or longer than a year, whatever the fields hold.
+// FuzzParseRateLimit checks that no number is negative and no duration longer than a year.
 func FuzzParseRateLimit(f *testing.F) {
 	f.Add(`"hour";r=99;t=60, "day";r=5`, `"hour";q=100;w=3600, "day";q=1000`, "", "", "")
 	f.Add(`default;r=50;t=30`, `default;q=100;pk=:cHsdsRa894==:`, "", "", "")
@@ -114,7 +114,7 @@ func TestRateLimits(t *testing.T) {
 	}
 }
 
-// FuzzReadError: every answer gives an error whose texts are fit to be shown, and whose numbers are sane.
+// FuzzReadError checks that every answer gives an error with printable texts and plausible numbers.
 func FuzzReadError(f *testing.F) {
 	for _, s := range []string{
 		`{"error":{"code":"TOO_MANY_REQUESTS","message":"m","details":{"reason":"RATE_LIMIT_EXCEEDED","uim_code":"UIM-AUZ-004",` +
@@ -139,13 +139,13 @@ func FuzzReadError(f *testing.F) {
 		}
 		for _, s := range texts {
 			if !fit(s) {
-				t.Errorf("not fit to be shown: %q", s)
+				t.Errorf("not printable: %q", s)
 			}
 		}
 	})
 }
 
-// FuzzReadResult: an error gives nothing; what is read is JSON that is equal to the tree.
+// FuzzReadResult checks that an error comes without a result, and that a result's Raw decodes to its Output.
 func FuzzReadResult(f *testing.F) {
 	for _, s := range []string{
 		`{"a":1}`, `{"status":"success","data":{"a":[1,2.50]},` +
@@ -158,10 +158,10 @@ func FuzzReadResult(f *testing.F) {
 		r, err := agent.ReadResult(fetch.Answer{Status: 200, Header: http.Header{"Content-Type": {kind}, "Uim-Charge": {charge}}, Body: body})
 		if err != nil {
 			if r.Output != nil || r.Raw != nil || r.Charge != nil {
-				t.Error("a result and an error")
+				t.Error("got both a result and an error")
 			}
 			if !fit(err.Error()) {
-				t.Errorf("not fit to be shown: %q", err)
+				t.Errorf("not printable: %q", err)
 			}
 			return
 		}
@@ -175,7 +175,7 @@ func FuzzReadResult(f *testing.F) {
 	})
 }
 
-// FuzzReadPAT: an error gives no session; a PAT is only what may stand in a header.
+// FuzzReadPAT checks that an error comes without a session, and that a PAT is valid in a header.
 func FuzzReadPAT(f *testing.F) {
 	for _, s := range []string{
 		`{"uim-pat":"e30.eyJqdGkiOiJhIiwiZXhwIjoxNzYzNzI2NDAwLCJzY29wZSI6WyJhIl19.e30","expires_at":"2026-11-21T12:00:00Z",` +
@@ -193,7 +193,7 @@ func FuzzReadPAT(f *testing.F) {
 		s, err := agent.ReadPAT(c, agent.Session{Issuer: "shop.example"}, fetch.Answer{Status: status, Body: body})
 		if err != nil {
 			if s.Agreed() || s.Issuer != "" {
-				t.Error("a session and an error")
+				t.Error("got both a session and an error")
 			}
 			return
 		}
@@ -208,7 +208,7 @@ func FuzzReadPAT(f *testing.F) {
 	})
 }
 
-// FuzzTarget: an error gives nothing; all places are absolute http or https URLs without credentials.
+// FuzzTarget checks that an error comes without URLs, and that all URLs are absolute, http or https, and without credentials.
 func FuzzTarget(f *testing.F) {
 	for _, s := range []string{
 		"shop.example", "https://shop.example", "http://127.0.0.1:8080/x/agents.json", "localhost:8080", "::1", "[::1]:80",
@@ -220,12 +220,12 @@ func FuzzTarget(f *testing.F) {
 		urls, domain, err := agent.Targets(s)
 		if err != nil {
 			if urls != nil || domain != "" {
-				t.Error("places and an error")
+				t.Error("got both URLs and an error")
 			}
 			return
 		}
 		if len(urls) == 0 {
-			t.Error("no place and no error")
+			t.Error("got neither a URL nor an error")
 		}
 		for _, u := range urls {
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u, nil)
@@ -236,7 +236,7 @@ func FuzzTarget(f *testing.F) {
 	})
 }
 
-// FuzzPythonDumps: the form is equal to the document as JSON.
+// FuzzPythonDumps checks that the output is printable ASCII and equal to the document as JSON.
 func FuzzPythonDumps(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.50,"täg\u007f\u2028/<>&😀\ud83d\ude00"],"b":{}}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {

@@ -45,7 +45,7 @@ func TestInvalidPolicies(t *testing.T) {
 		}
 	}
 	if shop.Requests("/api/pat/issue") != 0 {
-		t.Error("something was signed")
+		t.Error("the client signed a policy")
 	}
 }
 
@@ -62,7 +62,7 @@ func TestPolicyUIDs(t *testing.T) {
 		if err != nil || p.UID != want {
 			t.Errorf("%s: %q, %v", policy, p.UID, err)
 		}
-		// The service has another uid for it and states that one; the digest is what was accepted.
+		// The service states another uid for the policy. The agent accepted the digest, so it agrees.
 		if a, err := s.Agree(t.Context(), agent.Acceptance{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {
 			t.Errorf("%s: %+v, %v", policy, a, err)
 		}
@@ -80,11 +80,11 @@ func TestPermits(t *testing.T) {
 	}
 	s.Scope = []string{"shop.example:*:*:execute"}
 	if !s.Permits("shop.example:other:v1") || s.Permits("shop.example.evil:other:v1") || s.Permits("other.example:x:v1") {
-		t.Error("the whole namespace, and no other, is permitted")
+		t.Error("a wildcard scope must permit its whole namespace and no other")
 	}
 	s.Scope = nil
 	if !s.Permits(agenttest.Search) || (agent.Session{}).Permits(agenttest.Search) {
-		t.Error("without a stated scope every intent may be tried, without a PAT none")
+		t.Error("a session without a scope must permit every intent, a session without a PAT none")
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// relayedGate is a gateway whose service is an agent on the relay beside it.
+// relayedGate returns a gateway whose service is an agent on the gateway's own relay.
 func relayedGate(t *testing.T) *gatetest.Gate {
 	t.Helper()
 	return gatetest.New(t, gatetest.RelaySettings+
@@ -20,7 +20,7 @@ func relayedGate(t *testing.T) *gatetest.Gate {
 		func(g *gatetest.Gate) { g.Write("policy.json", limitedPolicy) })
 }
 
-// relayOptions are those of an agent on that relay, which the service's own endpoints do not answer.
+// relayOptions returns the options of an agent on that relay. The test fails if the agent posts to the service's own endpoints.
 func relayOptions(t *testing.T, g *gatetest.Gate, encrypt bool) agent.Options {
 	t.Helper()
 	o := gateOptions(t, g)
@@ -30,7 +30,7 @@ func relayOptions(t *testing.T, g *gatetest.Gate, encrypt bool) agent.Options {
 		through := wrap(next)
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
 			if r.Method == http.MethodPost && r.URL.Host == published {
-				t.Errorf("it was sent to the service itself: %s", r.URL.Path)
+				t.Errorf("the agent posted to the service itself: %s", r.URL.Path)
 			}
 			return through.RoundTrip(r)
 		})

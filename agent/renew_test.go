@@ -69,7 +69,7 @@ func TestClientClockBehind(t *testing.T) {
 	s := agreed(t, o, shop.URL)
 	shop.Clock.Add(61 * time.Minute)
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
-	// The agreement is made again, with a time the service no longer takes; what matters is that it was tried once.
+	// The client agrees again, with a timestamp that the service rejects as too old. It must try only once.
 	if err == nil || shop.Requests("/api/intents/execute") != 1 || shop.Requests("/api/pat/renew") != 1 {
 		t.Errorf("%v, %d, %d", err, shop.Requests("/api/intents/execute"), shop.Requests("/api/pat/renew"))
 	}

@@ -140,7 +140,7 @@ func TestKeyFilesArePrivate(t *testing.T) {
 		}
 		a, b := clientOf(t, agent.Options{Key: key}), clientOf(t, agent.Options{Key: loaded})
 		if a.KeyID() != b.KeyID() || string(a.AgentID()) != "agent-"+string(a.KeyID()[:12]) {
-			t.Error("another key was read than written")
+			t.Error("LoadKey returned another key")
 		}
 		wantErr(t, agent.SaveKey(path, key), agent.ErrFile)
 		if err := os.Chmod(path, 0o640); err != nil {

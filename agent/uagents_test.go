@@ -27,7 +27,7 @@ func seeded(t *testing.T, seed string) identity.Key {
 	return key
 }
 
-// envelopeOptions are those of an agent of the uAgents protocol.
+// envelopeOptions returns the options of an agent that uses the uAgents protocol.
 func envelopeOptions(t *testing.T, g *gatetest.Gate) agent.Options {
 	t.Helper()
 	o := gateOptions(t, g)
@@ -93,9 +93,9 @@ func TestEnvelopePendingApproval(t *testing.T) {
 	s, err := clientOf(t, o).Discover(t.Context(), "http://"+published)
 	g.Must(err)
 	acceptance := agent.Acceptance{Digest: g.Directory.Current().Service("default").Offer().Digest}
-	for range 2 { // each envelope is another one
+	for range 2 { // each attempt sends a new envelope
 		if _, err := s.Agree(t.Context(), acceptance); !errors.As(err, new(*agent.PendingError)) {
-			t.Fatalf("%v, want that the operator has to approve", err)
+			t.Fatalf("%v, want a PendingError", err)
 		}
 	}
 	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: pat.AgentID(o.UAgent.Key.Address()), Approved: true}))
@@ -104,7 +104,7 @@ func TestEnvelopePendingApproval(t *testing.T) {
 	}
 }
 
-// Where envelopes go is what the caller says, else an Almanac, else agents.json.
+// The client sends envelopes to the endpoint that the caller sets, or that an Almanac names, or that agents.json names, in that order.
 func TestEnvelopeEndpoint(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)
@@ -154,7 +154,7 @@ func TestEnvelopeEndpoint(t *testing.T) {
 	}
 }
 
-// What answers may be anybody: only the key of the service counts.
+// The client accepts a reply only if the key of the service signed it.
 func TestRepliesMustBeSignedByTheService(t *testing.T) {
 	t.Parallel()
 	g := provedGate(t)

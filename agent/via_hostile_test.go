@@ -16,20 +16,20 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A stage stands between an agent and the doors of a gateway: it answers instead of them, in turn, and keeps what it was sent.
-type stage struct {
+// A doorStub answers an agent instead of the gateway's doors, with the given answers in turn, and records the messages.
+type doorStub struct {
 	mu      sync.Mutex
 	answers []func(id string) *http.Response
-	card    string // instead of the agent card; empty: as it is
+	card    string // replaces the agent card; empty: the gateway's
 	sent    []sentMessage
-	leaked  []string // hosts that were sent a PAT and are not the service
+	leaked  []string // other hosts that received a PAT
 }
 
 type sentMessage struct {
 	id, key, messageID string
 }
 
-// ID of the message that stands in a text that is answered.
+// sentID is replaced in an answer by the id of the message.
 const sentID = "SENT-ID"
 
 func says(status int, kind, body string, header ...string) func(string) *http.Response {
@@ -44,7 +44,7 @@ func says(status int, kind, body string, header ...string) func(string) *http.Re
 	}
 }
 
-func (s *stage) wrap(before func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
+func (s *doorStub) wrap(before func(http.RoundTripper) http.RoundTripper) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		next = before(next)
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -82,7 +82,7 @@ func (s *stage) wrap(before func(http.RoundTripper) http.RoundTripper) func(http
 			s.sent = append(s.sent, sentMessage{message.ID, key, message.Params.Message.MessageID})
 			answer := s.answers[0](message.ID)
 			s.answers = s.answers[1:]
-			if answer == nil { // the connection ends once the request was sent
+			if answer == nil { // the connection breaks after the request was sent
 				httptrace.ContextClientTrace(r.Context()).WroteHeaders()
 				return nil, io.ErrUnexpectedEOF
 			}
@@ -92,13 +92,13 @@ func (s *stage) wrap(before func(http.RoundTripper) http.RoundTripper) func(http
 	}
 }
 
-// staged is a service whose doors answer as a stage says.
-func staged(t *testing.T, change func(*agent.Options), answers ...func(string) *http.Response) (*agent.Service, *stage) {
+// withStub returns a service whose doors a doorStub replaces.
+func withStub(t *testing.T, change func(*agent.Options), answers ...func(string) *http.Response) (*agent.Service, *doorStub) {
 	t.Helper()
 	g := gatetest.New(t, "")
 	upstreamSays(g, http.StatusOK, `{"order":"o-1"}`)
 	o := gateOptions(t, g)
-	s := &stage{answers: answers}
+	s := &doorStub{answers: answers}
 	o.Wrap, o.MaxAttempts = s.wrap(o.Wrap), 4
 	if change != nil {
 		change(&o)
@@ -115,7 +115,7 @@ const (
 
 var order = map[string]any{"product": "lamp"}
 
-// TestHostileDoors: what cannot be read leaves open what became of the call, and is not repeated.
+// TestHostileDoors checks that the outcome is unknown after an unreadable response, and that the client does not repeat the call.
 func TestHostileDoors(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -135,11 +135,11 @@ func TestHostileDoors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, stage := staged(t, nil, tt.answer, tt.answer)
+			s, stub := withStub(t, nil, tt.answer, tt.answer)
 			_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: tt.way})
 			refused, ok := errors.AsType[*agent.Error](err)
-			if !ok || refused.Outcome != "unknown" || len(stage.sent) != 1 || strings.Contains(err.Error(), "\x1b") {
-				t.Errorf("%v after %d messages; want an error with the outcome unknown after one", err, len(stage.sent))
+			if !ok || refused.Outcome != "unknown" || len(stub.sent) != 1 || strings.Contains(err.Error(), "\x1b") {
+				t.Errorf("%v after %d messages; want an error with the outcome unknown after one", err, len(stub.sent))
 			}
 			if named := name == "failed without a reason"; errors.Is(err, agent.ErrAnswer) == named {
 				t.Errorf("%v", err)
@@ -148,14 +148,14 @@ func TestHostileDoors(t *testing.T) {
 	}
 }
 
-// running are answers while the first attempt still runs.
+// running holds the responses while the first attempt is still in progress.
 var running = map[agent.Via]string{
 	agent.ViaMCP: response + `{"isError":true,"content":[{"type":"text","text":"{\"error\":{\"code\":\"CONFLICT\",\"message\":\"Wait.\",` +
 		`\"details\":{\"reason\":\"IDEMPOTENCY_IN_PROGRESS\"}}}"}]}}`,
 	agent.ViaA2A: response + `{"task":{"status":{"state":"TASK_STATE_WORKING"}}}}`,
 }
 
-// TestRetriesThroughADoor: each attempt is a message of its own under the one key.
+// TestRetriesThroughADoor checks that each attempt is a new message under the same idempotency key.
 func TestRetriesThroughADoor(t *testing.T) {
 	t.Parallel()
 	gone := func(string) *http.Response { return nil }
@@ -163,13 +163,13 @@ func TestRetriesThroughADoor(t *testing.T) {
 	for way, good := range map[agent.Via]string{agent.ViaMCP: goodTool, agent.ViaA2A: goodTask} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			s, stage := staged(t, nil, busy, gone, says(200, asJSON, running[way]), says(200, asJSON, good))
+			s, stub := withStub(t, nil, busy, gone, says(200, asJSON, running[way]), says(200, asJSON, good))
 			got, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: way})
-			if err != nil || got.Attempts != 4 || len(stage.sent) != 4 {
-				t.Fatalf("%+v, %v, %+v", got, err, stage.sent)
+			if err != nil || got.Attempts != 4 || len(stub.sent) != 4 {
+				t.Fatalf("%+v, %v, %+v", got, err, stub.sent)
 			}
 			ids := map[string]bool{}
-			for _, m := range stage.sent {
+			for _, m := range stub.sent {
 				ids[m.id] = true
 				if m.key == "" || m.key != got.IdempotencyKey || way == agent.ViaA2A && m.messageID != m.id {
 					t.Errorf("%+v; want the key %s", m, got.IdempotencyKey)
@@ -190,9 +190,9 @@ func TestDoorResponseLimits(t *testing.T) {
 		"of the whole answer": response + `{"structuredContent":{},"content":[{"type":"text","text":"` + strings.Repeat("x", 400<<10) + `"}]}}`,
 		"of the output":       response + `{"structuredContent":{"a":"` + long + `"}}}`,
 	} {
-		s, stage := staged(t, small, says(200, asJSON, body))
+		s, stub := withStub(t, small, says(200, asJSON, body))
 		_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})
-		if failure, ok := errors.AsType[*fetch.Error](err); !ok || !errors.Is(err, fetch.ErrTooLarge) || !failure.Sent || len(stage.sent) != 1 {
+		if failure, ok := errors.AsType[*fetch.Error](err); !ok || !errors.Is(err, fetch.ErrTooLarge) || !failure.Sent || len(stub.sent) != 1 {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -200,24 +200,24 @@ func TestDoorResponseLimits(t *testing.T) {
 
 func TestPATsStayWithTheService(t *testing.T) {
 	t.Parallel()
-	s, stage := staged(t, nil, says(http.StatusTemporaryRedirect, asJSON, "", "Location", "http://127.0.0.1:1/mcp"))
+	s, stub := withStub(t, nil, says(http.StatusTemporaryRedirect, asJSON, "", "Location", "http://127.0.0.1:1/mcp"))
 	_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})
-	if err == nil || !strings.Contains(err.Error(), "redirects") || len(stage.sent) != 1 || stage.leaked != nil {
-		t.Errorf("%v, %v", err, stage.leaked)
+	if err == nil || !strings.Contains(err.Error(), "redirects") || len(stub.sent) != 1 || stub.leaked != nil {
+		t.Errorf("%v, %v", err, stub.leaked)
 	}
-	s, stage = staged(t, nil)
-	stage.card = `{"supportedInterfaces":[{"url":"http://127.0.0.1:1/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
+	s, stub = withStub(t, nil)
+	stub.card = `{"supportedInterfaces":[{"url":"http://127.0.0.1:1/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
 	_, err = s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaA2A})
-	if !errors.Is(err, agent.ErrNoDoor) || stage.leaked != nil {
-		t.Errorf("%v, %v", err, stage.leaked)
+	if !errors.Is(err, agent.ErrNoDoor) || stub.leaked != nil {
+		t.Errorf("%v, %v", err, stub.leaked)
 	}
 }
 
-// TestA2AOverHTTPJSON calls the gateway by HTTP+JSON, which its card names second.
+// TestA2AOverHTTPJSON calls the gateway over HTTP+JSON, the second interface on its card.
 func TestA2AOverHTTPJSON(t *testing.T) {
 	t.Parallel()
-	s, stage := staged(t, nil)
-	stage.card = `{"supportedInterfaces":[{"url":"http://` + published + `/a2a/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}]}`
+	s, stub := withStub(t, nil)
+	stub.card = `{"supportedInterfaces":[{"url":"http://` + published + `/a2a/v1","protocolBinding":"HTTP+JSON","protocolVersion":"1.0"}]}`
 	o := agent.ExecuteOptions{Via: agent.ViaA2A, IdempotencyKey: "order-1"}
 	got, err := s.Execute(t.Context(), gatetest.Ordering, order, o)
 	if err != nil || string(got.Raw) != `{"order":"o-1"}` || got.Charge == nil || got.Charge.State != "captured" {

@@ -19,7 +19,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// limitedPolicy is the usual one with a limit on searches.
+// limitedPolicy is the default policy of gatetest with a rate limit on searches.
 const limitedPolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",
@@ -30,17 +30,17 @@ const limitedPolicy = `{
   ]
 }`
 
-// provedGate is a gateway whose orders need a proof of key.
+// provedGate returns a gateway with limitedPolicy, whose paid orders need a proof of possession.
 func provedGate(t *testing.T) *gatetest.Gate {
 	t.Helper()
 	return gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n",
 		func(g *gatetest.Gate) { g.Write("policy.json", limitedPolicy) })
 }
 
-// published is the address that the gateway of gatetest has in its documents.
+// published is the address in the documents of a gatetest gateway.
 const published = "127.0.0.1:8080"
 
-// gateOptions are those of an agent that reaches a gateway under its published address.
+// gateOptions returns the options of an agent that reaches a gateway under its published address.
 func gateOptions(t *testing.T, g *gatetest.Gate) agent.Options {
 	t.Helper()
 	listens := strings.TrimPrefix(g.URL, "http://")
@@ -67,7 +67,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// upstreamSays sets what the API behind a gateway answers.
+// upstreamSays sets the response of the API behind a gateway.
 func upstreamSays(g *gatetest.Gate, status int, body string) {
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -84,8 +84,8 @@ type outcome struct {
 	Err     string
 }
 
-// ofAllWays lists the outcomes of one agent's calls by one way.
-func ofAllWays(t *testing.T, way agent.Via) []outcome {
+// outcomesVia makes one agent's calls in one way and returns their outcomes.
+func outcomesVia(t *testing.T, way agent.Via) []outcome {
 	t.Helper()
 	g := provedGate(t)
 	options := gateOptions(t, g)
@@ -141,9 +141,9 @@ func ofAllWays(t *testing.T, way agent.Via) []outcome {
 	upstreamSays(g, http.StatusNotFound, `{"message": "There is no such product."}`)
 	refusedFor(call("refused by the API", gatetest.Ordering, lamp, agent.ExecuteOptions{}), reason.UpstreamRejected)
 	upstreamSays(g, http.StatusOK, `{"order`)
-	refusedFor(call("an answer that is none", gatetest.Ordering, lamp, agent.ExecuteOptions{}), reason.ResponseInvalid)
+	refusedFor(call("an invalid answer", gatetest.Ordering, lamp, agent.ExecuteOptions{}), reason.ResponseInvalid)
 	g.BreakOff()
-	if lost := call("an answer that is lost", gatetest.Ordering, lamp, agent.ExecuteOptions{}); lost.Refused == nil ||
+	if lost := call("a lost answer", gatetest.Ordering, lamp, agent.ExecuteOptions{}); lost.Refused == nil ||
 		lost.Refused.Outcome != "unknown" || lost.Refused.Charge == nil || lost.Refused.Charge.State != "pending" {
 		t.Errorf("%q: %+v", way, lost.Refused)
 	}
@@ -178,22 +178,22 @@ func ofAllWays(t *testing.T, way agent.Via) []outcome {
 	return list
 }
 
-// TestProtocolsBehaveAlike makes the same calls by each way: results and errors are equal but for ids.
+// TestProtocolsBehaveAlike makes the same calls in each way, and compares results and errors except for ids.
 func TestProtocolsBehaveAlike(t *testing.T) {
 	t.Parallel()
-	want := ofAllWays(t, agent.ViaUIM)
+	want := outcomesVia(t, agent.ViaUIM)
 	for _, way := range []agent.Via{agent.ViaMCP, agent.ViaA2A, agent.ViaUAgents} {
 		t.Run(string(way), func(t *testing.T) {
 			t.Parallel()
-			want, got := slices.Clone(want), ofAllWays(t, way)
+			want, got := slices.Clone(want), outcomesVia(t, way)
 			ids := cmp.Options{
 				cmpopts.IgnoreFields(agent.Charge{}, "ExecutionID"), cmpopts.IgnoreFields(agent.Result{}, "IdempotencyKey", "RequestID"),
 				cmpopts.IgnoreFields(agent.Error{}, "RequestID"), cmpopts.IgnoreUnexported(agent.Error{}),
 				cmpopts.IgnoreMapEntries(func(name string, _ any) bool { return name == "request_id" || name == "id" }),
 			}
-			if way == agent.ViaUAgents { // outputs are objects there, and what to do is said in its own messages
+			if way == agent.ViaUAgents { // its outputs are objects, and its suggestions name its own messages
 				want[1].Result.Raw, want[1].Result.Output = []byte(`{"output":[1, {"x": "y"}]}`), map[string]any{"output": want[1].Result.Output}
-				for i, one := range got { // which have in words what others find in headers and details
+				for i, one := range got { // its messages repeat what headers and details hold elsewhere
 					if one.Refused == nil || !strings.HasPrefix(one.Refused.Message, want[i].Refused.Message) {
 						continue
 					}

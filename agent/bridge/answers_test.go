@@ -7,8 +7,8 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// declaring is a shop whose search declares an answer of one output.
-func declaring(t *testing.T, output map[string]any) *agenttest.Service {
+// withOutput returns a shop whose search declares one output.
+func withOutput(t *testing.T, output map[string]any) *agenttest.Service {
 	t.Helper()
 	shop := agenttest.New(t, agenttest.Canonical)
 	shop.SetMember("intents", []any{map[string]any{
@@ -18,7 +18,8 @@ func declaring(t *testing.T, output map[string]any) *agenttest.Service {
 	return shop
 }
 
-// A client drops an answer that breaks the output schema, although the call was made and may have been paid. So it is told.
+// An MCP client drops a result that breaks the output schema, although the call was made and may have been paid. So the bridge
+// returns such a result as an error that names the mismatch.
 func TestUndeclaredResults(t *testing.T) {
 	t.Parallel()
 	const made = "The call was made, but its result does not match the declared output: "
@@ -32,7 +33,7 @@ func TestUndeclaredResults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shop := declaring(t, map[string]any{"name": "total", "type": "integer", "required": true})
+			shop := withOutput(t, map[string]any{"name": "total", "type": "integer", "required": true})
 			h := start(t, optionsFor(t, shop))
 			shop.Script(agenttest.Reply{Status: 200, Body: test.body})
 			result := h.call(searchTool, nil)
@@ -50,7 +51,8 @@ func TestUndeclaredResults(t *testing.T) {
 	}
 }
 
-// Without declared outputs any answer is passed on; what is no object cannot be structured content in every revision.
+// If an intent declares no outputs, the bridge passes any JSON on. Only an object is structured content, because some revisions of MCP
+// allow nothing else.
 func TestResultsOfAnyType(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -69,7 +71,7 @@ func TestResultsOfAnyType(t *testing.T) {
 	}
 }
 
-// A service that charges for what its policy has free of charge is seen, and what it took counts.
+// The bridge logs a charge for a call that is free under the policy, and counts it against the budget.
 func TestChargeForAFreeCall(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

@@ -71,7 +71,7 @@ func TestCallHasKeyAndProof(t *testing.T) {
 	}
 }
 
-// A host that says which call it is gets the answer of the call it made before.
+// A host that sends the same Idempotency-Key again gets the result of its earlier call.
 func TestKeySuppliedByHost(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -113,7 +113,7 @@ func TestServiceRefusals(t *testing.T) {
 	sentence, details := h.refused(searchTool, map[string]any{"limit": 99}, "PARAMETER_OUT_OF_RANGE")
 	has(t, sentence, "The parameters do not fit", "/parameters/limit", "at most 10", "Keep to the limits")
 	if strings.ContainsRune(sentence, 0x1b) || strings.ContainsRune(details["suggestion"].(string), 0x1b) {
-		t.Error("a control character got through")
+		t.Error("the text contains a control character")
 	}
 	shop.Script(agenttest.Reply{Status: 429, Header: map[string]string{"Retry-After": "3600"}, Body: `{"error":{"code":"X","details":{"reason":"RATE_LIMIT_EXCEEDED"}}}`})
 	sentence, _ = h.refused(searchTool, nil, "RATE_LIMIT_EXCEEDED")
@@ -123,7 +123,8 @@ func TestServiceRefusals(t *testing.T) {
 	has(t, sentence, "uimgate agent agree "+shop.URL+" --digest "+shop.Digest())
 }
 
-// Nothing is signed that the owner has not accepted, and the owner learns what to do; then it goes on by itself.
+// The bridge signs nothing that the owner has not accepted, and shows the command to agree. Once the owner has agreed, calls succeed
+// without a restart.
 func TestWithoutAnAgreement(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -138,10 +139,10 @@ func TestWithoutAnAgreement(t *testing.T) {
 		t.Errorf("%v", details)
 	}
 	if shop.Requests("/api/pat/issue") != 0 || len(shop.Calls()) != 0 {
-		t.Fatal("something was signed or called")
+		t.Fatal("the bridge agreed or called")
 	}
 	o.Accept = accepted
-	start(t, o).ok(searchTool, nil) // as uimgate agent agree does: it keeps the agreement
+	start(t, o).ok(searchTool, nil) // stores the agreement, as uimgate agent agree does
 	h.ok(searchTool, nil)
 }
 
@@ -182,7 +183,7 @@ func TestPendingAgreement(t *testing.T) {
 	o := optionsFor(t, shop)
 	h := start(t, o)
 	h.refused(searchTool, nil, "PENDING")
-	o.Accept = nil // the agreement that waits is enough, also after a restart
+	o.Accept = nil // the pending agreement is enough, also after a restart
 	again := start(t, o)
 	again.refused(searchTool, nil, "PENDING")
 	shop.Approve()
@@ -218,7 +219,7 @@ func TestSeveralServices(t *testing.T) {
 	has(t, instructionsOf(h), "could not be reached")
 	has(t, <-logged, gone.URL)
 	if _, err := h.CallTool(t.Context(), &mcp.CallToolParams{Name: agenttest.Search}); err == nil {
-		t.Error("a UID of two services was called")
+		t.Error("the bridge called a UID that two services have")
 	}
 	o.Services = []string{"no service"}
 	if _, err := Open(t.Context(), o); !errors.Is(err, agent.ErrTarget) {
@@ -226,7 +227,7 @@ func TestSeveralServices(t *testing.T) {
 	}
 }
 
-// An intent that the service adds has its terms when it is offered.
+// An intent that the service adds later is listed with its terms.
 func TestTermsOfNewIntent(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

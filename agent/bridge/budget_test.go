@@ -32,8 +32,8 @@ func TestBudget(t *testing.T) {
 	}
 	refused := agenttest.Reply{Status: 403, Body: `{"error":{"code":"X","message":"m","details":{"reason":"AGENT_BLOCKED"}}}`}
 	for name, test := range map[string]struct {
-		replies []agenttest.Reply // to the first order; it then is made anew
-		free    bool              // the first order costs nothing
+		replies []agenttest.Reply // to the first order
+		free    bool              // the first order costs nothing, so a second one fits the budget
 	}{
 		"made":                           {nil, false},
 		"refused":                        {[]agenttest.Reply{refused}, true},
@@ -61,7 +61,7 @@ func TestBudget(t *testing.T) {
 			if details["spent"] != "0.01 USD" || details["budget"] != "0.01 USD/day" || details["until"] == nil {
 				t.Errorf("%v", details)
 			}
-			h.ok(searchTool, nil) // what is free goes on
+			h.ok(searchTool, nil) // free calls are still allowed
 		})
 	}
 }
@@ -79,11 +79,11 @@ func TestWithoutABudget(t *testing.T) {
 	sentence, _ = h.refused(orderTool, nil, "NO_BUDGET") // another currency
 	has(t, sentence, "0.01 USD")
 	if n := len(shop.Calls()); n != 1 {
-		t.Errorf("%d calls, want the search alone", n)
+		t.Errorf("%d calls, want only the search", n)
 	}
 }
 
-// Where the policy cannot be read nothing is known to be free, and what the service charges is counted.
+// If the bridge cannot read the policy, it takes no call for free, and counts what the service charges.
 func TestUnknownPrice(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -94,14 +94,14 @@ func TestUnknownPrice(t *testing.T) {
 	has(t, sentence, "The call is not known to be free of charge")
 	h = start(t, withBudget(t, o, "0.01 USD/day"))
 	h.ok(searchTool, nil)
-	h.ok(orderTool, nil) // what agents.json says of its price does not count
+	h.ok(orderTool, nil) // the price in agents.json does not count
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED")
 	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 	h = start(t, withBudget(t, o, "0.01 USD/hour"))
-	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // was spent under the other
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the charges under the daily budget count
 }
 
-// Of calls whose price is not known one is under way at a time: the next begins when it is known what that one took.
+// The bridge makes calls of unknown price one at a time: the next begins once the charge of the one before is known.
 func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -112,7 +112,7 @@ func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	}
 	shop.Script(append([]agenttest.Reply{charge("0.001 USD")}, slices.Repeat([]agenttest.Reply{charge("0.01 USD")}, 20)...)...)
 	h := start(t, o)
-	h.ok(searchTool, nil) // what one took says nothing about the next
+	h.ok(searchTool, nil) // one charge does not predict the next
 	results := make(chan *mcp.CallToolResult, 20)
 	for range cap(results) {
 		go func() {
@@ -130,7 +130,7 @@ func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	}
 }
 
-// What a service has charged beyond its terms is the price from then on: it cannot go on beyond the budget.
+// Once a service has charged more than its terms state, the bridge takes that charge as the price, so the budget holds.
 func TestChargeBeyondTheTerms(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -150,13 +150,13 @@ func TestChargeBeyondTheTerms(t *testing.T) {
 		t.Error("nothing was logged")
 	}
 	h.refused(orderTool, nil, "OTHER_CURRENCY")
-	for range 2 { // it should be free
+	for range 2 { // free under the terms
 		h.ok(searchTool, nil)
 	}
 	h.refused(searchTool, nil, "BUDGET_EXCEEDED")
 }
 
-// A call that is not sent, since the agent's token could not be renewed, costs nothing, whatever became of the renewal.
+// A call that is not sent because the renewal of the PAT failed costs nothing, even if the response to the renewal was lost.
 func TestFailedRenewal(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

@@ -10,7 +10,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// A request that the host cancels is not answered, and the end does not wait for its answer.
+// The bridge sends no response to a request that the host cancelled, and its shutdown does not wait for one.
 // MCP 2026-07-28, basic/patterns/cancellation.
 func TestCancelledRequestHasNoResponse(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestCancelledRequestHasNoResponse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	heard := make(chan string, 16) // more than there are
+	heard := make(chan string, 16) // has room for every response
 	go func() {
 		for lines := bufio.NewScanner(answers); lines.Scan(); {
 			heard <- lines.Text()
@@ -52,7 +52,7 @@ func TestCancelledRequestHasNoResponse(t *testing.T) {
 	wasLeft(t, o)
 	close(goOn)
 	say(`{"jsonrpc":"2.0","id":3,"method":"ping"}`)
-	_ = host.Close() // the end does not wait for it
+	_ = host.Close() // the bridge ends without a response to request 2
 	var heardAll []string
 	for answer := range heard {
 		heardAll = append(heardAll, answer)

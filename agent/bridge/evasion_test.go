@@ -11,19 +11,20 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// charging is a reply of a service that charges.
+// charging returns a successful reply with a captured charge.
 func charging(amount string) agenttest.Reply {
 	return agenttest.Reply{Status: 200, Header: map[string]string{"UIM-Charge": amount + "; id=e; state=captured"}, Body: "{}"}
 }
 
-// A service that charges another currency than its terms have is not called for that intent any more, whatever it charges there.
+// Once a service has charged an intent in a currency that its terms do not name, the bridge no longer calls that intent, however small
+// the charge was.
 func TestChargeInAnotherCurrency(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		limits  []string
 		tool    string
 		charged string
-		terms   bool // are read
+		terms   bool // the bridge can read the terms
 		goesOn  bool
 	}{
 		"not in the terms":                   {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", true, false},
@@ -60,7 +61,8 @@ func TestChargeInAnotherCurrency(t *testing.T) {
 	}
 }
 
-// What was charged beyond the terms stays known while the owner accepts no other policy: to offer another for a while does not help.
+// The bridge remembers charges beyond the terms until the owner accepts another policy. A service that offers another policy for a
+// while does not clear them.
 func TestExcessSurvivesPolicyChanges(t *testing.T) {
 	t.Parallel()
 	const accepted = `{"uid":"` + agenttest.PolicyUID + `","permission":[{"target":"` + agenttest.Order + `","action":"execute"}]}`
@@ -75,12 +77,12 @@ func TestExcessSurvivesPolicyChanges(t *testing.T) {
 	h.refused(orderTool, nil, "OTHER_CURRENCY")
 }
 
-// The price of a call is never less than its terms have, and no less than the service has charged under them.
+// The bridge reserves at least the price in the terms, and at least what the service has charged under them.
 func TestPriceDoesNotFall(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		charges []string // of orders that are made
-		budget  string   // which does not allow the next one
+		charges []string // of the orders that fit the budget
+		budget  string   // too small for one more order
 	}{
 		"less than the terms":       {[]string{"0.001 USD"}, "0.0105 USD/day"},
 		"more than the terms":       {[]string{"0.02 USD"}, "0.03 USD/day"},
@@ -101,7 +103,7 @@ func TestPriceDoesNotFall(t *testing.T) {
 	}
 }
 
-// The price in agents.json proves nothing: the bridge makes such calls one at a time, like calls without a price. The same holds
+// The price in agents.json is not binding, so the bridge makes such calls one at a time, like calls without a price. It does the same
 // once a service has charged beyond its terms.
 func TestUnprovedPrice(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,8 @@ const (
 
 var testKey = sync.OnceValues(func() (crypto.Signer, error) { return agent.NewKey(keys.EdDSA) })
 
-// optionsFor are those of a bridge to services whose policy is accepted, with a budget. Nothing waits.
+// optionsFor returns the options of a bridge with a budget, whose owner has accepted the policies of the services. Its sleeps return
+// at once.
 func optionsFor(t *testing.T, services ...*agenttest.Service) Options {
 	t.Helper()
 	key, err := testKey()
@@ -65,7 +66,7 @@ func withBudget(t *testing.T, o Options, limits ...string) Options {
 	return o
 }
 
-// readTerms are the terms of agenttest's policy.
+// readTerms returns the terms of agenttest's policy.
 func readTerms(context.Context, agent.Policy, *intents.Catalog) Terms {
 	return Terms{Words: "Searching is free.\nAn order costs 0.01 USD.", Intents: map[string]CallTerm{
 		agenttest.Search: {Words: "Free of charge."},
@@ -73,11 +74,11 @@ func readTerms(context.Context, agent.Policy, *intents.Catalog) Terms {
 	}}
 }
 
-// A host is an assistant with the bridge.
+// A host is an MCP client that is connected to a bridge.
 type host struct {
 	*mcp.ClientSession
 	t      *testing.T
-	closed func() // its end of the pipe, and waits for the bridge to end
+	closed func() // closes the host's end of the pipe and waits for the bridge to end
 }
 
 // start opens a bridge and connects to it.
@@ -110,7 +111,7 @@ func start(t *testing.T, o Options) *host {
 	return &host{session, t, closing}
 }
 
-// call calls a tool; only an error of the protocol ends the test.
+// call calls a tool. Only a protocol error ends the test.
 func (h *host) call(name string, arguments any) *mcp.CallToolResult {
 	h.t.Helper()
 	result, err := h.CallTool(h.t.Context(), &mcp.CallToolParams{Name: name, Arguments: arguments})
@@ -120,7 +121,7 @@ func (h *host) call(name string, arguments any) *mcp.CallToolResult {
 	return result
 }
 
-// ok calls a tool that has to succeed.
+// ok calls a tool and ends the test unless the call succeeds.
 func (h *host) ok(name string, arguments any) *mcp.CallToolResult {
 	h.t.Helper()
 	result := h.call(name, arguments)
@@ -130,7 +131,7 @@ func (h *host) ok(name string, arguments any) *mcp.CallToolResult {
 	return result
 }
 
-// refused calls a tool that has to be refused for a reason, and returns the sentence and the details.
+// refused calls a tool, ends the test unless the error has the given reason, and returns its sentence and details.
 func (h *host) refused(name string, arguments any, reason string) (string, map[string]any) {
 	h.t.Helper()
 	result := h.call(name, arguments)
@@ -160,7 +161,7 @@ func text(r *mcp.CallToolResult, n int) string {
 	return content.Text
 }
 
-// has reports what of a text is missing.
+// has fails the test for each part that a text lacks.
 func has(t *testing.T, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {

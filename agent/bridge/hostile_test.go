@@ -12,7 +12,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// Texts of a service are data: they cannot control a terminal, fill the list of tools, or copy arguments into headers.
+// Descriptions from a service cannot control a terminal, fill the list of tools, or copy arguments into headers.
 func TestHostileDescriptions(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -43,7 +43,7 @@ func TestHostileDescriptions(t *testing.T) {
 	}
 }
 
-// Exact values are shown unchanged or left out, and the tool remains listed.
+// The bridge shows exact values unchanged or leaves them out, and still lists the tool.
 func TestHostileSchemas(t *testing.T) {
 	t.Parallel()
 	const invisible = "\U000e0041\U000e0042"
@@ -75,7 +75,7 @@ func TestHostileSchemas(t *testing.T) {
 	has(t, string(shown), `"plain":{"default":"tea","enum":["tea","👨`+"\u200d"+`👩","two\nlines"]`, `"long":{`, `"steering":{`, `"nested":{`)
 }
 
-// An answer has the text of the service without control and invisible characters.
+// A result contains the service's text with control and invisible characters escaped.
 func TestHostileAnswers(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -98,7 +98,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 }
 
-// A command shown to the owner has text of a service only as one quoted word.
+// The command shown to the owner passes the issuer's name, which the service chose, through AgreeCommand.
 func TestUnconfirmedIssuer(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -118,7 +118,7 @@ func TestUnconfirmedIssuer(t *testing.T) {
 	}
 }
 
-// Pending requests of a host are bounded, and each answer goes to its own request.
+// The bridge bounds the pending requests of a host, and rejects an id that is already pending.
 func TestPendingRequestLimits(t *testing.T) {
 	t.Parallel()
 	c := &lineConn{out: io.Discard, unanswered: map[jsonrpc.ID]int{}}
@@ -150,7 +150,7 @@ func TestPendingRequestLimits(t *testing.T) {
 		t.Errorf("after all were answered: %v", refused.Error)
 	}
 	if c.take(id(8), 1) == nil {
-		t.Error("more bytes than are allowed")
+		t.Error("more pending bytes than allowed")
 	}
 }
 

@@ -36,7 +36,7 @@ func overHTTP(t *testing.T, o Options) string {
 	return l.Addr().String()
 }
 
-// posting is a message as a program sends it.
+// posting returns the HTTP request of a client that posts one message.
 func posting(ctx context.Context, t *testing.T, host, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+Path, strings.NewReader(body))
@@ -48,7 +48,7 @@ func posting(ctx context.Context, t *testing.T, host, body string) *http.Request
 	return r
 }
 
-// Over HTTP the bridge answers programs of this machine alone, whichever revision they speak.
+// Over HTTP the bridge serves only programs on this machine, in every revision of MCP.
 func TestServeHTTP(t *testing.T) {
 	t.Parallel()
 	host := overHTTP(t, optionsFor(t, agenttest.New(t, agenttest.Canonical)))
@@ -101,7 +101,7 @@ func TestServeHTTP(t *testing.T) {
 	}
 }
 
-// A program that hangs up is told nothing, and its next call of the same arguments asks for the outcome.
+// If a client disconnects during a call, its next call with the same arguments queries the outcome under the same key.
 func TestClientHangsUp(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -122,7 +122,7 @@ func TestClientHangsUp(t *testing.T) {
 	<-sent
 	hangUp()
 	if err := <-lost; err == nil {
-		t.Error("it was answered")
+		t.Error("the cancelled request was answered")
 	}
 	wasLeft(t, o)
 	close(goOn)
@@ -137,7 +137,7 @@ func TestClientHangsUp(t *testing.T) {
 	}
 }
 
-// Other machines cannot reach it.
+// The bridge listens only on loopback addresses.
 func TestListenAddress(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{

@@ -15,7 +15,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// A call that the host cancels is not sent. A call that was sent is paid for, even if the host no longer waits.
+// A call that was sent is paid for, even if the host cancels it. The host's next call with the same arguments gets its result.
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -27,7 +27,7 @@ func TestCancel(t *testing.T) {
 				sent <- struct{}{}
 				<-goOn
 				defer func() { delivered <- struct{}{} }()
-				r = r.WithContext(context.WithoutCancel(r.Context())) // it has been sent
+				r = r.WithContext(context.WithoutCancel(r.Context())) // it is already sent
 			}
 			return next.RoundTrip(r)
 		})
@@ -51,7 +51,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%v", again.Meta)
 	}
 	h.ok(orderTool, map[string]any{"query": "another"})
-	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the first is counted
+	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the cancelled order counts
 	h.closed()
 	if spent, err := os.ReadFile(o.Agreements + "/spent"); err != nil || !strings.Contains(string(spent), `"nano": 20000000`) {
 		t.Errorf("%s, %v", spent, err)
@@ -62,7 +62,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Only calls of intents are held back: a renewal serves all calls, whichever call started it.
+// After a cancel the bridge sends no more calls of intents, but still sends renewals: a renewal serves all calls.
 func TestRequestsAfterCancel(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -90,7 +90,7 @@ func TestRequestsAfterCancel(t *testing.T) {
 	}
 }
 
-// The bridge either waits for a call that arrives while it stops, or does not make it.
+// The bridge waits for a call that arrives during shutdown, or does not make it.
 func TestCallsDuringShutdown(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -126,7 +126,7 @@ func TestCallsDuringShutdown(t *testing.T) {
 	}
 }
 
-// held blocks each call before it is sent. sent receives a value for each, and closing goOn sends them.
+// held makes o block each call before it is sent. sent receives a value for each call, and closing goOn releases them all.
 func held(o *Options) (sent, goOn chan struct{}) {
 	sent, goOn = make(chan struct{}, 8), make(chan struct{})
 	o.Agent.Wrap = func(next http.RoundTripper) http.RoundTripper {

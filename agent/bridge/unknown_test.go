@@ -18,7 +18,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// Answers of a service that was killed in a call, and started again.
+// Replies of a service that was killed during a call and restarted.
 var (
 	lost    = agenttest.Reply{Break: true}
 	running = agenttest.Reply{Status: 409, Header: map[string]string{"Retry-After": "1"}, Body: `{"error":{"code":"CONFLICT",
@@ -42,7 +42,7 @@ func keysOf(calls []agenttest.Call) []string {
 	return keys
 }
 
-// The bridge asks under the key for as long as the service can be at the call.
+// The bridge repeats the request under its key for as long as the service may still be executing the call.
 func TestLostResponseIsAwaited(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string][]agenttest.Reply{
@@ -86,7 +86,8 @@ func TestUnavailableServiceIsAwaited(t *testing.T) {
 	}
 }
 
-// Then it says so, and the same tool with the same arguments asks again under the same key, also after a restart.
+// If the outcome stays unknown, the bridge reports that. The next call with the same arguments queries it under the same key, also after
+// a restart.
 func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -112,13 +113,13 @@ func TestUnknownOutcome(t *testing.T) {
 		t.Errorf("%v", answered.Meta)
 	}
 	has(t, text(answered, 1), "This is the outcome of the call with these arguments", "was not executed again")
-	h.refused(orderTool, tea, "BUDGET_EXCEEDED") // is an order of its own now
+	h.refused(orderTool, tea, "BUDGET_EXCEEDED") // a new order
 	if keys := keysOf(shop.Calls()); len(keys) != 2 || keys[0] != key {
 		t.Errorf("%v", keys)
 	}
 }
 
-// The waiting has an end.
+// The bridge stops waiting for an outcome after heldFor.
 func TestWaitForOutcomeEnds(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -136,11 +137,11 @@ func TestWaitForOutcomeEnds(t *testing.T) {
 		t.Error(sentence)
 	}
 	if d := time.Duration(waited.Load()); d < heldFor || d > heldFor+time.Minute {
-		t.Errorf("it waited for %v", d)
+		t.Errorf("the bridge waited for %v", d)
 	}
 }
 
-// What was set aside for a call comes back once it is known that it took nothing.
+// The bridge releases the reservation of a call once it learns that the call cost nothing.
 func TestBudgetAfterOutcomeIsKnown(t *testing.T) {
 	t.Parallel()
 	failed := func(outcome, header string) agenttest.Reply {
@@ -176,7 +177,7 @@ func TestBudgetAfterOutcomeIsKnown(t *testing.T) {
 	}
 }
 
-// A refusal says nothing of what was sent before it.
+// A refusal leaves the outcome of the lost call unknown: the bridge keeps its key.
 func TestRefusalLeavesTheOutcomeUnknown(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -192,7 +193,7 @@ func TestRefusalLeavesTheOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// A call that a key cannot protect is not made again while its outcome is not known.
+// The bridge does not repeat a call without an idempotency key while its outcome is unknown.
 func TestOutcomeCannotBeQueried(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -219,18 +220,18 @@ func TestOutcomeCannotBeQueried(t *testing.T) {
 		has(t, text(result, 0), "Outcome unknown, do not repeat", "cannot be queried")
 	}
 	if sent.Load() != 1 {
-		t.Errorf("it was sent %d times", sent.Load())
+		t.Errorf("%d calls were sent, want 1", sent.Load())
 	}
 }
 
-// A host that cancels ends the waiting, and the next call of the same tool and arguments asks under the key.
+// If the host cancels while the bridge waits for an outcome, the next call with the same arguments queries it under the same key.
 func TestCancelWhileWaitingForOutcome(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
 	o := optionsFor(t, shop)
 	asks, wake := make(chan struct{}, 8), make(chan struct{})
 	o.Agent.Sleep = func(_ context.Context, d time.Duration) error {
-		if d < firstAsk { // the agent's own
+		if d < firstAsk { // a retry of the agent package
 			return nil
 		}
 		asks <- struct{}{}
@@ -259,7 +260,7 @@ func TestCancelWhileWaitingForOutcome(t *testing.T) {
 	}
 }
 
-// wasLeft waits until the bridge knows that the host has cancelled its call, which a client does not wait for.
+// wasLeft waits until the bridge has seen that the host cancelled its call. The MCP client does not wait for that.
 func wasLeft(t *testing.T, o Options) {
 	t.Helper()
 	for poll := time.NewTicker(time.Millisecond); ; {
@@ -271,14 +272,14 @@ func wasLeft(t *testing.T, o Options) {
 		select {
 		case <-poll.C:
 		case <-t.Context().Done():
-			t.Fatal("the call was not left")
+			t.Fatal("the call still has an owner")
 		}
 	}
 }
 
 var unresolvedYet = agenttest.Reply{Status: 502, Body: "?"}
 
-// Calls under way at the same time are calls of their own.
+// Equal calls that run at the same time get separate keys.
 func TestConcurrentEqualCalls(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

@@ -17,7 +17,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// watch connects a host that listens for changes of the list.
+// watch connects a host that receives notifications of changes to the list of tools.
 func watch(t *testing.T, b *Bridge) (*mcp.ClientSession, <-chan struct{}) {
 	t.Helper()
 	changed := make(chan struct{}, 64)
@@ -59,7 +59,7 @@ func descriptionOf(t *testing.T, session *mcp.ClientSession, name string) string
 	return ""
 }
 
-// Once the bridge meets new terms, in a call or by looking, the list has them, and the host is told.
+// Once a call or a refresh finds new terms, the bridge lists them and notifies the host.
 func TestNewTermsAreListed(t *testing.T) {
 	t.Parallel()
 	for _, looks := range []bool{false, true} {
@@ -93,7 +93,7 @@ func TestNewTermsAreListed(t *testing.T) {
 	}
 }
 
-// A service that cannot be reached at the start is found later, and the host is told.
+// The bridge finds a service that was unreachable at the start, and notifies the host.
 func TestServiceFoundLater(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -126,7 +126,7 @@ func TestServiceFoundLater(t *testing.T) {
 	front.Listener = l
 	front.Start()
 	t.Cleanup(front.Close)
-	<-changed // the bridge looks by itself
+	<-changed // the bridge refreshes by itself
 	has(t, descriptionOf(t, session, orderTool), "Orders goods")
 	if _, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: orderTool}); err != nil {
 		t.Error(err)

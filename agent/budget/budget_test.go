@@ -64,11 +64,11 @@ func TestParseLimit(t *testing.T) {
 	}
 }
 
-// A step of a test is a reservation and, unless it is left open, how it was settled.
+// A step is a reservation and its settlement.
 type step struct {
-	after   time.Duration // that passes before it
-	price   string        // "": not known
-	charged string        // "": nothing; "?": nobody knows
+	after   time.Duration // passes before the step
+	price   string        // "": unknown
+	charged string        // "": nothing; "?": unknown, the reservation stays open
 	refused bool
 }
 
@@ -125,7 +125,7 @@ func TestReserveAndSettle(t *testing.T) {
 	}
 }
 
-// A budget for another period finds what was spent under the one before.
+// A budget with a new period counts what was spent under the old one.
 func TestNewLimitCountsEarlierCharges(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
@@ -142,7 +142,7 @@ func TestNewLimitCountsEarlierCharges(t *testing.T) {
 	}
 }
 
-// What a call costs that should have been free is counted, too.
+// The budget counts the charge for a call that should have been free.
 func TestNothingReserved(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
@@ -151,13 +151,13 @@ func TestNothingReserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("a free call wrote: %v", err)
+		t.Errorf("a free call wrote the file: %v", err)
 	}
 	if err := r.Settle(t.Context(), amount(t, "0.8 EUR")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := book(t, path, &now, "1 EUR/day").Reserve(t.Context(), amount(t, "0.8 EUR")); err == nil {
-		t.Error("what a free call cost was forgotten")
+		t.Error("the charge for a free call was not counted")
 	}
 }
 
@@ -184,11 +184,11 @@ func TestSettledInTheNextPeriod(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := b.Reserve(t.Context(), amount(t, "0.01 EUR")); err == nil {
-		t.Error("more than the budget")
+		t.Error("a reservation beyond the budget succeeded")
 	}
 }
 
-// Two books on one file together spend what one may.
+// Two books on one file share one budget.
 func TestConcurrentReservations(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
@@ -210,7 +210,7 @@ func TestConcurrentReservations(t *testing.T) {
 	}
 }
 
-// A file that does not tell what was spent allows nothing.
+// A damaged file allows no reservation, because what was spent is unknown.
 func TestDamagedFileAllowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -234,7 +234,7 @@ func TestDamagedFileAllowsNothing(t *testing.T) {
 	}
 }
 
-// What is over long since is not kept.
+// The file keeps no accounts of past periods.
 func TestFileDoesNotGrow(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
@@ -250,7 +250,7 @@ func TestFileDoesNotGrow(t *testing.T) {
 	}
 }
 
-// What services say they charged has no bound in all: a sum that is too large to count is above every limit.
+// The sum of the reported charges has no bound. A sum that would overflow exceeds every limit.
 func TestOverflowExceedsEveryLimit(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)

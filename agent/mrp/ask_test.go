@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// answering is a relay whose agent B answers each message with what reply returns, to A's next polls.
+// answering returns a relay that delivers the messages that reply returns, one at each poll, as B's answers to A.
 func answering(t *testing.T, reply func(sent wire.Send) []string) *stub {
 	t.Helper()
 	var mu sync.Mutex
@@ -102,7 +102,7 @@ func TestAskEncrypted(t *testing.T) {
 	}
 }
 
-// An answer that comes while its question is still being sent is no message for the handler.
+// An answer that arrives before Ask has sent its request completely goes to Ask, not to the handler.
 func TestAskWhileListening(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -120,7 +120,7 @@ func TestAskWhileListening(t *testing.T) {
 			<-answered
 			says(202, `{"message_id":"msg_q","status":"sent","created_at":"2026-03-05T12:00:00Z","expires_at":"2026-03-12T12:00:00Z"}`)(w, r)
 		},
-		"GET /v1/messages": func(http.ResponseWriter, *http.Request) { t.Error("it polls as well") },
+		"GET /v1/messages": func(http.ResponseWriter, *http.Request) { t.Error("the client polls although it listens") },
 	})
 	c := client(t, s)
 	var group sync.WaitGroup

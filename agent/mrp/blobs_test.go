@@ -17,7 +17,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// keeper keeps one blob.
+// keeper returns a relay that stores one blob.
 func keeper(t *testing.T) *stub {
 	t.Helper()
 	var mu sync.Mutex
@@ -55,7 +55,7 @@ func TestBlobs(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if _, err := c.Download(t.Context(), "blob_1", strings.Repeat("0", 64), io.Discard); !errors.Is(err, mrp.ErrAnswer) {
-			t.Errorf("another blob than was asked for: %v", err)
+			t.Errorf("accepted another blob than requested: %v", err)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestEncryptedBlobs(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := other.Attached(t.Context(), wire.Message{Sender: keyB}, att); err == nil {
-		t.Errorf("from another: %q", got)
+		t.Errorf("accepted from another sender: %q", got)
 	}
 }
 
@@ -101,11 +101,12 @@ func TestAlteredBlobsAreRejected(t *testing.T) {
 	}
 	s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/blobs": says(201, `{"blob_id":"b","hash":%q,"size":5}`, name)})
 	if got, err := client(t, s).Upload(t.Context(), strings.NewReader("wrong"), ""); !errors.Is(err, mrp.ErrAnswer) {
-		t.Errorf("kept otherwise: %+v, %v", got, err)
+		t.Errorf("accepted another hash: %+v, %v", got, err)
 	}
 }
 
-// An upload whose answer is lost may have been done, and is not repeated; one that was refused for now is.
+// The client does not repeat an upload whose response was lost, because the relay may have stored it. It repeats one that the relay
+// refused temporarily.
 func TestUploadRetries(t *testing.T) {
 	for name, c := range map[string]struct {
 		first    http.HandlerFunc

@@ -42,10 +42,10 @@ func TestRetries(t *testing.T) {
 	}
 	hang := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	for name, c := range map[string]struct {
-		first    http.HandlerFunc // answers the first request, and all with always
+		first    http.HandlerFunc // answers the first request, or all if always is set
 		always   bool
 		requests int
-		code     wire.Code // "": it goes well in the end
+		code     wire.Code // "": the request succeeds in the end
 	}{
 		"a limit":                {refusal(wire.RateLimited, 429), false, 2, ""},
 		"an error":               {refusal(wire.Internal, 500), false, 2, ""},
@@ -139,7 +139,7 @@ func TestSignaturesDiffer(t *testing.T) {
 	}
 }
 
-// A message that is sent again after its answer was lost is known by its key; another one has another.
+// The client repeats a message under the same idempotency key, and sends the next message under another.
 func TestRetriedSendKeepsItsKey(t *testing.T) {
 	var mu sync.Mutex
 	var keys []string
@@ -170,7 +170,7 @@ func TestRetriedSendKeepsItsKey(t *testing.T) {
 }
 
 func TestInvalidRequests(t *testing.T) {
-	s := stubRelay(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { t.Error("it was sent") }})
+	s := stubRelay(t, map[string]http.HandlerFunc{"/": func(http.ResponseWriter, *http.Request) { t.Error("the request was sent") }})
 	c := client(t, s)
 	send := func(m wire.Send) error { _, err := c.Send(t.Context(), m); return err }
 	_, message := c.Message(t.Context(), "threads")

@@ -7,7 +7,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Whatever comes, texts that are shown to people can be shown, and a message that is taken is one for this agent.
+// For any document, the texts of errors and progress are printable, and an accepted message is from or to this agent.
 func FuzzAnswers(f *testing.F) {
 	c, err := mrp.New(mrp.Options{Relay: "https://relay.example", Key: a})
 	if err != nil {

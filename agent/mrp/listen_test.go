@@ -17,7 +17,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// socket serves a WebSocket on which A is known; serve gets the number of the connection, from 1.
+// socket serves WebSockets that authenticate A. serve gets the number of the connection, from 1.
 func socket(t *testing.T, serve func(ctx context.Context, n int32, conn *websocket.Conn)) http.HandlerFunc {
 	t.Helper()
 	var connections atomic.Int32
@@ -50,7 +50,7 @@ func push(ctx context.Context, conn *websocket.Conn, message string) {
 	put(ctx, conn, `{"type":"message","message":`+message+`}`)
 }
 
-// acks reads so many acks, and returns the ids.
+// acks reads n acks and returns their message ids. It returns fewer if the connection ends.
 func acks(ctx context.Context, conn *websocket.Conn, n int) (ids []string) {
 	for len(ids) < n {
 		_, text, err := conn.Read(ctx)
@@ -68,7 +68,7 @@ func acks(ctx context.Context, conn *websocket.Conn, n int) (ids []string) {
 	return ids
 }
 
-// A message that came twice, before and after the connection was lost, is handled once and acknowledged each time.
+// The client handles a message once and acknowledges it each time, if it arrives before and after a reconnect.
 func TestListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan []string, 2)
@@ -109,7 +109,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// What a handler cannot do is tried three times, and is not acknowledged; what others send is not held up for ever.
+// The client calls a failing handler three times and does not acknowledge the message. It goes on with other messages.
 func TestFailingHandlers(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -204,7 +204,7 @@ func TestPermanentRefusals(t *testing.T) {
 	}
 }
 
-// Relays that say something else than that the agent is known are left, and tried again.
+// If a relay answers the authentication with anything but the agent's key, the client disconnects and tries again.
 func TestInvalidFrames(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{

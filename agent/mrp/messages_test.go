@@ -10,7 +10,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// What no message of the protocol for this agent is, is left out; nothing that stands beside it is lost.
+// The client drops invalid messages and messages for other agents, and keeps the rest of the list.
 func TestInvalidMessagesAreSkipped(t *testing.T) {
 	with := func(change func(m *wire.Message)) string { return message("msg_x", change) }
 	bad := []string{

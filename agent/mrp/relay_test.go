@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A realRelay is the relay of this project, which can be stopped and started again at the same place.
+// A realRelay is the relay of this project. A test can stop it and start it again with the same data and address.
 type realRelay struct {
 	*testing.T
 	place, blobs, address string
@@ -89,7 +89,7 @@ func (r *realRelay) client(key ed25519.PrivateKey, change ...func(*mrp.Options))
 	return c
 }
 
-// must ends the test after an error.
+// must ends the test if a call returns an error.
 func must[T any](t *testing.T) func(v T, err error) T {
 	t.Helper()
 	return func(v T, err error) T {
@@ -278,7 +278,7 @@ func TestRelayBlobs(t *testing.T) {
 	}
 }
 
-// Posted to the webhook, a message is handled once and delivered.
+// The agent handles a message posted to its webhook once, and the relay marks it delivered.
 func TestRelayWebhooks(t *testing.T) {
 	t.Parallel()
 	r := startRelay(t)

@@ -15,7 +15,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// Agents that ask each other at once, encrypted and not, while both listen or neither polls for the other.
+// One agent sends many requests at once, encrypted and plain, to an agent that listens. The first agent listens or polls.
 func TestRelayRequestsAndReplies(t *testing.T) {
 	t.Parallel()
 	for name, listens := range map[string]bool{"while it listens": true, "while it does not": false} {
@@ -36,7 +36,7 @@ func TestRelayRequestsAndReplies(t *testing.T) {
 			if listens {
 				group.Go(func() {
 					_ = ca.Listen(ctx, mrp.ListenOptions{}, func(_ context.Context, m wire.Message) error {
-						t.Errorf("an answer to nobody: %+v", m)
+						t.Errorf("the handler got an answer: %+v", m)
 						return nil
 					})
 				})
@@ -58,7 +58,7 @@ func TestRelayRequestsAndReplies(t *testing.T) {
 	}
 }
 
-// echo answers a request with its parameter, after it has told how far it is.
+// echo reports progress, and then answers a request with its parameter.
 func echo(ctx context.Context, c *mrp.Client, m wire.Message) error {
 	opened := m
 	if m.ContentType == wire.TypeEncrypted {
@@ -82,8 +82,8 @@ func echo(ctx context.Context, c *mrp.Client, m wire.Message) error {
 	return err
 }
 
-// Connections are cut in the middle of messages, and the relay is stopped and started again: everything that was sent is handled once,
-// and delivered.
+// A proxy cuts connections in the middle of messages, and the relay restarts. The client still handles every message once and reports
+// it as done.
 func TestRelayDeliversExactlyOnce(t *testing.T) {
 	t.Parallel()
 	const n = 60
@@ -134,7 +134,8 @@ func TestRelayDeliversExactlyOnce(t *testing.T) {
 	}
 }
 
-// cutting is a proxy that ends each connection after some bytes from the relay, more each time.
+// cutting starts a proxy and returns its address. The proxy cuts each connection after a number of bytes from the relay, which grows
+// with each connection.
 func cutting(t *testing.T, to string) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

@@ -16,7 +16,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// private is the key of a seed of 32 bytes that count upwards.
+// private returns the key of a seed of 32 bytes that count upwards from a byte.
 func private(from byte) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	for i := range seed {
@@ -30,7 +30,7 @@ var (
 	keyA, keyB = wire.KeyOf(a), wire.KeyOf(b)
 )
 
-// A stub answers as a test says, and refuses what is not signed as the protocol has it.
+// A stub is a relay whose handlers the test supplies. It rejects requests whose signature is invalid or already used.
 type stub struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ type stub struct {
 	times []string
 }
 
-// stubRelay serves handlers by patterns of net/http.
+// stubRelay serves handlers by the patterns of http.ServeMux.
 func stubRelay(t *testing.T, handlers map[string]http.HandlerFunc) *stub {
 	t.Helper()
 	s := &stub{seen: map[wire.Signature]bool{}}
@@ -87,7 +87,7 @@ func refuse(w http.ResponseWriter, refused *wire.Error) {
 	_ = json.NewEncoder(w).Encode(wire.ErrorAnswer{Error: refused})
 }
 
-// says answers with a status and a body.
+// says returns a handler that answers with a status and a body.
 func says(status int, format string, args ...any) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
@@ -95,7 +95,7 @@ func says(status int, format string, args ...any) http.HandlerFunc {
 	}
 }
 
-// client is A at a relay.
+// client returns A's client at a relay.
 func client(t *testing.T, s *stub, change ...func(*mrp.Options)) *mrp.Client {
 	t.Helper()
 	o := mrp.Options{Relay: s.URL, Key: a, Backoff: time.Millisecond, Reconnect: time.Millisecond}
@@ -110,7 +110,7 @@ func client(t *testing.T, s *stub, change ...func(*mrp.Options)) *mrp.Client {
 	return c
 }
 
-// message is one from B to A.
+// message returns the JSON of a message from B to A.
 func message(id string, change func(m *wire.Message)) string {
 	m := wire.Message{
 		ID: id, Sender: keyB, Recipient: keyA, ContentType: wire.TypeJSON, Body: []byte(`{"text":"hi"}`), Status: wire.Sent,

@@ -13,12 +13,12 @@ import (
 const (
 	mcpPath = "/mcp"
 	a2aPath = "/a2a"
-	// envelopePath is where agents of the uAgents protocol come in.
+	// envelopePath is the path for envelopes of the uAgents protocol.
 	envelopePath = "/submit"
 	cardPath     = "/.well-known/agent-card.json"
 )
 
-// onMessage changes the answers to one method of JSON-RPC at a path.
+// onMessage changes the responses to one JSON-RPC method at a path.
 func onMessage(path, method string, change func(*http.Response) error) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		next := proxy(gateway, func(r *http.Response) error {
@@ -43,7 +43,7 @@ func onMessage(path, method string, change func(*http.Response) error) func(stri
 	}
 }
 
-// results changes the results of a method, and errors its errors.
+// results changes the results of a method, and failed its errors.
 func results(path, method string, change func(result map[string]any)) func(string) http.Handler {
 	return onMessage(path, method, members(func(m map[string]any) {
 		if result, ok := m["result"].(map[string]any); ok {
@@ -64,7 +64,7 @@ func document(path string, change func(map[string]any)) func(string) http.Handle
 	return onPath(path, only(http.StatusOK, members(change)))
 }
 
-// aTool is one that is not called.
+// aTool returns the one tool that verify does not call.
 func aTool(list map[string]any) map[string]any {
 	for _, item := range list["tools"].([]any) {
 		if tool := item.(map[string]any); tool["name"] == "report_v1" {
@@ -74,7 +74,7 @@ func aTool(list map[string]any) map[string]any {
 	return map[string]any{}
 }
 
-// afterwards has one door answer as it likes once a PAT was revoked.
+// afterwards makes one endpoint answer a meaningless error after the first revocation.
 func afterwards(path string) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		next := passing(gateway)
@@ -101,7 +101,7 @@ func absent(paths ...string) func(string) http.Handler {
 
 var left = regexp.MustCompile(`;r=\d+`)
 
-// uncounted tells as much of each limit to be left as if nothing had been called.
+// uncounted sets the remaining quota of each limit as if nothing had been called.
 func uncounted(r *http.Response) error {
 	r.Header.Set("RateLimit", left.ReplaceAllString(r.Header.Get("RateLimit"), ";r=999999"))
 	return nil

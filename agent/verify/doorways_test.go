@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify"
 )
 
-// What a service may do otherwise than ours is no fault.
+// A service may differ from ours within the specification. verify reports no fault.
 func TestDoorVariants(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)

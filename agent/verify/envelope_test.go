@@ -7,14 +7,14 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// What the gateway answers keeps to what is expected of any service.
+// The statuses of the gateway are those that verify expects of every service.
 func TestGatewayStatuses(t *testing.T) {
 	t.Parallel()
 	codes := map[reason.Code]bool{}
 	for _, r := range reason.All() {
 		codes[r.Code()] = true
 		if want, listed := statuses[r.Code()]; listed && !slices.Contains(want, r.Status()) {
-			t.Errorf("%s has the status %d, of %s are expected %d", r, r.Status(), r.Code(), want)
+			t.Errorf("%s has the status %d; the code %s allows %d", r, r.Status(), r.Code(), want)
 		}
 	}
 	for code := range statuses {

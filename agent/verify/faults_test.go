@@ -84,7 +84,7 @@ func TestFaults(t *testing.T) {
 		},
 		"a policy about something else": {onPath(policy, only(200, members(func(m map[string]any) {
 			m["permission"].([]any)[0].(map[string]any)["target"] = "https://other.example/thing"
-		}))), []string{"policy-targets", "pat-issue"}}, // what it has signed is not what it offers
+		}))), []string{"policy-targets", "pat-issue"}}, // the gateway expects a signature of its own policy
 		"search that ignores page_size": {without("page_size"), []string{"search-page-size"}},
 		"search that ignores page":      {without("page"), []string{"search-pages"}},
 		"search that ignores uid":       {without("uid"), []string{"search-uid", "search-nothing"}},
@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 			careless(func(string) string { return "" }),
 			[]string{"pat-tampered", "pat-altered", "pat-unsigned", "pat-hmac", "pat-other-key"},
 		},
-		"200 for a PAT that is none": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"200 for an invalid PAT": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return r.Header.Get("Authorization") == "Bearer uimgate-verify" && fail(w, 200, "NONE", "None")
 		}), []string{"pat-garbage"}},
 		"signatures are not compared": {
@@ -151,7 +151,7 @@ func TestFaults(t *testing.T) {
 			return strings.HasSuffix(r.URL.Path, "/pat/renew") && fail(w, 404, "NOT_FOUND", "Nothing here.")
 		}), []string{"renew"}},
 		"execute redirects elsewhere": {redirecting, []string{"execute-answers"}},
-		"answers that are not what outputs say": {
+		"answers that break the output schema": {
 			onPath("/api/intents/execute", only(200, members(func(m map[string]any) { delete(m, "products") }))),
 			[]string{"execute-output"},
 		},
@@ -163,7 +163,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// found verifies the gateway with something between, and compares what fails.
+// found verifies the gateway through a proxy, and compares the ids of the failed checks.
 func (g *gate) found(t *testing.T, between func(string) http.Handler, want []string) verify.Report {
 	t.Helper()
 	o := agent.Options{Wrap: g.through(t, between(g.listen)), MaxDocument: 1 << 20}
@@ -173,7 +173,7 @@ func (g *gate) found(t *testing.T, between func(string) http.Handler, want []str
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("found by %v, want %v\n%s", got, want, table(r))
+		t.Errorf("failed checks %v, want %v\n%s", got, want, table(r))
 	}
 	return r
 }

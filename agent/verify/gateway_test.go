@@ -57,15 +57,15 @@ const gatewayPolicy = `{
   ]
 }`
 
-// A gate is a whole gateway, published under the address of a proxy that may change its answers.
+// A gate is a whole gateway behind a proxy that may change its responses. Its documents name the address of the proxy.
 type gate struct {
-	url      string // public: that of the proxy
-	listen   string // of the gateway itself
+	url      string // public address, that of the proxy
+	listen   string // address of the gateway itself
 	upstream atomic.Int64
 	other    atomic.Int64 // upstream calls of intents that are not safe and free
 }
 
-// through sends what is meant for the public address of the gate to another server.
+// through starts a server for h, and redirects to it the requests for the public address of the gate.
 func (g *gate) through(t *testing.T, h http.Handler) func(http.RoundTripper) http.RoundTripper {
 	t.Helper()
 	other := httptest.NewServer(h)
@@ -91,7 +91,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// startGate runs a gateway until the test ends; between makes the proxy out of the gateway's own address.
+// startGate runs a gateway until the test ends. between returns the proxy for the gateway's own address.
 func startGate(t *testing.T, issuePerMinute int, between func(gateway string) http.Handler) *gate {
 	t.Helper()
 	g := &gate{}
@@ -176,7 +176,7 @@ func run(t *testing.T, o verify.Options) verify.Report {
 	return r
 }
 
-// failures returns the checks that are missing or wrong.
+// failures returns the ids of the failed checks.
 func failures(r verify.Report) []string {
 	var out []string
 	for _, c := range r.Checks {
@@ -207,7 +207,7 @@ func table(r verify.Report) string {
 	return b.String()
 }
 
-// mayBeSkipped are the checks that cannot be made of a conforming service on a loopback address.
+// mayBeSkipped lists the checks that a conforming service on a loopback address does not allow.
 var mayBeSkipped = []string{"dns-agents-file", "dns-policy-file", "dns-agrees", "intent-namespace", "pat-expired"}
 
 func TestGatewayConforms(t *testing.T) {
@@ -248,15 +248,15 @@ func TestNothingSignedWithoutAgree(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if posted.Load() != 0 || g.upstream.Load() != 0 {
-		t.Error("something was signed or called")
+		t.Error("verify agreed or called an intent")
 	}
 	if len(failures(r)) > 0 || !r.Passed() {
 		t.Error(table(r))
 	}
 }
 
-// The agreements that the limit admits at once are enough for one run. A second run waits as long as Retry-After asks
-// for; where that does not help, as here, where no time passes, the checks are skipped.
+// The limit admits enough agreements at once for one run. A second run sleeps for Retry-After. Here no time passes, so the gateway
+// refuses again, and the run skips the checks.
 func TestAgreementRetry(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 7, passing)

@@ -18,15 +18,15 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// A mint is a proxy between agents and the gateway that replaces the gateway's PATs by its own, and translates them back
-// when they are used: whatever is wrong with one, the service accepts it.
+// A mint is a proxy between agents and the gateway. It replaces the gateway's PATs with its own, and translates them back in requests,
+// so the service accepts a PAT with any fault.
 type mint struct {
 	key  ed25519.PrivateKey
 	sign func(m *mint, header, claims map[string]any) string
-	part func(token string) string // the part of a PAT that is compared; nil: all of it
+	part func(token string) string // returns the part of a PAT that the mint compares; nil: all of it
 
 	mu        sync.Mutex
-	originals map[string]string // by the PAT that replaces it
+	originals map[string]string // keyed by the PAT that replaces the original
 }
 
 func newMint(sign func(m *mint, header, claims map[string]any) string) *mint {
@@ -126,7 +126,7 @@ func encoded(tree map[string]any) string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// signed makes a PAT like the gateway's, with some claims changed or, where nil, left out.
+// signed makes a PAT like the gateway's with some claims changed. A nil claim is left out.
 func signed(change map[string]any) func(*mint, map[string]any, map[string]any) string {
 	return func(m *mint, header, claims map[string]any) string {
 		maps.Copy(claims, change)
@@ -151,7 +151,7 @@ func symmetric(_ *mint, header, claims map[string]any) string {
 	return text
 }
 
-// careless is a mint of a service that compares only a part of a PAT.
+// careless returns a mint that compares only a part of each PAT.
 func careless(part func(string) string) func(string) http.Handler {
 	m := newMint(signed(nil))
 	m.part = part
@@ -164,7 +164,7 @@ func unpublished(gateway string) http.Handler {
 	return newMint(func(_ *mint, header, claims map[string]any) string { return other.sign(other, header, claims) }).between(gateway)
 }
 
-// redirecting answers the first call with a valid PAT by a redirect.
+// redirecting redirects the first call with a valid PAT.
 func redirecting(gateway string) http.Handler {
 	m := newMint(signed(nil))
 	next := m.between(gateway)

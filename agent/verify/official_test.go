@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/agent/verify"
 )
 
-// A server of the official SDK in the place of our MCP endpoint, in both eras, is read as well as ours. What it lacks is found:
-// it does not look at Origin, and its refusals are not those of HTTP.
+// verify works with a server of the official MCP SDK, with and without sessions, and finds what it lacks: the server does not check
+// Origin, and its errors do not state the same reason as over HTTP.
 func TestOfficialMCPServer(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
@@ -57,7 +57,7 @@ func TestOfficialMCPServer(t *testing.T) {
 	}
 }
 
-// lamps is a tool that finds nothing, and refuses to look for anything but lamps.
+// lamps is a tool that returns no products, and an error for every other query than "lamp".
 func lamps(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if string(r.Params.Arguments) != `{"query":"lamp"}` {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "No."}}}, nil
@@ -65,8 +65,8 @@ func lamps(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, erro
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: `{"products": [], "total": 0}`}}}, nil
 }
 
-// An agent of the official SDK in the place of our A2A endpoint. What it lacks is found: it does not look at the version, and
-// rejects without telling why as HTTP does.
+// verify works with an agent of the official A2A SDK, and finds what it lacks: the agent does not check the version, and rejects a task
+// without the reason that HTTP states.
 func TestOfficialA2AServer(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)
@@ -90,7 +90,7 @@ func TestOfficialA2AServer(t *testing.T) {
 	}
 }
 
-// lampAgent finds a lamp, and rejects all else.
+// lampAgent finds a lamp and rejects every other query.
 type lampAgent struct{}
 
 func (lampAgent) Execute(_ context.Context, c *a2asrv.ExecutorContext) iter.Seq2[a2a.Event, error] {

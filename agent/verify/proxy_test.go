@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// passing is a proxy that changes nothing.
+// passing returns a proxy that changes nothing.
 func passing(gateway string) http.Handler { return proxy(gateway, nil) }
 
-// proxy passes requests on, and lets change alter the answers.
+// proxy returns a reverse proxy that lets change alter the responses.
 func proxy(gateway string, change func(*http.Response) error) http.Handler {
 	target, err := url.Parse(gateway)
 	if err != nil {
@@ -26,7 +26,7 @@ func proxy(gateway string, change func(*http.Response) error) http.Handler {
 	}
 	return &httputil.ReverseProxy{ModifyResponse: change, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
-		r.Out.Header.Del("Accept-Encoding") // the proxy asks for gzip itself, and change gets what was compressed
+		r.Out.Header.Del("Accept-Encoding") // without it the transport decompresses, and change gets plain text
 	}}
 }
 
@@ -46,7 +46,7 @@ func replaced(r *http.Response, body []byte) {
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))
 }
 
-// edited changes one JSON answer.
+// edited changes one JSON response.
 func edited(r *http.Response, change func(map[string]any)) error {
 	data, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -64,7 +64,7 @@ func edited(r *http.Response, change func(map[string]any)) error {
 	return err
 }
 
-// onPath changes only the answers of one path.
+// onPath changes only the responses of one path.
 func onPath(path string, change func(*http.Response) error) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		return proxy(gateway, func(r *http.Response) error {
@@ -90,7 +90,7 @@ func members(change func(map[string]any)) func(*http.Response) error {
 	return func(r *http.Response) error { return edited(r, change) }
 }
 
-// posted changes the answer to a message that was posted.
+// posted changes the responses to POST requests.
 func posted(change func(map[string]any)) func(*http.Response) error {
 	return func(r *http.Response) error {
 		if r.Request.Method != http.MethodPost {
@@ -104,7 +104,7 @@ func anIntent(tree map[string]any) map[string]any {
 	return tree["intents"].([]any)[0].(map[string]any)
 }
 
-// instead answers a request itself where f does.
+// instead calls f first, and passes the request on if f returns false.
 func instead(f func(w http.ResponseWriter, r *http.Request) bool) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		next := passing(gateway)
@@ -125,7 +125,7 @@ func fail(w http.ResponseWriter, status int, code, message string) bool {
 	return true
 }
 
-// onBoth changes agents.json wherever it is served, the same way.
+// onBoth changes agents.json in the same way at both of its paths.
 func onBoth(change func(map[string]any)) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		return proxy(gateway, func(r *http.Response) error {
@@ -158,7 +158,7 @@ func html(r *http.Response) error {
 	return nil
 }
 
-// without is a search that ignores one parameter.
+// without returns a proxy that removes one query parameter, so the search ignores it.
 func without(parameter string) func(string) http.Handler {
 	return func(gateway string) http.Handler {
 		next := passing(gateway)

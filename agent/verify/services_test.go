@@ -18,12 +18,12 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// Services of other dialects than ours: the points of level Must that they lack are reported, the others hold.
+// verify works with services in other dialects than ours. It reports the checks of level Must that they fail, and the others hold.
 func TestForeignServices(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		dialect  agenttest.Dialect
-		failures []string // of what must be
+		failures []string // checks of level Must
 		hold     []string
 	}{
 		{
@@ -74,7 +74,7 @@ func TestForeignServices(t *testing.T) {
 	}
 }
 
-// The run waits for a PAT that expires soon, which must then be rejected.
+// verify waits for a PAT that expires soon, and checks that the service then rejects it.
 func TestExpiredPAT(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -102,7 +102,7 @@ func TestInvalidTargets(t *testing.T) {
 	}
 }
 
-// A server that never answers costs MaxTime and no more.
+// MaxTime bounds a run against a server that never answers.
 func TestMaxTime(t *testing.T) {
 	t.Parallel()
 	ended := make(chan struct{})
@@ -125,7 +125,7 @@ func TestMaxTime(t *testing.T) {
 	}
 }
 
-// Foreign texts are reported on one line, without control characters, and bounded.
+// The report shows foreign texts on one line, bounded and without control characters.
 func TestReportIsPrintable(t *testing.T) {
 	t.Parallel()
 	evil := "\x1b[31m\u202e\r\n" + strings.Repeat("x", 5000)
@@ -151,7 +151,7 @@ func TestReportIsPrintable(t *testing.T) {
 	}
 }
 
-// Whatever a service answers, there is a report of every check, and never one that passes.
+// An odd service fails verification, and the report still lists every check.
 func TestOddResponses(t *testing.T) {
 	t.Parallel()
 	const intent = `{"intent_uid": "a.example:b:v1", "intent_name": "B", "description": "b", "input_parameters": []}`
@@ -187,7 +187,7 @@ func TestOddResponses(t *testing.T) {
 	}
 }
 
-// No PAT and no signature is in a report, nor is either ever in a URL.
+// Reports and URLs contain no part of a PAT.
 func TestReportHasNoSecrets(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -225,7 +225,7 @@ func TestReportHasNoSecrets(t *testing.T) {
 	}
 }
 
-// DNS records are compared with the domain and with agents.json.
+// verify compares DNS records with the domain and with agents.json.
 func TestDNS(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -265,7 +265,7 @@ func TestDNS(t *testing.T) {
 			}
 			r := run(t, verify.Options{Target: "shop.invalid", MaxTime: 5 * time.Second, Lookup: lookup})
 			if request != "shop.invalid" {
-				t.Errorf("asked for %q, want shop.invalid", request)
+				t.Errorf("looked up %q, want shop.invalid", request)
 			}
 			for id, outcome := range tt.want {
 				if c := find(t, r, id); c.Outcome != outcome {

@@ -22,14 +22,14 @@ var (
 	rest = via.A2A{URL: "https://shop.example/a2a/v1", REST: true}
 )
 
-// result is a response of JSON-RPC.
+// result returns a JSON-RPC response.
 func result(text string) string { return `{"jsonrpc":"2.0","id":"m-1","result":` + text + `}` }
 
 func failed(text string) string { return `{"jsonrpc":"2.0","id":"m-1","error":` + text + `}` }
 
 func tool(members string) string { return result(`{"resultType":"complete",` + members + `}`) }
 
-// task is a task of A2A with these members beside its state.
+// task returns an A2A task in a state, with more members.
 func task(state, members string) string {
 	return `{"task":{"id":"t","contextId":"c","status":{"state":"TASK_STATE_` + state + `"}` + members + `}}`
 }
@@ -38,15 +38,15 @@ const uimError = `{"error":{"code":"FORBIDDEN","message":"No.","details":{"reaso
 
 func quoted(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
-// A reading is one answer and what is made of it.
-type reading struct {
+// A readTest is an answer and what Read returns for it.
+type readTest struct {
 	name   string
 	door   via.Door
-	status int // of the answer; 0: 200
+	status int // of the answer; 0: 200 OK
 	kind   string
 	body   string
-	want   int    // status of what is read; 0: it cannot be read
-	says   string // its body, or what the error says
+	want   int    // status of the result; 0: Read returns an error
+	says   string // body of the result, or part of the error
 	fields map[string]string
 }
 
@@ -56,7 +56,7 @@ const (
 	pinged   = "data: {\"jsonrpc\":\"2.0\",\"id\":\"m-1\",\"method\":\"ping\"}\n\n"
 )
 
-var readings = []reading{
+var readTests = []readTest{
 	// Tools.
 	{name: "structured", door: mcp, body: tool(`"structuredContent":{"b" : 1.50},"content":[]`), want: 200, says: `{"b" : 1.50}`},
 	{
@@ -236,7 +236,7 @@ var readings = []reading{
 	{name: "a fault under success, HTTP+JSON", door: rest, body: `{"error":{"code":400,"details":[]}}`, says: "not a task"},
 }
 
-func (r reading) answer() fetch.Answer {
+func (r readTest) answer() fetch.Answer {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
@@ -248,13 +248,13 @@ func (r reading) answer() fetch.Answer {
 
 func TestRead(t *testing.T) {
 	t.Parallel()
-	for _, r := range readings {
+	for _, r := range readTests {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
 			got, err := r.door.Read(id, r.answer())
 			if r.want == 0 {
 				if !errors.Is(err, via.ErrAnswer) || !strings.Contains(err.Error(), r.says) {
-					t.Fatalf("%d %s, %v; want an error that says %q", got.Status, got.Body, err, r.says)
+					t.Fatalf("%d %s, %v; want an error with %q", got.Status, got.Body, err, r.says)
 				}
 				return
 			}
@@ -273,7 +273,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// equalJSON compares errors as trees, and anything else byte for byte: an output is passed on as it was sent.
+// equalJSON compares errors as trees, and outputs byte for byte, because Read passes an output on unchanged.
 func equalJSON(got []byte, want string) bool {
 	if !strings.Contains(want, `"error"`) {
 		return string(got) == want
@@ -283,17 +283,17 @@ func equalJSON(got []byte, want string) bool {
 	return errA == nil && errB == nil && cmp.Equal(a, b)
 }
 
-// TestHeadersWin reads what a message tells beside only where the header says nothing.
+// TestHeadersWin checks that Read uses a message's metadata only where the header lacks the field.
 func TestHeadersWin(t *testing.T) {
 	t.Parallel()
-	a := reading{body: tool(`"structuredContent":{},"_meta":{"UIM-Charge":"1 EUR","Idempotency-Replayed":"true"}`)}.answer()
+	a := readTest{body: tool(`"structuredContent":{},"_meta":{"UIM-Charge":"1 EUR","Idempotency-Replayed":"true"}`)}.answer()
 	a.Header.Set("Uim-Charge", "2 EUR")
 	got, err := mcp.Read(id, a)
 	if err != nil || got.Header.Get("Uim-Charge") != "2 EUR" || got.Header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%v, %v", got.Header, err)
 	}
 	if a.Header.Get("Idempotency-Replayed") != "" {
-		t.Error("the header that came was changed")
+		t.Error("Read changed the header of the answer")
 	}
 }
 
@@ -396,14 +396,15 @@ const sentA2A = `{"message":{"messageId":"m-1","role":"ROLE_USER","extensions":[
 	`"parts":[{"data":{"intent_uid":"a:b:v1","parameters":{"query":"tea"}},"mediaType":"application/json"}],` +
 	`"metadata":{"https://uimprotocol.com/a2a/v1":{"proof":"p"}}},"configuration":{"acceptedOutputModes":["application/json"]}}`
 
-// FuzzReadMCP and FuzzReadA2A: an error gives nothing; what is read has a status, and JSON where the call was made.
+// FuzzReadMCP and FuzzReadA2A check that an error comes without a body, that a success is JSON, and that a changed status has an error
+// object.
 func FuzzReadMCP(f *testing.F) { fuzzRead(f, mcp) }
 
 func FuzzReadA2A(f *testing.F) { fuzzRead(f, rpc, rest) }
 
 func fuzzRead(f *testing.F, doors ...via.Door) {
 	f.Helper()
-	for _, r := range readings {
+	for _, r := range readTests {
 		for i, door := range doors {
 			if r.door == door {
 				f.Add(i, r.answer().Status, r.answer().Header.Get("Content-Type"), []byte(r.body))

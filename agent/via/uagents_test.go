@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// FuzzReadUAgents reads messages that the key of the service has signed, whatever they say.
+// FuzzReadUAgents reads arbitrary messages that the key of the service has signed.
 func FuzzReadUAgents(f *testing.F) {
 	const session = "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f"
 	shop, err := identity.FromSeed("the seed of a shop", 0)

@@ -12,26 +12,26 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A desk is a file with its clock, and the boxes of several bridges on it.
-type desk struct {
+// A fixture is an outbox file and a clock, which the boxes of several bridges share.
+type fixture struct {
 	*testing.T
 	path string
 	now  time.Time
 }
 
-func newDesk(t *testing.T) *desk {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return &desk{t, filepath.Join(t.TempDir(), "calls.json"), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
+	return &fixture{t, filepath.Join(t.TempDir(), "calls.json"), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
 }
 
-func (d *desk) box() *Box {
+func (d *fixture) box() *Box {
 	b := Open(d.path, func() time.Time { return d.now })
 	d.Cleanup(b.Close)
 	return b
 }
 
-// send puts a call for an order of some thing.
-func (d *desk) send(b *Box, thing string) Call {
+// send stores a call that orders thing.
+func (d *fixture) send(b *Box, thing string) Call {
 	d.Helper()
 	c := b.New("shop", thing, "shop.example:order:v1")
 	c.Key = "key of " + thing
@@ -42,7 +42,7 @@ func (d *desk) send(b *Box, thing string) Call {
 	return c
 }
 
-func (d *desk) finds(b *Box, thing string, want bool) Call {
+func (d *fixture) finds(b *Box, thing string, want bool) Call {
 	d.Helper()
 	c, found, err := b.Find(d.Context(), "shop", thing)
 	if err != nil || found != want || found && c.Key != "key of "+thing {
@@ -51,25 +51,28 @@ func (d *desk) finds(b *Box, thing string, want bool) Call {
 	return c
 }
 
-// A call is found by others once its maker has left it, or has ended.
+// Other bridges find a call once its bridge has left it or has ended.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		then  func(d *desk, b *Box, c Call) error
+		then  func(d *fixture, b *Box, c Call) error
 		found bool
 	}{
-		"in progress":      {func(*desk, *Box, Call) error { return nil }, false},
-		"left":             {func(d *desk, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
-		"its bridge ended": {func(_ *desk, b *Box, _ Call) error { b.Close(); return nil }, true},
-		"its bridge was killed": {func(_ *desk, b *Box, _ Call) error {
-			b.unlock() // as the end of a process does
+		"in progress":      {func(*fixture, *Box, Call) error { return nil }, false},
+		"left":             {func(d *fixture, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
+		"its bridge ended": {func(_ *fixture, b *Box, _ Call) error { b.Close(); return nil }, true},
+		"its bridge was killed": {func(_ *fixture, b *Box, _ Call) error {
+			b.unlock() // as the operating system does when a process ends
 			b.unlock = func() {}
 			return nil
 		}, true},
-		"delivered":            {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
-		"known, not delivered": {func(d *desk, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
-		"a clock behind":       {func(d *desk, b *Box, c Call) error { d.now = d.now.Add(-time.Hour); return b.Leave(d.Context(), c.ID) }, true},
-		"after a long time": {func(d *desk, b *Box, c Call) error {
+		"delivered":            {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
+		"known, not delivered": {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
+		"a clock behind": {func(d *fixture, b *Box, c Call) error {
+			d.now = d.now.Add(-time.Hour)
+			return b.Leave(d.Context(), c.ID)
+		}, true},
+		"after a long time": {func(d *fixture, b *Box, c Call) error {
 			err := b.Leave(d.Context(), c.ID)
 			d.now = d.now.Add(MaxAge + 1)
 			return err
@@ -77,7 +80,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			maker := d.box()
 			c := d.send(maker, "tea")
 			if err := test.then(d, maker, c); err != nil {
@@ -86,15 +89,15 @@ func TestFind(t *testing.T) {
 			other := d.box()
 			d.finds(other, "coffee", false)
 			d.finds(other, "tea", test.found)
-			d.finds(other, "tea", test.found) // as often as anyone asks
+			d.finds(other, "tea", test.found) // finding does not remove the call
 		})
 	}
 }
 
-// What was reserved is taken out once, whoever learns the outcome.
+// Only the first bridge that learns the outcome of a call gets its reservation back.
 func TestReservationIsReturnedOnce(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	one, two := d.box(), d.box()
 	c := d.send(one, "tea")
 	if err := one.Leave(t.Context(), c.ID); err != nil {
@@ -111,10 +114,10 @@ func TestReservationIsReturnedOnce(t *testing.T) {
 	}
 }
 
-// The calls of one service are bounded, and so are all of them; what is too old makes place.
+// The box bounds the calls of one service, and drops calls older than MaxAge to make room.
 func TestBoxLimits(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	b := d.box()
 	for n := range maxOfService {
 		d.send(b, fmt.Sprint(n))
@@ -129,7 +132,7 @@ func TestBoxLimits(t *testing.T) {
 	d.send(b, "one more")
 }
 
-// A file that does not tell what is under way lets nothing be sent.
+// A damaged file stops all calls, because the calls in progress are unknown.
 func TestDamagedFileStopsCalls(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -138,25 +141,25 @@ func TestDamagedFileStopsCalls(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDesk(t)
+			d := newFixture(t)
 			if err := os.WriteFile(d.path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			b := d.box()
 			if err := b.Put(t.Context(), b.New("shop", "tea", "")); err == nil {
-				t.Error("it was stored")
+				t.Error("Put succeeded")
 			}
 			if _, _, err := b.Find(t.Context(), "shop", "tea"); err == nil {
-				t.Error("it was read")
+				t.Error("Find succeeded")
 			}
 		})
 	}
 }
 
-// A bridge that was killed leaves a lock, which the next one removes.
+// A killed bridge leaves its lock file, and the next bridge removes it.
 func TestLocksOfKilledBridgesAreRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newFixture(t)
 	killed := d.box()
 	d.send(killed, "tea")
 	killed.unlock()

@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// Whatever a stranger answers to a message, it is an answer to that message or said to be none.
+// A reply is either the response to the message that was sent, or odd for a stated cause.
 func TestReadReply(t *testing.T) {
 	t.Parallel()
 	const kind, stream = "application/json", "text/event-stream; charset=utf-8"
 	for name, tt := range map[string]struct {
 		kind, body string
-		want       string // result, failure, or what is odd
+		want       string // result, failure, or the cause
 	}{
 		"a result":                {kind, `{"jsonrpc": "2.0", "id": "1", "result": {}}`, "result"},
 		"an error":                {kind, `{"jsonrpc": "2.0", "id": "1", "error": {"code": -32601, "message": "No."}}`, "failure"},
@@ -77,7 +77,7 @@ func TestRateLimitStates(t *testing.T) {
 	for field, want := range map[string]map[string]limitState{
 		``:                                  {},
 		`"hour";r=9;t=30, "second";r=1;t=1`: {"hour": {9, 30 * time.Second}, "second": {1, time.Second}},
-		`"hour";r=9`:                        {}, // when more comes free is not told
+		`"hour";r=9`:                        {}, // without t
 		`"hour";r=x;t=1`:                    {},
 		`"hour";r=1;t=-1`:                   {},
 		`(1 2);r=1;t=1`:                     {},
