@@ -19,13 +19,13 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A way is how a call of Searching comes in.
+// A way describes how an agent sends a call of Searching.
 type way struct {
 	path, body string                                         // %d in the body is the number of the call
-	signed     func(token string, number int64) (body string) // in place of body, where each is another text
+	signed     func(token string, number int64) (body string) // replaces body if each call needs another one
 	header     []string
-	messages   func(number int64) (answer []byte) // in place of all, where it does not come over HTTP
-	done       string                             // stands in the answer of a call that was made, and in no other
+	messages   func(number int64) (answer []byte) // replaces the HTTP request of ways without HTTP
+	done       string                             // part of the answer to a successful call, and of no other
 }
 
 const (
@@ -34,7 +34,7 @@ const (
 		`{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"}}}]}}`
 )
 
-// ways are all of them.
+// ways has the ways over HTTP that need no setup.
 var ways = map[string]way{
 	"HTTP": {
 		path: "/api/intents/execute", done: `{"lamps":1}`,
@@ -93,7 +93,7 @@ func TestLimitAcrossDoors(t *testing.T) {
 	}
 }
 
-// atOnce is how many calls are under way at the same time.
+// atOnce is the number of concurrent calls.
 const atOnce = 280
 
 func throughAllDoors(t *testing.T, limit int64, comes func(*gatetest.Gate, *inbox) (token string, own map[string]way)) {
@@ -117,7 +117,7 @@ func throughAllDoors(t *testing.T, limit int64, comes func(*gatetest.Gate, *inbo
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: atOnce}}
 	t.Cleanup(client.CloseIdleConnections)
 	var next atomic.Int64
-	for name, w := range ways { // a slow way may find nothing left
+	for name, w := range ways { // each way gets a call before the fast ways use up the limit
 		if answer := w.send(g, client, token, next.Add(1)); !bytes.Contains(answer, []byte(w.done)) {
 			t.Errorf("%s: %s", name, answer)
 			continue
@@ -138,7 +138,7 @@ func throughAllDoors(t *testing.T, limit int64, comes func(*gatetest.Gate, *inbo
 	}
 	senders.Wait()
 	if reached.Load() != limit || done.Load() != limit {
-		t.Errorf("%d calls reached the service, %d were answered with its output, want %d", reached.Load(), done.Load(), limit)
+		t.Errorf("%d calls reached the service, %d returned its output, want %d", reached.Load(), done.Load(), limit)
 	}
 }
 
@@ -160,10 +160,10 @@ func (w way) send(g *gatetest.Gate, client *http.Client, token string, number in
 	return read.Bytes()
 }
 
-// seed is that of the agent that sends envelopes.
+// seed is the seed of the agent that sends envelopes.
 const seed = "alice recovery password"
 
-// inEnvelope is the way of a signed envelope, whose answer comes at once. The PAT has to be that of the agent of seed.
+// inEnvelope returns the way of signed synchronous envelopes. The PAT must belong to the agent of seed.
 func inEnvelope(g *gatetest.Gate) way {
 	g.Helper()
 	key, err := identity.FromSeed(seed, 0)
@@ -187,7 +187,7 @@ func inEnvelope(g *gatetest.Gate) way {
 	}
 }
 
-// numbered is the body of one call.
+// numbered returns the body of one call.
 func (w way) numbered(token string, number int64) string {
 	if w.signed != nil {
 		return w.signed(token, number)

@@ -30,11 +30,11 @@ func TestStoreUnavailable(t *testing.T) {
 	tokens["MRP"], all["MRP"] = byRelay(g)
 	token := g.Agreed("agent-1").Token
 	g.Must(g.Store.Close())
-	g.Pass(3 * time.Second) // so that what is known of revocations is too old
+	g.Pass(3 * time.Second) // the cached revocations become too old
 	number := int64(0)
 	for name, w := range all {
 		with := cmp.Or(tokens[name], token)
-		for range 2 { // AEA: of default, and of http
+		for range 2 { // AEA alternates between default and http
 			number++
 			answer := w.send(g, http.DefaultClient, with, number)
 			if e, err := envelope.Parse(answer); err == nil {

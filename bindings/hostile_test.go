@@ -41,7 +41,7 @@ func TestHostilePeersAtEveryDoor(t *testing.T) {
 			"too large, and no end":   {io.MultiReader(strings.NewReader(padded), endless{}), nil, a.Token, http.StatusRequestEntityTooLarge},
 			"deep":                    {strings.NewReader(strings.Repeat(`{"a":`, 10_000)), nil, a.Token, 0},
 			"compressed":              {strings.NewReader("\x1f\x8b\x08"), []string{"Content-Encoding", "gzip"}, a.Token, http.StatusUnsupportedMediaType},
-			"of nobody, and no end":   {endless{}, nil, "", http.StatusUnauthorized},
+			"no PAT, and no end":      {endless{}, nil, "", http.StatusUnauthorized},
 			"another kind of content": {strings.NewReader(w.body), []string{"Content-Type", "text/plain"}, a.Token, http.StatusUnsupportedMediaType},
 			"bytes":                   {bytes.NewReader([]byte{0xff, 0xfe, 0x00, '{', 0xc3, 0x28}), nil, a.Token, 0},
 		} {
@@ -90,7 +90,7 @@ func TestFloodAtOneDoorSparesOthers(t *testing.T) {
 	}
 }
 
-// endless is a body without an end.
+// endless is an infinite body.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -100,7 +100,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// sendBody sends something else than a call.
+// sendBody sends a body in place of a call.
 func (w way) sendBody(g *gatetest.Gate, client *http.Client, token string, body io.Reader, header ...string) (int, string) {
 	r := w.request(g, token, body)
 	for i := 0; i < len(header); i += 2 {
@@ -119,7 +119,7 @@ func (w way) sendBody(g *gatetest.Gate, client *http.Client, token string, body 
 	return answer.StatusCode, string(read)
 }
 
-// half sends half of a call, and keeps the connection.
+// half sends half of a call, and keeps the connection open.
 func (w way) half(g *gatetest.Gate, token string) net.Conn {
 	c, err := net.Dial("tcp", strings.TrimPrefix(g.URL, "http://"))
 	if err != nil {

@@ -33,8 +33,8 @@ const (
 
 var invariants = []invariant{reservedID, strangerBit, knownHost, scopedReads, released, notDropped}
 
-// A cell shows that an invariant holds at a door: by a test here, by tests elsewhere that it names as package and function, or by the
-// reason why the invariant has no meaning there.
+// A cell shows that an invariant holds at a door. It has a test, or the names of tests elsewhere as package and function, or the reason
+// why the invariant does not apply.
 type cell struct {
 	test  func(t *testing.T)
 	named []string
@@ -47,7 +47,7 @@ func elsewhere(named ...string) cell { return cell{named: named} }
 
 func notApplicable(reason string) cell { return cell{na: reason} }
 
-// rows has the doors of the process, by the type that New of each returns; "*gateway.Server" is UIM over HTTP.
+// rows has the doors by the type that their New returns. "*gateway.Server" is UIM over HTTP.
 var rows = map[string]map[invariant]cell{
 	"*gateway.Server": {
 		reservedID: here(func(t *testing.T) {
@@ -61,7 +61,7 @@ var rows = map[string]map[invariant]cell{
 		notDropped:  notApplicable("The response is the answer. A client that lost it repeats the call under its idempotency key."),
 	},
 	"*mcp.Door": {
-		reservedID:  notApplicable("No agent agrees at the endpoint: it takes PATs that the other doors issue."),
+		reservedID:  notApplicable("No agent agrees at the endpoint. It accepts PATs that the other doors issue."),
 		strangerBit: elsewhere("gateway/execute.TestUnapprovedLeavePlacesToApprovedAgents"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
 		scopedReads: here(func(t *testing.T) { t.Helper(); narrow(t, "MCP", "MCP, of clients with a handshake") }),
@@ -69,7 +69,7 @@ var rows = map[string]map[invariant]cell{
 		notDropped:  notApplicable("The response is the answer. A client that lost it repeats the call under its idempotency key."),
 	},
 	"*a2a.Door": {
-		reservedID:  notApplicable("No agent agrees at the endpoint: it takes PATs that the other doors issue."),
+		reservedID:  notApplicable("No agent agrees at the endpoint. It accepts PATs that the other doors issue."),
 		strangerBit: elsewhere("bindings.TestOneApprovedAgentIsServed"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/a2a.TestCardFollowsCatalogue"),
 		scopedReads: cell{
@@ -83,7 +83,7 @@ var rows = map[string]map[invariant]cell{
 		reservedID:  notApplicable("The gateway makes the id of each consent."),
 		strangerBit: elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener", "bindings/oauth.TestForeignHost"),
-		scopedReads: notApplicable("The door reads nothing of an intent."),
+		scopedReads: notApplicable("The door does not read calls."),
 		released:    elsewhere("bindings/oauth.TestUnapprovedLeavePlacesForDocuments"),
 		notDropped:  notApplicable("The response is the answer."),
 	},
@@ -91,33 +91,33 @@ var rows = map[string]map[invariant]cell{
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, anAddressOfUAgents) }),
 		strangerBit: elsewhere("bindings/uagents.TestFloodsOfEnvelopes"),
 		knownHost:   elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
-		scopedReads: notApplicable("The door reads no call of the past."),
+		scopedReads: notApplicable("The door does not read past calls."),
 		released:    elsewhere("bindings/uagents.TestFloodsOfEnvelopes"),
 		notDropped:  elsewhere("bindings/uagents.TestWhatIsNotPostponed"),
 	},
 	"*aea.Door": {
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, anAddressOfAEA) }),
-		strangerBit: notApplicable("The inbox has no places: bytes are bounded by sender and in all, senders take turns, and a sender waits."),
-		knownHost: notApplicable("The door has no path of the public listener. The mailbox is https with a certificate of the node, " +
-			"which no browser accepts for another name."),
-		scopedReads: notApplicable("The door reads no call of the past."),
+		strangerBit: notApplicable("The inbox has no places. It bounds the bytes of each sender and of all senders, senders take turns, and a sender waits."),
+		knownHost: notApplicable("The door has no path on the public listener. The mailbox is https with a certificate of the node, " +
+			"which browsers reject for every other name."),
+		scopedReads: notApplicable("The door does not read past calls."),
 		released:    elsewhere("bindings.TestLimitAcrossDoors"),
-		notDropped:  notApplicable("The answer goes by the connection that the request came by; a sender that lost it repeats the message."),
+		notDropped:  notApplicable("The answer uses the connection of the request. A sender that lost it repeats the message."),
 	},
 	"*mrp.Door": {
 		reservedID:  here(func(t *testing.T) { t.Helper(); reserves(t, aKeyOfMRP) }),
 		strangerBit: elsewhere("bindings/mrp.TestStrangersLeavePlacesToApprovedAgents", "bindings/mrp/relay.TestAWebhookIsProbedFirst"),
-		knownHost:   notApplicable("The door has no path of the public listener. A relay takes signed requests alone."),
-		scopedReads: notApplicable("The door reads no call of the past."),
+		knownHost:   notApplicable("The door has no path on the public listener. A relay accepts only signed requests."),
+		scopedReads: notApplicable("The door does not read past calls."),
 		released:    elsewhere("bindings.TestLimitAcrossDoors"),
 		notDropped:  notApplicable("The relay keeps the answer until the agent takes it."),
 	},
-	"*announce.Door": everywhere(notApplicable("The door has public documents alone."), map[invariant]cell{
+	"*announce.Door": everywhere(notApplicable("The door serves only public documents."), map[invariant]cell{
 		knownHost: elsewhere("gateway.TestAForeignHostReachesNothingOnALoopbackListener"),
 	}),
 }
 
-// everywhere is a row of one cell, but for some.
+// everywhere returns a row that has c in each cell except those in but.
 func everywhere(c cell, but map[invariant]cell) map[invariant]cell {
 	row := map[invariant]cell{}
 	for _, i := range invariants {
@@ -141,7 +141,7 @@ func TestInvariantsAtEveryDoor(t *testing.T) {
 				c, ok := rows[door][i]
 				switch {
 				case !ok || c.test == nil && len(c.named) == 0 && c.na == "":
-					t.Error("the table has no cell for it")
+					t.Error("the table has no cell for the invariant")
 				case c.test != nil:
 					c.test(t)
 				}
@@ -155,12 +155,12 @@ func TestInvariantsAtEveryDoor(t *testing.T) {
 	}
 	for door := range rows {
 		if !slices.Contains(doors, door) {
-			t.Errorf("%s is a row, and not a door", door)
+			t.Errorf("the row %s names no door", door)
 		}
 	}
 }
 
-// testExists reports whether a package has a test, both in one name such as gateway/execute.TestX.
+// testExists reports whether a test exists. The name includes the package, such as gateway/execute.TestX.
 func testExists(t *testing.T, name string) bool {
 	t.Helper()
 	at := strings.LastIndex(name, ".")
@@ -187,12 +187,12 @@ func testExists(t *testing.T, name string) bool {
 	return false
 }
 
-// reserves has an agent with a key of its own agree under an id in the form of a protocol's address, which another key has.
+// reserves checks that an agent cannot agree under an id that is a protocol's address of another key.
 func reserves(t *testing.T, addressOf func(t *testing.T) string) {
 	t.Helper()
 	g := gatetest.New(t, "")
 	if a, status := g.Agree(addressOf(t)); status < 400 || a.Token != "" {
-		t.Errorf("%s is agreed under with another key: %d", a.ID, status)
+		t.Errorf("an agent with another key agreed as %s: %d", a.ID, status)
 	}
 }
 
@@ -219,7 +219,7 @@ func aKeyOfMRP(t *testing.T) string {
 	return wire.KeyOf(private).String()
 }
 
-// narrow calls an intent that the scope of a PAT does not have, in each way: none reaches the service.
+// narrow calls an intent outside the scope of a PAT in each way, and checks that no call reaches the service.
 func narrow(t *testing.T, names ...string) {
 	t.Helper()
 	g := gatetest.New(t, "")
@@ -234,7 +234,7 @@ func narrow(t *testing.T, names ...string) {
 	}
 }
 
-// releases makes calls that fail in each way, more than there are places: a further one is served, so that each has given its place back.
+// releases makes more failing calls than there are places, in each way. If each call releases its place, one more call succeeds.
 func releases(t *testing.T, names ...string) {
 	t.Helper()
 	g := gatetest.New(t, strings.Replace(oneService, "UPSTREAM}", "UPSTREAM, concurrency: 2, breaker: {failures: 1000}}", 1))

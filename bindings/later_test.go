@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// An inbox is where the agent of seed takes answers that come later.
+// An inbox is the endpoint where the agent of seed receives later replies.
 type inbox struct {
 	*httptest.Server
 	waiting sync.Map // session → chan []byte
@@ -35,17 +35,17 @@ func opensInbox(t *testing.T) *inbox {
 		}
 		answer, ok := in.waiting.LoadAndDelete(e.Session)
 		if !ok {
-			t.Errorf("an answer to nothing: %s", body)
+			t.Errorf("a reply to an unknown session: %s", body)
 			return
 		}
-		answer.(chan []byte) <- body //nolint:forcetypeassert // nothing else is kept
+		answer.(chan []byte) <- body //nolint:forcetypeassert // the map holds only this type
 	}))
 	t.Cleanup(in.Close)
-	in.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = atOnce //nolint:forcetypeassert // that of httptest
+	in.Client().Transport.(*http.Transport).MaxIdleConnsPerHost = atOnce //nolint:forcetypeassert // the type that httptest sets
 	return in
 }
 
-// rules say, in the configuration, where the agent takes answers.
+// rules returns the configuration that names the agent's endpoint.
 func (in *inbox) rules(t *testing.T) string {
 	t.Helper()
 	key, err := identity.FromSeed(seed, 0)
@@ -55,7 +55,7 @@ func (in *inbox) rules(t *testing.T) string {
 	return fmt.Sprintf("rules: {%s: %q}", key.Address(), in.URL)
 }
 
-// inEnvelopes has the agent of seed agree, and returns its PAT and the ways of its envelopes: answered at once, and later.
+// inEnvelopes makes the agent of seed agree. It returns the agent's PAT and the ways of envelopes with immediate and with later replies.
 func inEnvelopes(g *gatetest.Gate, in *inbox) (token string, own map[string]way) {
 	g.Helper()
 	token = g.AgreedInEnvelope(seed).Token
@@ -67,7 +67,7 @@ func inEnvelopes(g *gatetest.Gate, in *inbox) (token string, own map[string]way)
 	}}
 }
 
-// ask sends an envelope, which has to be taken, and waits for the answer.
+// ask sends an envelope that the door must accept, and waits for the reply.
 func (in *inbox) ask(g *gatetest.Gate, w way, text string) []byte {
 	e, err := envelope.Parse([]byte(text))
 	if err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A talk is many calls of one agent of the AEA framework by one connection, at once.
-type talk struct {
+// A caller makes concurrent calls as one AEA agent over one connection.
+type caller struct {
 	g       *gatetest.Gate
 	from    *aeatest.Agent
 	peer    *aeatest.Peer
 	token   string
 	mu      sync.Mutex
-	waiting map[string]chan []byte // answers, by how the agent calls the dialogue
+	waiting map[string]chan []byte // receives the reply, by the agent's dialogue reference
 }
 
-// inMessages has an agent of the AEA framework agree, and returns its PAT and the way of its messages: of default and of http.
+// inMessages makes an AEA agent agree, and returns its PAT and the way of its messages, which alternate between default and http.
 func inMessages(g *gatetest.Gate) (token string, w way) {
 	g.Helper()
 	var at map[string]string
@@ -36,7 +36,7 @@ func inMessages(g *gatetest.Gate) (token string, w way) {
 	}
 	key := aeatest.Numbered(g.T, 2)
 	peer := aeatest.TCP(g.T, at["tcp"], key.Public(identity.Fetchai).Address())
-	c := &talk{
+	c := &caller{
 		g: g, from: aeatest.NewAgent(peer, at["address"], key, identity.Fetchai), peer: peer, waiting: map[string]chan []byte{},
 	}
 	c.token = c.from.Agrees(g.T, gatetest.Searching)
@@ -47,8 +47,8 @@ func inMessages(g *gatetest.Gate) (token string, w way) {
 	return c.token, way{messages: c.call, done: `{"lamps":1}`}
 }
 
-// read hands out what is answered, until the connection is closed.
-func (c *talk) read() {
+// read passes replies to the waiting calls until the connection closes.
+func (c *caller) read() {
 	for {
 		frame, err := aeawire.TCP.Read(c.peer.Raw)
 		if err != nil {
@@ -68,15 +68,15 @@ func (c *talk) read() {
 		delete(c.waiting, m.StarterRef)
 		c.mu.Unlock()
 		if answer == nil {
-			c.g.Errorf("an answer to nothing: %q", m.Content)
+			c.g.Errorf("a reply to an unknown dialogue: %q", m.Content)
 			continue
 		}
 		answer <- m.Content
 	}
 }
 
-// call makes one call, and waits for its answer.
-func (c *talk) call(number int64) []byte {
+// call makes one call and waits for its reply.
+func (c *caller) call(number int64) []byte {
 	const request = `{"intent_uid":"shop.example:search:v1","parameters":{"query":"lamp"}`
 	spec, content := protocol.Default.Specs[0], protocol.Content(protocol.DefaultMessage{
 		Performative: protocol.DefaultBytes, Bytes: fmt.Appendf(nil, request+`,"pat":%q}`, c.token),

@@ -14,7 +14,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// atRelay returns an agent of MRP with a key of its own, at the relay of the service.
+// atRelay returns an MRP agent with a new key, at the relay of the service.
 func atRelay(g *gatetest.Gate) *mrptest.Agent {
 	g.Helper()
 	var at map[string]string
@@ -29,8 +29,8 @@ func atRelay(g *gatetest.Gate) *mrptest.Agent {
 	return mrptest.New(g.T, at["relay"], at["key"], g.Now)
 }
 
-// byRelay has an agent of MRP agree, and returns its PAT and the way of its messages, of which some are encrypted: many calls at once,
-// whose answers come by a WebSocket.
+// byRelay makes an MRP agent agree, and returns its PAT and the way of its messages. Every fourth message is encrypted, and replies arrive
+// over a WebSocket.
 func byRelay(g *gatetest.Gate) (token string, w way) {
 	g.Helper()
 	a := atRelay(g)
@@ -54,7 +54,7 @@ func byRelay(g *gatetest.Gate) (token string, w way) {
 	}}
 }
 
-// inMRP has an agent of MRP send what is taken and what is not, and keeps what is secret of it.
+// inMRP sends valid and invalid messages as an MRP agent, and adds their secrets to s.
 func inMRP(g *gatetest.Gate, s secrets) {
 	g.Helper()
 	a := atRelay(g)

@@ -29,7 +29,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// Secrets of the test, none of which stands anywhere else.
+// Secrets that occur only in this test.
 const (
 	shopSeed    = "the seed of the shop that nobody may read"
 	shopKey     = "7a1fd7c0de00b1e5c0ffee5ca1ab1e0ddba11feedfacecafebeefdeadbea7ed1"
@@ -37,10 +37,10 @@ const (
 	parameter   = "canary-parameter-7f3a"
 )
 
-// secrets are what must not be told to operators, by what each is.
+// secrets maps descriptions to values that operators must not see.
 type secrets map[string]string
 
-// in reports which of them stand in a text, as they are or in base64.
+// in returns the descriptions of the secrets that a text contains, plain, in base64 or in hexadecimal digits.
 func (s secrets) in(text string) (found []string) {
 	for name, secret := range s {
 		for _, form := range []string{secret, base64.StdEncoding.EncodeToString([]byte(secret)), hex.EncodeToString([]byte(secret))} {
@@ -53,11 +53,11 @@ func (s secrets) in(text string) (found []string) {
 	return found
 }
 
-// TestSecretsAreNotReported: agents of all networks agree, call, renew and are refused, in every way that involves a secret. No log line
-// at any level, no status of a door and no metric contains a secret.
+// TestSecretsAreNotReported makes agents of all networks agree, call, renew and be refused, in every way that involves a secret. No log
+// line at any level, no status of a door and no metric may contain a secret.
 func TestSecretsAreNotReported(t *testing.T) {
 	t.Parallel()
-	absent := httptest.NewServer(http.NotFoundHandler()) // takes no answer
+	absent := httptest.NewServer(http.NotFoundHandler()) // accepts no replies
 	t.Cleanup(absent.Close)
 	sender, err := identity.FromSeed(seed, 0)
 	if err != nil {
@@ -99,19 +99,19 @@ func TestSecretsAreNotReported(t *testing.T) {
 		lines[name]++
 	}
 	if lines[uagents.Name] < 5 || lines[aea.Name] < 5 || lines[mrp.Name] < 5 {
-		t.Errorf("the log says nothing of the doors: %v", lines)
+		t.Errorf("the log does not mention the doors: %v", lines)
 	}
 	if len(s) < 20 {
 		t.Errorf("%d secrets", len(s))
 	}
 }
 
-// calling is a call with the parameter.
+// calling returns a call with the secret parameter.
 func calling(token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": %q}, "pat": %q}`, gatetest.Searching, parameter, token)
 }
 
-// inUAgents has an agent of the uAgents protocol send what is taken and what is not, and keeps what is secret of it.
+// inUAgents sends valid and invalid messages as an agent of uAgents, and adds their secrets to s.
 func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 	g.Helper()
 	current := g.Directory.Current().Service("default")
@@ -150,7 +150,7 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 	}
 	s["a PAT of uAgents"] = token
 	s["a renewed PAT of uAgents"] = send("sync", "UIMRenew", fmt.Sprintf(`{"pat": %q}`, token), asIs).Text("pat")
-	for _, mode := range []string{"sync", ""} { // and nobody takes the answer
+	for _, mode := range []string{"sync", ""} { // "": asynchronous, and the reply cannot be delivered
 		for _, message := range []string{
 			calling(token), calling(token + "x"), strings.Replace(calling(token), `"query"`, `"quest"`, 1), calling(token)[1:],
 			strings.Replace(calling(token), gatetest.Searching, parameter, 1), strings.Replace(calling(token), `"pat"`, `"token"`, 1),
@@ -168,7 +168,7 @@ func inUAgents(g *gatetest.Gate, key identity.Key, s secrets) {
 	}
 }
 
-// inAEA has agents of the AEA framework send what is taken and what is not, by each connection, and keeps what is secret of it.
+// inAEA sends valid and invalid messages as AEA agents over each connection, and adds their secrets to s.
 func inAEA(g *gatetest.Gate, s secrets) {
 	g.Helper()
 	var at map[string]string

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// lineSession is an agent of the door: it agrees, orders twice under one key, and is refused what is wrong.
+// lineSession is an agent of the door. It agrees, orders twice under one key, and sends invalid messages that the door must refuse.
 func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 	t.Helper()
 	found := regexp.MustCompile(`"uim-line": "([A-Za-z0-9_-]{43})"`).FindStringSubmatch(string(g.Get("/agents.json").Body))
@@ -41,7 +41,7 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 		signed, err := base64.RawURLEncoding.DecodeString(signature)
 		g.Must(err)
 		if !ed25519.Verify(key, []byte(text), signed) {
-			t.Errorf("the service has not signed %s", text)
+			t.Errorf("the service did not sign %s", text)
 		}
 		return text
 	}
@@ -80,6 +80,6 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 	bundle, err := pat.Export(record, policy, []pat.Form{(&lineDoor{}).Form()})
 	g.Must(err)
 	if _, err := pat.VerifyExport(bundle, nil); err == nil {
-		t.Error("a bundle in an unknown form is proved")
+		t.Error("a bundle in an unknown form was verified")
 	}
 }

@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A lineDoor is a door of a protocol of its own: agents send lines of JSON over TCP, and the service signs its answers.
+// A lineDoor is a door for an invented protocol: agents send lines of JSON over TCP, and the service signs its replies.
 type lineDoor struct {
 	door.Process
 	ln   net.Listener
@@ -140,7 +140,8 @@ func (d *lineDoor) serve(ctx context.Context, c net.Conn) {
 	}
 }
 
-// TestCustomDoor: a door with its own key, port and form of agreement needs only one file. Its calls are charged, and executed once.
+// TestCustomDoor checks that a door with its own key, port and form of agreement needs only one file. Its calls are charged and executed
+// once.
 func TestCustomDoor(t *testing.T) {
 	t.Parallel()
 	own := &lineDoor{}

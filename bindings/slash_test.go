@@ -8,7 +8,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTrailingSlash: a slash at the end of the path does not change the endpoint of a door.
+// TestTrailingSlash checks that a slash at the end of the path does not change the endpoint of a door.
 func TestTrailingSlash(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {uagents: {}}}\n")

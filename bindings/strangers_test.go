@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A peer is a client with an address of its own on this machine, and its own connections.
+// A peer is a client with its own address on this machine and its own connections.
 type peer struct {
 	*gatetest.Gate
 	*http.Client
@@ -33,7 +33,7 @@ func newPeer(g *gatetest.Gate, high, low int) *peer {
 	return &peer{Gate: g, Client: &http.Client{Transport: transport}}
 }
 
-// do sends a request and reads the answer; status 0 means that the connection ended without one.
+// do sends a request and reads the response. Status 0 means that the connection ended without a response.
 func (p *peer) do(method, path string, body any, header ...string) (status int, answer []byte) {
 	p.Helper()
 	var from io.Reader
@@ -68,7 +68,7 @@ func (p *peer) search() (status int, answer []byte) {
 	})
 }
 
-// approved returns an agent that the operator approved, at an address where there are no strangers.
+// approved returns an agent that the operator has approved, at an address without strangers.
 func approved(g *gatetest.Gate) *peer {
 	g.Helper()
 	p := newPeer(g, 1, 1)
@@ -79,16 +79,16 @@ func approved(g *gatetest.Gate) *peer {
 
 // A sharedBound is a bound that all clients share.
 type sharedBound struct {
-	settings string // uimgate.yaml; empty: the usual ones
+	settings string // uimgate.yaml; empty: the default
 	prepare  func(g *gatetest.Gate)
-	agreed   bool // the strangers have PATs, which they get before one of them fills anything
-	// fill takes all that it can get as one of the strangers, and holds it until the test ends.
+	agreed   bool // each stranger gets a PAT before the first one fills the bound
+	// fill takes as much as one stranger can get, and holds it until the test ends.
 	fill func(g *gatetest.Gate, stranger *peer)
-	// serves reports what the approved agent got instead of being served; empty: it was served.
+	// serves returns "" if the approved agent is served, or else what it got.
 	serves func(g *gatetest.Gate, agent *peer) string
 }
 
-// TestOneApprovedAgentIsServed: however many strangers fill a bound, one approved agent is served.
+// TestOneApprovedAgentIsServed checks that an approved agent is served, however many strangers fill a bound.
 func TestOneApprovedAgentIsServed(t *testing.T) {
 	t.Parallel()
 	for name, bound := range sharedBounds {
@@ -120,7 +120,7 @@ func TestOneApprovedAgentIsServed(t *testing.T) {
 	}
 }
 
-// callServes reports whether the agent's call succeeds.
+// callServes returns "" if the agent's call succeeds, or else the response.
 func callServes(_ *gatetest.Gate, agent *peer) string {
 	agent.Helper()
 	if status, answer := agent.search(); status != http.StatusOK {
@@ -129,7 +129,7 @@ func callServes(_ *gatetest.Gate, agent *peer) string {
 	return ""
 }
 
-// sharedBounds are those of SECURITY.md, by what is bounded there.
+// sharedBounds has the bounds of SECURITY.md by name.
 var sharedBounds = map[string]sharedBound{
 	"connections": {
 		settings: "server: {connections_per_address: 20, per_address: 10000/second, issue_per_address: 1000/second}\n" + oneService,
@@ -167,7 +167,7 @@ var sharedBounds = map[string]sharedBound{
 		prepare:  hangs,
 		fill: func(g *gatetest.Gate, stranger *peer) {
 			for range 4 {
-				go stranger.search() // ends with the gateway
+				go stranger.search() // ends when the gateway stops
 			}
 			for calls, _ := g.Directory.Current().Service("default").Upstream.UnderWay(); calls == 0; {
 				calls, _ = g.Directory.Current().Service("default").Upstream.UnderWay()
@@ -226,10 +226,10 @@ var sharedBounds = map[string]sharedBound{
 	},
 }
 
-// hanging has, by gateway, the channel whose end lets go of the calls that hang.
+// hanging maps a gateway to the channel that releases its hanging calls when it is closed.
 var hanging sync.Map
 
-// hangs has calls hang until the test is over, but for those of the approved agent.
+// hangs makes the upstream hang until the test ends, except for calls of the approved agent.
 func hangs(g *gatetest.Gate) {
 	gone := make(chan struct{})
 	hanging.Store(g, gone)
@@ -244,15 +244,15 @@ func hangs(g *gatetest.Gate) {
 	}
 }
 
-// letGo ends the calls that hang.
+// letGo releases the hanging calls.
 func letGo(g *gatetest.Gate) {
 	if gone, ok := hanging.LoadAndDelete(g); ok {
-		close(gone.(chan struct{})) //nolint:forcetypeassert // nothing else is kept
+		close(gone.(chan struct{})) //nolint:forcetypeassert // the map holds only this type
 		g.Executor.Drain(g.Context())
 	}
 }
 
-// begins starts a call that does not end, as a task of A2A, and returns its id.
+// begins starts an A2A task whose call hangs, and returns the task's id.
 func (p *peer) begins() string {
 	p.Helper()
 	status, answer := p.do(http.MethodPost, "/a2a", json.RawMessage(`{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":`+
@@ -271,7 +271,7 @@ func (p *peer) begins() string {
 	return reply.Result.Task.ID
 }
 
-// follows opens a stream of a task, until the test ends, and returns its first bytes.
+// follows opens a stream of a task until the test ends, and returns its first bytes.
 func (p *peer) follows(task string) string {
 	p.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.Context()))

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestThreatsNameTestsThatExist: the threat model names tests that exist, and has the rules of the table of invariants.
+// TestThreatsNameTestsThatExist checks that the tests in the threat model exist, and that it has a row for each invariant.
 func TestThreatsNameTestsThatExist(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/design/threats.md")
@@ -25,10 +25,10 @@ func TestThreatsNameTestsThatExist(t *testing.T) {
 	}
 	for _, i := range invariants {
 		if !strings.Contains(string(text), "\n| "+string(i)+" | ") {
-			t.Errorf("the rule %q is not there", i)
+			t.Errorf("the threat model lacks the invariant %q", i)
 		}
 	}
-	for line := range strings.Lines(string(text)) { // a row has a test
+	for line := range strings.Lines(string(text)) { // each row must name a test
 		if cells := strings.Split(line, " | "); len(cells) == 4 && !strings.Contains(line, "`") && !strings.HasPrefix(line, "| who ") &&
 			!strings.HasPrefix(line, "| ---") {
 			t.Errorf("a row without a test: %s", line)

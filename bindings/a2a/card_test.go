@@ -20,7 +20,7 @@ import (
 
 const cardPath = "/.well-known/agent-card.json"
 
-// get asks for a document; header are pairs of name and value.
+// get requests a document. header has pairs of names and values.
 func get(g *gatetest.Gate, path string, header ...string) gatetest.Answer {
 	g.Helper()
 	r, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.URL+path, nil)
@@ -33,7 +33,7 @@ func get(g *gatetest.Gate, path string, header ...string) gatetest.Answer {
 	return g.Send(r)
 }
 
-// cardOf is the card, and its signatures as they stand in it.
+// cardOf decodes a card and its signatures.
 func cardOf(g *gatetest.Gate, body []byte) (card strictjson.Object, signatures []map[string]string) {
 	g.Helper()
 	card, err := strictjson.DecodeObject(body)
@@ -49,13 +49,13 @@ func TestCardHasTwoSignatures(t *testing.T) {
 	answer := get(g, cardPath)
 	card, signatures := cardOf(g, answer.Body)
 	if canonical, err := strictjson.Canonical(card); err != nil || string(canonical) != string(answer.Body) {
-		t.Errorf("the card is not served as RFC 8785 writes it: %v", err)
+		t.Errorf("the card is not in the canonical form of RFC 8785: %v", err)
 	}
 	delete(card, "signatures")
 	payload, err := strictjson.Canonical(card)
 	g.Must(err)
 	if !plain(card) {
-		t.Errorf("a member of the card is at its default, so that readers differ in what was signed: %s", payload)
+		t.Errorf("a member of the card has its default value, so readers may verify another payload: %s", payload)
 	}
 	var algorithms []string
 	for _, s := range signatures {
@@ -66,7 +66,7 @@ func TestCardHasTwoSignatures(t *testing.T) {
 	}
 }
 
-// plain reports whether no text, list or object is empty: some readers leave those out of what was signed.
+// plain reports whether no text, list or object is empty. Some readers omit empty values from the signed payload.
 func plain(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -146,7 +146,7 @@ func TestCardFollowsCatalogue(t *testing.T) {
 	g.Must(g.Keys.Retire(t.Context(), signer(t, g).Current(), g.Now()))
 	card, renewed := cardOf(g, get(g, cardPath).Body)
 	if renewed[0]["protected"] == signatures[0]["protected"] {
-		t.Error("a key that was retired signs the card still")
+		t.Error("a retired key still signs the card")
 	}
 	delete(card, "signatures")
 	payload, err := strictjson.Canonical(card)
@@ -217,6 +217,6 @@ func signer(t *testing.T, g *gatetest.Gate) *keys.Keyring {
 			return d.Signers()[0]
 		}
 	}
-	t.Fatal("there is no door of A2A")
+	t.Fatal("the A2A door is not registered")
 	return nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An rpcAnswer is what these tests look at of an answer of JSON-RPC.
+// An rpcAnswer has the members of a JSON-RPC response that these tests check.
 type rpcAnswer struct {
 	Result struct {
 		Task                     taskAnswer
@@ -36,7 +36,7 @@ type taskAnswer struct {
 	}
 }
 
-// message is a message that asks for an intent, in JSON-RPC; more are further members of it.
+// message returns a JSON-RPC request whose message calls an intent. more are further members of the message.
 func message(method, id, intent, parameters string, more ...string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"message":{"messageId":%q,"role":"ROLE_USER",`+
 		`"parts":[{"data":{"intent_uid":%q,"parameters":%s}}]%s}}}`, method, id, intent, parameters, strings.Join(more, ""))
@@ -61,7 +61,7 @@ func rpc(g *gatetest.Gate, token, body string) (a rpcAnswer) {
 	return a
 }
 
-// blocking makes the upstream wait: begun has an element for each call that it was sent, and it answers when goOn is closed.
+// blocking makes the upstream block. started receives a value for each call, and closing goOn lets the upstream answer.
 func blocking(g *gatetest.Gate) (started chan struct{}, goOn chan struct{}) {
 	started, goOn = make(chan struct{}, 16), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
@@ -120,7 +120,7 @@ func TestDisconnectDoesNotCancel(t *testing.T) {
 	cancel()
 	_ = resp.Body.Close()
 	close(goOn)
-	g.Executor.Drain(t.Context()) // until the call has ended
+	g.Executor.Drain(t.Context()) // waits for the call to end
 	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
 	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(started) != 0 {
 		t.Errorf("%+v", task)
@@ -137,7 +137,7 @@ func TestStreamWithStalledReader(t *testing.T) {
 	g.Must(err)
 	defer func() { _ = conn.Close() }()
 	g.Must(post(g, t.Context(), a.Token, message("SendStreamingMessage", "m1", gatetest.Searching, `{"query":"x"}`)).Write(conn))
-	_, err = conn.Read(make([]byte, 1)) // the call was begun
+	_, err = conn.Read(make([]byte, 1)) // the call has started
 	g.Must(err)
 	g.Executor.Drain(t.Context())
 	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Searching, `{"query":"x"}`))
@@ -164,7 +164,7 @@ func TestProofOfKeyInMetadata(t *testing.T) {
 	if done := rpc(g, a.Token, proved); done.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
 		t.Errorf("%+v", done)
 	}
-	other := strings.Replace(proved, `"m1"`, `"m2"`, 1) // the proof was used
+	other := strings.Replace(proved, `"m1"`, `"m2"`, 1) // the proof was already used
 	if replayed := rpc(g, a.Token, other); replayed.Result.Task.Status.State != "TASK_STATE_REJECTED" {
 		t.Errorf("%+v", replayed)
 	}

@@ -33,7 +33,7 @@ func FuzzReadMessage(f *testing.F) {
 		}
 		if fail == nil && q.After.ID != "" {
 			if again, ok := readPageToken(pageToken(q.After)); !ok || again != q.After {
-				t.Errorf("%+v is read as %+v", q.After, again)
+				t.Errorf("%+v parses as %+v", q.After, again)
 			}
 		}
 		plain(params)

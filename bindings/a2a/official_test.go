@@ -14,13 +14,13 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// through sends every request to the gateway of a test, with a token.
-type through struct {
+// A gateTransport sends every request to the gateway of a test, with a token.
+type gateTransport struct {
 	to    string
 	token string
 }
 
-func (t through) RoundTrip(r *http.Request) (*http.Response, error) {
+func (t gateTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	to, err := url.Parse(t.to)
 	if err != nil {
 		return nil, err
@@ -39,15 +39,15 @@ func TestOfficialGoClient(t *testing.T) {
 		t.Run(string(protocol), func(t *testing.T) {
 			g := gatetest.New(t, "", func(g *gatetest.Gate) { g.Write("agents.json", agents) })
 			g.Upstream = echoing
-			hc := &http.Client{Transport: through{g.URL, g.Agreed("agent-1").Token}}
-			card, err := agentcard.NewResolver(&http.Client{Transport: through{to: g.URL}}).Resolve(t.Context(), "http://127.0.0.1:8080")
+			hc := &http.Client{Transport: gateTransport{g.URL, g.Agreed("agent-1").Token}}
+			card, err := agentcard.NewResolver(&http.Client{Transport: gateTransport{to: g.URL}}).Resolve(t.Context(), "http://127.0.0.1:8080")
 			g.Must(err)
 			if len(card.Skills) != 2 || len(card.Signatures) != 2 || !card.Capabilities.Streaming {
 				t.Errorf("%+v", card)
 			}
 			client := clientOf(g, card, protocol, hc)
 			useOfficialClient(g, client)
-			refusedOfficially(g, client, clientOf(g, card, protocol, &http.Client{Transport: through{to: g.URL}}))
+			refusedOfficially(g, client, clientOf(g, card, protocol, &http.Client{Transport: gateTransport{to: g.URL}}))
 		})
 	}
 }
@@ -61,8 +61,8 @@ func clientOf(g *gatetest.Gate, card *official.AgentCard, protocol official.Tran
 	return client
 }
 
-// asking is a message that asks for an intent.
-func asking(intent string, parameters map[string]any) *official.SendMessageRequest {
+// callOf returns a message that calls an intent.
+func callOf(intent string, parameters map[string]any) *official.SendMessageRequest {
 	m := official.NewMessage(official.MessageRoleUser, official.NewDataPart(map[string]any{"intent_uid": intent, "parameters": parameters}))
 	m.ContextID = "talk"
 	return &official.SendMessageRequest{Message: m}
@@ -70,7 +70,7 @@ func asking(intent string, parameters map[string]any) *official.SendMessageReque
 
 func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	g.Helper()
-	answer, err := client.SendMessage(g.Context(), asking(gatetest.Ordering, map[string]any{"product": "lamp"}))
+	answer, err := client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{"product": "lamp"}))
 	g.Must(err)
 	task, ok := answer.(*official.Task)
 	if !ok || task.Status.State != official.TaskStateCompleted || len(task.Artifacts) != 1 || task.Status.Timestamp == nil {
@@ -85,7 +85,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 		g.Errorf("%+v", reply)
 	}
 	var seen []string
-	for event, err := range client.SendStreamingMessage(g.Context(), asking(gatetest.Searching, map[string]any{"query": "desk"})) {
+	for event, err := range client.SendStreamingMessage(g.Context(), callOf(gatetest.Searching, map[string]any{"query": "desk"})) {
 		g.Must(err)
 		switch e := event.(type) {
 		case *official.Task:
@@ -97,7 +97,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 		}
 	}
 	if got := strings.Join(seen, " "); got != "TASK_STATE_WORKING artifact TASK_STATE_COMPLETED" {
-		g.Errorf("a stream of %s", got)
+		g.Errorf("the stream has %s", got)
 	}
 	list, err := client.ListTasks(g.Context(), &official.ListTasksRequest{ContextID: "talk", PageSize: 1})
 	g.Must(err)
@@ -120,12 +120,12 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 
 func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	g.Helper()
-	answer, err := client.SendMessage(g.Context(), asking(gatetest.Ordering, map[string]any{"product": "none"}))
+	answer, err := client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{"product": "none"}))
 	g.Must(err)
 	if task, ok := answer.(*official.Task); !ok || task.Status.State != official.TaskStateFailed || task.Status.Message == nil {
 		g.Errorf("%+v", answer)
 	}
-	_, err = client.SendMessage(g.Context(), asking(gatetest.Ordering, map[string]any{}))
+	_, err = client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{}))
 	if !errors.Is(err, official.ErrInvalidParams) {
 		g.Errorf("wrong parameters: %v", err)
 	}
@@ -139,18 +139,18 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 		}
 	}
 	if _, err := client.GetExtendedAgentCard(g.Context(), &official.GetExtendedAgentCardRequest{}); err == nil {
-		g.Error("there is an extended card")
+		g.Error("the gateway returned an extended card")
 	}
-	_, err = stranger.SendMessage(g.Context(), asking(gatetest.Ordering, nil))
+	_, err = stranger.SendMessage(g.Context(), callOf(gatetest.Ordering, nil))
 	if err == nil {
-		g.Error("a stranger was answered")
+		g.Error("a client without a token got a response")
 	}
-	if _, read := errors.AsType[*official.Error](err); read { // by JSON-RPC the client reads nothing of a 401
+	if _, read := errors.AsType[*official.Error](err); read { // with JSON-RPC the client does not read the body of a 401
 		checkError(g, err, "MISSING_TOKEN", "UIM-AUT-003")
 	}
 }
 
-// checkError checks what the official client knows of an error beside its message.
+// checkError checks the metadata of an error that the official client returned.
 func checkError(g *gatetest.Gate, err error, reason, number string) {
 	g.Helper()
 	reply, ok := errors.AsType[*official.Error](err)

@@ -15,20 +15,20 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// told are the headers of answers that transcripts show.
-var told = []string{
+// shownHeaders lists the header fields of responses that transcripts show.
+var shownHeaders = []string{
 	"A2a-Extensions", "Allow", "Content-Type", "Idempotency-Replayed", "Ratelimit", "Retry-After", "Uim-Charge", "Www-Authenticate",
 }
 
-// A transcript is one conversation with a gateway. In what is sent $PAT is the token of an agent that has agreed, $OTHER that of
-// another one, $STALE one under an earlier policy, $TASK the id of the task told last, $PAGE the page token told last, and
-// URL that of the gateway. One whose comment says "The store is gone." is with a gateway that has lost its store.
+// A transcript is one conversation with a gateway. In requests, $PAT is the token of an agent that has agreed, $OTHER the token of another
+// agent, $STALE a token under an earlier policy, $TASK the last task id, $PAGE the last page token, and URL the address of the gateway.
+// If the comment contains "The store is gone.", the test closes the store of the gateway first.
 type transcript struct {
 	*gatetest.Gate
 	pat, other, stale, task, page string
 }
 
-// TestTranscripts sends what each transcript of testdata has, and expects the answers in it.
+// TestTranscripts sends the requests of each transcript in testdata, and compares the responses.
 func TestTranscripts(t *testing.T) {
 	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
@@ -43,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 		c.pat, c.other = g.Agreed("agent-1").Token, g.Agreed("agent-2").Token
 		if strings.Contains(string(archive.Comment), "The store is gone.") {
 			g.Must(g.Store.Close())
-			g.Pass(3 * time.Second) // so that what is known of revocations is too old
+			g.Pass(3 * time.Second) // the cached revocations become too old
 		}
 		return func(sent string) string { return c.transcribe(g.Send(c.request(sent))) }
 	})
@@ -53,12 +53,12 @@ var agents = strings.Replace(gatetest.AgentsFile, `"endpoint": {"url": "https://
      "output_parameters": [{"name": "product", "type": "string", "required": true}],
      "endpoint": {"url": "https://shop.example/orders"`, 1)
 
-// policy has a limit of six searches an hour.
+// policy limits searches to six an hour.
 var policy = strings.Replace(gatetest.PolicyFile, `{"target": "shop.example:search:v1", "action": "execute"}`,
 	`{"target": "shop.example:search:v1", "action": "execute",
 	  "constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": 6, "unit": "hour"}]}`, 1)
 
-// echoing is a service that says no to product "none", and breaks off for product "lost".
+// echoing is a service that rejects the product "none", and breaks the connection for the product "lost".
 func echoing(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Product string }
 	_ = json.NewDecoder(r.Body).Decode(&body)
@@ -72,7 +72,7 @@ func echoing(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// request is a request as a transcript writes it: method and path, headers, an empty line, the body.
+// request parses a request of a transcript: method and path, headers, an empty line, and the body.
 func (c *transcript) request(text string) *http.Request {
 	c.Helper()
 	text = strings.NewReplacer("$PAT", c.pat, "$OTHER", c.other, "$STALE", c.stale, "$TASK", c.task, "$PAGE", c.page).Replace(text)
@@ -104,13 +104,13 @@ var (
 	nextPage  = regexp.MustCompile(`"nextPageToken":\s*"([^"]+)"`)
 )
 
-// transcribe writes an answer as transcripts have it.
+// transcribe formats a response for a transcript.
 func (c *transcript) transcribe(a gatetest.Answer) string {
 	c.Helper()
 	if id := execution.Find(a.Body); id != nil {
 		c.task = string(id)
 	}
-	text := bindtest.Show(a, told)
+	text := bindtest.Show(a, shownHeaders)
 	if token := nextPage.FindStringSubmatch(text); token != nil {
 		c.page = token[1]
 		text = strings.ReplaceAll(text, c.page, "PAGE")

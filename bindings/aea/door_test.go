@@ -26,7 +26,7 @@ const (
 	settings = "services:\n- {" + members + ", doors: {aea: {tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}}}\n"
 )
 
-// addresses are where agents come in; nil: the door is shut.
+// addresses returns the addresses that agents connect to, or nil if the door is closed.
 func addresses(g *gatetest.Gate) map[string]string {
 	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if s.Door == aea.Name {
@@ -36,8 +36,8 @@ func addresses(g *gatetest.Gate) map[string]string {
 	return nil
 }
 
-// coming are the ways by which agents come in.
-var coming = map[string]func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way{
+// dialers has a function for each connection that connects an agent.
+var dialers = map[string]func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way{
 	"tcp": func(tb testing.TB, at map[string]string, key identity.Key) aeatest.Way {
 		tb.Helper()
 		return aeatest.TCP(tb, at["tcp"], key.Public(identity.Fetchai).Address())
@@ -52,11 +52,11 @@ var coming = map[string]func(tb testing.TB, at map[string]string, key identity.K
 	},
 }
 
-// agent returns an agent with a key of its own, which comes in this way.
+// agent returns an agent with the nth key that uses a connection.
 func agent(g *gatetest.Gate, way string, n int) *aeatest.Agent {
 	g.Helper()
 	at, key := addresses(g), aeatest.Numbered(g.T, n)
-	return aeatest.NewAgent(coming[way](g.T, at, key), at["address"], key, identity.Fetchai)
+	return aeatest.NewAgent(dialers[way](g.T, at, key), at["address"], key, identity.Fetchai)
 }
 
 func call(intent, token string) string {
@@ -67,10 +67,10 @@ func call(intent, token string) string {
 	return fmt.Sprintf(`{"intent_uid": %q, "parameters": %s, "pat": %q}`, intent, parameters, token)
 }
 
-// TestCommonBehaviour is the table of all doors, over each connection: in bytes and by requests.
+// TestCommonBehaviour runs the table of all doors over each connection, as bytes and as HTTP requests.
 func TestCommonBehaviour(t *testing.T) {
 	t.Parallel()
-	for way := range coming {
+	for way := range dialers {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
 			g := gatetest.New(t, settings, func(g *gatetest.Gate) {
@@ -106,7 +106,7 @@ func TestCommonBehaviour(t *testing.T) {
 			if first.Status != http.StatusOK || string(first.Body) != `{"ok":true}` {
 				t.Errorf("%d %s", first.Status, first.Body)
 			}
-			a.Way.Send(t, e) // the same message again; the dialogue is over, so it is another one to the agent
+			a.Way.Send(t, e) // the same message again: its dialogue has ended, so the agent sees a new one
 			again := a.Way.Next(t, a.Address())
 			if !bytes.Contains(again.Message, []byte("Idempotency-Replayed: true")) || !bytes.Contains(again.Message, []byte(`{"ok":true}`)) {
 				t.Errorf("a repeated message: %q", again.Message)
@@ -149,7 +149,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 		t.Error(answer)
 	}
 
-	// What is under way when the door is shut is answered.
+	// A call that is in progress when the door closes gets its reply.
 	called, goOn := make(chan struct{}), make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		close(called)
@@ -184,7 +184,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 	}
 	if c, err := net.Dial("tcp", second["tcp"]); err == nil {
 		_ = c.Close()
-		t.Error("it listens")
+		t.Error("the closed door still listens")
 	}
 }
 
@@ -209,7 +209,7 @@ func TestAddressInUse(t *testing.T) {
 	}
 }
 
-// The status of the door counts messages, and contains nothing of them.
+// The status of the door counts messages, and contains none of their contents.
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)

@@ -1,10 +1,10 @@
 package aea
 
-// Private returns the private key that the configuration has; empty: none.
+// Private returns the configured private key, or "" if there is none.
 func (s *Settings) Private() string { return s.key.Reveal() }
 
-// Connections returns the connections that are configured.
+// Connections returns the configured connections.
 func (s *Settings) Connections() []ConnectionName { return s.connections() }
 
-// Relays reports whether the gateway hands on messages.
+// Relays reports whether the gateway relays messages between agents.
 func (s *Settings) Relays() bool { return s.Relay.enabled }

@@ -11,7 +11,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// goroutines are the stacks of all of them, by their numbers.
+// goroutines returns the stacks of all goroutines by their numbers.
 func goroutines() map[string]string {
 	text := make([]byte, 16<<20)
 	text = text[:gosched.Stack(text, true)]
@@ -23,8 +23,8 @@ func goroutines() map[string]string {
 	return all
 }
 
-// ended waits until no goroutine of the door, nor of what it keeps, is left that was not there before. Those of other doors may begin
-// at any time: the gateway starts all of them.
+// ended waits until all goroutines of the door and its caches have ended that did not exist before. It ignores goroutines of other doors,
+// which may start at any time.
 func ended(t *testing.T, before map[string]string) {
 	t.Helper()
 	ours := []string{"github.com/uimgate/uimgate/bindings/aea", "github.com/maypok86/otter"}
@@ -65,7 +65,7 @@ func TestNoGoroutineLeak(t *testing.T) {
 	visit := func() {
 		t.Helper()
 		n := 2
-		for way := range coming {
+		for way := range dialers {
 			a := agent(g, way, n)
 			n++
 			token := a.Agrees(t, gatetest.Searching)
@@ -74,7 +74,7 @@ func TestNoGoroutineLeak(t *testing.T) {
 			}
 			a.Asks(t, gatetest.Ordering)
 		}
-		agent(g, "tcp", n) // and says nothing
+		agent(g, "tcp", n) // sends nothing
 	}
 	for range 2 {
 		shut := goroutines()

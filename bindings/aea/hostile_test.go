@@ -46,7 +46,7 @@ func TestHalfOpenDialogues(t *testing.T) {
 				if err == nil {
 					_, err = a.Raw.Write(data)
 				}
-				if err != nil { // it takes nothing of what is answered, and may be dropped
+				if err != nil { // the flooder reads no replies, so the gateway may disconnect it
 					return
 				}
 			}
@@ -70,7 +70,7 @@ func TestHalfOpenDialogues(t *testing.T) {
 	}
 }
 
-// TestForeignPATs replays the messages of an agent under another name: nothing reaches the service.
+// TestForeignPATs replays the messages of an agent from other agents, and checks that no call reaches the service.
 func TestForeignPATs(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)
@@ -91,7 +91,7 @@ func TestForeignPATs(t *testing.T) {
 		if answer.Status != http.StatusUnauthorized || !strings.Contains(string(answer.Body), "INVALID_TOKEN") {
 			t.Errorf("%s: %d %s", name, answer.Status, answer.Body)
 		}
-		// What the victim would sign for its own offer is nothing in this negotiation.
+		// The victim's signature is invalid in a negotiation of another agent.
 		turn, offer := thief.Asks(t, gatetest.Searching)
 		signed := victim.Info(offer)
 		thief.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: signed})
@@ -100,7 +100,7 @@ func TestForeignPATs(t *testing.T) {
 			t.Errorf("%s: %s", name, uim)
 		}
 	}
-	// By tcp an agent says itself who it is: it has that agent's name, and without its PAT nothing else.
+	// Over tcp an agent can claim the victim's address, but it lacks the victim's PAT.
 	alias := aeatest.NewAgent(aeatest.TCP(t, at["tcp"], victim.Address()), at["address"], aeatest.Numbered(t, 9), identity.Fetchai)
 	e := wire.Envelope{To: at["address"], Sender: victim.Address(), Protocol: protocol.Default.Specs[0]}
 	var err error

@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestPythonAgentAgreesAndCalls: an agent that shares no code with the gateway negotiates and calls, by both connections. What it signed
-// proves the agreement.
+// TestPythonAgentAgreesAndCalls runs an agent that shares no code with the gateway, over both connections. The agent negotiates and calls,
+// and its signature proves the agreement.
 func TestPythonAgentAgreesAndCalls(t *testing.T) {
 	t.Parallel()
 	python := bindtest.Python(t)

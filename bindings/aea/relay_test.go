@@ -19,7 +19,7 @@ import (
 
 var relaying = strings.Replace(settings, "aea: {", "aea: {relay: {per_agent: 5/hour}, ", 1)
 
-// activity is the status of the agent of the service.
+// activity returns the runtime status of the service's agent.
 func activity(g *gatetest.Gate) runtime.Status {
 	g.Helper()
 	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
@@ -40,8 +40,8 @@ func TestRelayedNegotiation(t *testing.T) {
 			g := gatetest.New(t, relaying)
 			at := addresses(g)
 			buying, selling := aeatest.Numbered(t, 2), aeatest.Numbered(t, 3)
-			buyer := aeatest.NewAgent(coming[ways[0]](t, at, buying), selling.Public(identity.Fetchai).Address(), buying, identity.Fetchai)
-			seller := aeatest.NewAgent(coming[ways[1]](t, at, selling), buyer.Address(), selling, identity.Fetchai)
+			buyer := aeatest.NewAgent(dialers[ways[0]](t, at, buying), selling.Public(identity.Fetchai).Address(), buying, identity.Fetchai)
+			seller := aeatest.NewAgent(dialers[ways[1]](t, at, selling), buyer.Address(), selling, identity.Fetchai)
 			buyer.Start(t, &protocol.FIPA, aeatest.CFP("a lamp"))
 			request, _ := seller.FIPA(t, protocol.FIPACFP)
 			seller.Reply(t, request, protocol.FIPAMessage{Performative: protocol.FIPAPropose})
@@ -56,7 +56,7 @@ func TestRelayedNegotiation(t *testing.T) {
 				t.Errorf("%+v, %+v", s, s.Relay)
 			}
 
-			// As the gateway is to its own agents, so it stays, and it is the gateway that says when there is too much.
+			// The gateway still serves the buyer itself, and it rejects messages beyond the relay limit in its own name.
 			own := aeatest.NewAgent(buyer.Way, at["address"], buying, identity.Fetchai)
 			if token := own.Agrees(t, gatetest.Searching); token == "" {
 				t.Error("no PAT")
@@ -78,16 +78,16 @@ func TestNotRelayed(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		settings, way string
-		n             int // of the sender's key
-		as            int // of the key of the sender that is named
+		n             int // number of the sender's key
+		as            int // number of the key whose address the message names as sender
 		unserved      uint64
 		refused       uint64
 	}{
-		"off by default":             {settings: settings, way: "delegate", n: 2, as: 2, unserved: 1},
-		"by tcp":                     {settings: relaying, way: "tcp", n: 2, as: 2, unserved: 1},
-		"another's name by tcp":      {settings: relaying, way: "tcp", n: 2, as: 4, refused: 1},
-		"to nobody":                  {settings: relaying, way: "mailbox", n: 3, as: 3, unserved: 1},
-		"by tcp, as who is by proof": {settings: relaying, way: "tcp", n: 3, as: 3, unserved: 1},
+		"off by default":           {settings: settings, way: "delegate", n: 2, as: 2, unserved: 1},
+		"by tcp":                   {settings: relaying, way: "tcp", n: 2, as: 2, unserved: 1},
+		"another's name by tcp":    {settings: relaying, way: "tcp", n: 2, as: 4, refused: 1},
+		"to nobody":                {settings: relaying, way: "mailbox", n: 3, as: 3, unserved: 1},
+		"by tcp, a proven address": {settings: relaying, way: "tcp", n: 3, as: 3, unserved: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestNotRelayed(t *testing.T) {
 			if name == "to nobody" {
 				to = aeatest.Numbered(t, 9).Public(identity.Fetchai).Address()
 			}
-			way := coming[row.way](t, at, key)
+			way := dialers[row.way](t, at, key)
 			_, e, err := newDialogues(t, row.as).Start(protocol.Default.Specs[0], to, aeatest.Text("hello"))
 			g.Must(err)
 			way.Send(t, e)
@@ -109,7 +109,7 @@ func TestNotRelayed(t *testing.T) {
 					t.Errorf("%+v", m)
 				}
 			}
-			own.Calls(t, call(gatetest.Searching, "")) // so that what came before has been taken
+			own.Calls(t, call(gatetest.Searching, "")) // the reply proves that the message before it was processed
 			s := activity(g)
 			var refused uint64
 			for _, c := range s.Connections {
@@ -119,7 +119,7 @@ func TestNotRelayed(t *testing.T) {
 				t.Errorf("%+v, %+v", s, s.Relay)
 			}
 			if row.way != "tcp" || row.n != 3 {
-				receiver.Calls(t, call(gatetest.Searching, "")) // and is the first that came to it
+				receiver.Calls(t, call(gatetest.Searching, "")) // the reply is the receiver's first message
 			}
 		})
 	}
@@ -170,7 +170,7 @@ func TestNotRelayed(t *testing.T) {
 	})
 }
 
-// newDialogues are those of the agent with a key.
+// newDialogues returns the dialogues of the agent with the nth key.
 func newDialogues(t *testing.T, n int) *dialogue.Dialogues {
 	t.Helper()
 	address := aeatest.Numbered(t, n).Public(identity.Fetchai).Address()

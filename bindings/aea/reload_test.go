@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// TestReloadDuringNegotiation: an offer is made, the configuration is reloaded, and the offer is accepted. If neither the agent nor the
-// policy has changed, the offer is valid, once. If the policy has changed, the terms of the offer are outdated, and the negotiation ends.
-// If the agent of the service has changed, it does not have the negotiation. In all cases, there is no agreement that the agent was not
-// notified of, and the agent can negotiate again.
+// TestReloadDuringNegotiation reloads the configuration between an offer and its acceptance. If the reload changes nothing, the offer is
+// valid, once. If it changes the policy, the offer is outdated, and the negotiation ends. If it replaces the agent of the service, the new
+// agent does not know the negotiation. In all cases, the store has only agreements whose PAT the agent received, and the agent can
+// negotiate again.
 func TestReloadDuringNegotiation(t *testing.T) {
 	t.Parallel()
 	dearer := func(g *gatetest.Gate) {
@@ -22,16 +22,16 @@ func TestReloadDuringNegotiation(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		change func(*gatetest.Gate)
-		plain  bool   // it accepts without a signature, to be told what to sign
-		signed bool   // it had accepted before the reload, to be told what to sign
-		want   string // what refuses the acceptance; empty: it is good
-		moved  bool   // connections have ended
+		plain  bool   // the agent accepts without a signature, and gets the text to sign
+		signed bool   // the agent got the text to sign before the reload
+		want   string // reason of the refusal; empty: the acceptance succeeds
+		moved  bool   // the reload ends the connections
 	}{
-		"nothing changes":                               {change: func(*gatetest.Gate) {}},
-		"nothing changes, accepted plainly":             {change: func(*gatetest.Gate) {}, plain: true},
-		"another price":                                 {change: dearer, want: "POLICY_MISMATCH"},
-		"another price, accepted plainly":               {change: dearer, plain: true, want: "POLICY_MISMATCH"},
-		"another price, after it was told what to sign": {change: dearer, plain: true, signed: true, want: "POLICY_MISMATCH"},
+		"nothing changes":                       {change: func(*gatetest.Gate) {}},
+		"nothing changes, accepted plainly":     {change: func(*gatetest.Gate) {}, plain: true},
+		"another price":                         {change: dearer, want: "POLICY_MISMATCH"},
+		"another price, accepted plainly":       {change: dearer, plain: true, want: "POLICY_MISMATCH"},
+		"another price, after the text to sign": {change: dearer, plain: true, signed: true, want: "POLICY_MISMATCH"},
 		"another agent": {change: func(g *gatetest.Gate) {
 			g.Write("uimgate.yaml", strings.Replace(g.Settings, "aea: {", "aea: {relay: {per_agent: 5/hour}, ", 1))
 		}, want: "Invalid dialogue", moved: true},
@@ -55,7 +55,7 @@ func TestReloadDuringNegotiation(t *testing.T) {
 			row.change(g)
 			g.Reload()
 			if row.moved {
-				a.Way = coming["delegate"](t, addresses(g), a.Key)
+				a.Way = dialers["delegate"](t, addresses(g), a.Key)
 			}
 			answer := func(m protocol.FIPAMessage) {
 				t.Helper()
@@ -87,7 +87,7 @@ func TestReloadDuringNegotiation(t *testing.T) {
 				made(1)
 				return
 			}
-			if !row.moved { // that it has ended, and why
+			if !row.moved { // the gateway ended the negotiation, and stated why
 				turn = a.Next(t)
 			}
 			m, _ := turn.Content.(protocol.DefaultMessage)

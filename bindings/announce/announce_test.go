@@ -32,7 +32,7 @@ func TestDocuments(t *testing.T) {
 		}
 		for _, want := range row.says {
 			if !strings.Contains(string(got.Body), want) {
-				t.Errorf("%s: %s does not say %s", path, got.Body, want)
+				t.Errorf("%s: %s lacks %s", path, got.Body, want)
 			}
 		}
 		if strings.Contains(string(got.Body), "evil") {

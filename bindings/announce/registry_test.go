@@ -11,7 +11,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// Patterns of the schema of server.json.
+// Patterns from the schema of server.json.
 var (
 	serverName = regexp.MustCompile(`^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$`)
 	remoteURL  = regexp.MustCompile(`^(https?://[^\s]+|\{[a-zA-Z_][a-zA-Z0-9_]*\}[^\s]*)$`)
@@ -25,18 +25,18 @@ func TestServerJSON(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change          func(*service.Definition)
 		domain, version string
-		want            string // the name
+		want            string // expected name
 		err             string
 	}{
-		"as it is":        {nil, "shop.example", "1.0.0", "example.shop/default", ""},
-		"another domain":  {nil, "api.1and1.example", "1.0.0", "example.1and1.api/default", ""},
-		"long texts":      {func(d *service.Definition) { d.Catalog = &long }, "shop.example", "1.0.0", "example.shop/default", ""},
-		"a release to be": {nil, "shop.example", "2.0.0-rc.1+build.7", "example.shop/default", ""},
-		"no semantic one": {nil, "shop.example", "1.0", "", announce.ErrVersion.Error()},
-		"a range":         {nil, "shop.example", "^1.0.0", "", announce.ErrVersion.Error()},
-		"a leading zero":  {nil, "shop.example", "1.02.0", "", announce.ErrVersion.Error()},
-		"the latest":      {nil, "shop.example", "latest", "", announce.ErrVersion.Error()},
-		"no endpoint":     {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
+		"as it is":       {nil, "shop.example", "1.0.0", "example.shop/default", ""},
+		"another domain": {nil, "api.1and1.example", "1.0.0", "example.1and1.api/default", ""},
+		"long texts":     {func(d *service.Definition) { d.Catalog = &long }, "shop.example", "1.0.0", "example.shop/default", ""},
+		"a prerelease":   {nil, "shop.example", "2.0.0-rc.1+build.7", "example.shop/default", ""},
+		"two numbers":    {nil, "shop.example", "1.0", "", announce.ErrVersion.Error()},
+		"a range":        {nil, "shop.example", "^1.0.0", "", announce.ErrVersion.Error()},
+		"a leading zero": {nil, "shop.example", "1.02.0", "", announce.ErrVersion.Error()},
+		"the latest":     {nil, "shop.example", "latest", "", announce.ErrVersion.Error()},
+		"no endpoint":    {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
 		"a very long name": {
 			func(d *service.Definition) { d.ID = strings.Repeat("x", 200) }, "shop.example", "1.0.0",
 			"", "at most 200 characters",
@@ -72,7 +72,7 @@ func TestServerJSON(t *testing.T) {
 	if err != nil || len(c.Remotes[0].Headers) != 1 || c.Remotes[0].Headers[0].Name != "Authorization" || !c.Remotes[0].Headers[0].Secret {
 		t.Errorf("without consent: %+v %v", c, err)
 	}
-	// The server card stays what it is.
+	// The server card is unchanged.
 	if text := string(g.Get("/mcp/server-card").Body); !strings.Contains(text, `/server-card.schema.json"`) ||
 		!strings.Contains(text, `"supportedProtocolVersions":`) {
 		t.Error(text)

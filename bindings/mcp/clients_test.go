@@ -18,7 +18,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestOfficialClients lists and calls tools with the clients that the authors of the protocol publish, of both eras.
+// TestOfficialClients lists and calls tools with the official clients, before and after the protocol became stateless.
 func TestOfficialClients(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
@@ -68,22 +68,22 @@ type toolResult struct {
 	Meta       map[string]any `json:"_meta"`
 }
 
-// bearing is a gateway behind a proxy that gives each request a PAT, for clients that take none. It returns the proxy's URL.
-func bearing(t *testing.T) string {
+// bearerProxy starts a gateway behind a proxy that adds a PAT to each request, for clients that cannot. It returns the proxy's URL.
+func bearerProxy(t *testing.T) string {
 	t.Helper()
 	url, serve := bindtest.Public(t)
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, public_url: "+url+"}\n")
 	token := g.Agreed("agent-1").Token
 	serve(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(g.Parse(""))
-		r.Out.Host = r.In.Host // which is part of what is tested
+		r.Out.Host = r.In.Host // the suite tests the host
 		r.Out.Header.Set("Authorization", "Bearer "+token)
 	}})
 	return url
 }
 
-// TestConformance runs what the suite of the protocol's authors requires of servers. testdata/conformance.txt lists the checks that
-// do not apply, with the reason: no other may fail, and each of these does.
+// TestConformance runs the server checks of the official conformance suite. testdata/conformance.txt lists the checks that do not apply,
+// with the reason. Each of those must fail, and no other may.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
@@ -92,7 +92,7 @@ func TestConformance(t *testing.T) {
 			t.Parallel()
 			results := t.TempDir()
 			_ = bindtest.Try(t, dir, "--import", "./node20.mjs", "node_modules/@modelcontextprotocol/conformance/dist/index.js", "server",
-				"--url", bearing(t)+"/mcp", "--requirements", revision, "--output-dir", results)
+				"--url", bearerProxy(t)+"/mcp", "--requirements", revision, "--output-dir", results)
 			now := failedChecks(t, results)
 			if diff := cmp.Diff(notApplicable(t, revision), now); diff != "" {
 				t.Logf("%s", strings.Join(now, "\n"))
@@ -131,7 +131,7 @@ func failedChecks(t *testing.T, results string) (list []string) {
 
 var timeOfRun = regexp.MustCompile(`-\d{4}-\d\d-\d\dT.*$`)
 
-// notApplicable reads the checks that are listed for a revision, below headings "# revision: reason".
+// notApplicable reads the checks listed for a revision below headings "# revision: reason".
 func notApplicable(t *testing.T, revision string) (list []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/conformance.txt")
@@ -151,7 +151,7 @@ func notApplicable(t *testing.T, revision string) (list []string) {
 	return list
 }
 
-// TestInspector lists and calls tools from the command line of the protocol's own inspector.
+// TestInspector lists and calls tools from the command line of the official inspector.
 func TestInspector(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
@@ -172,7 +172,7 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// TestGoClient is the client of the Go SDK, which tries the newest revision first.
+// TestGoClient uses the client of the Go SDK, which tries the newest revision first.
 func TestGoClient(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "")

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A message is an answer of the door.
+// A message is a response of the door.
 type message struct {
 	Status int
 	Header http.Header
@@ -33,7 +33,7 @@ type message struct {
 	}
 }
 
-// reason is that of a refusal, wherever it stands.
+// reason returns the reason of a refusal, from the error or from the result.
 func (m *message) reason() string {
 	text := ""
 	if m.Error != nil {
@@ -80,7 +80,7 @@ func TestOutputMatchesHTTPDoor(t *testing.T) {
 			if m.Status != http.StatusOK || m.Result.IsError || m.Result.Content[0].Text != string(plain.Body) {
 				t.Fatalf("%d %.500v, want %.500s", m.Status, m.Result, plain.Body)
 			}
-			// A client that reads streams alone gets the same as one event.
+			// A client that reads only streams gets the same output as one event.
 			stream := g.Call("/mcp", a.Token, map[string]any{
 				"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": "search_v1", "arguments": lamp},
 			}, "Accept", "text/event-stream", "MCP-Protocol-Version", "2025-11-25")
@@ -257,5 +257,5 @@ func TestLogNamesDoor(t *testing.T) {
 			return
 		}
 	}
-	t.Error("no line of the call")
+	t.Error("the log has no line of the call")
 }

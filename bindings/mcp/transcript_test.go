@@ -14,14 +14,14 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// told are the headers of answers that transcripts show.
-var told = []string{
+// shownHeaders lists the header fields of responses that transcripts show.
+var shownHeaders = []string{
 	"Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin", "Allow", "Content-Type", "Idempotency-Replayed",
 	"Ratelimit", "Retry-After", "Uim-Charge", "Www-Authenticate", "X-Accel-Buffering",
 }
 
-// TestTranscripts sends what each transcript of testdata has, and expects the answers in it. $PAT is the token of an agent that
-// has agreed; URL that of the gateway.
+// TestTranscripts sends the requests of each transcript in testdata, and compares the responses. $PAT is the token of an agent that has
+// agreed, and URL the address of the gateway.
 func TestTranscripts(t *testing.T) {
 	bindtest.Transcripts(t, func(t *testing.T, archive *txtar.Archive) func(string) string {
 		t.Helper()
@@ -32,7 +32,7 @@ func TestTranscripts(t *testing.T) {
 	})
 }
 
-// filesOf writes the files of the service that a transcript brings along.
+// filesOf returns a function that writes the service's files from a transcript.
 func filesOf(archive *txtar.Archive) func(*gatetest.Gate) {
 	return func(g *gatetest.Gate) {
 		for _, f := range archive.Files {
@@ -43,7 +43,7 @@ func filesOf(archive *txtar.Archive) func(*gatetest.Gate) {
 	}
 }
 
-// echoing is a service that says no to product "none".
+// echoing is a service that rejects the product "none".
 func echoing(w http.ResponseWriter, r *http.Request) {
 	var body struct{ Product string }
 	_ = json.NewDecoder(r.Body).Decode(&body)
@@ -54,10 +54,10 @@ func echoing(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"path": %q, "query": %q, "product": %q}`, r.URL.Path, r.URL.Query().Get("query"), body.Product)
 }
 
-// requestOf is a request as a transcript writes it: an optional line with another method, headers, an empty line, the body.
+// requestOf parses a request of a transcript: an optional line with another method, headers, an empty line, and the body.
 func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 	g.Helper()
-	filled := strings.NewReplacer("$PAT", pat, "URL", g.URL) // in one go: a PAT may hold the letters URL
+	filled := strings.NewReplacer("$PAT", pat, "URL", g.URL) // in one pass, because a PAT may contain the letters URL
 	head, body, _ := strings.Cut(text, "\n\n")
 	method := http.MethodPost
 	r, err := http.NewRequestWithContext(g.Context(), method, g.URL+"/mcp",
@@ -82,12 +82,12 @@ func requestOf(g *gatetest.Gate, text, pat string) *http.Request {
 	return r
 }
 
-// transcribe writes an answer as transcripts have it.
+// transcribe formats a response for a transcript.
 func transcribe(g *gatetest.Gate, a gatetest.Answer, pat string) string {
 	g.Helper()
-	text := strings.ReplaceAll(bindtest.Show(a, told), g.URL, "URL")
+	text := strings.ReplaceAll(bindtest.Show(a, shownHeaders), g.URL, "URL")
 	return strings.ReplaceAll(execution.ReplaceAllString(text, "EXECUTION"), pat, "$PAT")
 }
 
-// execution is the id of a record, which is made anew each time.
+// execution matches the ids of records, which differ in each run.
 var execution = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)

@@ -85,7 +85,7 @@ func expect(t *testing.T, what, answer string, want ...string) {
 	}
 }
 
-// TestCallsOverEachRelay makes the calls that every door must handle, over a local and a remote relay, unencrypted and encrypted.
+// TestCallsOverEachRelay makes the calls that every door must handle, over a local and a remote relay, plain and encrypted.
 func TestCallsOverEachRelay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ elsewhere, encrypted bool }{
@@ -220,6 +220,6 @@ func TestGatewayRelayIsAnnounced(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, strings.Replace(settings, "mrp_relay: {", "mrp_relay: {public_url: 'https://relay.shop.example', ", 1))
 	if body := string(g.Get("/agents.json").Body); !strings.Contains(body, `"uim-mrp-relay": "https://relay.shop.example"`) {
-		t.Errorf("agents.json does not name it: %s", body)
+		t.Errorf("agents.json does not name the relay: %s", body)
 	}
 }

@@ -19,7 +19,7 @@ func FuzzReadRequest(f *testing.F) {
 		action, params, token, proof, err := mrp.ReadRequest(body)
 		if err != nil {
 			if action+params+token+proof != "" {
-				t.Error("an error, and something that was read")
+				t.Error("got both an error and values")
 			}
 			return
 		}
@@ -33,10 +33,10 @@ func FuzzReadRequest(f *testing.F) {
 		}
 		same.Params = members["params"]
 		if err := json.Unmarshal(members["action"], &same.Action); err != nil || same.Action != action {
-			t.Errorf("%q, the library reads %q", action, same.Action)
+			t.Errorf("%q, encoding/json reads %q", action, same.Action)
 		}
 		if absent := len(same.Params) == 0 || string(same.Params) == "null"; !absent && string(same.Params) != params || absent && params != "{}" {
-			t.Errorf("%q, the library reads %q", params, same.Params)
+			t.Errorf("%q, encoding/json reads %q", params, same.Params)
 		}
 	})
 }

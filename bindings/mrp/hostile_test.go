@@ -81,11 +81,11 @@ func TestMessagesWithoutReply(t *testing.T) {
 		page, err := a.Poll(t.Context(), client.Filter{InReplyTo: id})
 		g.Must(err)
 		if answered += len(page.Messages); quiet[id] && len(page.Messages) > 0 {
-			t.Errorf("answered: %s", page.Messages[0].Body)
+			t.Errorf("got a reply: %s", page.Messages[0].Body)
 		}
 	}
 	if answered != 20 {
-		t.Errorf("%d answers in words", answered)
+		t.Errorf("%d text replies", answered)
 	}
 }
 

@@ -45,7 +45,7 @@ func TestSignedRequestIsProof(t *testing.T) {
 		fmt.Sprintf(`"proof":%q`, later(g, 16*time.Minute, func() string { return proof(g, a, token) })))), `"output":{"ok":true}`)
 }
 
-// later returns what made returns while the clock is ahead.
+// later calls made with the clock set ahead, and returns its result.
 func later(g *gatetest.Gate, by time.Duration, made func() string) string {
 	g.Pass(by)
 	defer g.Pass(-by)

@@ -14,7 +14,7 @@ import (
 
 func unmarshal(text []byte, v any) error { return json.Unmarshal(text, v) }
 
-// agree lets a person agree where the operator has to approve, and returns the path of the page that waits.
+// agree makes a person agree where the operator must approve, and returns the path of the waiting page.
 func (b *browser) agree(p pkce) string {
 	b.Helper()
 	a := b.do(http.MethodPost, "/oauth/authorize", formOf(b.page(b.query(p))))
@@ -25,7 +25,7 @@ func (b *browser) agree(p pkce) string {
 	return "/oauth/wait?" + path
 }
 
-// waiting expects the page that waits, and returns the agent it is about.
+// waiting checks that the path shows the waiting page, and returns its agent id.
 func (b *browser) waiting(path string) pat.AgentID {
 	b.Helper()
 	a := b.do(http.MethodGet, path, nil)
@@ -52,7 +52,7 @@ func TestOperatorApprovesConsent(t *testing.T) {
 	}
 	g.Must(g.Directory.Current().Service("default").Issuance.Approve(t.Context(), id))
 	first := g.sentTo(b.do(http.MethodGet, path, nil))
-	sent := g.sentTo(b.do(http.MethodGet, path, nil)) // the first answer was lost
+	sent := g.sentTo(b.do(http.MethodGet, path, nil)) // the first response was lost
 	if sent.Get("state") != "state & more" || sent.Get("iss") != origin {
 		t.Errorf("%v", sent)
 	}
@@ -148,13 +148,13 @@ func TestReshownPageKeepsSelection(t *testing.T) {
 	again := b.do(http.MethodPost, "/oauth/authorize", form)
 	text := string(again.Body)
 	if strings.Index(text, "asks for an invitation") > strings.Index(text, "<h1>") {
-		t.Error("what is wrong stands below what fills a phone")
+		t.Error("the error message is below the heading")
 	}
 	if got := formOf(again)["scope"]; len(got) != 1 || got[0] != gatetest.Searching+":execute" {
 		t.Errorf("ticked: %q", got)
 	}
 	if !strings.Contains(text, gatetest.Ordering+`:execute"><strong>`) {
-		t.Error("what was taken away cannot be had back")
+		t.Error("the page does not offer the deselected intent again")
 	}
 	invitation, err := consent.Invite(t.Context(), g.Store, "default", "", g.Now(), time.Hour)
 	g.Must(err)

@@ -224,7 +224,7 @@ func TestConcurrentUses(t *testing.T) {
 			if one.Status == http.StatusOK {
 				good++
 				if g.works(one.Access) {
-					t.Errorf("%s: the token goes on", name)
+					t.Errorf("%s: the token still works", name)
 				}
 				g.wants(name, g.post("/oauth/token", g.refresh(one.Refresh)), "invalid_grant")
 			} else if one.Error != "invalid_grant" {

@@ -26,7 +26,7 @@ const (
 	callback = "http://localhost:49152/callback"
 )
 
-// A site is a client's site with its metadata document.
+// A site is a client's website with its metadata document.
 type site struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ type site struct {
 	fetched int
 }
 
-// ID is the client_id of the site.
+// ID returns the client_id of the site.
 func (s *site) ID() string { return s.URL + "/client.json" }
 
 func (s *site) set(serve http.HandlerFunc) {
@@ -43,7 +43,7 @@ func (s *site) set(serve http.HandlerFunc) {
 	s.serve = serve
 }
 
-// says makes the site serve a document; change may alter it.
+// says makes the site serve a document that change may alter.
 func (s *site) says(change func(map[string]any)) {
 	document := map[string]any{
 		"client_id": s.ID(), "client_name": "Assistant",
@@ -54,7 +54,7 @@ func (s *site) says(change func(map[string]any)) {
 	s.set(func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(document) })
 }
 
-// A gate is a gateway with the site of a client.
+// A gate is a gateway and the website of a client.
 type gate struct {
 	*gatetest.Gate
 	client *site
@@ -65,7 +65,7 @@ func newGate(t *testing.T, settings string, prepare ...func(*gatetest.Gate)) *ga
 	return newGateWaiting(t, time.Minute, settings, prepare...)
 }
 
-// newGateWaiting is newGate, which waits only so long for what the site of a client says.
+// newGateWaiting is newGate with a timeout for requests to the client's website.
 func newGateWaiting(t *testing.T, patience time.Duration, settings string, prepare ...func(*gatetest.Gate)) *gate {
 	t.Helper()
 	s := &site{}
@@ -87,7 +87,7 @@ func newGateWaiting(t *testing.T, patience time.Duration, settings string, prepa
 	return &gate{gatetest.New(t, settings, prepare...), s}
 }
 
-// A browser keeps the cookie.
+// A browser makes requests and keeps its cookie.
 type browser struct {
 	*gate
 	cookie string
@@ -119,7 +119,7 @@ func (b *browser) do(method, path string, form url.Values) gatetest.Answer {
 	return a
 }
 
-// A pkce is a verifier with its challenge.
+// A pkce is a verifier and its challenge.
 type pkce struct{ verifier, challenge string }
 
 func newPKCE() pkce {
@@ -128,7 +128,7 @@ func newPKCE() pkce {
 	return pkce{verifier, base64.RawURLEncoding.EncodeToString(sum[:])}
 }
 
-// query is an authorization request of the client; change may alter it.
+// query returns an authorization request of the client that change may alter.
 func (g *gate) query(p pkce, change ...func(url.Values)) url.Values {
 	v := url.Values{
 		"response_type": {"code"}, "client_id": {g.client.ID()}, "redirect_uri": {callback}, "state": {"state & more"},
@@ -145,7 +145,7 @@ var (
 	checked = regexp.MustCompile(`<input type="checkbox" name="scope" value="([^"]*)" checked>`)
 )
 
-// formOf is the form of the page, as it is sent when a person agrees at once.
+// formOf returns the form that a browser sends when a person agrees without changes.
 func formOf(a gatetest.Answer) url.Values {
 	v := url.Values{"decision": {"agree"}}
 	for _, m := range hidden.FindAllStringSubmatch(string(a.Body), -1) {
@@ -157,7 +157,7 @@ func formOf(a gatetest.Answer) url.Values {
 	return v
 }
 
-// page asks for the page.
+// page requests the consent page.
 func (b *browser) page(q url.Values) gatetest.Answer {
 	b.Helper()
 	a := b.do(http.MethodGet, "/oauth/authorize?"+q.Encode(), nil)
@@ -178,14 +178,14 @@ func (g *gate) sentTo(a gatetest.Answer) url.Values {
 	return u.Query()
 }
 
-// code lets a person agree and returns the code.
+// code makes a person agree and returns the code.
 func (g *gate) code(p pkce, change ...func(url.Values)) string {
 	g.Helper()
 	b := g.browser()
 	return g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(b.page(g.query(p, change...))))).Get("code")
 }
 
-// An oauth is a JSON answer.
+// An oauth is a JSON response.
 type oauth struct {
 	Status       int
 	Access       string `json:"access_token"`
@@ -216,7 +216,7 @@ func (g *gate) oauth(a gatetest.Answer) oauth {
 	return o
 }
 
-// exchange is the request for tokens.
+// exchange returns the request that exchanges a code for tokens.
 func (g *gate) exchange(code string, p pkce) url.Values {
 	return url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {callback}, "client_id": {g.client.ID()},
@@ -228,7 +228,7 @@ func (g *gate) refresh(token string) url.Values {
 	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token}, "client_id": {g.client.ID()}, "resource": {resource}}
 }
 
-// tokens are those of a new consent.
+// tokens returns the tokens of a new consent.
 func (g *gate) tokens() oauth {
 	g.Helper()
 	p := newPKCE()
@@ -239,21 +239,21 @@ func (g *gate) tokens() oauth {
 	return got
 }
 
-// works reports whether an access token is good for a call.
+// works reports whether a call with an access token succeeds.
 func (g *gate) works(token string) bool {
 	g.Helper()
 	g.Must(g.View.Refresh(g.Context()))
 	return g.Execute(&gatetest.Agent{Token: token}, gatetest.Searching).Status == http.StatusOK
 }
 
-// changePolicy offers another policy.
+// changePolicy makes the service offer another policy.
 func (g *gate) changePolicy() {
 	g.Helper()
 	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.50"`, 1))
 	g.Reload()
 }
 
-// wants expects an error of OAuth.
+// wants checks that a response has an OAuth error code.
 func (g *gate) wants(name string, got oauth, code string) {
 	g.Helper()
 	if got.Error != code || got.Access != "" || got.Status < 400 || got.CacheControl != "no-store" {

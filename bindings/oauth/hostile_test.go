@@ -29,14 +29,14 @@ func TestRefusedDocuments(t *testing.T) {
 		"plain http as redirect": says(func(m map[string]any) { m["redirect_uris"] = []string{callback, "http://assistant.example/cb"} }),
 		"a fragment as redirect": says(func(m map[string]any) { m["redirect_uris"] = []string{callback, "https://assistant.example/cb#x"} }),
 		"a client with a secret": says(func(m map[string]any) { m["token_endpoint_auth_method"] = "client_secret_basic" }),
-		"more than it may be":    says(func(m map[string]any) { m["x"] = strings.Repeat("x", 64<<10) }),
+		"too large":              says(func(m map[string]any) { m["x"] = strings.Repeat("x", 64<<10) }),
 		"a member twice": serves(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"client_id":"x","client_id":%q}`, g.client.ID())
 		}),
-		"no JSON":                 serves(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }),
-		"not found":               serves(http.NotFound),
-		"a redirect":              serves(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other.json", http.StatusFound) }),
-		"an answer that never is": serves(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+		"no JSON":     serves(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }),
+		"not found":   serves(http.NotFound),
+		"a redirect":  serves(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other.json", http.StatusFound) }),
+		"no response": serves(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
 	} {
 		prepare()
 		a := g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE()).Encode(), nil)
@@ -210,8 +210,8 @@ func TestAgentWithKey(t *testing.T) {
 func TestWithoutConsent(t *testing.T) {
 	const services = "\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved
 	for name, settings := range map[string]string{
-		"switched off":           services + ", doors: {mcp: {consent: false}}}\n",
-		"fresh agreements alone": "pat: {freshness: required}" + services + "}\n",
+		"switched off":          services + ", doors: {mcp: {consent: false}}}\n",
+		"only fresh agreements": "pat: {freshness: required}" + services + "}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &gate{gatetest.New(t, settings), &site{}}

@@ -34,11 +34,11 @@ func TestClientWithoutKey(t *testing.T) {
 		g.Directory.Current().Service("default").Offer().Digest, strings.TrimPrefix(g.client.URL, "https://"),
 	} {
 		if !strings.Contains(string(page.Body), want) {
-			t.Errorf("the page does not say %q", want)
+			t.Errorf("the page lacks %q", want)
 		}
 	}
 	if strings.Contains(string(page.Body), "order:v1:execute") {
-		t.Error("the page offers what charges")
+		t.Error("the page offers an intent that charges")
 	}
 	sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(page)))
 	if sent.Get("state") != "state & more" || sent.Get("iss") != origin || sent.Get("code") == "" {
@@ -50,7 +50,7 @@ func TestClientWithoutKey(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if !g.works(got.Access) {
-		t.Error("the token is not good for a call")
+		t.Error("a call with the token fails")
 	}
 	answer := g.Call("/mcp", got.Access, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": gatetest.Searching, "arguments": map[string]any{"query": "lamp"},
@@ -58,7 +58,7 @@ func TestClientWithoutKey(t *testing.T) {
 	if answer.Status != http.StatusOK || strings.Contains(string(answer.Body), `"isError":true`) {
 		t.Errorf("a tool: %d %.300s", answer.Status, answer.Body)
 	}
-	// The card of A2A names this way, too.
+	// The A2A card names this authorization too.
 	task := g.Call("/a2a/v1/message:send", got.Access, map[string]any{"message": map[string]any{
 		"messageId": "m-1", "role": "ROLE_USER",
 		"parts": []any{map[string]any{"data": map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "lamp"}}}},
@@ -69,7 +69,7 @@ func TestClientWithoutKey(t *testing.T) {
 	a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering)
 	g.Refuses(a, http.StatusForbidden, "SCOPE_EXCEEDED")
 	if !strings.Contains(string(a.Body), "its own key") || strings.Contains(string(a.Body), "scope_needed") {
-		t.Errorf("the refusal sends the person to the page in vain: %s", a.Body)
+		t.Errorf("the refusal suggests a consent that cannot help: %s", a.Body)
 	}
 
 	next := g.post("/oauth/token", g.refresh(got.Refresh))
@@ -113,7 +113,7 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s: %v is %v, want %s", path, member, m[member], want)
 		}
 		if a.Header.Get("Access-Control-Allow-Origin") != "*" {
-			t.Errorf("%s is not for every web page", path)
+			t.Errorf("%s is not readable by every web page", path)
 		}
 		if strings.Contains(string(a.Body), "offline_access") {
 			t.Errorf("%s: %s", path, a.Body)
@@ -146,11 +146,11 @@ func TestRejectedAuthorizationRequests(t *testing.T) {
 		"one slash more":          set("redirect_uri", callback+"/"),
 		"another loopback name":   set("redirect_uri", "http://127.0.0.1:49152/callback"),
 		"another case":            set("redirect_uri", "http://localhost:49152/Callback"),
-		"a port where none is":    set("redirect_uri", "https://assistant.example:8443/cb?x=1"),
+		"an unregistered port":    set("redirect_uri", "https://assistant.example:8443/cb?x=1"),
 		"a fragment":              set("redirect_uri", callback+"#x"),
 		"a user name":             set("redirect_uri", "http://localhost@evil.example/callback"),
 		"no redirect URI":         set("redirect_uri", ""),
-		"a client of nobody":      set("client_id", "nobody"),
+		"an unknown client":       set("client_id", "nobody"),
 		"a client over http":      set("client_id", strings.Replace(g.client.ID(), "https:", "http:", 1)),
 		"a client without a path": set("client_id", g.client.URL),
 		"a client behind dots":    set("client_id", g.client.URL+"/x/../client.json"),
@@ -172,7 +172,7 @@ func TestRejectedAuthorizationRequests(t *testing.T) {
 		"a token at once":     {set("response_type", "token"), "unsupported_response_type"},
 		"another resource":    {set("resource", "https://other.example/mcp"), "invalid_target"},
 		"a slash more":        {set("resource", resource+"/"), "invalid_target"},
-		"what is not offered": {set("scope", "shop.example:other:v1:execute"), "invalid_scope"},
+		"an unoffered intent": {set("scope", "shop.example:other:v1:execute"), "invalid_scope"},
 		"what charges":        {set("scope", gatetest.Ordering+":execute"), "invalid_scope"},
 		"no scope of ours":    {set("scope", "openid email"), "invalid_scope"},
 	} {
@@ -182,12 +182,12 @@ func TestRejectedAuthorizationRequests(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(url.Values){
-		"another port":            set("redirect_uri", "http://localhost:1/callback"),
-		"no port":                 set("redirect_uri", "http://localhost/callback"),
-		"one with a query":        set("redirect_uri", "https://assistant.example/cb?x=1"),
-		"no resource":             func(v url.Values) { v.Del("resource") },
-		"no scope":                func(v url.Values) { v.Del("scope") },
-		"a parameter of somebody": set("prompt", "consent"),
+		"another port":         set("redirect_uri", "http://localhost:1/callback"),
+		"no port":              set("redirect_uri", "http://localhost/callback"),
+		"one with a query":     set("redirect_uri", "https://assistant.example/cb?x=1"),
+		"no resource":          func(v url.Values) { v.Del("resource") },
+		"no scope":             func(v url.Values) { v.Del("scope") },
+		"an unknown parameter": set("prompt", "consent"),
 	} {
 		if a := g.browser().page(g.query(newPKCE(), change)); !strings.Contains(string(a.Body), "<form") {
 			t.Errorf("%s: %.300s", name, a.Body)
@@ -307,11 +307,11 @@ func TestRefusedCodes(t *testing.T) {
 	}
 	first := g.post("/oauth/token", g.exchange(code, p))
 	if first.Status != http.StatusOK || !g.works(first.Access) {
-		t.Fatalf("none of that uses the code up: %+v", first)
+		t.Fatalf("a refused request used the code up: %+v", first)
 	}
 	g.wants("a second time", g.post("/oauth/token", g.exchange(code, p)), "invalid_grant")
 	if g.works(first.Access) {
-		t.Error("the token of a code that was used twice is still good")
+		t.Error("the token of a code that was used twice still works")
 	}
 	g.wants("its refresh token", g.post("/oauth/token", g.refresh(first.Refresh)), "invalid_grant")
 
@@ -323,7 +323,7 @@ func TestRefusedCodes(t *testing.T) {
 	g.client.says(func(m map[string]any) { m["logo_uri"] = "https://assistant.example/logo.png" })
 	g.Later(0)
 	if a := g.post("/oauth/token", g.exchange(changed, p)); a.Status != http.StatusOK {
-		t.Errorf("the document is kept for a while: %+v", a)
+		t.Errorf("the document is not cached: %+v", a)
 	}
 	before := g.code(p)
 	g.changePolicy()
@@ -365,7 +365,7 @@ func TestRefreshTokensRotate(t *testing.T) {
 	}()), "invalid_scope")
 	g.wants("an old one", g.post("/oauth/token", g.refresh(first.Refresh)), "invalid_grant")
 	if g.works(third.Access) {
-		t.Error("the replay of a refresh token leaves the chain alone")
+		t.Error("the replay of a refresh token did not revoke the consent")
 	}
 	g.wants("the newest, after the replay", g.post("/oauth/token", g.refresh(third.Refresh)), "invalid_grant")
 
@@ -395,18 +395,18 @@ func TestConsentIsRevoked(t *testing.T) {
 			t.Errorf("%s: %+v", name, a)
 		}
 		if g.works(got.Access) {
-			t.Errorf("%s: the access token goes on", name)
+			t.Errorf("%s: the access token still works", name)
 		}
 		g.wants(name, g.post("/oauth/token", g.refresh(got.Refresh)), "invalid_grant")
 	}
 	good := g.tokens()
 	for _, token := range []string{"nonsense", good.Refresh[:len(good.Refresh)-4] + "AAAA"} {
 		if a := g.post("/oauth/revoke", url.Values{"token": {token}}); a.Status != http.StatusOK {
-			t.Errorf("what is not a token: %+v", a)
+			t.Errorf("an invalid token: %+v", a)
 		}
 	}
 	if !g.works(good.Access) {
-		t.Error("a wrong token ends another's consent")
+		t.Error("an invalid token revoked another consent")
 	}
 	g.wants("nothing", g.post("/oauth/revoke", url.Values{}), "invalid_request")
 }

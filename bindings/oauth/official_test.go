@@ -15,8 +15,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// newGateAt is a gate whose public_url is where clients of other languages reach it: a proxy that, below /test/, does what a test
-// can do to the gate. It returns the URL of the proxy.
+// newGateAt returns a gate whose public_url is a proxy that clients in other languages can reach, and the URL of the proxy. A request
+// below /test/ runs a function of does.
 func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 	t.Helper()
 	public, serve := bindtest.Public(t)
@@ -36,8 +36,8 @@ func newGateAt(t *testing.T, does map[string]func(*gate)) (*gate, string) {
 	return g, public
 }
 
-// TestOfficialClientsByConsent goes from the 401 to a tool call with the clients that the authors of the protocol publish, of both
-// eras and with both kinds of client ids; then a token expires and the policy changes.
+// TestOfficialClientsByConsent goes from the 401 to a tool call with the official clients, before and after the protocol became stateless
+// and with both kinds of client ids. Then a token expires and the policy changes.
 func TestOfficialClientsByConsent(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)
@@ -94,8 +94,8 @@ func TestOfficialClientsByConsent(t *testing.T) {
 	}
 }
 
-// TestAuthorizationConformance runs both scenarios that the suite of the protocol's authors has for authorization servers: its
-// metadata, and the code grant with a client of each kind. None is left out.
+// TestAuthorizationConformance runs both scenarios of the official conformance suite for authorization servers, the metadata and the code
+// grant, with a client of each kind. Every check must succeed.
 func TestAuthorizationConformance(t *testing.T) {
 	t.Parallel()
 	dir := bindtest.Node(t)

@@ -42,7 +42,7 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 	} {
 		g.wants(name, g.post("/oauth/token", form), "invalid_grant")
 		if !g.works(got.Access) {
-			t.Fatalf("%s ends the consent", name)
+			t.Fatalf("%s revoked the consent", name)
 		}
 	}
 	if next := g.post("/oauth/token", g.refresh(got.Refresh)); next.Status != http.StatusOK {
@@ -50,7 +50,7 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 	}
 	g.wants("the client itself, a second time", g.post("/oauth/token", g.exchange(code, p)), "invalid_grant")
 	if g.works(got.Access) {
-		t.Error("a code that its client used twice leaves the consent alone")
+		t.Error("a client that used its code twice kept its consent")
 	}
 }
 
@@ -92,10 +92,10 @@ func TestResubmittedForm(t *testing.T) {
 				t.Errorf("after the code was used: %d to %q", a.Status, a.Header.Get("Location"))
 			}
 			if !g.works(got.Access) || g.agreements() != 1 {
-				t.Error("a form that is sent after the code was used changes something")
+				t.Error("a form sent after the code was used changed the agreement")
 			}
 			if again := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(b.page(g.query(p))))).Get("code"); again == codes[0] {
-				t.Error("the page, shown again, gives the same code")
+				t.Error("a new page led to the same code")
 			}
 		})
 	}

@@ -47,11 +47,11 @@ func TestFindAgreeAndExecute(t *testing.T) {
 			named++
 		}
 		if text := fmt.Sprint(e.ContextMap()); strings.Contains(text, token) || strings.Contains(text, "lamp") {
-			t.Errorf("the log tells a secret: %s", text)
+			t.Errorf("the log contains a secret: %s", text)
 		}
 	}
 	if named != 2 {
-		t.Errorf("%d calls in the log are of the door", named)
+		t.Errorf("%d calls in the log name the door", named)
 	}
 }
 

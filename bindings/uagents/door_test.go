@@ -212,10 +212,10 @@ func TestStatusRequests(t *testing.T) {
 		method, address, status string
 		code                    int
 	}{
-		"of nobody in particular": {http.MethodHead, "", "indeterminate", 200},
-		"of the shop":             {http.MethodHead, string(p.shop), "ready", 200},
-		"of another":              {http.MethodHead, string(p.key.Address()), "not-ready", 200},
-		"of what is allowed":      {http.MethodOptions, "", "", 204},
+		"without an address": {http.MethodHead, "", "indeterminate", 200},
+		"of the shop":        {http.MethodHead, string(p.shop), "ready", 200},
+		"of another":         {http.MethodHead, string(p.key.Address()), "not-ready", 200},
+		"OPTIONS":            {http.MethodOptions, "", "", 204},
 	} {
 		a := p.submit(c.method, "", "X-Uagents-Address", c.address)
 		if a.Status != c.code || a.Header.Get("X-Uagents-Status") != c.status || len(a.Body) != 0 ||

@@ -68,7 +68,7 @@ func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 					t.Fatalf("%s %v", model, reply)
 				}
 			}
-			t.Errorf("no %s came", c.want)
+			t.Errorf("no %s arrived", c.want)
 		})
 	}
 }

@@ -83,7 +83,7 @@ func (in *inbox) receive(p *peer) (model string, reply strictjson.Object) {
 		p.Must(err)
 		return model, reply
 	case <-time.After(time.Minute):
-		p.Fatal("no answer came")
+		p.Fatal("no reply arrived")
 	}
 	return "", nil
 }
@@ -120,7 +120,7 @@ func TestRepliesAreDelivered(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("%d calls", calls.Load())
 	}
-	in.receive(p) // the one sent last
+	in.receive(p) // the reply to the last one
 	for model, want := range map[string]string{"Nobody": "ErrorMessage", "HealthCheck": "AgentHealth", "UIMSearch": "UIMIntents"} {
 		p.postpones(model, "{}")
 		if model, reply := in.receive(p); model != want {
@@ -135,14 +135,14 @@ func TestRepliesAreDelivered(t *testing.T) {
 	for _, e := range p.Logs.FilterMessage("answered later").All() {
 		text := fmt.Sprint(e.ContextMap())
 		if strings.Contains(text, token) || strings.Contains(text, "lamp") {
-			t.Errorf("the log tells a secret: %s", text)
+			t.Errorf("the log contains a secret: %s", text)
 		}
 		if e.ContextMap()["request_id"] == "request-1" && e.ContextMap()["door"] == "uagents" && e.ContextMap()["route"] == "/submit" {
 			named++
 		}
 	}
 	if named != 4 {
-		t.Errorf("%d calls in the log are of the door", named)
+		t.Errorf("%d calls in the log name the door", named)
 	}
 }
 
@@ -286,7 +286,7 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 				t.Error(path)
 			}
 			if (len(in.received) == 1) != (c.became == "delivered") {
-				t.Errorf("%d came", len(in.received))
+				t.Errorf("%d envelopes arrived", len(in.received))
 			}
 		})
 	}

@@ -64,11 +64,11 @@ func (l *relay) saw(t *testing.T, want ...string) {
 				t.Errorf("%s, want %s", got, w)
 			}
 		case <-time.After(time.Minute):
-			t.Fatalf("nobody asked: want %s", w)
+			t.Fatalf("no request: want %s", w)
 		}
 	}
 	if len(l.requests) > 0 {
-		t.Errorf("beside it %s", <-l.requests)
+		t.Errorf("unexpected request %s", <-l.requests)
 	}
 }
 

@@ -70,10 +70,10 @@ func TestMessageWithoutPAT(t *testing.T) {
 		p.Later(time.Duration(i+1) * time.Second)
 		model, reply := p.ask("UIMExecute", none)
 		if i == 0 && model != "UIMResult" {
-			t.Errorf("the older PAT is good: %s %v", model, reply)
+			t.Errorf("with only the older PAT: %s %v", model, reply)
 		}
 		if i == 1 && (reply.Text("reason") != "REVOKED_TOKEN" || !strings.Contains(reply.Object("details").Text("suggestion"), "UIMAgree")) {
-			t.Errorf("none is good any more: %s %v", model, reply)
+			t.Errorf("without a valid PAT: %s %v", model, reply)
 		}
 	}
 	if calls.Load() != 3 {

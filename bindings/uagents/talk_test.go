@@ -65,7 +65,7 @@ func TestChat(t *testing.T) {
 		if id == "" {
 			id = uuid.NewString()
 		}
-		p.Later(time.Second) // another envelope
+		p.Later(time.Second) // makes the envelope differ
 		if got := p.saysAs(id, c.text); !strings.Contains(got, c.want) {
 			t.Errorf("%q: %q, want %q in it", c.text, got, c.want)
 		}

@@ -14,7 +14,7 @@ import (
 
 const (
 	publicKey = "02ac514ba70de60ed5c30f90e3acdfc958ecb416d9676706bf013228abfb2c2816"
-	// signature is one of the framework's own key, over text.
+	// signature is a signature of text that the framework made.
 	signature = "ezEf5tzeadHf5Tegi01bt1IbDWgEw8R7L6Is2tacQM53Gu0itC98eqE+/0svT+ZjZ8kdxq7/Odlia1jdLST0mA=="
 	agent     = "fetch1x9v67meyfq4pkgy2n2yf6797cfkul327kpclqr"
 )
@@ -41,7 +41,7 @@ func TestFrameworkAgreement(t *testing.T) {
 		t.Errorf("%x", own.SPKI())
 	}
 	if owns := agreement.Form().Owns; !owns(agent, own) || owns("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", own) {
-		t.Error("the key is that of another address")
+		t.Error("Owns does not match the key to its address only")
 	}
 	for name, c := range map[string]struct{ text, signature, point string }{
 		"a line more":       {text + "\n", signature, string(point)},
@@ -52,7 +52,7 @@ func TestFrameworkAgreement(t *testing.T) {
 		"another signature": {text, signature[1:] + "=", string(point)},
 		"no key":            {text, signature, ""},
 		"a key cut off":     {text, signature, string(point[:len(point)-1])},
-		"a point of none":   {text, signature, "\x04" + strings.Repeat("\x01", 64)},
+		"not on the curve":  {text, signature, "\x04" + strings.Repeat("\x01", 64)},
 		"another curve":     {text, signature, "\x05" + string(point[1:])},
 		"another key":       {text, signature, string(point[:33]) + string(make([]byte, 32))},
 	} {

@@ -17,8 +17,8 @@ import (
 	bindtest "github.com/uimgate/uimgate/internal/test/bindings"
 )
 
-// TestPythonAgent connects an agent that shares no code with the gateway by both connections. The agent encodes its messages by hand and,
-// over TLS, verifies the node's proof and registers.
+// TestPythonAgent connects an agent that shares no code with the gateway over both connections. The agent has its own encoder and, over
+// TLS, verifies the node's proof and registers.
 func TestPythonAgent(t *testing.T) {
 	t.Parallel()
 	python := bindtest.Python(t)

@@ -22,8 +22,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// all are the connections of one agent.
-type all struct {
+// connections has all connections of one agent.
+type connections struct {
 	*runtime.Runtime
 	tcp       *tcp.Connection
 	delegate  *delegate.Connection
@@ -31,7 +31,7 @@ type all struct {
 	directory string
 }
 
-func listening(t *testing.T, l runtime.Limits) all {
+func listening(t *testing.T, l runtime.Limits) connections {
 	t.Helper()
 	plain, err1 := tcp.Listen(t.Context(), ":0", tcp.Bounds{})
 	secure, err2 := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, time.Now)
@@ -45,16 +45,16 @@ func listening(t *testing.T, l runtime.Limits) all {
 			t.Fatal(err)
 		}
 	}
-	return all{aeatest.Serve(t, l, plain, secure, request, stub.New(directory)), plain, secure, request, directory}
+	return connections{aeatest.Serve(t, l, plain, secure, request, stub.New(directory)), plain, secure, request, directory}
 }
 
-func (a all) byDelegate(t *testing.T, number int) *aeatest.Peer {
+func (a connections) byDelegate(t *testing.T, number int) *aeatest.Peer {
 	t.Helper()
 	return aeatest.Delegate(t, a.delegate.Address(), aeatest.NodeKey, aeatest.Numbered(t, number), identity.Fetchai)
 }
 
-// status returns how a connection is.
-func (a all) status(t *testing.T, id wire.PublicID) runtime.ConnectionStatus {
+// status returns the status of a connection.
+func (a connections) status(t *testing.T, id wire.PublicID) runtime.ConnectionStatus {
 	t.Helper()
 	for _, s := range a.Status().Connections {
 		if s.ID == id.String() {
@@ -65,8 +65,8 @@ func (a all) status(t *testing.T, id wire.PublicID) runtime.ConnectionStatus {
 	return runtime.ConnectionStatus{}
 }
 
-// TestRepliesUseSameConnection, for an agent that is connected twice. Messages that start a dialogue use the connection of the agent's
-// last envelope.
+// TestRepliesUseSameConnection checks that replies to an agent with two connections use the connection of the request. Messages that
+// start a dialogue use the connection of the agent's last envelope.
 func TestRepliesUseSameConnection(t *testing.T) {
 	t.Parallel()
 	a := listening(t, runtime.Limits{})
@@ -108,7 +108,7 @@ func TestOneAgentForAllConnections(t *testing.T) {
 			asking.Go(func() {
 				for j := range 10 {
 					if text := p.Address + strconv.Itoa(j); p.Ask(t, text) != text {
-						t.Errorf("%s was not answered", text)
+						t.Errorf("%s got no reply", text)
 					}
 				}
 			})
@@ -127,12 +127,12 @@ func TestOneAgentForAllConnections(t *testing.T) {
 
 // TestFloodsDoNotAffectOthers: many agents on one connection send as fast as they can and do not read, while agents on the other
 // connections get replies. The queues stay bounded.
-func TestFloodsDoNotAffectOthers(t *testing.T) { // beside no other test, whose time it would take
+func TestFloodsDoNotAffectOthers(t *testing.T) { // not parallel, because it would slow other tests down
 	few := runtime.DefaultLimits
 	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond
 	a := listening(t, few)
 	large := strings.Repeat("x", 256<<10)
-	wrote := make(chan struct{}, 1) // has an item after something was written
+	wrote := make(chan struct{}, 1) // receives a value after a write
 	var flooding sync.WaitGroup
 	defer flooding.Wait()
 	for i := range 4 {

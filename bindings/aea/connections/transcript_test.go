@@ -23,18 +23,18 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-var update = flag.Bool("update-transcripts", false, "write what goes over the wire into the transcripts, to be looked at")
+var update = flag.Bool("update-transcripts", false, "write the bytes on the wire into the transcripts, for review")
 
 const vectors = "../../../internal/wire/aea/testdata/vectors.txt"
 
-// A transcript is what both sides write, each line a frame, request, answer or record in hexadecimal digits.
+// A transcript has what both sides write. Each line is a frame, request, response or record in hexadecimal digits.
 type transcript struct {
 	t    *testing.T
 	text strings.Builder
 }
 
 var (
-	// references are those that the gateway makes, in bytes of text.
+	// references matches the dialogue references that the gateway makes.
 	references = regexp.MustCompile(`[0-9a-f]{64}`)
 	tokens     = regexp.MustCompile(`^[0-9a-f]{32}$`)
 )
@@ -47,7 +47,7 @@ func (x *transcript) says(who, what string, data []byte) {
 	fmt.Fprintf(&x.text, "%s: %s%s\n", who, what, hex.EncodeToString(data))
 }
 
-// writes has the agent write a frame of a framing, and reads has the gateway do.
+// writes sends a frame of the agent, and reads receives a frame of the gateway.
 func (x *transcript) writes(to io.Writer, f wire.FrameFormat, content []byte) {
 	x.t.Helper()
 	frame, err := f.Append(nil, content)
@@ -73,22 +73,22 @@ func (x *transcript) reads(from io.Reader, f wire.FrameFormat) {
 	x.says("gateway", "", frame)
 }
 
-// TestTranscripts holds what goes over the wire, byte for byte. Agents send what the framework has written.
+// TestTranscripts compares the traffic with transcripts, byte for byte. The agents send messages that the framework has written.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	key := aeatest.Key(t, aeatest.KeyPublished) // whose address is the sender of the call for proposals
+	key := aeatest.Key(t, aeatest.KeyPublished) // its address is the sender of the call for proposals
 	record := aeatest.Record(aeatest.NodeKey, key, identity.Fetchai)
-	for name, talk := range map[string]func(x *transcript, a all){
-		"tcp": func(x *transcript, a all) {
+	for name, talk := range map[string]func(x *transcript, a connections){
+		"tcp": func(x *transcript, a connections) {
 			conn := dial(x.t, a.tcp.Address())
 			x.writes(conn, wire.TCP, []byte("me"))
 			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes"))
 			x.reads(conn, wire.TCP)
 			x.writes(conn, wire.TCP, []byte("no envelope"))
-			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // again: it gets the same answer
+			x.writes(conn, wire.TCP, aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // sent again, it gets the same reply
 			x.reads(conn, wire.TCP)
 		},
-		"stub": func(x *transcript, a all) {
+		"stub": func(x *transcript, a connections) {
 			in := aeatest.Vector(x.t, vectors, "stub/default-bytes")
 			x.says("agent", "", in)
 			if err := os.WriteFile(filepath.Join(a.directory, "output_file"), in, 0o600); err != nil {
@@ -105,25 +105,25 @@ func TestTranscripts(t *testing.T) {
 				}
 			}
 		},
-		"delegate": func(x *transcript, a all) {
-			conn, _ := aeatest.Connect(x.t, a.delegate.Address()) // and the proof, which is of a certificate made anew
+		"delegate": func(x *transcript, a connections) {
+			conn, _ := aeatest.Connect(x.t, a.delegate.Address()) // not in the transcript: the certificate, and so its proof, is new each time
 			x.writes(conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
 			x.reads(conn, wire.ACN)
 			envelope := acn.Message{Kind: acn.Envelope, Envelope: aeatest.Vector(x.t, vectors, "envelope/cfp")}.Encode()
-			x.writes(conn, wire.ACN, envelope) // which nobody answers here
+			x.writes(conn, wire.ACN, envelope) // no skill handles it
 			first, second := next(x.t, conn), next(x.t, conn)
 			if first.Kind != acn.Status {
-				first, second = second, first // they go each their own way
+				first, second = second, first // their order is not fixed
 			}
 			x.says("gateway", "status ", first.Encode())
 			x.says("gateway", "envelope ", second.Encode())
 			x.writes(conn, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
-			x.writes(conn, wire.ACN, aeatest.Vector(x.t, vectors, "acn/envelope")) // of another sender
+			x.writes(conn, wire.ACN, aeatest.Vector(x.t, vectors, "acn/envelope")) // from another sender
 			x.reads(conn, wire.ACN)
 			x.writes(conn, wire.ACN, []byte("no message"))
 			x.reads(conn, wire.ACN)
 		},
-		"mailbox": func(x *transcript, a all) {
+		"mailbox": func(x *transcript, a connections) {
 			config, token := aeatest.Trusting(x.t, a.mailbox.Address()), ""
 			asks := func(method, path string, body []byte) (answer []byte) {
 				x.says("agent", method+" "+path+" ", body)
@@ -136,7 +136,7 @@ func TestTranscripts(t *testing.T) {
 			asks(http.MethodPost, "/send_envelope", aeatest.Vector(x.t, vectors, "envelope/cfp"))
 			a.until(x.t, func(s runtime.Status) bool { return s.Errors.Answered == 1 })
 			asks(http.MethodGet, "/get_envelope", nil)
-			asks(http.MethodPost, "/send_envelope", aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // of another sender
+			asks(http.MethodPost, "/send_envelope", aeatest.Vector(x.t, vectors, "envelope/default-bytes")) // from another sender
 			asks(http.MethodGet, "/unregister", nil)
 			asks(http.MethodGet, "/get_envelope", nil)
 		},
@@ -163,7 +163,7 @@ func TestTranscripts(t *testing.T) {
 }
 
 // until waits for a status.
-func (a all) until(t *testing.T, is func(runtime.Status) bool) {
+func (a connections) until(t *testing.T, is func(runtime.Status) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(a.Status()); {
 		if time.Now().After(deadline) {
@@ -182,7 +182,7 @@ func dial(t *testing.T, to string) net.Conn {
 	return conn
 }
 
-// next returns the next message of the network.
+// next returns the next ACN message.
 func next(t *testing.T, conn io.Reader) acn.Message {
 	t.Helper()
 	frame, err := wire.ACN.Read(conn)

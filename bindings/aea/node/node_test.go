@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// TestCertificateIsStored in a file that only its owner can read, until the certificate expires.
+// TestCertificateIsStored checks that the node keeps its certificate, in a file that only the owner can read, until it expires.
 func TestCertificateIsStored(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "aea-node.pem")
@@ -33,16 +33,16 @@ func TestCertificateIsStored(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	if open(now.AddDate(9, 0, 0)) != first {
-		t.Error("the certificate was made anew")
+		t.Error("the node made a new certificate")
 	}
 	if open(now.AddDate(11, 0, 0)) == first {
-		t.Error("the certificate has ended")
+		t.Error("the certificate has expired")
 	}
 	if err := os.WriteFile(path, []byte("-----BEGIN CERTIFICATE-----\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := node.Open(aeatest.Key(t, aeatest.KeyOne), path, now); !errors.Is(err, node.ErrCertificate) {
-		t.Errorf("a file that holds something else: %v", err)
+		t.Errorf("a file with other content: %v", err)
 	}
 	if _, err := node.New(identity.Key{}, now); !errors.Is(err, identity.ErrKey) {
 		t.Errorf("a node without key: %v", err)

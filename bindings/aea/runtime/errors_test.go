@@ -26,7 +26,7 @@ func TestUnhandledMessages(t *testing.T) {
 		code     protocol.ErrorCode
 		unserved uint64
 	}{
-		"a protocol that is not known": {
+		"an unknown protocol": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) {
 				e.Protocol = wire.PublicID{Author: "fetchai", Name: "oef_search", Version: "1.0.0"}
 			})},
@@ -37,7 +37,7 @@ func TestUnhandledMessages(t *testing.T) {
 		},
 		"no message": {come: []wire.Envelope{with(func(e *wire.Envelope) { e.Message = nil })}, code: protocol.CodeUndecodable},
 		"cut off":    {come: []wire.Envelope{with(func(e *wire.Envelope) { e.Message = e.Message[:5] })}, code: protocol.CodeUndecodable},
-		"nobody answers, and the message is not read": {
+		"no handler, so the message is not decoded": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) { e.Protocol, e.Message = fipaSpec, []byte("x") })}, code: protocol.CodeUnsupportedSkill,
 		},
 		"begun twice": {
@@ -64,7 +64,7 @@ func TestUnhandledMessages(t *testing.T) {
 				l.put(t, e)
 			}
 			if len(row.come) == 2 && row.code >= 0 {
-				l.sent(t, "me") // of the first
+				l.sent(t, "me") // the reply to the first
 			}
 			if row.code >= 0 {
 				e := l.sent(t, "me")
@@ -79,7 +79,7 @@ func TestUnhandledMessages(t *testing.T) {
 			}
 			l.put(t, message(t, "me", "last", 1, 0, defaultSpec, text("last")))
 			if d := defaultMessage(t, l.sent(t, "me")); string(d.Bytes) != "last" {
-				t.Errorf("answered: %+v", d)
+				t.Errorf("unexpected reply: %+v", d)
 			}
 			if s := r.Status(); s.Unserved != row.unserved || s.Errors.Answered > 1 {
 				t.Errorf("%+v", s)
@@ -129,7 +129,7 @@ func TestSkillError(t *testing.T) {
 	}}}}, l)
 	l.put(t, message(t, "me", "", 1, 0, defaultSpec, protocol.DefaultMessage{Performative: protocol.DefaultError}))
 	if <-sent {
-		t.Error("an error was answered")
+		t.Error("an error got a reply")
 	}
 	for i := range 12 {
 		l.put(t, message(t, "me", string(rune('a'+i)), 1, 0, defaultSpec, text("{")))

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// An operator's program gives an agent a skill of its own: one that tells the time to whoever asks for it, and strikes the hours.
+// A program adds its own skill to an agent. The skill replies with the time, and strikes the hours.
 func Example() {
 	r := runtime.New("clock.example.com", runtime.Options{Now: time.Now})
 	struck := make(chan struct{}, 1)
@@ -20,10 +20,10 @@ func Example() {
 		Handlers: []runtime.Handler{{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
 			query, _ := m.Content.(protocol.DefaultMessage)
 			switch {
-			case query.Performative != protocol.DefaultBytes: // an end or an error, which nobody answers
+			case query.Performative != protocol.DefaultBytes: // an end or an error, which gets no reply
 				return nil
 			case string(query.Bytes) != "what time is it?":
-				return protocol.ErrMessage // which the sender is told
+				return protocol.ErrMessage // the runtime sends this error to the sender
 			}
 			return m.Reply(protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte("noon")})
 		}}},

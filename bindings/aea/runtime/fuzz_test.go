@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// FuzzReceive has any envelope come: nothing of it stops an agent, whatever its protocol and message, and the next one is answered.
+// FuzzReceive checks that an agent survives any envelope, and replies to the next one.
 func FuzzReceive(f *testing.F) {
 	for _, data := range aeatest.Vectors(f, "../../../internal/wire/aea/testdata/vectors.txt", "envelope/") {
 		f.Add(data)
@@ -43,7 +43,7 @@ func FuzzReceive(f *testing.F) {
 		if d := defaultMessage(t, l.sent(t, "asks")); string(d.Bytes) != "hello" {
 			t.Errorf("%+v", d)
 		}
-		for { // nobody else takes it
+		for { // empties the queue of the sender
 			_, done, ok := l.queue(e.Sender).First()
 			if !ok {
 				return

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// slow is a skill whose handlers of default wait until they are let go, and whose handler of http answers at once.
+// slow returns a skill whose handler of default waits until let is closed, and whose handler of http replies at once.
 func slow(started chan<- string, let <-chan struct{}) runtime.Skill {
 	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{
 		{Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
@@ -36,7 +36,8 @@ func request(t *testing.T, from, ref string) wire.Envelope {
 	return message(t, from, ref, 1, 0, httpSpec, protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"})
 }
 
-// TestBusyAgentDoesNotBlockOthers: a handler, and then a sender, take as much as they can; other senders are still served.
+// TestBusyAgentDoesNotBlockOthers checks that other senders are served while one handler takes all the workers it can get, and that a
+// sender with one busy dialogue can use others.
 func TestBusyAgentDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	started, let := make(chan string, 100), make(chan struct{})
@@ -54,16 +55,16 @@ func TestBusyAgentDoesNotBlockOthers(t *testing.T) {
 		l.put(t, request(t, "other", strconv.Itoa(i)))
 		l.sent(t, "other")
 	}
-	for i := range 3 { // one sender whose first dialogue is worked on has others
+	for i := range 3 { // other dialogues of a sender whose first one is busy
 		l.put(t, request(t, "sender0", strconv.Itoa(i)))
 		l.sent(t, "sender0")
 	}
 	if s := r.Status().InBox; s.Working != 2 || s.Waiting != 8 || len(started) != 0 {
-		t.Errorf("%+v, %d begun", s, len(started))
+		t.Errorf("%+v, %d started", s, len(started))
 	}
 }
 
-// TestDialoguesAreOrdered: messages of one dialogue are handled in order, whatever other dialogues there are.
+// TestDialoguesAreOrdered checks that the agent handles the messages of each dialogue in order, while other dialogues run.
 func TestDialoguesAreOrdered(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
@@ -79,7 +80,7 @@ func TestDialoguesAreOrdered(t *testing.T) {
 		for _, ref := range []string{"a", "b", "c"} {
 			p := protocol.FIPACFP
 			target := int32(0)
-			if id > 1 { // an agent may answer what it said itself
+			if id > 1 { // an agent may reply to its own message
 				p, target = protocol.FIPAPropose, id-1
 			}
 			l.put(t, message(t, "me", ref, id, target, fipaSpec, protocol.FIPAMessage{Performative: p}))
@@ -109,7 +110,7 @@ func TestFullInBoxBlocksSender(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := l.port.Receive(ctx, message(t, "flood", "y", 1, 0, defaultSpec, text("x"))); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a full inbox took more: %v", err)
+			t.Errorf("a full inbox accepted more: %v", err)
 		}
 		l.put(t, request(t, "other", "r"))
 		l.sent(t, "other")
@@ -127,7 +128,7 @@ func TestFullInBoxBlocksSender(t *testing.T) {
 }
 
 // TestLittleMemory: with little memory, there is space for two of the longest envelopes, to one agent and to each of eight.
-func TestLittleMemory(t *testing.T) { // beside no other test, whose memory it bounds
+func TestLittleMemory(t *testing.T) { // not parallel, because it sets the memory limit of the process
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	for agents, limit := range map[int]int64{0: 96 << 20, 8: 768 << 20} {
 		debug.SetMemoryLimit(limit)
@@ -166,13 +167,13 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		}
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("a full queue took more: %v", err)
+		t.Errorf("a full queue accepted more: %v", err)
 	}
 	if err := send("other", 3<<20-1000); err != nil {
 		t.Error(err)
 	}
 	if err := send("third", 2<<20); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("a full outbox took more: %v", err)
+		t.Errorf("a full outbox accepted more: %v", err)
 	}
 	if err := send("third", 10); err != nil {
 		t.Error(err)
@@ -185,7 +186,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		t.Errorf("%d dropped", n)
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("a closed queue took more: %v", err)
+		t.Errorf("a closed queue accepted more: %v", err)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: no peer with this address is connected" {
 		t.Errorf("%+v", s)

@@ -20,7 +20,7 @@ var (
 	skillID     = wire.PublicID{Author: "shop", Name: "echo", Version: "1.0.0"}
 )
 
-// A line is a connection inside of this process, with one queue for each peer that has ever been written to.
+// A line is a connection within the process. It has a queue for each peer that it has sent to.
 type line struct {
 	id wire.PublicID
 
@@ -60,7 +60,7 @@ func (l *line) queue(peer string) *runtime.Queue {
 
 func (l *line) Send(e wire.Envelope) error { return l.queue(e.To).Put(e) }
 
-// put has an envelope come.
+// put delivers an envelope to the runtime.
 func (l *line) put(tb testing.TB, e wire.Envelope) {
 	tb.Helper()
 	if err := l.port.Receive(tb.Context(), e); err != nil {
@@ -68,27 +68,27 @@ func (l *line) put(tb testing.TB, e wire.Envelope) {
 	}
 }
 
-// sent returns the next envelope that leaves for a peer.
+// sent returns the next envelope to a peer.
 func (l *line) sent(tb testing.TB, peer string) wire.Envelope {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Second)
 	defer cancel()
 	e, done, err := l.queue(peer).Take(ctx)
 	if err != nil {
-		tb.Fatalf("nothing left for %s by %s: %v", peer, l.id, err)
+		tb.Fatalf("no envelope to %s over %s: %v", peer, l.id, err)
 	}
 	done()
 	return e
 }
 
-// limits are those of tests, which do not wait for what nobody takes.
+// limits returns the default limits with a short drain time, because tests leave envelopes in queues.
 func limits() runtime.Limits {
 	l := runtime.DefaultLimits
 	l.Drain = time.Millisecond
 	return l
 }
 
-// running starts a runtime with lines, and ends it with the test.
+// running starts a runtime with skills and lines, and stops it when the test ends.
 func running(tb testing.TB, o runtime.Options, skills []runtime.Skill, lines ...*line) *runtime.Runtime {
 	tb.Helper()
 	if o.Now == nil {
@@ -154,7 +154,7 @@ func defaultMessage(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
 	return d
 }
 
-// echo answers bytes with the same bytes.
+// echo returns a skill that replies with the bytes it receives.
 func echo() runtime.Skill {
 	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{
 		Protocol: &protocol.Default, Handle: func(_ context.Context, m runtime.Message) error {
@@ -173,7 +173,7 @@ func echo() runtime.Skill {
 	}}}
 }
 
-// silent takes what comes and answers nothing.
+// silent returns a skill that accepts messages and sends no replies.
 func silent() runtime.Skill {
 	return runtime.Skill{ID: skillID, Handlers: []runtime.Handler{{
 		Protocol: &protocol.Default, Handle: func(context.Context, runtime.Message) error { return nil },

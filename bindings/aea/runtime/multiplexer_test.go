@@ -11,21 +11,21 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A hand is a clock that stands still until it is moved.
-type hand struct {
+// A fakeClock is a clock that stands still until a test moves it.
+type fakeClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func clock() *hand { return &hand{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} }
+func clock() *fakeClock { return &fakeClock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)} }
 
-func (h *hand) Now() time.Time {
+func (h *fakeClock) Now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-func (h *hand) move(by time.Duration) {
+func (h *fakeClock) move(by time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = h.at.Add(by)
@@ -62,7 +62,7 @@ func TestConnectionSelection(t *testing.T) {
 	}
 	early := runtime.Envelope{Envelope: message(t, "a", "r", 1, 0, defaultSpec, text("x"))}
 	if err := r.Multiplexer().Send(early); !errors.Is(err, runtime.ErrDown) {
-		t.Errorf("sent by a connection that does not run: %v", err)
+		t.Errorf("sent over a connection that is not running: %v", err)
 	}
 	start(t, r)
 	for _, l := range lines {
@@ -82,20 +82,20 @@ func TestConnectionSelection(t *testing.T) {
 		err     error
 	}{
 		{name: "its context", to: "ann", spec: fipaSpec, context: "second", want: "second"},
-		{name: "a context that is not there", to: "ann", spec: fipaSpec, context: "gone", err: runtime.ErrNoConnection},
+		{name: "an unknown context", to: "ann", spec: fipaSpec, context: "gone", err: runtime.ErrNoConnection},
 		{name: "the last envelope of the peer", to: "ann", spec: fipaSpec, want: "first"},
 		{name: "the last one, not the first one", to: "ann", spec: fipaSpec, before: func() { come("second", "ann") }, want: "second"},
 		{name: "its protocol", to: "cid", spec: fipaSpec, want: "third"},
-		{name: "a connection of its protocol that is not there", to: "cid", spec: httpSpec, err: runtime.ErrNoConnection},
+		{name: "the protocol's connection is missing", to: "cid", spec: httpSpec, err: runtime.ErrNoConnection},
 		{name: "the default", to: "cid", spec: defaultSpec, want: "second"},
 		{name: "restricted", to: "bob", spec: fipaSpec, want: "strict"},
 		{name: "not of the restricted ones", to: "bob", spec: httpSpec, err: runtime.ErrNotAllowed},
 		{name: "excluded", to: "bob", spec: defaultSpec, err: runtime.ErrNotAllowed},
-		{name: "too many peers: the most silent is forgotten", to: "bob", spec: defaultSpec, before: func() { come("first", "dan") }, want: "second"},
+		{name: "too many peers: the longest idle one is removed", to: "bob", spec: defaultSpec, before: func() { come("first", "dan") }, want: "second"},
 		{name: "too long ago", to: "dan", spec: fipaSpec, before: func() { now.move(time.Hour) }, want: "third"},
 		{name: "a component by its id", to: "test/inside:1.0.0", spec: httpSpec, want: "inside"},
 		{name: "a component of another version", to: toEcho.String(), spec: httpSpec, want: "inside"},
-		{name: "a component that is not there", to: "test/outside:1.0.0", spec: httpSpec, err: runtime.ErrNoConnection},
+		{name: "an unknown component", to: "test/outside:1.0.0", spec: httpSpec, err: runtime.ErrNoConnection},
 		{name: "a component, with a context", to: "test/inside:1.0.0", spec: httpSpec, context: "inside", err: wire.ErrUnsendable},
 		{name: "nobody", to: "", spec: httpSpec, err: wire.ErrUnsendable},
 	} {

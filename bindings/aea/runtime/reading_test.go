@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/bindings/aea/runtime"
 )
 
-// TestFramesShareMemory: the received parts of long frames are limited together; short frames are read in any case.
+// TestFramesShareMemory checks that the received parts of all long frames share one limit, and that short frames are always read.
 func TestFramesShareMemory(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A knowing line is one on which only those who have joined are connected.
-type knowing struct{ *line }
+// A joinedLine is a line that returns ErrNoPeer for peers without a queue.
+type joinedLine struct{ *line }
 
-func (k knowing) Send(e wire.Envelope) error {
+func (k joinedLine) Send(e wire.Envelope) error {
 	k.mu.Lock()
 	queue := k.queues[e.To]
 	k.mu.Unlock()
@@ -28,16 +28,16 @@ func (k knowing) Send(e wire.Envelope) error {
 	return queue.Put(e)
 }
 
-// relaying starts a runtime with lines that relay, and one that does not.
+// relaying starts a runtime with two lines that relay and one that does not.
 func relaying(t *testing.T, l runtime.Limits, proven [2]*line, other *line) *runtime.Runtime {
 	t.Helper()
 	r := runtime.New(self, runtime.Options{Now: time.Now, Limits: l})
 	for _, line := range proven {
-		if err := r.Connect(knowing{line}, runtime.ConnectionOptions{Relay: true}); err != nil {
+		if err := r.Connect(joinedLine{line}, runtime.ConnectionOptions{Relay: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := r.Connect(knowing{other}, runtime.ConnectionOptions{}); err != nil {
+	if err := r.Connect(joinedLine{other}, runtime.ConnectionOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Resources().Add(echo()); err != nil {
@@ -60,7 +60,7 @@ func between(t *testing.T, from, to, ref, output string) wire.Envelope {
 	return e
 }
 
-// decodeDefault returns the error that came to an agent.
+// decodeDefault returns the default message in an envelope.
 func decodeDefault(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
 	t.Helper()
 	m, err := wire.DecodeMessage(e.Message)
@@ -82,7 +82,7 @@ func TestRelayingConnections(t *testing.T) {
 		from, to string
 		come     func(e *wire.Envelope)
 		want     bool
-		refused  bool // by the connection
+		refused  bool // the connection refuses the envelope
 	}{
 		"within one connection":             {from: "ann", to: "bob", want: true},
 		"from one connection to another":    {from: "ann", to: "cid", want: true},
@@ -119,7 +119,7 @@ func TestRelayingConnections(t *testing.T) {
 			} else if s.Relay.Relayed != 0 || s.Unserved != 1 {
 				t.Errorf("%+v %+v", s, s.Relay)
 			}
-			// Whoever wrote is answered by the gateway as before, and of what was relayed it has seen nothing.
+			// The gateway still replies to the sender, and the relayed message opened no dialogue with it.
 			at[row.from].put(t, message(t, row.from, "z1", 1, 0, defaultSpec, text("hello")))
 			if answer := at[row.from].sent(t, row.from); answer.Sender != self || r.Status().Dialogues.HalfOpen != 1 {
 				t.Errorf("%+v, %+v", answer, r.Status())
@@ -188,7 +188,7 @@ func TestRelayToFullQueue(t *testing.T) {
 	answered := r.Status().Errors.Answered
 	line.put(t, fault)
 	if s := r.Status(); s.Relay.Undelivered != 2 || s.Errors.Answered != answered {
-		t.Errorf("an error was answered: %+v %+v", s.Errors, s.Relay)
+		t.Errorf("an error got a reply: %+v %+v", s.Errors, s.Relay)
 	}
 	line.put(t, message(t, "bob", "b1", 1, 0, defaultSpec, text("hello")))
 	for e := line.sent(t, "bob"); e.Sender != self; e = line.sent(t, "bob") {
@@ -243,7 +243,7 @@ func TestRelayLimitPerSender(t *testing.T) {
 		}
 		decodeDefault(t, line.sent(t, "ann"))
 		line.put(t, between(t, "cid", "bob", "c1", "hello"))
-		time.Sleep(10 * time.Second) // of the clock of this test alone
+		time.Sleep(10 * time.Second) // on the fake clock of this test
 		line.put(t, between(t, "ann", "bob", "a1", "hello"))
 		if s := r.Status(); s.Relay.Relayed != 62 {
 			t.Errorf("%+v", s.Relay)

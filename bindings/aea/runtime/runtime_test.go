@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestSkillsAreDisabledAndRemoved while the agent runs.
+// TestSkillsAreDisabledAndRemoved disables and removes skills of a running agent.
 func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
@@ -50,15 +50,15 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 			t.Errorf("%s: %v", step.name, err)
 		}
 		if got := answered(); got != step.want {
-			t.Errorf("%s: answered %v", step.name, got)
+			t.Errorf("%s: got a reply: %v", step.name, got)
 		}
 	}
 	if _, ok := r.Resources().Handler(skillID, &protocol.Default); !ok {
-		t.Error("no handler of default")
+		t.Error("default has no handler")
 	}
 	_, ok := r.Resources().Handler(skillID, &protocol.HTTP)
 	if ok || len(r.Resources().Behaviours(skillID)) != 0 || len(r.Resources().Skills()) != 1 {
-		t.Error("more than was added")
+		t.Error("the runtime lists skills that were not added")
 	}
 }
 
@@ -131,7 +131,7 @@ func TestTasksAreLimited(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := r.Status().Tasks; n != 3 {
-			t.Errorf("%d wait", n)
+			t.Errorf("%d tasks wait", n)
 		}
 		close(let)
 		for range 5 {
@@ -161,12 +161,12 @@ func TestStopping(t *testing.T) {
 		<-l.ready
 		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x")))
 		<-started
-		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x"))) // again: it waits for the end of the first one
+		l.put(t, message(t, "me", "r", 1, 0, defaultSpec, text("x"))) // the second waits for the first to end
 		stopped := make(chan struct{})
 		go func() { stop(); close(stopped) }()
 		synctest.Wait()
 		if err := l.port.Receive(t.Context(), request(t, "me", "late")); !errors.Is(err, runtime.ErrStopped) {
-			t.Errorf("taken after the stop: %v", err)
+			t.Errorf("accepted after the stop: %v", err)
 		}
 		close(let)
 		for range 2 {
@@ -214,7 +214,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 	})
 }
 
-// A broken connection ends at once, with an error, the first times.
+// A broken connection fails at once the first few times.
 type broken struct {
 	*line
 	ends int
@@ -316,7 +316,7 @@ func TestDecisionMaker(t *testing.T) {
 		}
 	}
 	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai).Sign(t.Context(), nil); !errors.Is(err, identity.ErrKey) {
-		t.Errorf("nobody signs: %v", err)
+		t.Errorf("without a key: %v", err)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestHTTPRequests(t *testing.T) {
 		"an opaque url":   {protocol.HTTPMessage{Method: "GET", URL: "mailto:x"}, 400, "MALFORMED_REQUEST"},
 		"a long body":     {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte(strings.Repeat(" ", 2<<20))}, 413, "BODY_TOO_LARGE"},
 		"no JSON":         {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte("x")}, 400, "MALFORMED_REQUEST"},
-		"a header twice":  {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
+		"a second header": {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
 		"another's agent": {protocol.HTTPMessage{Method: "POST", URL: "/api/pat/introspect", Header: with(token), Body: []byte(`{"token":"x"}`)}, 403, "INSUFFICIENT_PERMISSIONS"},
 	} {
 		answer := a.Requests(t, c.message)

@@ -34,10 +34,10 @@ func TestNegotiationsOutOfOrder(t *testing.T) {
 	} {
 		a := s.other(i)
 		for n, e := range []wire.Envelope{
-			message(a.Address(), 1, 0, "first", "", say(p)),         // begins nothing
-			message(a.Address(), 2, -1, "unknown", "x", say(p)),     // of no dialogue
-			message(a.Address(), -1, 1, "theirs", "x", say(p)),      // of one that was never begun here
-			message(a.Address(), 1, 0, "first", "named", say(p)),    // begins and answers
+			message(a.Address(), 1, 0, "first", "", say(p)),         // does not start a dialogue
+			message(a.Address(), 2, -1, "unknown", "x", say(p)),     // unknown dialogue
+			message(a.Address(), -1, 1, "theirs", "x", say(p)),      // dialogue that the service did not start
+			message(a.Address(), 1, 0, "first", "named", say(p)),    // starts a dialogue and replies at once
 			message(a.Address(), 2147483647, 1, "huge", "", say(p)), // far ahead
 		} {
 			s.line.Send(t, e)
@@ -70,7 +70,7 @@ func TestFloodOfOffers(t *testing.T) {
 			a := s.other(n)
 			for range 150 {
 				a.Start(t, &protocol.FIPA, aeatest.CFP(gatetest.Searching))
-				if _, ok := a.Next(t).Content.(protocol.FIPAMessage); !ok { // an error beside a decline
+				if _, ok := a.Next(t).Content.(protocol.FIPAMessage); !ok { // an error comes with a decline
 					a.Next(t)
 				}
 			}
@@ -121,7 +121,7 @@ func TestFloodOfWrongSignatures(t *testing.T) {
 		t.Error(fmt.Sprint(refusals))
 	}
 	if token := good.Agrees(t, gatetest.Searching); !strings.Contains(token, ".") {
-		t.Error("no PAT for another")
+		t.Error("another agent got no PAT")
 	}
 }
 

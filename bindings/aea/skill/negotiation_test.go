@@ -173,12 +173,12 @@ func TestRefusedAcceptances(t *testing.T) {
 		want   string
 	}{
 		"nothing signed": {func(map[string]string, search.Description) map[string]string { return nil }, "UNSUPPORTED_KEY"},
-		"signature of another": {func(info map[string]string, offer search.Description) map[string]string {
+		"another's signature": {func(info map[string]string, offer search.Description) map[string]string {
 			info["signature"] = other.Info(offer)["signature"]
 			return info
 		}, "BAD_SIGNATURE"},
-		"key of another":   {func(_ map[string]string, offer search.Description) map[string]string { return other.Info(offer) }, "BAD_SIGNATURE"},
-		"offer to another": {func(map[string]string, search.Description) map[string]string { return a.Info(foreign) }, "AGREEMENT_STALE"},
+		"another's key":   {func(_ map[string]string, offer search.Description) map[string]string { return other.Info(offer) }, "BAD_SIGNATURE"},
+		"another's offer": {func(map[string]string, search.Description) map[string]string { return a.Info(foreign) }, "AGREEMENT_STALE"},
 		"another policy": {func(_ map[string]string, offer search.Description) map[string]string {
 			return a.Signed(strings.Repeat("a", 64), aeatest.TextOf(offer, "tx_nonce"))
 		}, "POLICY_MISMATCH"},
@@ -194,9 +194,9 @@ func TestRefusedAcceptances(t *testing.T) {
 			t.Errorf("%s: %s %s", name, text, uim)
 		}
 		if turn.Dialogue.Label().StarterRef == "" {
-			t.Error("no name")
+			t.Error("the dialogue has no reference")
 		}
-		s.Pass(20 * time.Second) // errors are sent to nobody without end
+		s.Pass(20 * time.Second) // the limit of errors refills
 	}
 	turn, offer := a.Asks(t, gatetest.Searching)
 	s.Later(10 * time.Minute)

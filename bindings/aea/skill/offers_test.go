@@ -23,10 +23,10 @@ func TestOffersAreBounded(t *testing.T) {
 		t.Errorf("%d offers to one agent, %d nonces", len(o.open), len(nonces))
 	}
 	if _, ok := o.find(label(0, offersOfOne-1)); ok {
-		t.Error("the oldest is there")
+		t.Error("the oldest offer is still open")
 	}
 	if _, ok := o.find(label(0, offersOfOne)); !ok {
-		t.Error("a newer one is not")
+		t.Error("a newer offer is gone")
 	}
 	for n := range 3 * maxOffers {
 		o.make(label(1+n/8, n), "x", "", 0)
@@ -38,7 +38,7 @@ func TestOffersAreBounded(t *testing.T) {
 		t.Errorf("%d offers to %d agents", len(o.open), len(o.byAgent))
 	}
 	again := label(9999, 1)
-	for range 10 * maxOffers { // in place of itself
+	for range 10 * maxOffers { // each replaces the one before
 		o.make(again, "x", "", 0)
 	}
 	if len(o.ages) > 2*maxOffers+offersOfOne || len(o.byAgent["agent-9999"]) != 1 {
@@ -71,6 +71,6 @@ func TestOffersEnd(t *testing.T) {
 	o.end(in)
 	o.use(in)
 	if _, ok := o.find(in); ok || len(o.byAgent) != 0 || len(o.ages) != 0 {
-		t.Error("it is there still")
+		t.Error("the offer is still open")
 	}
 }

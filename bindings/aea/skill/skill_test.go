@@ -19,15 +19,15 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-// A shop is a gateway whose service has the skill.
+// A shop is a gateway whose service's agent has the skill.
 type shop struct {
 	*gatetest.Gate
 	address string
-	line    *aeatest.Line // that only the agent reads
-	clear   *aeatest.Line // that others read as well
+	line    *aeatest.Line // confidential
+	clear   *aeatest.Line // readable by others
 }
 
-// opened runs the skill before a gateway.
+// opened runs an agent with the skill in front of a gateway.
 func opened(t *testing.T, settings string, change ...func(*skill.Config, *gatetest.Gate)) *shop {
 	t.Helper()
 	g := gatetest.New(t, settings)
@@ -56,7 +56,7 @@ func opened(t *testing.T, settings string, change ...func(*skill.Config, *gatete
 	return s
 }
 
-// agent returns the agent with a published key.
+// agent returns the agent with the published key.
 func (s *shop) agent(ledger identity.Ledger) *aeatest.Agent {
 	return aeatest.NewAgent(s.line, s.address, aeatest.Key(s.T, aeatest.KeyPublished), ledger)
 }
@@ -105,11 +105,11 @@ func TestQueries(t *testing.T) {
 		"a name":              {[]search.Expr{relation("intent_name", search.Equal, search.Text("Order"))}, gatetest.Ordering},
 		"namespace, version":  {[]search.Expr{relation("namespace", search.Equal, search.Text("shop.example")), relation("version", search.Equal, search.Text("v1"))}, gatetest.Searching},
 		"what costs":          {[]search.Expr{relation("price", search.Greater, search.Int(0))}, gatetest.Ordering},
-		"what costs at most":  {[]search.Expr{relation("price", search.Greater, search.Int(0)), relation("price", search.Less, search.Int(25))}, "INTENT_NOT_FOUND"},
+		"the highest price":   {[]search.Expr{relation("price", search.Greater, search.Int(0)), relation("price", search.Less, search.Int(25))}, "INTENT_NOT_FOUND"},
 		"a currency":          {[]search.Expr{relation("currency_id", search.Equal, search.Text("EUR"))}, gatetest.Ordering},
 		"another currency":    {[]search.Expr{search.Not{Expr: relation("currency_id", search.Equal, search.Text("EUR"))}}, gatetest.Searching},
-		"what nobody has":     {[]search.Expr{relation("something", search.Greater, search.Int(1))}, "INTENT_NOT_FOUND"},
-		"a price of no whole": {[]search.Expr{relation("price", search.Greater, search.Double(0))}, "INTENT_NOT_FOUND"},
+		"an unknown member":   {[]search.Expr{relation("something", search.Greater, search.Int(1))}, "INTENT_NOT_FOUND"},
+		"a price as a double": {[]search.Expr{relation("price", search.Greater, search.Double(0))}, "INTENT_NOT_FOUND"},
 	} {
 		a := s.agent(identity.Fetchai)
 		a.Start(t, &protocol.FIPA, protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{Constraints: c.query}})

@@ -21,9 +21,9 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-var update = flag.Bool("update", false, "write what is said into the transcripts, to be looked at")
+var update = flag.Bool("update", false, "write the messages into the transcripts, for review")
 
-// TestTranscripts holds whole conversations, message by message.
+// TestTranscripts compares whole conversations with transcripts, message by message.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	propose := func(price int64) protocol.FIPAMessage {
@@ -43,7 +43,7 @@ func TestTranscripts(t *testing.T) {
 			a.Reply(t, turn, says(protocol.FIPAInform, a.Info(offer)))
 			turn, m := a.FIPA(t, protocol.FIPAInform)
 			a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": m.Info["pat"]}))
-			a.FIPA(t, protocol.FIPAEnd) // of what charges, only with a proof of key
+			a.FIPA(t, protocol.FIPAEnd) // a PAT that charges needs a proof of key for renewal
 			a.Refusal(t)
 		},
 		"counter-offers": func(t *testing.T, a *aeatest.Agent) {
@@ -98,7 +98,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// A recorder writes down what goes over a Way.
+// A recorder records the messages of a Way.
 type recorder struct {
 	aeatest.Way
 	lines strings.Builder
@@ -163,7 +163,7 @@ func (r *recorder) note(tb testing.TB, from string, e wire.Envelope) {
 	}
 }
 
-// random is what is another in each run, and what it is called.
+// random has patterns for values that differ in each run, and a name for each.
 var random = []struct {
 	is   *regexp.Regexp
 	name string
@@ -171,13 +171,13 @@ var random = []struct {
 	{regexp.MustCompile(`eyJ[\w-]+\.[\w-]+\.[\w-]+`), "PAT"},
 	{regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "UUID"},
 	{regexp.MustCompile(`\b[A-Z2-7]{26}\b`), "JTI"},
-	{regexp.MustCompile(`envelope: \S+`), "envelope: ENVELOPE"}, // in the form of errors, and with references in it
+	{regexp.MustCompile(`envelope: \S+`), "envelope: ENVELOPE"}, // in errors; contains references
 	{regexp.MustCompile(`signature: \S+`), "signature: SIGNATURE"},
 	{regexp.MustCompile(`http://127\.0\.0\.1:\d+`), "https://gateway"},
 	{regexp.MustCompile(`\b[0-9a-f]{64}\b`), "HEX"},
 }
 
-// written is the transcript, in which what is random has a name, and a number where several must differ.
+// written returns the transcript, with random values replaced by numbered names.
 func (r *recorder) written() string {
 	text := r.lines.String()
 	for _, one := range random {

@@ -41,7 +41,7 @@ func TestProfilesChange(t *testing.T) {
 		got = h.wants(http.StatusOK, "", a.do("PATCH", a.path(), `{"inbox_policy":"open"}`))
 		if *got.DisplayName != "A" || got.InboxPolicy != wire.Open || string(got.Metadata) != `{"z":"1","a":"2"}` ||
 			!strings.Contains(string(got.Raw), "12345678901234567890") {
-			t.Errorf("what was left out does not stay: %s", got.Raw)
+			t.Errorf("omitted members changed: %s", got.Raw)
 		}
 		got = h.wants(http.StatusOK, "", a.do("PATCH", a.path(), `{"display_name":null,"capabilities":[]}`))
 		if got.DisplayName != nil || len(got.Capabilities) != 0 {
@@ -70,7 +70,7 @@ func TestDeleteAgentWithData(t *testing.T) {
 		h.wants(http.StatusNoContent, "", a.do("DELETE", a.path(), ""))
 		h.wants(http.StatusNotFound, "agent_not_found", b.do("GET", a.path(), ""))
 		if got := ids(b.poll("")); !slices.Equal(got, []string{kept}) {
-			t.Errorf("what was sent to others: %v", got)
+			t.Errorf("messages to others: %v", got)
 		}
 		got := h.wants(http.StatusOK, "", a.do("GET", a.path(), ""))
 		if got.Visibility != wire.Private || got.DisplayName != nil || len(got.Capabilities) != 0 {
@@ -212,7 +212,7 @@ func TestAccessLists(t *testing.T) {
 		entry := func(peer *agent) string { return a.path() + "/acl/" + peer.key().String() }
 		h.wants(http.StatusOK, "", a.do("PUT", a.path()+"/acl", fmt.Sprintf(`{"peer_key":%q,"entry_type":"block"}`, b.key())))
 		h.wants(http.StatusOK, "", a.do("PUT", entry(c), `{"entry_type":"allow"}`))
-		h.wants(http.StatusOK, "", a.do("PUT", entry(b), `{"entry_type":"allow"}`)) // in place of the first
+		h.wants(http.StatusOK, "", a.do("PUT", entry(b), `{"entry_type":"allow"}`)) // replaces the first entry
 		if got := h.wants(http.StatusOK, "", a.do("GET", a.path()+"/acl", "")); strings.Count(string(got.Raw), `"entry_type":"allow"`) != 2 {
 			t.Errorf("%s", got.Raw)
 		}
@@ -248,7 +248,7 @@ func TestSuspended(t *testing.T) {
 			t.Errorf("%s", got.Raw)
 		}
 		if got := h.wants(http.StatusOK, "", b.do("GET", "/v1/discover", "")); len(got.Agents) != 0 {
-			t.Errorf("it is found: %s", got.Raw)
+			t.Errorf("a suspended agent is found: %s", got.Raw)
 		}
 		h.must(h.relay.Suspend(t.Context(), a.key(), false))
 		h.wants(http.StatusOK, "", a.do("GET", "/v1/messages", ""))

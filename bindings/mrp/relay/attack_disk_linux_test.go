@@ -64,11 +64,11 @@ func TestFullDisk(t *testing.T) {
 	h.start(time.Now, blobs, change)
 	t.Cleanup(h.stop)
 	if files, err := os.ReadDir(blobs); err != nil || len(files) != 1 || files[0].Name() != kept {
-		t.Errorf("%v is left of uploads, %v", files, err)
+		t.Errorf("files left by uploads: %v, %v", files, err)
 	}
 
 	h.must(os.Remove(ballast))
-	h.eventually("it goes on", func() bool {
+	h.eventually("the relay accepts messages", func() bool {
 		got := a.do("POST", "/v1/messages", message(b.key(), `"room"`))
 		if got.Status == http.StatusAccepted {
 			accepted[got.MessageID] = true

@@ -29,7 +29,7 @@ func (h *host) raw(text string) net.Conn {
 	return conn
 }
 
-// signedText is a signed request without its body.
+// signedText returns the text of a signed request without its body.
 func (a *agent) signedText(method, target, from, body string, length int) string {
 	headers := http.Header{"X-From": {from}}
 	wire.Sign(headers, a.private, a.at(), method, target, wire.Sum([]byte(body)))

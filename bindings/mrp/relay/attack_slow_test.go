@@ -23,15 +23,15 @@ func TestSlowBodies(t *testing.T) {
 		return method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n"
 	}
 	for name, begin := range map[string]string{
-		"health":              plain("GET", "/v1/health"),
-		"a path there is not": plain("POST", "/nothing"),
-		"another method":      plain("PUT", "/v1/messages"),
-		"not signed":          plain("POST", "/v1/messages"),
-		"a blob, not signed":  plain("POST", "/v1/blobs"),
-		"a message":           a.signedText("POST", "/v1/messages", "", "x", 100_000),
-		"a blob":              a.signedText("POST", "/v1/blobs", "", "x", 100_000),
-		"more than may be":    a.signedText("POST", "/v1/messages", "", "x", 100_000_000),
-		"a WebSocket":         plain("GET", "/v1/ws"),
+		"health":             plain("GET", "/v1/health"),
+		"an unknown path":    plain("POST", "/nothing"),
+		"another method":     plain("PUT", "/v1/messages"),
+		"not signed":         plain("POST", "/v1/messages"),
+		"a blob, not signed": plain("POST", "/v1/blobs"),
+		"a message":          a.signedText("POST", "/v1/messages", "", "x", 100_000),
+		"a blob":             a.signedText("POST", "/v1/blobs", "", "x", 100_000),
+		"above the maximum":  a.signedText("POST", "/v1/messages", "", "x", 100_000_000),
+		"a WebSocket":        plain("GET", "/v1/ws"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestUnreadResponses(t *testing.T) {
 		t.Fatalf("%q, %v", head, err)
 	}
 	slow = append(slow, h.unread(a), h.unread(a))
-	h.eventually("it is bounded", func() bool {
+	h.eventually("the limit is reached", func() bool {
 		return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusServiceUnavailable
 	})
 	if got := h.wants(http.StatusOK, "", a.do("GET", largePage, "", "X-From", "other")); len(got.Messages) != 6 {
@@ -107,7 +107,7 @@ func TestUnreadResponses(t *testing.T) {
 	for _, conn := range slow {
 		h.must(conn.Close())
 	}
-	h.eventually("there is room", func() bool { return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusOK })
+	h.eventually("a response is sent", func() bool { return a.do("GET", largePage, "", "X-From", "slow").Status == http.StatusOK })
 }
 
 // The relay gives up a page that is not read.
@@ -115,8 +115,8 @@ func TestUnreadResponseTimesOut(t *testing.T) {
 	t.Parallel()
 	h, a := largeThread(t, relay.Hurry(relay.Times{Write: 200 * time.Millisecond}))
 	h.unread(a)
-	h.eventually("it is being written", func() bool { return h.relay.Answering() > 0 })
-	h.eventually("it is given up", func() bool { return h.relay.Answering() == 0 })
+	h.eventually("the relay writes", func() bool { return h.relay.Answering() > 0 })
+	h.eventually("the relay gives up", func() bool { return h.relay.Answering() == 0 })
 }
 
 const largePage = "/v1/messages/threads/t"

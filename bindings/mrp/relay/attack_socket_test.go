@@ -88,7 +88,7 @@ func TestUnfinishedFrames(t *testing.T) {
 	for name, attack := range map[string]struct {
 		hurry relay.Times
 		begin string
-		again string // and this for ever
+		again string // repeated without end
 	}{
 		"half a header":               {relay.Times{Ping: 100 * time.Millisecond}, frame(fin|opText, "", size)[:4], ""},
 		"half a frame":                {relay.Times{Body: 100 * time.Millisecond}, frame(fin|opText, strings.Repeat("x", size), 2*size-1), ""},
@@ -177,7 +177,7 @@ func TestPeerThatNeverReads(t *testing.T) {
 		want[a.send(deaf, body)] = true
 		id := a.send(b, body)
 		if r := l.hear(); r.Message.ID != id {
-			t.Errorf("%s comes, not %s", r.Message.ID, id)
+			t.Errorf("received %s, want %s", r.Message.ID, id)
 		}
 		l.say(`{"type":"ack","message_id":"` + id + `"}`)
 	}
@@ -204,7 +204,7 @@ func TestSocketsOfStrangersMakeRoom(t *testing.T) {
 	one, other := h.agent().known().connect(), h.agent().known().connect()
 	for _, conn := range silent[:4] {
 		if _, _, err := conn.Read(t.Context()); err == nil {
-			t.Error("a stranger is heard")
+			t.Error("a replaced socket received a message")
 		}
 	}
 	h.agent().known().connect()

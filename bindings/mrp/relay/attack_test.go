@@ -221,11 +221,11 @@ func TestUnauthenticatedUploads(t *testing.T) {
 	})
 	a := h.agent().known()
 	held := h.holdUpload(a, "stranger", 90_000)
-	h.eventually("it is on the disk", func() bool { return dirBytes(dir) >= 90_000 })
+	h.eventually("the upload is on the disk", func() bool { return dirBytes(dir) >= 90_000 })
 	h.wants(http.StatusServiceUnavailable, "internal_error", a.do("POST", "/v1/blobs", strings.Repeat("x", 50_000), "X-From", "stranger"))
 	h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", strings.Repeat("x", 50_000), "X-From", "other"))
 	_ = held.Close()
-	h.eventually("it is gone", func() bool {
+	h.eventually("the upload is deleted", func() bool {
 		return a.do("POST", "/v1/blobs", strings.Repeat("x", 90_000), "X-From", "stranger").Status == http.StatusCreated
 	})
 }

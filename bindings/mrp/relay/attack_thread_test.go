@@ -66,7 +66,7 @@ func TestLongThread(t *testing.T) {
 				slowest = max(slowest, time.Since(began))
 				for _, m := range page.Messages {
 					if seen[m.ID] || m.CreatedAt.Before(last.CreatedAt) {
-						h.Fatalf("%s comes twice, or too late", m.ID)
+						h.Fatalf("%s is a duplicate or out of order", m.ID)
 					}
 					seen[m.ID], last = true, m
 				}
@@ -83,7 +83,7 @@ func TestLongThread(t *testing.T) {
 			}
 		}
 		if page := h.wants(http.StatusOK, "", a.do("GET", "/v1/messages/threads/t?limit=100", "")); len(page.Messages) != 100 || !page.HasMore {
-			h.Errorf("the sender has a page of %d", len(page.Messages))
+			h.Errorf("the sender's page has %d messages", len(page.Messages))
 		}
 		if got := b.poll("?in_reply_to=" + fmt.Sprint(last)); len(got) != 0 {
 			h.Errorf("%v", ids(got))

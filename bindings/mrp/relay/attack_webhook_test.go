@@ -84,7 +84,7 @@ func TestEndlessWebhookResponse(t *testing.T) {
 	h.waitFor(left)
 	h.eventually("delivered", func() bool { return strings.Contains(a.state(id), `"delivered"`) })
 	if got := b.hook(); !strings.Contains(got, `"consecutive_failures":0`) || len(left) > 0 {
-		t.Errorf("%s, and %d more came", got, len(left))
+		t.Errorf("%s, and %d more deliveries", got, len(left))
 	}
 }
 
@@ -109,7 +109,7 @@ func TestNonHTTPWebhooks(t *testing.T) {
 			b.posts("http://" + endless(h, answer.begin, answer.again, answer.pause, ended))
 			id := a.send(b, `1`)
 			h.waitFor(ended)
-			h.eventually("it has failed", func() bool { return !strings.Contains(b.hook(), `"consecutive_failures":0`) })
+			h.eventually("the delivery fails", func() bool { return !strings.Contains(b.hook(), `"consecutive_failures":0`) })
 			if got := a.state(id); !strings.Contains(got, `"sent"`) {
 				t.Error(got)
 			}

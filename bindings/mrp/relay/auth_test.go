@@ -137,7 +137,7 @@ func TestReplays(t *testing.T) {
 		}
 		at.Wait()
 		if taken.Load() != 1 || refused.Load() != 7 {
-			t.Errorf("taken %d times, refused %d times", taken.Load(), refused.Load())
+			t.Errorf("accepted %d times, refused %d times", taken.Load(), refused.Load())
 		}
 		h.wants(http.StatusConflict, "replay_detected", h.sent(r.Clone(t.Context())))
 	})

@@ -104,7 +104,7 @@ func TestBlobWithWrongHash(t *testing.T) {
 		t.Errorf("%s", answer.Status)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("%v is left, %v", files, err)
+		t.Errorf("files left: %v, %v", files, err)
 	}
 }
 
@@ -118,6 +118,6 @@ func TestBlobsExpire(t *testing.T) {
 	h.wants(http.StatusNotFound, "blob_not_found", a.do("GET", "/v1/blobs/"+blob, ""))
 	h.relay.Swept(t.Context())
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("%v is left, %v", files, err)
+		t.Errorf("files left: %v, %v", files, err)
 	}
 }

@@ -11,26 +11,27 @@ import (
 	"github.com/uimgate/uimgate/bindings/mrp/relay"
 )
 
-// A deadlined writer records its write deadline.
-type deadlined struct {
+// A deadlineWriter records its write deadline.
+type deadlineWriter struct {
 	http.ResponseWriter
 	until *atomic.Int64 // Unix seconds
 }
 
-func (d deadlined) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+func (d deadlineWriter) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
-func (d deadlined) SetWriteDeadline(until time.Time) error {
+func (d deadlineWriter) SetWriteDeadline(until time.Time) error {
 	d.until.Store(until.Unix())
 	return http.NewResponseController(d.ResponseWriter).SetWriteDeadline(until)
 }
 
-// kept makes every request arrive on a connection whose earlier deadline has passed. The result holds the deadline of the last response.
+// kept makes each request of h use a server whose write deadline has already passed, as on a reused connection. The result holds the
+// deadline of the last response.
 func (h *host) kept() *atomic.Int64 {
 	h.Helper()
 	until := new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
-		h.relay.ServeHTTP(deadlined{w, until}, r)
+		h.relay.ServeHTTP(deadlineWriter{w, until}, r)
 	}))
 	h.Cleanup(server.Close)
 	h.URL = server.URL

@@ -32,7 +32,7 @@ func TestSendAndPoll(t *testing.T) {
 
 		raw := h.wants(http.StatusOK, "", b.do("GET", "/v1/messages", ""))
 		if !strings.Contains(string(raw.Raw), `"body":`+body) {
-			t.Errorf("the body is not as it was sent: %s", raw.Raw)
+			t.Errorf("the relay changed the body: %s", raw.Raw)
 		}
 		m := raw.Messages[0]
 		if m.ID != got.MessageID || m.Sender != a.key() || m.Recipient != b.key() || m.ContentType != "text/x" || m.ThreadID != "t1" ||
@@ -40,7 +40,7 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if again := b.poll(""); len(again) != 0 {
-			t.Errorf("it comes again: %v", again)
+			t.Errorf("delivered again: %v", again)
 		}
 		status := h.wants(http.StatusOK, "", a.do("GET", path+"/status", ""))
 		if !strings.Contains(string(status.Raw), `"status":"delivered"`) || !strings.Contains(string(status.Raw), "delivered_at") {
@@ -50,7 +50,7 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("delivered: %v", list)
 		}
 		if list := stranger.poll(""); len(list) != 0 {
-			t.Errorf("a stranger has %v", list)
+			t.Errorf("another agent got %v", list)
 		}
 	})
 }
@@ -133,7 +133,7 @@ func TestThreads(t *testing.T) {
 		thread := `"thread_id":"` + root + `"`
 		first := b.send(a, `1`, thread)
 		second := a.send(b, `2`, thread)
-		a.send(c, `3`, thread) // of others
+		a.send(c, `3`, thread) // between other agents
 		list := func(of *agent) []string {
 			return ids(h.wants(http.StatusOK, "", of.do("GET", "/v1/messages/threads/"+root, "")).Messages)
 		}
@@ -144,10 +144,10 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 		if got := list(h.agent().known()); len(got) != 0 {
-			t.Errorf("a stranger has %v", got)
+			t.Errorf("another agent got %v", got)
 		}
 		if got := b.poll(""); len(got) != 2 {
-			t.Errorf("looking at a thread delivers: %v", ids(got))
+			t.Errorf("reading a thread delivered its messages: %v", ids(got))
 		}
 	}, many)
 }
@@ -300,7 +300,7 @@ func TestConcurrentSends(t *testing.T) {
 			list := b.poll("?limit=7")
 			for _, m := range list {
 				if got[m.ID] {
-					t.Errorf("%s comes twice", m.ID)
+					t.Errorf("%s was delivered twice", m.ID)
 				}
 				got[m.ID] = true
 			}
@@ -314,7 +314,7 @@ func TestConcurrentSends(t *testing.T) {
 			}
 		}
 		if len(got) != len(taken) || len(got) != 160 {
-			t.Errorf("%d were taken, %d came", len(taken), len(got))
+			t.Errorf("%d were accepted, %d delivered", len(taken), len(got))
 		}
 	}, many)
 }

@@ -42,7 +42,7 @@ func TestAWebhookIsProbedFirst(t *testing.T) {
 		goOn <- http.StatusTeapot
 	}
 	h.waitFor(came)
-	goOn <- http.StatusOK // it is proved
+	goOn <- http.StatusOK // the webhook is proved
 	for range 9 {
 		goOn <- http.StatusOK
 	}

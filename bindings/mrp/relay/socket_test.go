@@ -97,13 +97,13 @@ func TestSocketDeliversMessages(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		l.say(`{"type":"ping"}`)
-		if r := l.hear(); r.Type != "pong" { // sent before it was done
+		if r := l.hear(); r.Type != "pong" { // the relay has processed the acks
 			t.Errorf("%+v", r)
 		}
 		h.must(l.Close(websocket.StatusNormalClosure, ""))
-		// The third was not acknowledged.
+		// The third message was not acknowledged.
 		if r := b.connect().hear(); r.Message.ID != id {
-			t.Errorf("it does not come again: %+v", r)
+			t.Errorf("not delivered again: %+v", r)
 		}
 	}, many)
 }
@@ -204,7 +204,7 @@ func TestRefusedSockets(t *testing.T) {
 	}
 }
 
-// signedAsRequest is a first frame with the signature of a request.
+// signedAsRequest returns a first frame with the signature of a request.
 func signedAsRequest(a *agent) wire.AuthFrame {
 	r := a.request("GET", "/v1/ws", "")
 	return wire.AuthFrame{
@@ -246,7 +246,7 @@ func TestThreeSockets(t *testing.T) {
 	for range n {
 		id := <-came
 		if !sent[id] {
-			t.Errorf("%s comes twice, or was never sent", id)
+			t.Errorf("%s was delivered twice, or never sent", id)
 		}
 		delete(sent, id)
 	}
@@ -295,7 +295,7 @@ func TestInvalidFrames(t *testing.T) {
 	l = connect()
 	go h.stop()
 	if status := l.ended(); status != websocket.StatusGoingAway {
-		t.Errorf("the relay ends: %v", status)
+		t.Errorf("at shutdown: %v", status)
 	}
 }
 
@@ -331,7 +331,7 @@ func TestSocketWindow(t *testing.T) {
 	}
 	l.say(`{"type":"ping"}`)
 	if r := l.hear(); r.Type != "pong" {
-		t.Errorf("the 101st comes before an acknowledgement: %+v", r)
+		t.Errorf("the 101st message before an acknowledgement: %+v", r)
 	}
 	for _, r := range first[:5] {
 		l.say(`{"type":"ack","message_id":"` + r.Message.ID + `"}`)

@@ -23,7 +23,7 @@ type hook struct {
 	secret   wire.Secret
 	mu       sync.Mutex
 	got      []wire.Delivery
-	answer   []int // the status of each answer; the last one for all that follow
+	answer   []int // the status of each response; the last one repeats
 	received chan struct{}
 }
 
@@ -36,7 +36,7 @@ func newHook(t *testing.T, answer ...int) *hook {
 		var d wire.Delivery
 		if err != nil || !wire.VerifyDelivery(k.secret, body, r.Header.Get("X-M2M-Webhook-Signature")) || json.Unmarshal(body, &d) != nil ||
 			r.Header.Get("X-M2M-Delivery-ID") != d.ID || r.Header.Get("X-M2M-Webhook-Timestamp") == "" {
-			t.Errorf("a posting that is not good: %v %s %v", r.Header, body, err)
+			t.Errorf("an invalid delivery: %v %s %v", r.Header, body, err)
 		}
 		k.mu.Lock()
 		k.got = append(k.got, d)
@@ -52,7 +52,7 @@ func newHook(t *testing.T, answer ...int) *hook {
 	return k
 }
 
-// set sets it as an agent's webhook.
+// set makes the hook an agent's webhook.
 func (k *hook) set(a *agent) answer {
 	a.Helper()
 	return a.do("PUT", a.path()+"/webhook", fmt.Sprintf(`{"url":%q,"secret":%q}`, k.URL+"/in?x=1", base64.RawURLEncoding.EncodeToString(k.secret[:])))
@@ -78,7 +78,7 @@ func TestWebhook(t *testing.T) {
 			return strings.Contains(string(a.do("GET", "/v1/messages/"+id+"/status", "").Raw), `"delivered"`)
 		})
 		if list := b.poll(""); len(list) != 0 {
-			t.Errorf("it comes again: %v", ids(list))
+			t.Errorf("a poll returned it again: %v", ids(list))
 		}
 		h.wants(http.StatusForbidden, "forbidden", a.do("GET", b.path()+"/webhook", ""))
 		h.wants(http.StatusNoContent, "", b.do("DELETE", b.path()+"/webhook", ""))
@@ -118,7 +118,7 @@ func TestFailingWebhook(t *testing.T) {
 
 // waitFor advances the clock until a delivery arrives.
 func (h *host) waitFor(came <-chan struct{}) {
-	h.eventually("something comes", func() bool {
+	h.eventually("a delivery arrives", func() bool {
 		select {
 		case <-came:
 			return true

@@ -2,7 +2,7 @@ package relayhost
 
 import "time"
 
-// Bounded gives a host smaller bounds than usual.
+// Bounded returns options with smaller bounds.
 func (o Options) Bounded(header time.Duration, all, perAddress int) Options {
 	o.bounds = bounds{header: header, all: all, perAddress: perAddress}
 	return o

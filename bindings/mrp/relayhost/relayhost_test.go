@@ -53,7 +53,7 @@ func start(t *testing.T, header time.Duration, all, perAddress int) string {
 	return ln.Addr().String()
 }
 
-// from dials from another address.
+// from dials with a given local address.
 func from(t *testing.T, address, to string) net.Conn {
 	t.Helper()
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -102,7 +102,7 @@ func (a *agent) polls() bool {
 	return got.StatusCode == http.StatusOK
 }
 
-// ended waits until the relay has ended a connection.
+// ended waits until the relay has closed a connection.
 func ended(t *testing.T, conn net.Conn) {
 	t.Helper()
 	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -180,12 +180,12 @@ func TestHeldConnections(t *testing.T) {
 	}
 	ended(t, held[0]) // closed to make room
 	if !there.polls() {
-		t.Error("an agent that was there is kept out")
+		t.Error("a connected agent is blocked")
 	}
 	say(`{"type":"ping"}`, "pong")
 	for n := range 3 {
 		if !newAgent(t, fmt.Sprintf("127.0.0.%d", 100+n), relay).polls() {
-			t.Error("an agent that comes is kept out")
+			t.Error("a new agent is blocked")
 		}
 	}
 }

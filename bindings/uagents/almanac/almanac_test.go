@@ -39,6 +39,6 @@ func TestCacheSizeIsLimited(t *testing.T) {
 		}
 	}
 	if n := requests.Load(); n < agents+agents/2 {
-		t.Errorf("%d of %d answers were remembered", 2*agents-n, agents)
+		t.Errorf("%d of %d responses were cached", 2*agents-n, agents)
 	}
 }

@@ -177,7 +177,7 @@ func FuzzParseAttestation(f *testing.F) {
 		changed := maps.Clone(o)
 		changed["added"] = json.Number("1")
 		if _, err := almanac.ParseAttestation(changed, now); err == nil && !o.Has("added") {
-			t.Error("a member more is taken")
+			t.Error("an attestation with one more member is accepted")
 		}
 		again, err := almanac.Attest(key(t), o)
 		if err != nil || len(a.Endpoints) > 10 || len(a.Protocols) > 50 {

@@ -50,7 +50,7 @@ func TestAgentsPerNetwork(t *testing.T) {
 				t.Errorf("another network: %v", err)
 			}
 			if err := register(0, row.source(0), now.Add(time.Second)); err != nil {
-				t.Errorf("whoever is there: %v", err)
+				t.Errorf("a registered agent: %v", err)
 			}
 		})
 	}

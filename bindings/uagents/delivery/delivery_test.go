@@ -108,7 +108,7 @@ func TestForbiddenEndpoints(t *testing.T) {
 		}
 	}
 	if came.Load() != 0 {
-		t.Errorf("%d came", came.Load())
+		t.Errorf("%d requests arrived", came.Load())
 	}
 }
 

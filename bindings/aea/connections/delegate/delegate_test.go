@@ -35,10 +35,11 @@ func listening(t *testing.T, b delegate.Bounds) (*delegate.Connection, *runtime.
 	return c, aeatest.Serve(t, runtime.Limits{}, c)
 }
 
-// TestRegistrationsAreBounded for each address, before anything is verified; who is connected goes on.
+// TestRegistrationsAreBounded checks that each address may register 30 times a minute, whatever its proofs, and that a connected agent
+// is still served.
 func TestRegistrationsAreBounded(t *testing.T) {
 	t.Parallel()
-	now := time.Now() // and stays
+	now := time.Now() // the clock stands still
 	c, err := delegate.Listen(t.Context(), ":0", aeatest.Node(t), delegate.Bounds{}, func() time.Time { return now })
 	if err != nil {
 		t.Fatal(err)
@@ -46,10 +47,10 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	r := aeatest.Serve(t, runtime.Limits{}, c)
 	a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai)
 	record := aeatest.Record(aeatest.NodeKey, aeatest.Numbered(t, 8), identity.Fetchai)
-	record.Signature = a.Address // which is none
+	record.Signature = a.Address // not a signature
 	for i := range 31 {
 		want := acn.InvalidProof
-		if i >= 29 { // one has registered
+		if i >= 29 { // the agent a has registered once
 			want = acn.Generic
 		}
 		conn, _ := aeatest.Connect(t, c.Address())
@@ -67,7 +68,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNodeProvesCertificate with its secp256k1 key, which signs the public key of the certificate as a point.
+// TestNodeProvesCertificate checks that the node signs the public key of its certificate, as a point, with its secp256k1 key.
 func TestNodeProvesCertificate(t *testing.T) {
 	t.Parallel()
 	c, _ := listening(t, delegate.Bounds{})
@@ -91,7 +92,7 @@ func TestNodeProvesCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if sum := sha256.Sum256(point); !signature.Verify(sum[:], key) {
-		t.Error("the proof is not the node's")
+		t.Error("the node's key did not sign the proof")
 	}
 }
 
@@ -124,16 +125,16 @@ func TestRegistrationProof(t *testing.T) {
 		sent []byte
 		want acn.Code
 	}{
-		"as it should be":            {with(func(*acn.Record) {}), acn.Success},
-		"a ledger that is not known": {with(func(r *acn.Record) { r.Ledger, r.PeerPublicKey = "solana", "x" }), acn.UnsupportedLedger},
-		"another node":               {with(func(r *acn.Record) { r.PeerPublicKey, r.Address = other.PublicKey, "x" }), acn.WrongPublicKey},
-		"another address":            {with(func(r *acn.Record) { r.Address, r.Signature = other.Address, "x" }), acn.WrongAgentAddress},
-		"a signature of another":     {with(func(r *acn.Record) { r.Signature = other.Signature }), acn.InvalidProof},
-		"no signature":               {with(func(r *acn.Record) { r.Signature = "" }), acn.InvalidProof},
-		"the framework's example":    {aeatest.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
-		"an envelope first":          {aeatest.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
-		"bytes":                      {[]byte("GET / HTTP/1.1\r\n\r\n"), acn.Undecodable},
-		"a text that is too long":    {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 2000) }), acn.Undecodable},
+		"valid":                   {with(func(*acn.Record) {}), acn.Success},
+		"an unknown ledger":       {with(func(r *acn.Record) { r.Ledger, r.PeerPublicKey = "solana", "x" }), acn.UnsupportedLedger},
+		"another node":            {with(func(r *acn.Record) { r.PeerPublicKey, r.Address = other.PublicKey, "x" }), acn.WrongPublicKey},
+		"another address":         {with(func(r *acn.Record) { r.Address, r.Signature = other.Address, "x" }), acn.WrongAgentAddress},
+		"a signature of another":  {with(func(r *acn.Record) { r.Signature = other.Signature }), acn.InvalidProof},
+		"no signature":            {with(func(r *acn.Record) { r.Signature = "" }), acn.InvalidProof},
+		"the framework's example": {aeatest.Vector(t, vectors, "acn/register"), acn.WrongPublicKey},
+		"an envelope first":       {aeatest.Vector(t, vectors, "acn/envelope"), acn.UnexpectedPayload},
+		"bytes":                   {[]byte("GET / HTTP/1.1\r\n\r\n"), acn.Undecodable},
+		"a text that is too long": {with(func(r *acn.Record) { r.Service = strings.Repeat("x", 2000) }), acn.Undecodable},
 	} {
 		conn, _ := aeatest.Connect(t, c.Address())
 		aeatest.Frame(t, conn, wire.ACN, row.sent)
@@ -142,12 +143,12 @@ func TestRegistrationProof(t *testing.T) {
 		}
 		if row.want != acn.Success {
 			if _, err := wire.ACN.Read(conn); err == nil {
-				t.Errorf("%s: the connection goes on", name)
+				t.Errorf("%s: the connection stays open", name)
 			}
 		}
 	}
 	conn, _ := aeatest.Connect(t, c.Address())
-	if _, err := conn.Write([]byte{0, 0x30, 0, 0, 'x'}); err != nil { // three mebibytes are not waited for
+	if _, err := conn.Write([]byte{0, 0x30, 0, 0, 'x'}); err != nil { // announces 3 MiB, which the gateway does not wait for
 		t.Fatal(err)
 	}
 	if _, err := conn.Write(make([]byte, 9000)); err == nil {
@@ -204,7 +205,7 @@ func TestEnvelopeStatus(t *testing.T) {
 	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
 		t.Errorf("a long frame: status %d", code)
 	}
-	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // about nothing
+	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // acknowledges nothing
 	if text := a.Ask(t, "still there"); text != "still there" {
 		t.Error(text)
 	}
@@ -213,7 +214,8 @@ func TestEnvelopeStatus(t *testing.T) {
 	}
 }
 
-// TestOneEnvelopeAtATime: the second answer waits for the status of the first one, while statuses go on.
+// TestOneEnvelopeAtATime checks that the gateway sends the second reply after the agent has acknowledged the first, and that statuses do
+// not wait.
 func TestOneEnvelopeAtATime(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})
@@ -248,7 +250,7 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 		}
 	}
 	if answers != 1 {
-		t.Fatalf("%d envelopes before one was acknowledged", answers)
+		t.Fatalf("%d envelopes before the first acknowledgement", answers)
 	}
 	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status, Code: acn.Generic}.Encode())
 	for ; answers < asked; answers++ {
@@ -265,11 +267,11 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 	}
 }
 
-// TestStalledAgents are disconnected, and delay no other agent.
+// TestStalledAgents checks that the gateway disconnects agents that stall, and that they do not delay other agents.
 func TestStalledAgents(t *testing.T) {
 	t.Parallel()
 	strict, _ := listening(t, delegate.Bounds{Greeting: 50 * time.Millisecond})
-	silent, err := net.Dial("tcp", strict.Address()) // no TLS at all
+	silent, err := net.Dial("tcp", strict.Address()) // never starts TLS
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +298,8 @@ func TestStalledAgents(t *testing.T) {
 	}
 }
 
-// TestReturningAgent gets the envelope that it has not acknowledged once more, and then the envelopes queued in the meantime.
+// TestReturningAgent checks that an agent that connects again gets its unacknowledged envelope once more, and then the envelopes queued
+// in the meantime.
 func TestReturningAgent(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})
@@ -304,7 +307,7 @@ func TestReturningAgent(t *testing.T) {
 		t.Helper()
 		return aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7), identity.Fetchai)
 	}
-	// unacknowledged returns the text of the next envelope, and closes the connection, or leaves that to the gateway.
+	// unacknowledged returns the next envelope without acknowledging it. With leaves it closes the connection.
 	unacknowledged := func(a *aeatest.Peer, leaves bool) string {
 		t.Helper()
 		frame, err := wire.ACN.Read(a.Raw)
@@ -330,12 +333,12 @@ func TestReturningAgent(t *testing.T) {
 	if got := unacknowledged(first, false); !strings.Contains(got, "one") {
 		t.Errorf("%q", got)
 	}
-	second := connect() // while the first connection is there
+	second := connect() // while the first connection is open
 	closed(t, "the first connection", first.Raw)
 	if got := unacknowledged(second, true); !strings.Contains(got, "one") {
 		t.Errorf("%q", got)
 	}
-	send(first.Address, "four") // while it is away, or not yet known to be
+	send(first.Address, "four") // the gateway may not have noticed yet that the agent left
 	third := connect()
 	for _, text := range []string{"two", "three", "four"} {
 		if e := third.Next(t, ""); !strings.Contains(string(e.Message), text) {
@@ -350,13 +353,13 @@ func TestReturningAgent(t *testing.T) {
 	}
 }
 
-// closed fails where the other side does not close a connection.
+// closed fails the test unless the gateway closes a connection.
 func closed(t *testing.T, name string, conn net.Conn) {
 	t.Helper()
 	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("%s: the connection stays", name)
+		t.Errorf("%s: the connection stays open", name)
 	}
 }

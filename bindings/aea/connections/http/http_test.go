@@ -21,8 +21,8 @@ import (
 
 var skillID = wire.PublicID{Author: "shop", Name: "caller", Version: "1.0.0"}
 
-// calling runs a skill that asks by the connection, in the bubble of a test, and returns what it is answered. Servers are outside of
-// it: who waits for one is not idle there.
+// calling runs a skill in a synctest bubble. ask makes the skill send a request over the connection, and returns the response. Servers
+// run outside the bubble, so a goroutine that waits for a server does not count as idle.
 func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protocol.HTTPMessage, r *runtime.Runtime) {
 	t.Helper()
 	answers := make(chan protocol.HTTPMessage, 1)
@@ -49,7 +49,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
 	t.Cleanup(func() { stop(); running.Wait() })
-	synctest.Wait() // until the connection is up
+	synctest.Wait() // for the connection to start
 	return func(spec wire.PublicID, m protocol.HTTPMessage) protocol.HTTPMessage {
 		t.Helper()
 		m.Performative = protocol.HTTPRequest
@@ -102,7 +102,8 @@ func TestSkillRequest(t *testing.T) {
 	})
 }
 
-// TestRefusedServers: if a server is refused or does not respond, the skill gets the framework's own status, without the reason.
+// TestRefusedServers checks that the skill gets the framework's own status, without a reason, if the connection refuses a server or the
+// server does not respond.
 func TestRefusedServers(t *testing.T) {
 	t.Parallel()
 	gone := httptest.NewServer(nethttp.NotFoundHandler())

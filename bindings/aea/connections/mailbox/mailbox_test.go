@@ -19,27 +19,27 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// A hand is a clock that stands still until it is moved.
-type hand struct {
+// A fakeClock is a clock that stands still until a test moves it.
+type fakeClock struct {
 	mu sync.Mutex
 	at time.Time
 }
 
-func (h *hand) now() time.Time {
+func (h *fakeClock) now() time.Time {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.at
 }
 
-func (h *hand) move(by time.Duration) {
+func (h *fakeClock) move(by time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.at = h.at.Add(by)
 }
 
-func listening(t *testing.T) (*mailbox.Connection, *runtime.Runtime, *hand) {
+func listening(t *testing.T) (*mailbox.Connection, *runtime.Runtime, *fakeClock) {
 	t.Helper()
-	h := &hand{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	h := &fakeClock{at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
 	c, err := mailbox.Listen(t.Context(), ":0", aeatest.Node(t), mailbox.Bounds{}, h.now)
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 	}
 }
 
-// a client of a mailbox, by hand.
+// A client makes single requests to a mailbox.
 type client struct {
 	t      *testing.T
 	to     string
@@ -130,7 +130,7 @@ func TestStatusCodes(t *testing.T) {
 	}
 }
 
-// TestMailIsKept while an agent registers again, and is dropped some time after it asked last.
+// TestMailIsKept checks that the mailbox keeps mail while an agent registers again, and drops it some time after the agent's last request.
 func TestMailIsKept(t *testing.T) {
 	t.Parallel()
 	connection, r, clock := listening(t)
@@ -148,7 +148,7 @@ func TestMailIsKept(t *testing.T) {
 		return err
 	}
 	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("sent to nobody: %v", err)
+		t.Errorf("to an unregistered agent: %v", err)
 	}
 	first := register()
 	for range 1024 {
@@ -157,7 +157,7 @@ func TestMailIsKept(t *testing.T) {
 		}
 	}
 	if err := send(); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("sent more than may wait: %v", err)
+		t.Errorf("to a full mailbox: %v", err)
 	}
 	second := register()
 	if status, _ := c.try(first, http.MethodGet, "/get_envelope", nil); status != http.StatusBadRequest {
@@ -172,14 +172,14 @@ func TestMailIsKept(t *testing.T) {
 	}
 	clock.move(10 * time.Minute)
 	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("sent to somebody who has gone: %v", err)
+		t.Errorf("to an expired agent: %v", err)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1022+3 || s.Queued != 0 || s.Peers != 0 {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestRegistrationsAreBounded for each address, and nobody's session suffers.
+// TestRegistrationsAreBounded checks that each address may register 30 times a minute, and that sessions are not affected.
 func TestRegistrationsAreBounded(t *testing.T) {
 	t.Parallel()
 	connection, _, _ := listening(t)
@@ -187,7 +187,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	c := client{t, connection.Address(), aeatest.Trusting(t, connection.Address())}
 	for i := range 31 {
 		want := http.StatusBadRequest
-		if i >= 29 { // one has registered
+		if i >= 29 { // the agent a has registered once
 			want = http.StatusTooManyRequests
 		}
 		if status, _ := c.try("", http.MethodPost, "/register", nil); status != want {

@@ -8,7 +8,7 @@ import (
 	aeatest "github.com/uimgate/uimgate/internal/test/aea"
 )
 
-// TestSessionsAreBounded in number: the one that rests longest is ended for a new one.
+// TestSessionsAreBounded checks that a new session replaces the one that was idle longest, once there are maxSessions.
 func TestSessionsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSessions(time.Now)
@@ -17,7 +17,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	second := s.begin("second")
 	for i := range maxSessions {
 		if s.get(active) == nil {
-			t.Fatalf("the session of an agent that asks was ended for number %d", i)
+			t.Fatalf("session %d replaced an active one", i)
 		}
 		s.begin(fmt.Sprint("agent", i))
 	}
@@ -28,7 +28,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	if peers, _ := s.count(); peers != 0 || s.get(active) != nil {
 		t.Errorf("%d sessions after the end", peers)
 	}
-	if token := s.begin("late"); token != "" || s.get(token) != nil { // of a request that came with the end
+	if token := s.begin("late"); token != "" || s.get(token) != nil { // of a request during the shutdown
 		t.Errorf("%q", token)
 	}
 }

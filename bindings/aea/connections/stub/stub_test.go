@@ -23,14 +23,14 @@ import (
 
 const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
 
-// files are those of an agent, as it keeps them.
+// files has the files of an agent.
 type files struct {
 	t      *testing.T
 	dir    string
-	output *os.File // open all the time, and written where it ended last
+	output *os.File // stays open, so that writes continue at the last offset
 }
 
-// make makes the files, as an agent does when it starts.
+// make creates the files, as an agent does when it starts.
 func (f *files) make() *files {
 	f.t.Helper()
 	if f.output != nil {
@@ -69,12 +69,12 @@ func (f *files) read() (data []byte) {
 		}
 	})
 	if len(data) == 0 {
-		f.t.Fatal("nothing came")
+		f.t.Fatal("the input file is empty")
 	}
 	return data
 }
 
-// settle lets the connection look for its files several times, on the clock of the test alone.
+// settle lets the connection poll its files several times, on the fake clock of the test.
 func settle() {
 	time.Sleep(200 * time.Millisecond)
 	synctest.Wait()
@@ -86,7 +86,7 @@ func (f *files) locked(name string, do func(*os.File)) {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	defer file.Close() //nolint:errcheck // ends the lock as well
+	defer file.Close() //nolint:errcheck // releases the lock too
 	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
 		f.t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func (f *files) serve() *runtime.Runtime {
 	return aeatest.Serve(f.t, runtime.Limits{}, stub.New(f.dir))
 }
 
-// expect holds the connection against a state that it comes to by itself.
+// expect checks the status of the connection after it has settled.
 func expect(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) bool) {
 	t.Helper()
 	settle()
@@ -137,7 +137,7 @@ func textOf(t *testing.T, data []byte) string {
 	return string(d.Bytes)
 }
 
-// TestTranscript plays what the framework writes.
+// TestTranscript replays the framework's own records.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestTranscript(t *testing.T) {
 	})
 }
 
-// TestOneRecordAtATime: an agent would lose the second one.
+// TestOneRecordAtATime checks that the connection writes one record at a time, because an agent would lose a second one.
 func TestOneRecordAtATime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestInvalidFiles(t *testing.T) {
 		}
 		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "no such file") })
 		f.make()
-		works("there")
+		works("created")
 		for _, name := range []string{"output_file", "input_file"} {
 			if err := os.Remove(filepath.Join(f.dir, name)); err != nil {
 				t.Fatal(err)
@@ -218,7 +218,7 @@ func TestInvalidFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.make()
-		works("no link any more")
+		works("after a link")
 		f.write([]byte("gw,me,no protocol,\n"))
 		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Refused == 1 })
 		works("after rubbish")
@@ -260,7 +260,7 @@ func TestWriters(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(f.dir, "output_file"), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		works(func(data []byte) { // very far behind, in a file that takes no room
+		works(func(data []byte) { // very far behind, in a sparse file
 			f.locked("output_file", func(file *os.File) {
 				if err := file.Truncate(64 << 20); err != nil {
 					t.Fatal(err)

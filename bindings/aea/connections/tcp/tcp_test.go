@@ -27,7 +27,7 @@ func listening(t *testing.T, l runtime.Limits, b tcp.Bounds) (*tcp.Connection, *
 	return c, aeatest.Serve(t, l, c)
 }
 
-// TestTranscript plays what the framework's client writes.
+// TestTranscript replays the frames of the framework's client.
 func TestTranscript(t *testing.T) {
 	t.Parallel()
 	const vectors = "../../../../internal/wire/aea/testdata/vectors.txt"
@@ -60,7 +60,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-// TestBadFramesAreDropped and the connection stays: an agent would stop.
+// TestBadFramesAreDropped checks that the connection survives bad frames, because an agent would stop without it.
 func TestBadFramesAreDropped(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
@@ -73,7 +73,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 		aeatest.Frame(t, a.Raw, wire.TCP, bad)
 	}
 	long := append([]byte{1, 0, 0x30, 0}, make([]byte, 0x300001)...)
-	if _, err := a.Raw.Write(append(make([]byte, 8), long...)); err != nil { // two frames of nothing, and one that is too long
+	if _, err := a.Raw.Write(append(make([]byte, 8), long...)); err != nil { // two empty frames, and one that is too long
 		t.Fatal(err)
 	}
 	a.Send(t, other)
@@ -87,7 +87,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 	}
 }
 
-// TestFramesThatEndTheConnection: nobody knows where the next one begins, or who it is.
+// TestFramesThatEndTheConnection checks that a connection ends if the start of the next frame or the address of the peer is unknown.
 func TestFramesThatEndTheConnection(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
@@ -155,7 +155,7 @@ func TestReplyGoesToSender(t *testing.T) {
 		t.Error(text)
 	}
 	e := first.Hello(t, "x")
-	e.Protocol.Version = "9.9.9" // an error goes back as an answer does
+	e.Protocol.Version = "9.9.9" // an error takes the same way back as a reply
 	first.Send(t, e)
 	if answer := first.Next(t, "me"); answer.Sender != aeatest.Self || r.Status().Errors.Answered != 1 {
 		t.Errorf("%+v", answer)
@@ -165,7 +165,7 @@ func TestReplyGoesToSender(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreBounded by address.
+// TestConnectionsAreBounded checks that the number of connections from one address is bounded.
 func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	c, _ := listening(t, runtime.Limits{}, tcp.Bounds{PerAddress: 2})
@@ -188,7 +188,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
 	deaf, other := aeatest.TCP(t, c.Address(), "deaf"), aeatest.TCP(t, c.Address(), "other")
 	large := strings.Repeat("x", 1<<20)
-	for r.Status().Connections[0].Dropped == 0 { // the buffers of the kernel, the queue, and then nothing more
+	for r.Status().Connections[0].Dropped == 0 { // once the kernel's buffers and the queue are full
 		e := deaf.Hello(t, large)
 		deaf.Send(t, e)
 	}

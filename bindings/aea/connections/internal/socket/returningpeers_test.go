@@ -12,7 +12,8 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// TestDisconnectedPeersExpire after a while, and the earliest ones if there are too many.
+// TestDisconnectedPeersExpire checks that peers expire some time after they leave, and that the earliest expire first if there are too
+// many.
 func TestDisconnectedPeersExpire(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -45,7 +46,7 @@ func TestDisconnectedPeersExpire(t *testing.T) {
 	move(4 * time.Minute)
 	expect("left again", nil, 0, 3)
 	move(time.Minute)
-	expect("left long ago", runtime.ErrNoPeer, 0, 4) // until the next one looks
+	expect("left long ago", runtime.ErrNoPeer, 0, 4) // counted until the next peer enters
 
 	_, leave = peers.Enter("ann", port, nothing)
 	leave()
