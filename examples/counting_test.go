@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Checks the statements of the README about counting: the decisions of the policy are reserved in the real store as the gateway does.
-// Calls are made in the given order until one is refused. Each row has the number of admitted calls at each price.
+// The statements of the README about counting are correct. The test reserves the decisions of the policy in the real store, as the gateway
+// does, and makes calls in the given order until one is refused. Each row has the number of admitted calls at each price.
 func TestPoliciesCountAsDocumented(t *testing.T) {
 	type row struct {
 		intent string

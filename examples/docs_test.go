@@ -47,7 +47,7 @@ func snippets(t *testing.T, file string) []snippet {
 		case len(words) == 2 && slices.Contains([]string{"warns", "refused"}, words[0]):
 			s.verdict, s.code = words[0], words[1]
 		case len(words) > 0:
-			t.Errorf("%s:%d: %q is not understood", file, s.line, words)
+			t.Errorf("%s:%d: unknown words %q", file, s.line, words)
 		}
 		list = append(list, s)
 	}
@@ -80,8 +80,8 @@ func (s snippet) policy(t *testing.T) string {
 	return body
 }
 
-// Every policy snippet of the guide publishes without a warning, or with the one that the guide mentions, and permits something; or it is
-// refused for the stated reason.
+// Every policy snippet of the guide publishes without a warning, or with the one that the guide mentions, and permits something. Or the
+// gateway refuses it for the stated reason.
 func TestGuideExamplesAreCorrect(t *testing.T) {
 	w := world(t, settings{partner: "https://shop.example/agents/partner"})
 	tested := map[string]int{}
@@ -112,14 +112,14 @@ func TestGuideExamplesAreCorrect(t *testing.T) {
 			case "rego":
 				tryRego(t, s.body)
 			default:
-				t.Errorf("nobody tests %s", s.language)
+				t.Errorf("no test for %s", s.language)
 			}
 		})
 		tested[s.language+" "+s.verdict]++
 	}
 	for _, kind := range []string{"json ", "json warns", "json refused", "yaml ", "rego "} {
 		if tested[kind] == 0 {
-			t.Errorf("the guide shows no %q", kind)
+			t.Errorf("the guide lacks a snippet of %q", kind)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func (s snippet) check(t *testing.T, w odrl.World) {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 	if !permitsSomething(t, p) {
-		t.Error("permits nothing to anybody at any hour")
+		t.Error("the policy permits no call")
 	}
 }
 
@@ -201,7 +201,7 @@ func TestCasesAreDecided(t *testing.T) {
 	for name := range policies {
 		forms := []string{"limit-each", "signed-calls", "uim-core", "reference-form"} // these use limits, keys or names that only the gateway has
 		if !strings.Contains(string(text), "policy: "+name+".json") && !slices.Contains(forms, name) {
-			t.Errorf("no case tries %s", name)
+			t.Errorf("no case tests %s", name)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestTargetsOfTheGuide(t *testing.T) {
 				}
 			}
 			if got != want {
-				t.Errorf("%s holds %d intents, want %d", target, got, want)
+				t.Errorf("%s matches %d intents, want %d", target, got, want)
 			}
 		}
 	}

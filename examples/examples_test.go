@@ -25,7 +25,7 @@ func TestConfigurationsLoadWithoutProblems(t *testing.T) {
 		if err != nil || !slices.Contains([]string{".yaml", ".yml"}, path.Ext(name)) {
 			return err
 		}
-		if name == "policies/cases.yaml" { // a table for policy test, which runs it
+		if name == "policies/cases.yaml" { // a table that uimgate policy test runs
 			return nil
 		}
 		found++
@@ -100,12 +100,12 @@ func TestReadmeExplainsEveryPolicy(t *testing.T) {
 		}
 		for _, value := range []string{want.credit, want.partner} {
 			if !strings.Contains(needs, value) {
-				t.Errorf("%s: the row does not say %s", name, value)
+				t.Errorf("%s: the row lacks %s", name, value)
 			}
 		}
 		for _, a := range policies[name].asks {
 			if a.deny != "" && !strings.Contains(row[4], string(a.deny)) {
-				t.Errorf("%s: the row does not say that an agent may see %s", name, a.deny)
+				t.Errorf("%s: the row lacks the reason %s", name, a.deny)
 			}
 		}
 	}

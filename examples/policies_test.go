@@ -32,8 +32,8 @@ var every = []string{search, details, order}
 // agentKey and otherKey represent public keys: a policy that elides its key only compares them.
 var agentKey, otherKey = []byte("the agreed key"), []byte("another key")
 
-// An ask is one call, and what the policy decides about it. Deny is a reason, or empty. Candidates are the permissions that can authorize
-// the call, best first, each with its limits and its price.
+// An ask is one call and the decision of the policy. deny is a reason, or empty. candidates are the permissions that can authorize the
+// call, best first, each with its limits and its price.
 type ask struct {
 	intents    []string
 	agent, key string // if empty, "agent-1" and "key-1"
@@ -44,7 +44,7 @@ type ask struct {
 	candidates []string
 }
 
-// Settings are what a policy needs in uimgate.yaml.
+// settings has what a policy needs in uimgate.yaml.
 type settings struct{ credit, assignee, partner string }
 
 // policies has, for each policy in policies/, the contents of its row in the README.
@@ -162,7 +162,7 @@ func TestPolicies(t *testing.T) {
 				}
 			}
 			if permitted == 0 {
-				t.Error("nothing that is asked is ever permitted")
+				t.Error("the policy permits none of the calls")
 			}
 			if want.oneCounter && len(counters) != 1 || name == "limit-each" && len(counters) != len(every) {
 				t.Errorf("%d counters", len(counters))
@@ -171,8 +171,8 @@ func TestPolicies(t *testing.T) {
 	}
 }
 
-// If the limit of the best permission is exhausted, the next best one authorizes the call. Only if both share a counter are they price
-// steps of one number.
+// If the limit of the best permission is exhausted, the next best one authorizes the call. They are price steps of one number only if both
+// share a counter.
 func TestPriceStepsShareACounter(t *testing.T) {
 	document, err := examples.Files.ReadFile("policies/price-steps.json")
 	if err != nil {
@@ -184,7 +184,7 @@ func TestPriceStepsShareACounter(t *testing.T) {
 	}
 	d := decide(t, p, policies["price-steps"].asks[0], order)
 	if first, further := d.Candidates[0].Limits[0].ID, d.Candidates[1].Limits[0].ID; first != further {
-		t.Errorf("%s and %s are two counters", first, further)
+		t.Errorf("%s and %s are different counters", first, further)
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 
 var workedBlock = regexp.MustCompile("(?ms)^```(?:json|text) ([a-z-]+)\n(.*?)\n```$")
 
-// worked returns the named blocks of docs/protocols/uim.md.
+// worked returns the named blocks of the worked example in docs/protocols/uim.md.
 func worked(t *testing.T) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile("../docs/protocols/uim.md")
@@ -102,7 +102,7 @@ func TestWorkedExampleOfTheProtocol(t *testing.T) {
 	}
 }
 
-// TestGatewayAcceptsTheWorkedExample sends the exact bytes of the page to a gateway with that name, at that time.
+// TestGatewayAcceptsTheWorkedExample sends the exact bytes of the page to a gateway with the name and the time of the page.
 func TestGatewayAcceptsTheWorkedExample(t *testing.T) {
 	w := worked(t)
 	agents, err := os.ReadFile("shop/agents.json")
