@@ -62,7 +62,7 @@ func inMRP(g *gatetest.Gate, s secrets) {
 	url := g.Directory.Current().Service("default").At("/api/pat/issue")
 	signed := a.Agreement(g.T, url)
 	s["an agreement of MRP"] = signed
-	token := mrptest.Result[mrptest.Agreed](g.T, a.Ask(g.T, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, signed))).PAT
+	token := mrptest.Result[mrptest.Grant](g.T, a.Ask(g.T, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, signed))).PAT
 	s["a PAT of MRP"] = token
 	for _, a.Encrypt = range []bool{false, true} {
 		for _, params := range []string{

@@ -179,7 +179,7 @@ func TestPATIsBoundToKey(t *testing.T) {
 	}
 	g.Later(30 * time.Minute)
 	expect(t, "renewed by another", renewal(a, reply.PAT), `"code":"invalid_token"`)
-	next := mrptest.Result[mrptest.Agreed](t, renewal(b, reply.PAT))
+	next := mrptest.Result[mrptest.Grant](t, renewal(b, reply.PAT))
 	if next.PAT == reply.PAT || next.ExpiresAt <= reply.ExpiresAt {
 		t.Errorf("%+v", next)
 	}

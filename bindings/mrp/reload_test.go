@@ -71,7 +71,7 @@ func TestProgress(t *testing.T) {
 	a := agent(g)
 	token := agrees(g, a)
 	reports := make(chan wire.Progress, 1)
-	a.Told = func(p wire.Progress) { reports <- p }
+	a.Report = func(p wire.Progress) { reports <- p }
 	release := make(chan struct{})
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) {
 		<-release

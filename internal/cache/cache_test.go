@@ -26,7 +26,7 @@ func TestSetGetRemove(t *testing.T) {
 		t.Errorf("got %v, %t", v, ok)
 	}
 	if v, ok := c.Get([2]string{"2", "1"}); !ok || v != nil {
-		t.Errorf("a value that is nil: got %v, %t", v, ok)
+		t.Errorf("a nil value: got %v, %t", v, ok)
 	}
 	c.Remove([2]string{"1", "2"})
 	c.Remove([2]string{"3", "3"})
@@ -93,7 +93,7 @@ func TestEntriesAreEvicted(t *testing.T) {
 			c.Set(sha256.Sum256([]byte(text)), text)
 		}
 		if left := c.Settle(); left == 0 || left > most {
-			t.Errorf("%s: %d are left where %d may be", name, left, most)
+			t.Errorf("%s: %d entries are left, want at most %d", name, left, most)
 		}
 		c.Close()
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A full listener accepts as many connections as there are descriptors, and then fails.
-type full struct {
+// A failingListener accepts as many connections as there are descriptors, and then returns an error.
+type failingListener struct {
 	net.Listener
 	descriptors, failures atomic.Int64
 	err                   error
 }
 
-func (f *full) Accept() (net.Conn, error) {
+func (f *failingListener) Accept() (net.Conn, error) {
 	if f.descriptors.Add(-1) < 0 {
 		f.failures.Add(1)
 		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: f.err}
@@ -38,9 +38,9 @@ func TestServedDuringAcceptErrors(t *testing.T) {
 				t.Fatal(err)
 			}
 			var reported atomic.Int64
-			f := &full{Listener: ln, err: cause}
+			f := &failingListener{Listener: ln, err: cause}
 			f.descriptors.Store(1)
-			h := newHallAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
+			h := newListenerTestAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
 				b.Trouble = func(err error) {
 					if !errors.Is(err, cause) {
 						t.Error(err)
@@ -64,7 +64,7 @@ func TestServedDuringAcceptErrors(t *testing.T) {
 				t.Errorf("%q", got)
 			}
 			if h.failed.Load() != 0 || reported.Load() != 1 {
-				t.Errorf("the server was given %d errors, want none; told of %d, want one", h.failed.Load(), reported.Load())
+				t.Errorf("Accept returned %d errors, want none; Trouble got %d, want one", h.failed.Load(), reported.Load())
 			}
 		})
 	}
@@ -75,7 +75,7 @@ func TestPermanentErrorsAreReturned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := connlimit.New(&full{Listener: ln, err: syscall.EINVAL}, connlimit.Bounds{
+	l := connlimit.New(&failingListener{Listener: ln, err: syscall.EINVAL}, connlimit.Bounds{
 		All: 1, PerAddress: 1, Exempt: func(netip.Addr) bool { return false }, Shed: func(connlimit.Cause) {},
 		Trouble: func(err error) { t.Error(err) },
 	})

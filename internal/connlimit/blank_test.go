@@ -18,18 +18,18 @@ func TestBlanksBeforeRequestsOnParkedConnections(t *testing.T) {
 		"none":                          {[]string{post("x")}, http.StatusOK},
 		"a line":                        {[]string{"\r\n" + post("x")}, http.StatusOK},
 		"two lines":                     {[]string{"\r\n\r\n" + post("x")}, http.StatusOK},
-		"two lines of LF alone":         {[]string{"\n\n" + post("x")}, http.StatusOK},
-		"a line that comes alone":       {[]string{"\r\n", post("x")}, http.StatusOK},
-		"its characters alone":          {[]string{"\r", "\n", post("x")}, http.StatusOK},
+		"two lines with only LF":        {[]string{"\n\n" + post("x")}, http.StatusOK},
+		"a separate line":               {[]string{"\r\n", post("x")}, http.StatusOK},
+		"separate characters":           {[]string{"\r", "\n", post("x")}, http.StatusOK},
 		"three lines":                   {[]string{"\r\n\r\n\r\n" + post("x")}, http.StatusBadRequest},
 		"three lines, one at a time":    {[]string{"\r\n", "\r\n", "\r\n"}, http.StatusBadRequest},
 		"a space":                       {[]string{"\r\n " + post("x")}, http.StatusBadRequest},
-		"not a blank but a nul":         {[]string{"\x00" + post("x")}, http.StatusBadRequest},
+		"a NUL in place of a blank":     {[]string{"\x00" + post("x")}, http.StatusBadRequest},
 		"what a header begins with":     {[]string{"\r\nHost: x\r\n\r\n"}, http.StatusBadRequest},
 		"a request whose body is blank": {[]string{post("\r\n\r\n\r\n")}, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, nil)
+			h := newListenerTest(t, nil)
 			v := h.dial()
 			for range 3 { // after a request, blanks are skipped again
 				v.send(post("before"))

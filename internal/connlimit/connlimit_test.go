@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// A line is a listener whose connections come from the addresses that are sent on it.
+// A line is a listener that accepts a connection from each address sent on the channel.
 type line chan string
 
 func (l line) Accept() (net.Conn, error) {
@@ -35,7 +35,7 @@ type remote struct {
 
 func (r remote) RemoteAddr() net.Addr { return r.address }
 
-// dial makes connections from these addresses, and returns those that were accepted.
+// dial makes connections from these addresses and returns the accepted ones.
 func dial(t *testing.T, l *connlimit.Listener, from line, addresses ...string) []*connlimit.Conn {
 	t.Helper()
 	done := make(chan []*connlimit.Conn)
@@ -129,7 +129,7 @@ func TestUnkeptConnectionsAreEvicted(t *testing.T) {
 	}
 	second[0].Keep()
 	if got := dial(t, l, from, "192.0.2.3", "192.0.2.3"); len(got) != 2 {
-		t.Errorf("%d accepted, want those that make room for one another", len(got))
+		t.Errorf("%d accepted, want all, because each evicts the one before", len(got))
 	}
 	if causes[connlimit.All] < 2 || causes[connlimit.Address] != 0 {
 		t.Errorf("shed %v", causes)

@@ -37,18 +37,18 @@ const (
 	later = time.Minute // longer than any test
 )
 
-// newHall starts a server. prepare may change its settings. /keep keeps the connection, /hijack hijacks it and echoes its data, and all
-// other paths respond with the body.
-func newHall(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
+// newListenerTest starts a server. prepare may change its settings. /keep keeps the connection, /hijack hijacks it and echoes its data,
+// and all other paths respond with the body.
+func newListenerTest(t *testing.T, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newHallAt(t, ln, prepare)
+	return newListenerTestAt(t, ln, prepare)
 }
 
-func newHallAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
+func newListenerTestAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *http.Server)) *listenerTest {
 	t.Helper()
 	h := &listenerTest{t: t, open: map[net.Conn]http.ConnState{}}
 	b := connlimit.Bounds{
@@ -71,7 +71,7 @@ func newHallAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *h
 	}
 	h.l, h.address = connlimit.New(ln, b), ln.Addr().String()
 	served := make(chan error, 1)
-	go func() { served <- h.server.Serve(watched{h.l, &h.failed}) }()
+	go func() { served <- h.server.Serve(countingListener{h.l, &h.failed}) }()
 	t.Cleanup(func() {
 		if err := h.server.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			t.Error(err)
@@ -83,13 +83,13 @@ func newHallAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bounds, *h
 	return h
 }
 
-// A watched listener counts the errors of Accept.
-type watched struct {
+// A countingListener counts the errors of Accept.
+type countingListener struct {
 	net.Listener
 	failed *atomic.Int64
 }
 
-func (w watched) Accept() (net.Conn, error) {
+func (w countingListener) Accept() (net.Conn, error) {
 	c, err := w.Listener.Accept()
 	if err != nil && !errors.Is(err, net.ErrClosed) {
 		w.failed.Add(1)

@@ -53,7 +53,7 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, nil)
+			h := newListenerTest(t, nil)
 			v := h.dial()
 			converse(h, v)
 			h.parked(1)
@@ -67,11 +67,11 @@ func TestBufferedDataIsNotLost(t *testing.T) {
 	for _, with := range []int{1, 2, 3, 4, 10, strings.Index(second, "\r\n\r\n") + 4, len(second) - 1, len(second)} {
 		for name, first := range map[string]string{"GET": get("/"), "POST": post("the first")} {
 			t.Run(fmt.Sprint(name, " and ", with), func(t *testing.T) {
-				h := newHall(t, nil)
+				h := newListenerTest(t, nil)
 				v, others := h.dial(), []*client{h.dial(), h.dial()}
 				v.send(first + second[:with])
 				v.receive()
-				for range 5 { // as long as others are parked
+				for range 5 { // until other connections are parked
 					for _, other := range others {
 						other.send(get("/"))
 						other.receive()
@@ -90,7 +90,7 @@ func TestBufferedDataIsNotLost(t *testing.T) {
 
 // Many clients send requests at random times, and each of them gets its response.
 func TestRequestsAtTheMomentOfParking(t *testing.T) {
-	h := newHall(t, nil)
+	h := newListenerTest(t, nil)
 	var group sync.WaitGroup
 	for range 40 {
 		v := h.dial()
@@ -167,7 +167,7 @@ func TestParkedConnectionsAreClosed(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, test.prepare)
+			h := newListenerTest(t, test.prepare)
 			v := h.dial()
 			v.send(get("/"))
 			v.receive()
@@ -179,14 +179,14 @@ func TestParkedConnectionsAreClosed(t *testing.T) {
 
 // A parked connection counts for its address, and stays kept.
 func TestParkedConnectionsAreCounted(t *testing.T) {
-	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.PerAddress = 2; b.Answer = []byte("busy") })
+	h := newListenerTest(t, func(b *connlimit.Bounds, _ *http.Server) { b.PerAddress = 2; b.Answer = []byte("busy") })
 	first, second := h.dial(), h.dial()
 	first.send(get("/keep"))
 	first.receive()
 	h.parked(2)
 	third := h.dial()
 	if got, _ := io.ReadAll(third); string(got) != "busy" {
-		t.Errorf("%q, want that there are too many", got)
+		t.Errorf("%q, want a refusal because of too many connections", got)
 	}
 	for v, want := range map[*client]string{first: "true", second: "false"} {
 		v.send(get("/kept"))
@@ -210,7 +210,7 @@ func TestActiveConnectionsAreNotParked(t *testing.T) {
 		"no body yet":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n", "body", "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHall(t, nil)
+			h := newListenerTest(t, nil)
 			v := h.dial()
 			v.send(get("/"))
 			v.receive()

@@ -59,7 +59,7 @@ func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 	} {
 		for _, park := range []time.Duration{0, soon} {
 			t.Run(fmt.Sprint(name, ", parked after ", park), func(t *testing.T) {
-				h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) {
+				h := newListenerTest(t, func(b *connlimit.Bounds, _ *http.Server) {
 					b.All, b.PerAddress, b.Answer, b.Park = all, perAddress, []byte("busy"), park
 				})
 				h.fill(test.path, 10, test.addresses, perAddress)
@@ -82,9 +82,9 @@ func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 // Of the kept connections, the one that has waited longest for a request is evicted. A connection with a request in progress is never
 // evicted.
 func TestLongestIdleIsEvicted(t *testing.T) {
-	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 3, []byte("busy") })
+	h := newListenerTest(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 3, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 3)
-	kept[0].send(get("/keep")) // now the second has waited longest
+	kept[0].send(get("/keep")) // now the second has been idle longest
 	kept[0].receive()
 	kept[2].send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n") // and the third has a request in progress
 	h.until("under way", func() bool { return h.active() == 1 })
@@ -100,14 +100,14 @@ func TestLongestIdleIsEvicted(t *testing.T) {
 
 // If all kept connections have a request in progress, a new connection is refused.
 func TestActiveConnectionsAreNotEvicted(t *testing.T) {
-	h := newHall(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 2, []byte("busy") })
+	h := newListenerTest(t, func(b *connlimit.Bounds, _ *http.Server) { b.All, b.Answer = 2, []byte("busy") })
 	kept := h.fill("/keep", 10, 1, 2)
 	for _, v := range kept {
 		v.send("POST /keep HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n")
 	}
 	h.until("under way", func() bool { return h.active() == 2 })
 	if got, _ := io.ReadAll(h.dialFrom("127.0.0.2")); string(got) != "busy" {
-		t.Errorf("%q, want that there are too many", got)
+		t.Errorf("%q, want a refusal because of too many connections", got)
 	}
 	for _, v := range kept {
 		v.send("body")

@@ -28,7 +28,7 @@ const (
 	accountID, accountKey = "account-1", "c2VjcmV0IG9mIHRoZSBhY2NvdW50IGF0IHRoZSBDQSwgMjU2IGJpdHM"
 )
 
-// shops numbers the names that withACME uses: certmagic keeps the challenges of a process by name, for all CAs together.
+// shops numbers the names that withACME uses, because certmagic stores the challenges of a process by name, for all CAs together.
 var shops atomic.Int64
 
 // withACME returns a shop with certificates of a CA for a new name and for its subdomain api. more is appended to the settings of
@@ -70,7 +70,7 @@ func hostOf(t *testing.T, origin string) string {
 	return u.Host
 }
 
-// fetch requests a URL until there is a response, which takes as long as the order of a certificate.
+// fetch requests a URL until there is a response. That takes as long as the order of a certificate.
 func fetch(t *testing.T, client *http.Client, method, at string) (*http.Response, string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -145,7 +145,7 @@ func TestACMECertificates(t *testing.T) {
 			}
 			if how.dns {
 				if added, left := ca.DNS.Updates(); added < 2 || left != 0 {
-					t.Errorf("%d records were added, and %d were left", added, left)
+					t.Errorf("%d records were added, and %d are left", added, left)
 				}
 			}
 			for _, secret := range []string{accountKey, acmeca.KeySecret, "PRIVATE KEY"} {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestDoorOfAEA starts a process with the door, makes an agent agree and call, opens another connection by a reload, and stops the process
-// while a call is in progress, which is still answered. The next process has the same identity.
+// while a call is in progress. The call still gets its reply. The next process has the same identity.
 func TestDoorOfAEA(t *testing.T) {
 	t.Parallel()
 	shop := newHeldShop(`{"products":[]}`)

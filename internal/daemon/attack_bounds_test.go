@@ -85,7 +85,7 @@ func TestLargeInvalidInputIsCheap(t *testing.T) {
 				t.Errorf("%d %.500s", got.status, got.body)
 			}
 			if len(got.body) > 64<<10 {
-				t.Errorf("an answer of %d bytes", len(got.body))
+				t.Errorf("a response of %d bytes", len(got.body))
 			}
 		})
 	}

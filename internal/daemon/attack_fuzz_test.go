@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// sound checks what must be true of every response: it is JSON, errors use the error envelope, there is no internal error, and nothing of
-// the upstream is revealed.
+// sound checks a response: it must be JSON, an error must use the error envelope and not be internal, and the response must not reveal
+// the upstream.
 func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 	tb.Helper()
 	if !json.Valid(a.body) {
-		tb.Fatalf("%d: no JSON: %q", a.status, a.body)
+		tb.Fatalf("%d: not JSON: %q", a.status, a.body)
 	}
 	if a.status >= 400 && (a.reason(tb) == "" || a.status == http.StatusInternalServerError) {
 		tb.Fatalf("%d %s", a.status, a.body)
@@ -20,7 +20,7 @@ func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 	for _, secret := range append(secrets, strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret-canary",
 		"goroutine ") {
 		if strings.Contains(string(a.body), secret) {
-			tb.Fatalf("%d %s holds %q", a.status, a.body, secret)
+			tb.Fatalf("%d %s contains %q", a.status, a.body, secret)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Canary values never reach a place where they do not belong.
+// Secrets, marked with canary values, do not reach responses, logs, metrics or files that must not contain them.
 func TestSecretsDoNotLeak(t *testing.T) {
 	g := startGate(t, setup{upstream: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

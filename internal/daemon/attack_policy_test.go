@@ -28,10 +28,10 @@ func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 		}
 	}
 	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(current)))); got.status != http.StatusOK {
-		t.Errorf("the policy of now: %d %s", got.status, got.body)
+		t.Errorf("the current policy: %d %s", got.status, got.body)
 	}
 	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(`{}`)))); got.reason(t) != "BAD_SIGNATURE" {
-		t.Errorf("of something else: %d %s", got.status, got.body)
+		t.Errorf("another document: %d %s", got.status, got.body)
 	}
 	// Once it is offered again, the first policy is not an earlier one.
 	g.stop()

@@ -121,7 +121,7 @@ func TestClientsThatDisconnect(t *testing.T) {
 		t.Errorf("%d orders, %d records; %d searches, %s", len(orders), len(records), searches, got.header.Get("RateLimit"))
 	}
 	if len(orders) == 0 || len(orders) == 400 {
-		t.Logf("nobody hung up in the midst: %d orders", len(orders))
+		t.Logf("no client disconnected during a call: %d orders", len(orders))
 	}
 }
 

@@ -56,7 +56,7 @@ func TestUnknownPathsNeverBecomeMetricLabels(t *testing.T) {
 		}
 	}
 	if strings.Contains(g.log.String(), "canary-path") {
-		t.Error("the log holds what was asked for")
+		t.Error("the log contains a requested path")
 	}
 }
 
@@ -136,7 +136,7 @@ func TestServicesAreDistinguishedByHost(t *testing.T) {
 			}
 			got := call("other.example", b.token, "other.example:ping:v1")
 			if got.status != 200 || got.header.Get("UIM-License") != "UIM-BY-NC-v1.0" {
-				t.Errorf("its own: %d %s %v", got.status, got.body, got.header)
+				t.Errorf("at its own service: %d %s %v", got.status, got.body, got.header)
 			}
 			if got := g.do("GET", "/api/intents/other.example:ping:v1", nil, header{"Host": "shop.example"}); got.status != 404 {
 				t.Errorf("%d %s", got.status, got.body)

@@ -55,7 +55,7 @@ func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
 	}
 	for _, text := range []string{g.log.String(), g.file("data/audit.jsonl")} {
 		if strings.Contains(text, "canary-value") || strings.Contains(text, a.token) {
-			t.Error("a parameter value or a token was written down")
+			t.Error("the audit stream contains a parameter value or a token")
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestCredentialsReachOnlyTheService(t *testing.T) {
 		t.Fatalf("the service saw %d calls", n)
 	}
 	if !strings.Contains(g.log.String(), "invalid_client") {
-		t.Error("the log does not say why")
+		t.Error("the log lacks the cause")
 	}
 	down.Store(false)
 	g.adminDo("POST", "/admin/v1/reload", nil) // creates a new connection to the service
@@ -72,7 +72,7 @@ func TestCredentialsReachOnlyTheService(t *testing.T) {
 	g.stop()
 	for _, text := range append(texts, g.log.String(), g.file("data/audit.jsonl")) {
 		if at := strings.Index(text, "canary-auth"); at >= 0 {
-			t.Errorf("told: …%s…", text[max(0, at-200):min(len(text), at+60)])
+			t.Errorf("leaked: …%s…", text[max(0, at-200):min(len(text), at+60)])
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestBadCalls(t *testing.T) {
 			contains: `"limit":100`,
 		},
 		{name: "out of range", body: call(`{"query":"lamp","max_price":-1}`), status: 400, reason: "PARAMETER_OUT_OF_RANGE"},
-		{name: "no member of the enum", body: call(`{"query":"lamp","category":"car"}`), status: 400, reason: "INVALID_ENUM_VALUE"},
+		{name: "not in the enum", body: call(`{"query":"lamp","category":"car"}`), status: 400, reason: "INVALID_ENUM_VALUE"},
 		{name: "wrong format", body: call(`{"query":"lamp","since":"yesterday"}`), status: 400, reason: "INVALID_FORMAT"},
 		{
 			name: "everything wrong at once", body: call(`{"query":"x","category":"car","page":0}`), status: 400, reason: "PARAMETER_TOO_SHORT",
@@ -117,7 +117,7 @@ func TestBadCalls(t *testing.T) {
 				t.Errorf("%d %s; want %d, %s, %q", got.status, got.body, tt.status, tt.reason, tt.contains)
 			}
 			if strings.Contains(string(got.body), g.upstream.server.URL) || strings.Contains(string(got.body), g.dir) {
-				t.Error("the answer tells what lies behind the gateway")
+				t.Error("the response reveals the upstream")
 			}
 		})
 	}
@@ -238,7 +238,7 @@ func TestBadTokens(t *testing.T) {
 				t.Errorf("%d %s, WWW-Authenticate %q", got.status, got.body, got.header.Get("WWW-Authenticate"))
 			}
 			if len(tt.authorization) > 20 && strings.Contains(g.log.String(), tt.authorization[7:]) {
-				t.Error("the log holds the token")
+				t.Error("the log contains the token")
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// What the agent receives and pays if the upstream misbehaves.
+// The agent gets the right error and the right charge if the upstream misbehaves.
 func TestBadUpstreams(t *testing.T) {
 	jsonAnswer := func(w http.ResponseWriter, status int, body string) {
 		w.Header().Set("Content-Type", "application/json")
@@ -23,7 +23,7 @@ func TestBadUpstreams(t *testing.T) {
 		reason  string
 		outcome string
 		state   string
-		message string // of the upstream, if it may be passed on
+		message string // the upstream's message, if the agent may see it
 	}{
 		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, 504, "UPSTREAM_TIMEOUT", "unknown", "pending", ""},
 		{
@@ -96,16 +96,16 @@ func TestBadUpstreams(t *testing.T) {
 			}
 			for _, secret := range []string{g.upstream.server.URL, "secret stack", "bad key", "evil.example", "upstream-secret-canary"} {
 				if strings.Contains(string(got.body), secret) {
-					t.Errorf("the answer holds %q: %s", secret, got.body)
+					t.Errorf("the response contains %q: %s", secret, got.body)
 				}
 			}
 			if tt.message != "" && !strings.Contains(string(got.body), tt.message) {
-				t.Errorf("the upstream's message is not told: %s", got.body)
+				t.Errorf("the response lacks the upstream's message: %s", got.body)
 			}
 			g.stop()
 			for _, secret := range []string{"canary-parameter", "upstream-secret-canary", a.token, "secret stack"} {
 				if strings.Contains(g.log.String(), secret) {
-					t.Errorf("the log holds %q", secret)
+					t.Errorf("the log contains %q", secret)
 				}
 			}
 		})
@@ -119,7 +119,7 @@ func orRefuse(h http.HandlerFunc) http.HandlerFunc {
 	return h
 }
 
-// Requests that the client of net/http would never send.
+// The gateway rejects invalid requests that the client of net/http cannot send.
 func TestRawRequests(t *testing.T) {
 	g := startGate(t,
 		setup{config: strings.Replace(testConfig, "per_address: 1000000/second", "per_address: 1000000/second, read_timeout: 300ms", 1)})
@@ -132,7 +132,7 @@ func TestRawRequests(t *testing.T) {
 		{"two PATs", request("Authorization: Bearer x\r\n", len(body), body), "400"},
 		{"two idempotency keys", request("Idempotency-Key: a\r\nIdempotency-Key: b\r\n", len(body), body), "400"},
 		{"two proofs", request("UIM-Proof: a\r\nUIM-Proof: b\r\n", len(body), body), "400"},
-		{"a body that never comes", request("", len(body)+10, body), "408"},
+		{"a body that never arrives", request("", len(body)+10, body), "408"},
 		{
 			"headers without end",
 			"GET /agents.json HTTP/1.1\r\nHost: 127.0.0.1\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n", "431",

@@ -215,6 +215,6 @@ func TestAttemptsOverAForbiddenLimitBlock(t *testing.T) {
 	}
 	a.agree() // the attempts before do not count again
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.reason(t) != "RATE_LIMIT_EXCEEDED" {
-		t.Errorf("after it was let in again: %d %s", got.status, got.body)
+		t.Errorf("after it was unblocked: %d %s", got.status, got.body)
 	}
 }

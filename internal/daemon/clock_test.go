@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// A clock is a clock that tests can set.
+// A clock is a running clock that tests can set.
 type clock struct {
 	mu   sync.Mutex
 	now  time.Time
 	real time.Time
 }
 
-// Now continues with real time from the time that was set.
+// Now returns the time that was set plus the real time since then.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -24,7 +24,7 @@ func (c *clock) Now() time.Time {
 	return c.now.Add(time.Since(c.real))
 }
 
-// move sets the clock forward (or back) and returns where it was.
+// move sets the clock forward or back, and returns its earlier time.
 func (c *clock) move(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

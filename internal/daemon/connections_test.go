@@ -39,7 +39,7 @@ func (g *gate) over(c net.Conn, r *http.Request) (status int, closed bool) {
 	_, _ = io.Copy(io.Discard, answer.Body)
 	if answer.Close {
 		if _, err := c.Read(make([]byte, 1)); err == nil {
-			g.t.Error("more follows on a connection that closes")
+			g.t.Error("more data follows on a closing connection")
 		}
 	}
 	return answer.StatusCode, answer.Close

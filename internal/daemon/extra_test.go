@@ -10,7 +10,7 @@ const withRego = testConfig + "  policy_rego: extra.rego\n"
 
 func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
 	g := startGate(t, setup{
-		config: withRego + "  policy_rego_time: 1s\n", // so that a slow machine has the time
+		config: withRego + "  policy_rego_time: 1s\n", // allows for a slow machine
 		files:  map[string]string{"extra.rego": "package uimgate.extra\n\ndeny if {\n\tinput.agent == \"agent-2\"\n\tendswith(input.intent, \":search-products:v1\")\n\tinput.facts.version == \"v1\"\n\tinput.now_ns > 0\n}\n"},
 	})
 	first, second := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()

@@ -85,7 +85,7 @@ func TestSignedDeclarationsOverrideParameters(t *testing.T) {
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp", "category": "research"},
 		header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
-		t.Errorf("declared resale, said research: %d %s", got.status, got.body)
+		t.Errorf("declared resale, parameter research: %d %s", got.status, got.body)
 	}
 	b := g.newAgent("agent-2")
 	got = b.issueWith(b.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"research"}} }))

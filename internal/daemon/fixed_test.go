@@ -115,7 +115,7 @@ func TestFixedValuesReachOnlyTheService(t *testing.T) {
 	for _, text := range append(texts, g.log.String(), g.file("data/audit.jsonl")) {
 		for _, value := range []string{"canary-fixed", "880099"} {
 			if at := strings.Index(text, value); at >= 0 {
-				t.Errorf("%q is told: …%s…", value, text[max(0, at-200):min(len(text), at+60)])
+				t.Errorf("%q leaked: …%s…", value, text[max(0, at-200):min(len(text), at+60)])
 			}
 		}
 	}

@@ -181,7 +181,7 @@ func (a answer) reason(tb testing.TB) string {
 	return reason
 }
 
-// left returns r of the limit with that name in the RateLimit field; -1 if there is none.
+// left returns r of the named limit in the RateLimit field, or -1 if there is none.
 func left(a answer, name string) int {
 	n := -1
 	for item := range strings.SplitSeq(a.header.Get("RateLimit"), ", ") {
@@ -350,7 +350,7 @@ func payload(tb testing.TB, token string) map[string]any {
 	tb.Helper()
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		tb.Fatalf("no JWT: %q", token)
+		tb.Fatalf("not a JWT: %q", token)
 	}
 	text, err := base64.RawURLEncoding.DecodeString(parts[1])
 	if err != nil {

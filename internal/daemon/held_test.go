@@ -27,8 +27,8 @@ func (s *heldShop) serve(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, s.answer)
 }
 
-// endsDuring stops a process during the call that asks makes. The service responds once the process has begun to stop; then text is
-// called.
+// endsDuring stops a process during the call that asks makes. The service responds once the process has begun to stop. Then endsDuring
+// calls text.
 func (s *heldShop) endsDuring(g *gate, asks, text func()) {
 	s.holds.Store(true)
 	asks()
@@ -45,6 +45,6 @@ func permitted(t *testing.T, g *gate, door string) {
 	t.Helper()
 	got := g.metric(`uimgate_decisions_total{decision="permit",door="` + door + `",intent="` + search + `",reason="",service="default"}`)
 	if got != "1" {
-		t.Errorf("%q calls by the door", got)
+		t.Errorf("the metric of calls through the door is %q", got)
 	}
 }

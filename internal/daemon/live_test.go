@@ -48,7 +48,7 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	}
 	if was, is := g.byToken(adminToken, "GET", "/admin/v1/status"), g.byToken(otherToken, "GET", "/admin/v1/status"); was.status !=
 		http.StatusUnauthorized || is.status != http.StatusOK {
-		t.Errorf("the token before: %d, the one of now: %d", was.status, is.status)
+		t.Errorf("the old token: %d, the new token: %d", was.status, is.status)
 	}
 	for _, want := range []int{http.StatusOK, http.StatusOK, http.StatusTooManyRequests} {
 		if got := g.do("GET", "/agents.json", nil, nil); got.status != want {
@@ -78,7 +78,7 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	}
 	g.reconfigure(otherToken, wide...)
 	if n := g.metric("uimgate_config_settings_need_restart"); n != "0" {
-		t.Errorf("as it was, the metric is %q", n)
+		t.Errorf("after the change was undone, the metric is %q", n)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	first := cert
 	cert, key, after := selfSigned(t)
 	if !reached(before) || reached(after) {
-		t.Fatal("another certificate than the one configured is served")
+		t.Fatal("the gateway serves another certificate than the configured one")
 	}
 	g.write("key.pem", key)
 	g.write("cert.pem", cert)
@@ -169,7 +169,7 @@ func TestRenewedCertificateIsServedAtOnce(t *testing.T) {
 	}
 	_ = response.Body.Close()
 	if response.StatusCode != http.StatusOK || reached(before) || !reached(after) {
-		t.Errorf("%s; the certificate of now is not served", response.Status)
+		t.Errorf("%s; the gateway does not serve the renewed certificate", response.Status)
 	}
 }
 

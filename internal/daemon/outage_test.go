@@ -50,7 +50,7 @@ func (g *gate) health(is func(admin.Health) bool) int {
 	}
 }
 
-// metric returns the value of a series as text; "" if there is none.
+// metric returns the value of a series as text, or "" if there is none.
 func (g *gate) metric(series string) string {
 	g.t.Helper()
 	a, err := try(g.t.Context(), http.MethodGet, g.admin+"/metrics", nil, nil)
@@ -152,7 +152,7 @@ func TestReloadAppliesRequiredAudit(t *testing.T) {
 	}
 }
 
-// The writes at each start only repeat what was written before.
+// A full database does not stop the gateway at the start, because those writes only repeat earlier ones.
 func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 	first := startGate(t, setup{})
 	state := filepath.Join(first.dir, "data", "state.db")
@@ -166,7 +166,7 @@ func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 	g := startGate(t, setup{dir: first.dir})
 	a.g = g
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusServiceUnavailable {
-		t.Errorf("what writes: %d %s", got.status, got.body)
+		t.Errorf("a call that writes: %d %s", got.status, got.body)
 	}
 	for _, path := range []string{"/agents.json", "/api/policy", "/api/intents/search"} {
 		if got := g.do(http.MethodGet, path, nil, nil); got.status != http.StatusOK {
@@ -174,7 +174,7 @@ func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 		}
 	}
 	if !strings.Contains(g.log.String(), "it was recorded before") {
-		t.Error("nothing is said of it")
+		t.Error("the log does not mention the failed write")
 	}
 }
 
@@ -191,6 +191,6 @@ func TestWrongAdminTokensAreCounted(t *testing.T) {
 		}
 	}
 	if n := g.metric(`uimgate_shed_total{cause="admin_tokens"}`); refused == 0 || n != strconv.Itoa(refused) {
-		t.Errorf("%s counted of %d", n, refused)
+		t.Errorf("the metric is %s, want %d", n, refused)
 	}
 }

@@ -152,7 +152,7 @@ func TestPoliciesThatCannotBeServed(t *testing.T) {
 }
 
 // lmt is the limit that covers everything that the PAT permits, if there is one. If two permissions share a counter, it is the larger
-// number; if two collections have separate counters, there is none.
+// number. If two collections have separate counters, the PAT has no lmt.
 func TestPATStatesItsLimit(t *testing.T) {
 	for name, tt := range map[string]struct {
 		policy       string

@@ -71,11 +71,11 @@ func TestEveryReplicaReturnsTheTask(t *testing.T) {
 			}
 		}
 	}
-	expect("asked for at the other", there.a2a("GetTask", id), made.Result.Task.ID, "TASK_STATE_WORKING", `"contextId":"talk"`)
+	expect("requested at the other", there.a2a("GetTask", id), made.Result.Task.ID, "TASK_STATE_WORKING", `"contextId":"talk"`)
 	expect("listed at the other", there.a2a("ListTasks", `{"contextId":"talk"}`), made.Result.Task.ID)
 	expect("the same message at the other", there.a2a("SendMessage", sent), made.Result.Task.ID, "TASK_STATE_WORKING")
 	stranger := second.newAgent("agent-2").agree()
-	expect("asked for by another agent", stranger.a2a("GetTask", id), "-32001")
+	expect("requested by another agent", stranger.a2a("GetTask", id), "-32001")
 	events := there.subscribe(id)
 	if first := <-events; !strings.Contains(first, "TASK_STATE_WORKING") {
 		t.Errorf("the stream begins with %s", first)
@@ -90,7 +90,7 @@ func TestEveryReplicaReturnsTheTask(t *testing.T) {
 			t.Errorf("the stream ends with %s, without %s", rest, part)
 		}
 	}
-	expect("asked for after the end", there.a2a("GetTask", id), "TASK_STATE_COMPLETED", `"order_id":"o-1"`, `"amount":"0.25"`)
+	expect("requested after the end", there.a2a("GetTask", id), "TASK_STATE_COMPLETED", `"order_id":"o-1"`, `"amount":"0.25"`)
 	expect("the same message after the end", there.a2a("SendMessage", sent), "TASK_STATE_COMPLETED", `"order_id":"o-1"`)
 }
 
@@ -188,10 +188,10 @@ func TestReplicasShareConsents(t *testing.T) {
 
 const callback = "http://127.0.0.1:49152/callback"
 
-// A person consents to a client on a page.
+// A person consents to a client on the consent page.
 type person struct{ client, verifier string }
 
-// agrees returns the code of a new consent. Its page is shown by one process, and submitted to another.
+// agrees returns the code of a new consent. One process shows the page, and another receives the form.
 func (p person) agrees(shown, sent *gate) string {
 	shown.t.Helper()
 	sum := sha256.Sum256([]byte(p.verifier))
@@ -235,7 +235,7 @@ func (p person) calls(g *gate, token string) int {
 	return a.execute(details, map[string]any{"id": "p"}, nil).status
 }
 
-// tokenOf returns the access token in a response; "" if there is none.
+// tokenOf returns the access token in a response, or "" if there is none.
 func tokenOf(t *testing.T, a answer) string {
 	t.Helper()
 	token, _ := a.json(t)["access_token"].(string)

@@ -13,7 +13,7 @@ func decideAgain(t *testing.T, document []byte, record map[string]any) odrl.Eval
 	t.Helper()
 	requests, ok := record["asked"].(map[string]any)
 	if !ok {
-		t.Fatalf("the record holds nothing to decide again: %v", record)
+		t.Fatalf("the record lacks the input of the decision: %v", record)
 	}
 	policy, problems := odrl.Load(t.Context(), document, odrl.LoadOptions{})
 	if policy == nil {

@@ -65,7 +65,7 @@ func TestStopLogsOneLine(t *testing.T) {
 	}
 	a.execute(search, map[string]any{"query": "x"}, nil) // refused
 	answered := make(chan struct{})
-	go func() { // this call is cut off
+	go func() { // the stop cancels this call
 		defer close(answered)
 		_, _ = try(context.WithoutCancel(t.Context()), http.MethodPost, g.url+"/api/intents/execute",
 			[]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1"}}`),

@@ -52,7 +52,7 @@ func names(spans []collector.Span) (out []string) {
 	return out
 }
 
-// steps returns the names of the spans below a span, in the order of their start.
+// below returns the names of the spans below a span, in the order of their start.
 func below(spans []collector.Span, parent string) string {
 	var found []collector.Span
 	for _, s := range spans {
@@ -283,7 +283,7 @@ func TestUnreachableCollectorDelaysNothing(t *testing.T) {
 			}
 			g.stop()
 			if log := g.log.String(); !strings.Contains(log, "telemetry is not exported") || strings.Contains(log, "canary-key") {
-				t.Error("the log does not say that telemetry was lost, or holds a secret")
+				t.Error("the log does not report the lost telemetry, or contains a secret")
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func TestExpiredCertificateIsReported(t *testing.T) {
 		files:  map[string]string{"cert.pem": cert, "key.pem": key}, now: func() time.Time { return clock.Add(2 * time.Hour) },
 	})
 	if log := g.log.String(); !strings.Contains(log, "server.tls.cert: the certificate expired at") {
-		t.Errorf("a start does not name it: %s", log)
+		t.Errorf("the log of the start does not report it: %s", log)
 	}
 }
 

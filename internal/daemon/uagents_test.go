@@ -33,7 +33,7 @@ func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	a.g.cancel()
 	a.g.stop()
 	if log := a.g.log.String(); !strings.Contains(log, `"messages":1`) {
-		t.Errorf("the log does not tell what was left: %s", log)
+		t.Errorf("the log does not report the undelivered replies: %s", log)
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 type upstream struct {
 	server *httptest.Server
 	mu     sync.Mutex
-	seen   []seen
+	seen   []upstreamCall
 }
 
-type seen struct {
+type upstreamCall struct {
 	method, uri, body string
 	header            http.Header
 }
@@ -33,7 +33,7 @@ func newUpstream(tb testing.TB, handler http.HandlerFunc) *upstream {
 	u.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		u.mu.Lock()
-		u.seen = append(u.seen, seen{r.Method, r.URL.RequestURI(), string(body), r.Header.Clone()})
+		u.seen = append(u.seen, upstreamCall{r.Method, r.URL.RequestURI(), string(body), r.Header.Clone()})
 		u.mu.Unlock()
 		handler(w, r)
 	}))
@@ -41,8 +41,8 @@ func newUpstream(tb testing.TB, handler http.HandlerFunc) *upstream {
 	return u
 }
 
-func (u *upstream) calls() []seen {
+func (u *upstream) calls() []upstreamCall {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return append([]seen(nil), u.seen...)
+	return append([]upstreamCall(nil), u.seen...)
 }

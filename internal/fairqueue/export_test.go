@@ -1,4 +1,4 @@
 package fairqueue
 
-// Parties returns how many parties are remembered.
+// Parties returns how many parties s holds.
 func (s *Places) Parties() int { return len(s.parties) }

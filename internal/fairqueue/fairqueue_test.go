@@ -59,7 +59,7 @@ func TestNoPartyTakesAllPlaces(t *testing.T) {
 		held = held[1:]
 	}
 	if got := len(takes(t, s, known("a"))); got != 25 {
-		t.Errorf("%d of 25 places that were given back", got)
+		t.Errorf("got %d of 25 released places", got)
 	}
 }
 
@@ -73,11 +73,11 @@ func TestUnapprovedLeaveAQuarterToOthers(t *testing.T) {
 		t.Errorf("a thousand strangers hold %d of 100 places", got)
 	}
 	if got := len(takes(t, s, known("a"))); got != 13 { // half of the rest
-		t.Errorf("who is known gets %d", got)
+		t.Errorf("a known party gets %d", got)
 	}
 }
 
-// waits starts calls that wait one after another, and sends the name of each call that got a place. A call releases its place when it
+// waits starts n calls that wait one after another, and sends the name of each call that gets a place. A call releases its place when it
 // receives from done.
 func waits(t *testing.T, s *fairqueue.Places, of fairqueue.Party, n int, got chan<- string, done <-chan struct{}) {
 	t.Helper()
@@ -95,7 +95,7 @@ func waits(t *testing.T, s *fairqueue.Places, of fairqueue.Party, n int, got cha
 		}()
 		for _, waiting := s.Counts(); waiting == before; _, waiting = s.Counts() {
 			if t.Context().Err() != nil {
-				t.Fatal("nothing waits")
+				t.Fatal("no call waits")
 			}
 		}
 	}

@@ -24,14 +24,14 @@ import (
 )
 
 func TestEnvironmentProxyIsNotUsed(t *testing.T) {
-	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy was asked") }))
+	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the proxy got a request") }))
 	t.Cleanup(proxy.Close)
 	t.Setenv("HTTP_PROXY", proxy.URL)
 	t.Setenv("HTTPS_PROXY", proxy.URL)
 	c := fetch.New(fetch.Options{AllowInsecure: true, Resolver: resolver(t)})
 	_, err := c.Get(t.Context(), "http://shop.example/", fetch.Document{Max: 10})
 	if err == nil {
-		t.Error("somebody answered")
+		t.Error("the request succeeded")
 	}
 }
 
@@ -148,7 +148,7 @@ func TestCompressedDocumentsAreLimited(t *testing.T) {
 	t.Cleanup(c.Close)
 	a, err := c.Get(t.Context(), server.URL+"/fits", fetch.Document{Max: 1 << 20})
 	if err != nil || !bytes.Equal(a.Body, zeros) || received.Load() != "gzip" {
-		t.Errorf("%d bytes, %v, asked for %q", len(a.Body), err, received.Load())
+		t.Errorf("%d bytes, %v, Accept-Encoding %q", len(a.Body), err, received.Load())
 	}
 	for path, want := range map[string]error{"/bomb": fetch.ErrTooLarge, "/nothing": fetch.ErrTooLarge, "/broken": io.ErrUnexpectedEOF} {
 		if a, err := c.Get(t.Context(), server.URL+path, fetch.Document{Max: 1 << 20}); !errors.Is(err, want) || len(a.Body) > 0 {
@@ -158,6 +158,6 @@ func TestCompressedDocumentsAreLimited(t *testing.T) {
 	// A response that may contain secrets is not requested in compressed form, and not accepted in that form.
 	a, err = c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL + "/fits", Max: 1 << 22})
 	if err == nil || received.Load() != "identity" {
-		t.Errorf("%d %v, asked for %q", a.Status, err, received.Load())
+		t.Errorf("%d %v, Accept-Encoding %q", a.Status, err, received.Load())
 	}
 }

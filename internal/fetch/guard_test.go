@@ -38,7 +38,7 @@ func TestPublic(t *testing.T) {
 		}
 	}
 	if fetch.Public(netip.Addr{}) {
-		t.Error("no address is public")
+		t.Error("the zero address counts as public")
 	}
 }
 
@@ -145,7 +145,7 @@ func TestAllowHTTP(t *testing.T) {
 	inside := fetch.New(fetch.Options{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1", "10.0.0.1")})
 	request := fetch.Request{Method: http.MethodPost, URL: "http://shop.example/", From: foreign}
 	if _, err := inside.Do(t.Context(), request); !errors.Is(err, fetch.ErrRefused) {
-		t.Errorf("a name that leads inside: %v", err)
+		t.Errorf("a name with a private address: %v", err)
 	}
 }
 
@@ -205,16 +205,16 @@ func TestPrivateAddressesOfNamesAreNotDialled(t *testing.T) {
 		_, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10})
 		broken, ok := errors.AsType[*fetch.Error](err)
 		if !errors.Is(err, fetch.ErrRefused) || ok && broken.Sent {
-			t.Errorf("%v: %v, want that nothing is sent", addresses, err)
+			t.Errorf("%v: %v, want an error before anything is sent", addresses, err)
 		}
 	}
 	if requests.Load() != 0 {
-		t.Error("the server was asked")
+		t.Error("the server got a request")
 	}
 	// The same name can be fetched if private addresses are allowed, so the refusals above were not caused by the test.
 	c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, "127.0.0.1"), AllowInsecure: true})
 	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || requests.Load() != 1 {
-		t.Errorf("%v, asked %d times", err, requests.Load())
+		t.Errorf("%v, %d requests", err, requests.Load())
 	}
 }
 

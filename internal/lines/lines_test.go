@@ -24,7 +24,7 @@ func TestRead(t *testing.T) {
 		"an empty line":        {"\n", []string{""}},
 		"both ends of lines":   {"a\r\nb\n", []string{"a", "b"}},
 		"no end at the end":    {"a\nb", []string{"a", "b"}},
-		"as long as may be":    {long[1:] + "\nb\n", []string{long[1:], "b"}},
+		"the longest line":     {long[1:] + "\nb\n", []string{long[1:], "b"}},
 		"one byte more":        {long + "\nb\n", []string{"!", "b"}},
 		"too long, and no end": {"a\n" + long + "x", []string{"a", "!"}},
 		"much too long":        {strings.Repeat(long, 10) + "\nb", []string{"!", "b"}},

@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// quotedPath is a path of the repository as documents quote it.
+// quotedPath matches a path of the repository that a document quotes.
 var quotedPath = regexp.MustCompile("`((?:[a-z_]+/)*[a-z_]+(?:\\.[a-z]+)?)`")
 
-// rooms are the folders at the top that a quoted path may begin with.
-var rooms = []string{
+// folders lists the top folders that a quoted path may begin with.
+var folders = []string{
 	"agent", "bench", "bindings", "cmd", "config", "discovery", "docs", "examples", "gateway", "intents", "internal", "odrl",
 	"pat", "store",
 }
 
-// TestArchitectureNamesWhatExists: a page that names rooms and files is of use only while they are there.
+// TestArchitectureNamesWhatExists checks that the folders and files in ARCHITECTURE.md exist.
 func TestArchitectureNamesWhatExists(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
@@ -29,12 +29,12 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	for _, m := range quotedPath.FindAllStringSubmatch(string(text), -1) {
 		path := m[1]
 		top, _, _ := strings.Cut(path, "/")
-		if !slices.Contains(rooms, top) {
+		if !slices.Contains(folders, top) {
 			continue
 		}
 		named++
 		if _, err := os.Stat(filepath.Join("../..", filepath.FromSlash(path))); err != nil {
-			t.Errorf("ARCHITECTURE.md names %s, which is not there", path)
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", path)
 		}
 	}
 	if named < 60 {
@@ -42,14 +42,14 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 	}
 }
 
-// TestEveryRoomIsInTheArchitecture: a package that the page does not name is one that nobody finds.
-func TestEveryRoomIsInTheArchitecture(t *testing.T) {
+// TestEveryPackageIsInTheArchitecture checks that ARCHITECTURE.md names each package.
+func TestEveryPackageIsInTheArchitecture(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, top := range rooms {
+	for _, top := range folders {
 		err := filepath.WalkDir("../../"+top, func(path string, d os.DirEntry, err error) error {
 			if err != nil || !d.IsDir() {
 				return err

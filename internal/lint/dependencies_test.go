@@ -18,8 +18,7 @@ import (
 
 const self = "github.com/uimgate/uimgate"
 
-// imports are the packages that each package of this module imports, in its own files and in its tests,
-// whatever the platform they are for.
+// imports returns the packages that each package of this module imports, in its own files and in its tests, for all platforms.
 func imports(t *testing.T) (own, tests map[string][]string) {
 	t.Helper()
 	own, tests = map[string][]string{}, map[string][]string{}
@@ -61,7 +60,7 @@ func imports(t *testing.T) (own, tests map[string][]string) {
 	return own, tests
 }
 
-// isModule reports whether a directory below the root is a module of its own, whose dependencies are not ours.
+// isModule reports whether a directory below the root is a separate module, whose dependencies are not ours.
 func isModule(root fs.FS, dir string) bool {
 	_, err := fs.Stat(root, path.Join(dir, "go.mod"))
 	return err == nil && dir != "."
@@ -69,8 +68,7 @@ func isModule(root fs.FS, dir string) bool {
 
 var required = regexp.MustCompile(`(?m)^(?:require )?\t?([a-z0-9.-]+\.[a-z]+/\S+) v\S+`)
 
-// modules maps packages to the modules of go.mod that hold them. The standard library and this module
-// are left out.
+// modules returns the modules of go.mod that contain the packages, without the standard library and this module.
 func modules(t *testing.T, packages map[string]bool) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../go.mod")
@@ -94,7 +92,7 @@ func modules(t *testing.T, packages map[string]bool) []string {
 			}
 		}
 		if longest == "" {
-			t.Errorf("no module of go.mod holds %s", p)
+			t.Errorf("no module of go.mod contains %s", p)
 		}
 		found[longest] = true
 	}
@@ -105,7 +103,7 @@ func within(pkg, module string) bool { return pkg == module || strings.HasPrefix
 
 var moduleRow = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| [^|]+ \\| [^|]+ \\| [^|]+ \\|$")
 
-// docs/design/dependencies.md lists the modules that are imported, each in the table it belongs to.
+// docs/design/dependencies.md lists each imported module in the right table.
 func TestDependenciesAreExplained(t *testing.T) {
 	own, tests := imports(t)
 	binary, all := map[string]bool{}, map[string]bool{}
@@ -134,7 +132,7 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 	first, second, ok := strings.Cut(string(text), "\n## Not in the binary\n")
 	if !ok {
-		t.Fatal("the page has two tables")
+		t.Fatal("the page lacks the second table")
 	}
 	for _, table := range []struct {
 		name, text string

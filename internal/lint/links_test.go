@@ -18,7 +18,7 @@ var (
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// pages are the Markdown files of the repository, by path.
+// pages returns the Markdown files of the repository by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -42,7 +42,7 @@ func pages(t *testing.T) map[string]string {
 	return found
 }
 
-// anchors are the fragments that lead to the headings of a page, as GitHub makes them.
+// anchors returns the fragments that GitHub makes for the headings of a page.
 func anchors(text string) []string {
 	var all []string
 	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
@@ -59,7 +59,7 @@ func anchors(text string) []string {
 	return all
 }
 
-// TestLinksLeadSomewhere follows every link between pages of the repository, to the heading where it names one.
+// TestLinksLeadSomewhere checks that the page of every link within the repository exists, and the heading if the link names one.
 func TestLinksLeadSomewhere(t *testing.T) {
 	t.Parallel()
 	all := pages(t)

@@ -8,26 +8,26 @@ import (
 	"testing"
 )
 
-// participle is the last word of a name that ends as participles and gerunds do. They name what is done, not what a value is.
+// participle matches the last word of a name with the ending of a participle or gerund. Such words name an action, not a value.
 var participle = regexp.MustCompile(`[A-Z]?[a-z]+(ed|ing)$`)
 
-// nouns are words with that ending that name what a value is.
+// nouns lists the words with that ending that name a value.
 var nouns = map[string]string{
 	"allowed":  "a row of pat.allow: the name is in schema.json",
 	"billing":  "the setting billing",
-	"binding":  "what a proof is bound to",
-	"claimed":  "what one block of a configuration has for itself",
+	"binding":  "the request that a proof is bound to",
+	"claimed":  "a thing that only one block of a configuration may have",
 	"finding":  "the result of a check",
 	"keyring":  "keys on a ring",
-	"listing":  "what DNS lists",
+	"listing":  "the records of a service in DNS",
 	"mapping":  "a part of memory, as mmap makes it",
 	"posting":  "an entry of an inverted index",
-	"reading":  "what a clock shows",
+	"reading":  "the time on a clock",
 	"seed":     "the input of a derivation",
 	"spelling": "how a term is written",
 }
 
-// TestTypesAreNamedByNouns refuses type names of the product that end as participles and gerunds do.
+// TestTypesAreNamedByNouns rejects type names of the product that end like participles and gerunds.
 func TestTypesAreNamedByNouns(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
@@ -46,7 +46,7 @@ func TestTypesAreNamedByNouns(t *testing.T) {
 	})
 	for word := range nouns {
 		if !used[word] {
-			t.Errorf("no type is named by %s any more", word)
+			t.Errorf("no type is named by %s: remove the word", word)
 		}
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// mannered are habits that keep readers out: verbs of speech for programs, sentences without an actor, relatives without a head. Write
-// "returns" or "reports", name the actor, and put the condition first.
+// mannered lists habits that make sentences hard to read: verbs of speech for programs, sentences without an actor, relative clauses
+// without a noun. Write "returns" or "reports", name the actor, and put the condition first.
 var mannered = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(tells?|told|telling)\b`),
 	regexp.MustCompile(`(?i)\b(says?|said|saying)\b`),
@@ -27,7 +27,7 @@ var mannered = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b(stands?|stood) (in|at|for|beside|behind|before|there)\b`),
 }
 
-// plain are phrases with those words that plain English has as well.
+// plain matches phrases with those words that are plain English.
 var plain = regexp.MustCompile("(?i)\\bthere (is|are|was|were) (no|none)\\b|\\b(is|are) (no longer|none)\\b|`[^`]*`|\"[^\"]*\"")
 
 // The most texts that may still have one of the habits. The numbers only fall.
@@ -43,7 +43,7 @@ func habits(text string) bool {
 	return slices.ContainsFunc(mannered, func(r *regexp.Regexp) bool { return r.MatchString(text) })
 }
 
-// eachProductFile parses the Go files of the product: those of no test, and of nothing that only tests use.
+// eachProductFile parses the Go files of the product. It omits tests and the packages that only tests use.
 func eachProductFile(t *testing.T, do func(name string, files *token.FileSet, file *ast.File)) {
 	t.Helper()
 	root := os.DirFS("../..")
@@ -107,7 +107,7 @@ func TestProse(t *testing.T) {
 		slices.Sort(count.found)
 		switch n := len(count.found); {
 		case n > count.most:
-			t.Errorf("%d %s have a habit that CONTRIBUTING.md warns of; want at most %d. Mend yours:\n%s", n, count.what, count.most,
+			t.Errorf("%d %s have a habit that CONTRIBUTING.md advises against; want at most %d. Reword yours:\n%s", n, count.what, count.most,
 				strings.Join(count.found, "\n"))
 		case n < count.most:
 			t.Errorf("%d %s have a habit; lower the bound from %d", n, count.what, count.most)

@@ -11,12 +11,12 @@ import (
 	"testing"
 )
 
-// question is a row of the table of questions in ARCHITECTURE.md: | question | `file` `Symbol`, `file` `Symbol` |.
+// question matches a row of the table of questions in ARCHITECTURE.md: | question | `file` `Symbol`, `file` `Symbol` |.
 var question = regexp.MustCompile(`(?m)^\| ([^|]+\?) \| ([^|]+) \|$`)
 
 var answer = regexp.MustCompile("`([^` ]+)`(?: `([^` ]+)`)?")
 
-// TestQuestionsAreAnswered opens each answer of ARCHITECTURE.md at its file and looks the symbol up there.
+// TestQuestionsAreAnswered checks that the file of each answer in ARCHITECTURE.md exists and declares the symbol.
 func TestQuestionsAreAnswered(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../ARCHITECTURE.md")
@@ -37,9 +37,9 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			switch _, err := os.Stat(file); {
 			case err != nil:
 				t.Errorf("%s: %v", row[1], err)
-			case filepath.Ext(file) != ".go": // a page or a file of settings
+			case filepath.Ext(file) != ".go": // a page or a configuration file
 			case symbol == "":
-				t.Errorf("%s: %s has no symbol beside it", row[1], a[1])
+				t.Errorf("%s: %s comes without a symbol", row[1], a[1])
 			case !declares(t, file, symbol):
 				t.Errorf("%s: %s does not declare %s", row[1], a[1], symbol)
 			}

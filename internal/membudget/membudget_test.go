@@ -61,7 +61,7 @@ func approved(b *membudget.Budget) *membudget.Share {
 	return s
 }
 
-// Authenticated senders that are not approved leave a quarter to approved ones, whatever they hold and wait for.
+// Authenticated senders without approval leave a quarter of the memory to approved ones, whatever they hold and wait for.
 func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget := membudget.NewBudget(100, func() {})
@@ -81,7 +81,7 @@ func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 		newcomer, one := budget.Open(), approved(budget)
 		newcomer.Known()
 		if err := newcomer.Take(1); !errors.Is(err, membudget.ErrExhausted) {
-			t.Errorf("one more that is not approved: %v", err)
+			t.Errorf("one more unapproved sender: %v", err)
 		}
 		if err := one.Take(10); err != nil {
 			t.Errorf("the body: %v", err)
@@ -93,7 +93,7 @@ func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 		waiting.Wait()
 		one.Close()
 		if all := approved(budget); all.Take(100) != nil {
-			t.Error("what was given back is gone")
+			t.Error("released memory is not available")
 		}
 	})
 }
@@ -149,7 +149,7 @@ func TestMutualWaitsAreResolved(t *testing.T) {
 		wait("other", other, 10)
 		wait("large", large, 30)
 		if len(ends) != 0 {
-			t.Fatalf("%s while another one runs that may give enough back", <-ends)
+			t.Fatalf("%s while another one runs that may release enough", <-ends)
 		}
 		wait("small", small, 30) // 20 are running: too few for either
 		running.Close()
@@ -163,7 +163,7 @@ func TestMutualWaitsAreResolved(t *testing.T) {
 			t.Errorf("%d were shed, want 1", shed)
 		}
 		if all := approved(budget); all.Wait(t.Context(), 100) != nil {
-			t.Error("what was given back is gone")
+			t.Error("released memory is not available")
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestPoolsAreReleased(t *testing.T) {
 	pool.Put(new([1 << 20]byte))
 	membudget.GiveBack()
 	if pool.Get() != nil {
-		t.Error("the pool holds what nobody uses")
+		t.Error("the pool still holds unused values")
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// Only the pages that are used again are loaded.
+// The system loads only the pages that are used again.
 func TestProgramRunsAfterGiveBack(t *testing.T) {
 	first, err := membudget.UnmapProgram()
 	if err != nil || first <= 0 {
@@ -15,7 +15,7 @@ func TestProgramRunsAfterGiveBack(t *testing.T) {
 	for range 3 {
 		again, err := membudget.UnmapProgram()
 		if err != nil || again <= 0 || again > first {
-			t.Errorf("%d bytes, %v, want what was used since, at most %d", again, err, first)
+			t.Errorf("%d bytes, %v, want only the pages used since, at most %d", again, err, first)
 		}
 	}
 }

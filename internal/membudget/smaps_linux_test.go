@@ -12,7 +12,7 @@ import (
 
 const ours = "/usr/bin/uimgate"
 
-// region returns a mapping in the format of the kernel, with these fields instead of the usual ones.
+// region returns a mapping in the format of the kernel, with fields that replace the default ones.
 func region(header string, fields ...string) string {
 	out := header + "\n"
 	replaced := map[string]string{}
@@ -29,7 +29,7 @@ func region(header string, fields ...string) string {
 		if instead, ok := replaced[name]; ok {
 			f = instead
 		}
-		if f != name { // which stands for none
+		if f != name { // a bare name removes the field
 			out += f + "\n"
 		}
 	}
@@ -53,25 +53,25 @@ func TestUnchangedMappings(t *testing.T) {
 		"nothing":                   {"", nil},
 		"our file":                  {region(text) + region(relro), []mapping{first, second}},
 		"others beside it":          {region(library) + region(text) + region(heap), []mapping{first}},
-		"what can be written":       {region(data), nil},
-		"pages of its own":          {region(text) + region(relro, "Anonymous:   4 kB"), []mapping{first}},
+		"a writable mapping":        {region(data), nil},
+		"private pages":             {region(text) + region(relro, "Anonymous:   4 kB"), []mapping{first}},
 		"swapped out":               {region(relro, "Swap:   4 kB") + region(text), []mapping{first}},
 		"locked":                    {region(text, "Locked:   8 kB"), nil},
-		"not said to be unlocked":   {region(text, "Locked"), nil},
-		"not said to have no swap":  {region(text, "Swap"), nil},
-		"not said what is resident": {region(text, "Rss"), nil},
+		"without Locked":            {region(text, "Locked"), nil},
+		"without Swap":              {region(text, "Swap"), nil},
+		"without Rss":               {region(text, "Rss"), nil},
 		"a size without unit":       {region(text, "Anonymous: 0"), nil},
-		"a size that is none":       {region(text, "Swap: -1 kB"), nil},
-		"a size beyond all":         {region(text, "Rss: 9223372036854775807 kB"), nil},
-		"said twice":                {region(text, "Swap: 0 kB\nSwap: 0 kB"), nil},
-		"said twice, one missing":   {region(text, "Swap: 0 kB\nSwap: 0 kB", "Locked"), nil},
+		"a negative size":           {region(text, "Swap: -1 kB"), nil},
+		"a huge size":               {region(text, "Rss: 9223372036854775807 kB"), nil},
+		"a field twice":             {region(text, "Swap: 0 kB\nSwap: 0 kB"), nil},
+		"a field twice, one absent": {region(text, "Swap: 0 kB\nSwap: 0 kB", "Locked"), nil},
 		"an end in the middle":      {region(text)[:strings.Index(region(text), "Swap")], nil},
 		"removed file":              {region(text + " (deleted)"), nil},
 		"another of that name":      {region(strings.Replace(text, ours, "/tmp"+ours, 1)), nil},
 		"a name that goes on":       {region(text + "\\012x"), nil},
 		"an end before the begin":   {region(strings.Replace(text, "00402000", "00300000", 1)), nil},
-		"addresses that are none":   {region(strings.Replace(text, "00402000", "x", 1)) + region(strings.Replace(text, "00400000", "x", 1)), nil},
-		"rights that are none":      {region(strings.Replace(text, "r-xp", "rxp", 1)), nil},
+		"invalid addresses":         {region(strings.Replace(text, "00402000", "x", 1)) + region(strings.Replace(text, "00400000", "x", 1)), nil},
+		"invalid permissions":       {region(strings.Replace(text, "r-xp", "rxp", 1)), nil},
 		// The lines after a first line that cannot be parsed do not belong to the mapping above.
 		"fewer words in a first line": {region(text, "Anonymous") + "7f0000000000-7f0000002000 rw-p 00000000 00:00 0\nAnonymous: 0 kB\n", nil},
 		"an unknown line":             {region(text) + "?\n" + region(data)[len(data)+1:], []mapping{first}},
@@ -105,7 +105,7 @@ func FuzzUnchangedMappings(f *testing.F) {
 	f.Fuzz(func(t *testing.T, smaps string) {
 		got, err := unchangedMappings(strings.NewReader(smaps), ours)
 		if err != nil && got != nil {
-			t.Error("mappings and an error")
+			t.Error("got both mappings and an error")
 		}
 		if n := strings.Count(smaps, ours); len(got) > n {
 			t.Errorf("%d mappings, and %d lines that name the file", len(got), n)

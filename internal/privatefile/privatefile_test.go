@@ -38,7 +38,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
-		t.Errorf("%v, %v: want the file alone", left, err)
+		t.Errorf("%v, %v: want only the file", left, err)
 	}
 }
 

@@ -26,17 +26,17 @@ func TestQuotes(t *testing.T) {
 		return `"constraint": [{"leftOperand": "rateLimit", "operator": "lteq", "rightOperand": ` + n + `, "unit": "` + period + `"}]`
 	}
 	for name, test := range map[string]struct{ rules, most, words string }{
-		"free":                      {`"permission": [{` + order + `}]`, "0", "Free of charge."},
-		"priced":                    {`"permission": [{` + order + `,` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs 0.05 EUR a call."},
-		"limited":                   {`"permission": [{` + order + `,` + limited("hour", "60") + `}]`, "0", "Free of charge. At most 60 calls an hour."},
-		"limited and priced":        {`"permission": [{` + order + `,` + limited("day", "1") + `,` + pay("1", "USD") + `}]`, "1.00 USD", "Costs 1.00 USD a call. At most 1 call a day."},
-		"free at first":             {`"permission": [{` + order + `,` + limited("day", "9") + `},{` + order + `,` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs up to 0.05 EUR a call."},
-		"two currencies":            {`"permission": [{` + order + `,` + pay("1", "USD") + `},{` + order + `,` + pay("0.05", "EUR") + `}]`, "", ""},
-		"by the host's name":        {`"permission": [{"target": "https://shop.example/api/intents/shop.example:order:v1", "action": "execute", ` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs 0.05 EUR a call."},
-		"prohibited":                {`"permission": [{` + order + `}], "prohibition": [{` + order + `}]`, "", ""},
-		"another intent":            {`"permission": [{"target": "shop.example:search:v1", "action": "execute"}]`, "", ""},
-		"for somebody":              {`"permission": [{` + order + `, "assignee": "https://a.example/agent", ` + pay("2", "EUR") + `}]`, "2.00 EUR", "Costs 2.00 EUR a call."},
-		"a duty nobody understands": {`"permission": [{` + order + `, "duty": [{"action": "https://a.example/dance"}]}]`, "", ""},
+		"free":               {`"permission": [{` + order + `}]`, "0", "Free of charge."},
+		"priced":             {`"permission": [{` + order + `,` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs 0.05 EUR a call."},
+		"limited":            {`"permission": [{` + order + `,` + limited("hour", "60") + `}]`, "0", "Free of charge. At most 60 calls an hour."},
+		"limited and priced": {`"permission": [{` + order + `,` + limited("day", "1") + `,` + pay("1", "USD") + `}]`, "1.00 USD", "Costs 1.00 USD a call. At most 1 call a day."},
+		"free at first":      {`"permission": [{` + order + `,` + limited("day", "9") + `},{` + order + `,` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs up to 0.05 EUR a call."},
+		"two currencies":     {`"permission": [{` + order + `,` + pay("1", "USD") + `},{` + order + `,` + pay("0.05", "EUR") + `}]`, "", ""},
+		"by the host's name": {`"permission": [{"target": "https://shop.example/api/intents/shop.example:order:v1", "action": "execute", ` + pay("0.05", "EUR") + `}]`, "0.05 EUR", "Costs 0.05 EUR a call."},
+		"prohibited":         {`"permission": [{` + order + `}], "prohibition": [{` + order + `}]`, "", ""},
+		"another intent":     {`"permission": [{"target": "shop.example:search:v1", "action": "execute"}]`, "", ""},
+		"for another agent":  {`"permission": [{` + order + `, "assignee": "https://a.example/agent", ` + pay("2", "EUR") + `}]`, "2.00 EUR", "Costs 2.00 EUR a call."},
+		"an unknown duty":    {`"permission": [{` + order + `, "duty": [{"action": "https://a.example/dance"}]}]`, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -53,6 +53,6 @@ func TestQuotes(t *testing.T) {
 		})
 	}
 	if catalog, _ := intents.Parse([]byte(agents), intents.Options{}); len(Of(t.Context(), []byte("{"), catalog, Agent{}, time.Now())) != 0 {
-		t.Error("no policy has quotes")
+		t.Error("an invalid policy has quotes")
 	}
 }

@@ -19,7 +19,7 @@ func TestEachCallerHasItsOwnBucket(t *testing.T) {
 		}
 	}
 	if !set.Admit("b", now) {
-		t.Error("b is held back for what a did")
+		t.Error("b waits because of the calls of a")
 	}
 	if got, want := set.Wait(), 30*time.Second; got != want {
 		t.Errorf("wait: got %s, want %s", got, want)
@@ -39,13 +39,13 @@ func TestWideNetworksAreLimited(t *testing.T) {
 		network string
 		want    int
 	}{
-		"one /64":                  {"2001:db8::/64", 5},
-		"many /64 of one /56":      {"2001:db8:0:%x::/64", 10},
-		"many /56 of one /48":      {"2001:db8:0:%x00::/64", 20},
-		"many /48":                 {"2001:db8:%x::/64", 100},
-		"IPv4 addresses":           {"192.0.2.%d", 100},
-		"callers of another kind":  {"agent-%d", 100},
-		"what is no /64, but like": {"2001:db8::%x/128", 100},
+		"one /64":                 {"2001:db8::/64", 5},
+		"many /64 of one /56":     {"2001:db8:0:%x::/64", 10},
+		"many /56 of one /48":     {"2001:db8:0:%x00::/64", 20},
+		"many /48":                {"2001:db8:%x::/64", 100},
+		"IPv4 addresses":          {"192.0.2.%d", 100},
+		"callers of another kind": {"agent-%d", 100},
+		"an address like a /64":   {"2001:db8::%x/128", 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set := ratelimit.NewSet(limit.Rate{Max: 5, Period: "minute"})

@@ -120,7 +120,7 @@ func TestTableMatchesWireContract(t *testing.T) {
 			t.Errorf("%s: got %s %d %q, want %s %d %q", r, r.Code(), r.Status(), r.Number(), want.code, want.status, want.number)
 		}
 		if r.Message() == "" || r.Suggestion() == "" || r.OperatorSuggestion() == "" {
-			t.Errorf("%s: a reason has a message and a suggestion, got %q and %q", r, r.Message(), r.Suggestion())
+			t.Errorf("%s: got the message %q and the suggestion %q, want both", r, r.Message(), r.Suggestion())
 		}
 	}
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// shedding are the reasons that are used only for shed requests.
+// shedding lists the reasons that are used only for shed requests.
 var shedding = []string{"Overloaded", "TooManyConnections", "StoreUnavailable", "BreakerOpen"}
 
-// countedElsewhere are the files whose refusals other code counts.
+// countedElsewhere lists the files whose refusals other code counts.
 var countedElsewhere = []string{
 	"gateway/wire/body.go",      // the memory budget counts them
 	"internal/daemon/bounds.go", // the listener counts them

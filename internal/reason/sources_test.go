@@ -14,18 +14,16 @@ import (
 // root is the folder of the module, seen from this package.
 const root = "../.."
 
-// literalsAllowed are the directories, outside of tests, whose files may contain reasons as literals: this package
-// only.
+// literalsAllowed lists the directories whose files may contain reasons as literals, outside tests. Only this package may.
 var literalsAllowed = []string{"internal/reason/"}
 
-// otherMeanings are reasons whose text also has another meaning: a code of the envelope or a name of HTTP.
+// otherMeanings has the reasons whose text also has another meaning: a code of the envelope or a name of HTTP.
 var otherMeanings = map[string]bool{
 	"INVALID_PARAMETER": true, "METHOD_NOT_ALLOWED": true, "UNSUPPORTED_MEDIA_TYPE": true,
 	"REQUEST_TIMEOUT": true, "VERSION_CONFLICT": true, "INTENT_DEPRECATED": true,
 }
 
-// TestReasonsAreLiteralsInThisPackageOnly reads every source file: the compiler cannot check a reason that is written
-// as a string.
+// TestReasonsAreLiteralsInThisPackageOnly reads every source file, because the compiler cannot check a reason that is written as a string.
 func TestReasonsAreLiteralsInThisPackageOnly(t *testing.T) {
 	eachSource(t, func(path string) {
 		for _, at := range reasonLiterals(t, path) {

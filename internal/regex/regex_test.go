@@ -10,7 +10,7 @@ import (
 func TestPatternIsCompiledOnce(t *testing.T) {
 	digits := regex.Lazy(`^[0-9]+$`)
 	if !digits().MatchString("42") || digits().MatchString("42a") {
-		t.Error("the pattern does not match what it says")
+		t.Error("the pattern does not match")
 	}
 	first := digits()
 	var all sync.WaitGroup

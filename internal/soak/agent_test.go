@@ -175,7 +175,7 @@ func (c *call) prove() error {
 	return err
 }
 
-// at sends the call to a gateway once, and records the attempt.
+// at sends the call to a gateway once and records the attempt.
 func (c call) at(g *gateway) attempt {
 	w := c.agent.w
 	if c.by == nil {

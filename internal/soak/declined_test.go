@@ -40,14 +40,14 @@ func negotiates(t *trial, line *aeatest.Agent, intent string) (string, error) {
 	return match.Info["pat"], nil
 }
 
-// A reasoned way filters out the messages that state why a negotiation was declined, because not every refusal has such a message.
-type reasoned struct {
+// A reasonFilter is a Way without the messages that state why a negotiation was declined, because not every refusal has such a message.
+type reasonFilter struct {
 	aeatest.Way
 	why func(reason.Reason)
 }
 
 // Next returns the next envelope to an agent that is not such a message.
-func (w *reasoned) Next(tb testing.TB, agent string) wire.Envelope {
+func (w *reasonFilter) Next(tb testing.TB, agent string) wire.Envelope {
 	tb.Helper()
 	for {
 		e := w.Way.Next(tb, agent)

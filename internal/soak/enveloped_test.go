@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// The ways of agents of the uAgents protocol: the answer is in the response, or is sent later.
+// The ways of agents of the uAgents protocol: the reply is in the response, or is sent later.
 const (
 	wayEnvelope = "envelope"
 	wayLater    = "envelope, answered later"
@@ -74,7 +74,7 @@ func (b *inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e, err := envelope.Parse(body)
 	if err != nil {
-		http.Error(w, "it is not an envelope", http.StatusBadRequest)
+		http.Error(w, "not an envelope", http.StatusBadRequest)
 		return
 	}
 	select {
@@ -96,8 +96,8 @@ func (b *inbox) answers(session string) chan []byte {
 	return b.awaited[session]
 }
 
-// An enveloped agent uses the uAgents protocol.
-type enveloped struct {
+// An envelopeAgent uses the uAgents protocol.
+type envelopeAgent struct {
 	*agent
 	key identity.Key
 }
@@ -105,7 +105,7 @@ type enveloped struct {
 func (b *inbox) doorAgents(w *world) []*doorAgent {
 	agents := make([]*doorAgent, 0, len(b.keys))
 	for i, key := range b.keys {
-		a := &enveloped{&agent{w: w, id: string(key.Address())}, key}
+		a := &envelopeAgent{&agent{w: w, id: string(key.Address())}, key}
 		agents = append(agents, &doorAgent{
 			agent: a.agent, hungry: i == len(b.keys)-1, agrees: a.agrees, token: func(string) token { return a.token() },
 			ways: []func(call) way{
@@ -117,12 +117,12 @@ func (b *inbox) doorAgents(w *world) []*doorAgent {
 	return agents
 }
 
-func (a *enveloped) door(g *gateway) via.UAgents {
+func (a *envelopeAgent) door(g *gateway) via.UAgents {
 	return via.UAgents{URL: g.url() + "/submit", Service: a.w.inbox.target, Key: a.key, Now: time.Now}
 }
 
 // agrees makes an agreement in an envelope.
-func (a *enveloped) agrees(g *gateway) error {
+func (a *envelopeAgent) agrees(g *gateway) error {
 	digest, err := a.w.policyDigest(g)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *enveloped) agrees(g *gateway) error {
 }
 
 // posted posts an envelope, and reads the envelope in the response.
-func (a *enveloped) posted(door via.UAgents, session string, m via.Message) (int, http.Header, []byte, error) {
+func (a *envelopeAgent) posted(door via.UAgents, session string, m via.Message) (int, http.Header, []byte, error) {
 	header := map[string]string{}
 	for name := range m.Header {
 		header[name] = m.Header.Get(name)
@@ -159,14 +159,14 @@ func read(door via.UAgents, session string, a fetch.Answer) (int, http.Header, [
 
 // A letter is a call in one envelope, which may be sent to several gateways and several times.
 type letter struct {
-	of      *enveloped
+	of      *envelopeAgent
 	way     string
 	session string
 	via.Message
 }
 
 // written creates the envelope of a call. At random, half of the envelopes name no key: the envelope itself is then the key.
-func (a *enveloped) written(c call, way string) *letter {
+func (a *envelopeAgent) written(c call, way string) *letter {
 	l := &letter{of: a, way: way, session: string(envelope.NewSession())}
 	header := http.Header{"Authorization": {"Bearer " + c.token.text}}
 	if pick([]bool{true, false}) {

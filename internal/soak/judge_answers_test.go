@@ -93,7 +93,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 			ok = a.Status == 503 && wait > 0 && e.Attacked
 		case "RESPONSE_INVALID":
 			ok = a.Status == 502 && (does == effectInvalidAnswer || does == effectFlood) && a.Outcome == "done"
-		case "UPSTREAM_TIMEOUT": // a slow machine is a sufficient cause
+		case "UPSTREAM_TIMEOUT": // a slow machine can cause it
 			ok = a.Status == 504 && (a.Outcome == "unknown" || a.Outcome == "not_sent")
 		case "UPSTREAM_UNREACHABLE":
 			ok = a.Status == 502 && a.Outcome == "not_sent"

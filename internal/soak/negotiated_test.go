@@ -123,14 +123,14 @@ type trial struct {
 	last []func()
 }
 
-// failed is the value with which a failure panics, to end an exchange.
-type failed struct{ why string }
+// A failure is the value with which a trial panics to end an exchange.
+type failure struct{ why string }
 
 func (t *trial) Cleanup(do func()) { t.last = append(t.last, do) }
 
-func (t *trial) Fatal(args ...any) { panic(failed{fmt.Sprint(args...)}) }
+func (t *trial) Fatal(args ...any) { panic(failure{fmt.Sprint(args...)}) }
 
-func (t *trial) Fatalf(format string, args ...any) { panic(failed{fmt.Sprintf(format, args...)}) }
+func (t *trial) Fatalf(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }
 
 // A connection is used for a random time between these. The agents of aeatest can use one for half a minute, and a gateway accepts at most
 // 30 registrations per minute from one address.
@@ -151,7 +151,7 @@ func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent) err
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
-		case failed:
+		case failure:
 			if a.hangUp(); g.addresses.Load() == at {
 				a.w.t.Errorf("%s lost its connection to %s, which was not killed: %s", a.id, g.name, p.why)
 			}
@@ -164,7 +164,7 @@ func (a *negotiator) talk(g *gateway, do func(t *trial, line *aeatest.Agent) err
 		a.hangUp()
 		a.gateway, a.trial = g, &trial{TB: a.w.t}
 		own := at.Doors["aea"]
-		way := &reasoned{a.connect(a.trial, own, a.key), a.declined}
+		way := &reasonFilter{a.connect(a.trial, own, a.key), a.declined}
 		a.line = aeatest.NewAgent(way, own["address"], a.key, identity.Fetchai)
 		a.process, a.until = at, now+random(connectedFrom, connectedTo)
 	}

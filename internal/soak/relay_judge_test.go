@@ -131,7 +131,7 @@ func (w *mailWorld) judge() []string {
 	return found[:min(len(found), 4*maxBreaches)]
 }
 
-// The judge finds the breach in records that contain one, and nothing in the other records.
+// The judge finds the breach in records that contain one, and no breach in the other records.
 func TestJudgeOfRelays(t *testing.T) {
 	t.Parallel()
 	a, b := wire.Key{1}, wire.Key{2}

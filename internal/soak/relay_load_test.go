@@ -85,13 +85,13 @@ func (w *mailWorld) agent() *mailAgent {
 	return &mailAgent{mailWorld: w, private: private, address: fmt.Sprintf("10.0.0.%d", mailAgents.Add(1)), clients: map[string]*mrp.Client{}}
 }
 
-// from is the transport of an agent that has its own address.
-type from struct {
+// An addressTransport is the transport of an agent with its own address.
+type addressTransport struct {
 	http.RoundTripper
 	address string
 }
 
-func (f from) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f addressTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.Header.Set("X-Forwarded-For", f.address)
 	return f.RoundTripper.RoundTrip(r)
@@ -116,7 +116,7 @@ func (a *mailAgent) client() (*mrp.Client, error) {
 	if a.clients[url] == nil {
 		c, err := mrp.New(mrp.Options{
 			Relay: url, Key: a.private, AllowInsecure: true, Attempts: 1,
-			Wrap: func(t http.RoundTripper) http.RoundTripper { return from{t, a.address} },
+			Wrap: func(t http.RoundTripper) http.RoundTripper { return addressTransport{t, a.address} },
 		})
 		if err != nil {
 			return nil, err

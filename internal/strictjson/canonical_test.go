@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// FuzzCanonical checks that the form of a tree is byte for byte that of the library, and that a number is rejected only if float64 has
-// another value for it.
+// FuzzCanonical compares the canonical form of a tree with that of the library, byte for byte, and checks that Canonical rejects a number
+// only if float64 changes its value.
 func FuzzCanonical(f *testing.F) {
 	for _, s := range []string{
 		`{"query":"lamp","max_price":99.5,"page":2,"nested":{"b":[true,null,-0,1e2,0.1],"a":"<&>"}}`, `"\u007f"`, `{"€":1,"é":2,"a":3}`,
@@ -28,7 +28,7 @@ func FuzzCanonical(f *testing.F) {
 		}
 		got, err := strictjson.Canonical(tree)
 		if n, ok := tree.(json.Number); ok && (err == nil) != survives(string(n)) {
-			t.Fatalf("%s: %v, and in float64 it has its value: %v", n, err, survives(string(n)))
+			t.Fatalf("%s: %v, but float64 keeps its value: %v", n, err, survives(string(n)))
 		}
 		if err != nil {
 			return
@@ -43,7 +43,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// Trees that were not made by Decode also have the form of the library.
+// The canonical form of a constructed tree is also that of the library.
 func TestCanonicalOfConstructedTrees(t *testing.T) {
 	for _, c := range []struct {
 		tree any

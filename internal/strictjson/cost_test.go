@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A tree never takes more memory than Cost returns and, for trees of small values, which take most, not many times less.
+// Cost is never less than the memory that a tree takes. For trees of small values, which take the most memory, it is not many times more.
 func TestCostBoundsAllocationsOfDecoding(t *testing.T) {
 	members := func(n int) string {
 		var b strings.Builder

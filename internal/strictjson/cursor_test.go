@@ -48,7 +48,7 @@ func agree(t *testing.T, data []byte) {
 	t.Helper()
 	want, err := strictjson.Explain(data)
 	if got, fast := strictjson.Decode(data); fmt.Sprint(fast) != fmt.Sprint(err) || !reflect.DeepEqual(got, want) {
-		t.Errorf("%.300q: Decode makes %#v, %v; want %#v, %v", data, got, fast, want, err)
+		t.Errorf("%.300q: Decode returns %#v, %v; want %#v, %v", data, got, fast, want, err)
 	}
 	if err == nil {
 		written, wrong := strictjson.AppendForHTML([]byte("before"), want)
@@ -63,17 +63,17 @@ func agree(t *testing.T, data []byte) {
 	}
 	c := strictjson.Begin(data)
 	if c.Skip(); c.Complete() != (err == nil) {
-		t.Errorf("%.300q: skipping says %v; Decode says %v", data, c.Complete(), err)
+		t.Errorf("%.300q: skipping returns %v; Decode returns %v", data, c.Complete(), err)
 	}
 	c.End()
 	c = strictjson.Begin(data)
 	defer c.End()
 	got := walk(c)
 	if c.Complete() != (err == nil) {
-		t.Errorf("%.300q: walking says %v; Decode says %v", data, c.Complete(), err)
+		t.Errorf("%.300q: walking returns %v; Decode returns %v", data, c.Complete(), err)
 	}
 	if err == nil && !reflect.DeepEqual(got, want) {
-		t.Errorf("%.300q: %#v; Decode says %#v", data, got, want)
+		t.Errorf("%.300q: %#v; Decode returns %#v", data, got, want)
 	}
 }
 

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// words are documents in which the end of a string, a name, a number or white space is at each position of the eight-byte words that are
-// examined at once.
+// words returns documents where the end of a string, a name, a number or white space is at each position of the eight-byte words that the
+// cursor examines at once.
 func words() []string {
 	var list []string
 	for n := range 20 {
@@ -37,7 +37,7 @@ func words() []string {
 	return list
 }
 
-// siblings are lists of objects. The next object has the names of the previous one, or partly other names.
+// siblings returns lists of objects. The next object has the names of the previous one, or partly other names.
 func siblings() []string {
 	var list []string
 	for _, many := range []int{1, 5, 11, 12, 13, 16, 17, 18, 33, 70} {

@@ -35,7 +35,7 @@ func TestPlausible(t *testing.T) {
 		"over early, then more":    {`[1] ` + strings.Repeat(" ", 9000) + "]", false},
 		"nothing":                  {"", false},
 		"spaces":                   {strings.Repeat(" ", 9000), false},
-		"read no further":          {"[" + long + `,"` + "\xff" + `"]`, true},
+		"invalid at the end":       {"[" + long + `,"` + "\xff" + `"]`, true},
 	} {
 		if got := strictjson.Plausible([]byte(tt.document)); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)

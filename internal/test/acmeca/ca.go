@@ -1,5 +1,5 @@
-// Package acmeca runs a certificate authority with ACME for tests: pebble, and the DNS server that it asks. All of it is on loopback. The
-// CA rejects some valid nonces, as RFC 8555 §6.5 allows.
+// Package acmeca runs a certificate authority with ACME for tests: pebble, and the DNS server that it queries. Both listen on loopback
+// addresses. The CA rejects some valid nonces, as RFC 8555 §6.5 allows.
 package acmeca
 
 import (
@@ -20,21 +20,21 @@ import (
 	"github.com/letsencrypt/pebble/v2/wfe"
 )
 
-// Options of Start.
+// Options are the options of Start.
 type Options struct {
-	// Seconds is how long a certificate is valid. 0: 90 days.
+	// Seconds is how long a certificate is valid. 0 means 90 days.
 	Seconds uint64
-	// AccountID and AccountKey are the account that a client must be bound to. Empty: none.
+	// AccountID and AccountKey identify the account that a client must be bound to. If they are empty, it needs none.
 	AccountID, AccountKey string
 }
 
 // A CA is a running authority.
 type CA struct {
-	// Directory is the URL of its directory, and Roots the PEM certificate of the CA that its own certificate is from.
+	// Directory is the URL of the CA's directory, and Roots the PEM certificate of the issuer of the server's own certificate.
 	Directory, Roots string
 	DNS              *Server
 
-	// Stop ends it before the test ends.
+	// Stop stops the CA before the test ends.
 	Stop func()
 
 	tb      testing.TB
@@ -48,10 +48,10 @@ type CA struct {
 
 var environment sync.Once
 
-// Start runs a CA until the test ends. It answers when Validate was called.
+// Start runs a CA until the test ends. It responds only after Validate was called.
 func Start(tb testing.TB, o Options) *CA {
 	tb.Helper()
-	environment.Do(func() { // pebble reads it when it starts
+	environment.Do(func() { // pebble reads the environment when it starts
 		for name, value := range map[string]string{"PEBBLE_VA_NOSLEEP": "1", "PEBBLE_WFE_NONCEREJECT": "20", "PEBBLE_AUTHZREUSE": "0"} {
 			_ = os.Setenv(name, value) //nolint:usetesting // for all tests of the process
 		}
@@ -70,13 +70,13 @@ func Start(tb testing.TB, o Options) *CA {
 	server.Config.ErrorLog = quiet()
 	c.Stop = server.Close
 	tb.Cleanup(c.Stop)
-	tb.Cleanup(func() { c.Validate("127.0.0.1:9", "127.0.0.1:9") }) // so that no request waits
+	tb.Cleanup(func() { c.Validate("127.0.0.1:9", "127.0.0.1:9") }) // so that no request keeps waiting
 	c.Directory = server.URL + wfe.DirectoryPath
 	c.Roots = string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
 	return c
 }
 
-// Validate begins to answer. Challenges are validated at the addresses of a gateway's listeners, in place of the ports 80 and 443.
+// Validate makes the CA respond, and validate challenges at the addresses of a gateway's listeners instead of the ports 80 and 443.
 func (c *CA) Validate(plain, secure string) {
 	c.started.Do(func() {
 		authority := va.New(quiet(), port(plain), port(secure), false, c.DNS.Address, c.db)
@@ -90,20 +90,20 @@ func (c *CA) Validate(plain, secure string) {
 	})
 }
 
-// Root is the PEM certificate of the CA that certificates come from.
+// Root returns the PEM certificate of the issuer of certificates.
 func (c *CA) Root() []byte { return c.ca.GetRootCert(0).PEM() }
 
-// Orders is the number of orders.
+// Orders returns the number of orders.
 func (c *CA) Orders() int64 { return c.orders.Load() }
 
-// A status remembers the status of an answer.
+// A status records the status of a response.
 type status struct {
 	http.ResponseWriter
 
 	code int
 }
 
-// WriteHeader sends the status.
+// WriteHeader records the status and sends it.
 func (s *status) WriteHeader(code int) {
 	s.code = code
 	s.ResponseWriter.WriteHeader(code)

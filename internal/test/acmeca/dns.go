@@ -18,7 +18,7 @@ const (
 // Zone is the zone of the Server.
 const Zone = "shop.example."
 
-// A Server is the primary DNS server of Zone. Every name has the address 127.0.0.1. It takes updates signed by the key.
+// A Server is the primary DNS server of Zone. Every name has the address 127.0.0.1. It accepts updates signed with the key.
 type Server struct {
 	Address string
 
@@ -43,7 +43,7 @@ func startDNS(tb testing.TB) *Server {
 	return s
 }
 
-// Updates returns how many records were added, and how many there are.
+// Updates returns how many records were added and how many are left.
 func (s *Server) Updates() (added, left int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

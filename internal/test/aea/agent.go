@@ -39,11 +39,11 @@ type Way interface {
 	Next(tb testing.TB, agent string) wire.Envelope
 }
 
-// An Agent is one with a key, at the other end of a Way.
+// An Agent is an agent with a key, at the other end of a Way.
 type Agent struct {
 	Key       identity.Key
 	Ledger    identity.Ledger
-	Gateway   string // its address
+	Gateway   string // the gateway's address
 	Way       Way
 	dialogues *dialogue.Dialogues
 }
@@ -55,10 +55,10 @@ func NewAgent(way Way, gateway string, key identity.Key, ledger identity.Ledger)
 	return a
 }
 
-// Address returns that of the agent.
+// Address returns the address of the agent.
 func (a *Agent) Address() string { return a.Key.Public(a.Ledger).Address() }
 
-// Start begins a dialogue, and returns the envelope that did.
+// Start begins a dialogue and returns the envelope that it sent.
 func (a *Agent) Start(tb testing.TB, p *protocol.Protocol, c protocol.Content) wire.Envelope {
 	tb.Helper()
 	_, e, err := a.dialogues.Start(p.Specs[0], a.Gateway, c)
@@ -69,7 +69,7 @@ func (a *Agent) Start(tb testing.TB, p *protocol.Protocol, c protocol.Content) w
 	return e
 }
 
-// Next returns the next message to the agent: one of its dialogues, or an error that stands in none.
+// Next returns the next message to the agent, which belongs to a dialogue or is an error outside dialogues.
 func (a *Agent) Next(tb testing.TB) dialogue.Turn {
 	tb.Helper()
 	t, err := a.dialogues.Receive(a.Way.Next(tb, a.Address()))
@@ -79,7 +79,7 @@ func (a *Agent) Next(tb testing.TB) dialogue.Turn {
 	return t
 }
 
-// Reply answers a message.
+// Reply replies to a message.
 func (a *Agent) Reply(tb testing.TB, to dialogue.Turn, c protocol.Content) {
 	tb.Helper()
 	e, err := to.Dialogue.Reply(to.Message.ID, c)
@@ -89,7 +89,7 @@ func (a *Agent) Reply(tb testing.TB, to dialogue.Turn, c protocol.Content) {
 	a.Way.Send(tb, e)
 }
 
-// FIPA returns the next message, which has to be this one of fipa.
+// FIPA returns the next message. It ends the test unless that is a message of fipa with the wanted performative.
 func (a *Agent) FIPA(tb testing.TB, want protocol.Performative) (dialogue.Turn, protocol.FIPAMessage) {
 	tb.Helper()
 	t := a.Next(tb)
@@ -100,7 +100,7 @@ func (a *Agent) FIPA(tb testing.TB, want protocol.Performative) (dialogue.Turn, 
 	return t, m
 }
 
-// Refusal returns the next message, which has to be an error of default, and the error of UIM in it.
+// Refusal returns the text of the next message and the UIM error in it. It ends the test unless the message is an error of default.
 func (a *Agent) Refusal(tb testing.TB) (text, uim string) {
 	tb.Helper()
 	m, ok := a.Next(tb).Content.(protocol.DefaultMessage)
@@ -118,19 +118,19 @@ func (a *Agent) Asks(tb testing.TB, intent string) (dialogue.Turn, search.Descri
 	return t, m.Proposal
 }
 
-// CFP is a call for proposals of one intent.
+// CFP returns a call for proposals of one intent.
 func CFP(intent string) protocol.FIPAMessage {
 	return protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{Constraints: []search.Expr{
 		search.Constraint{Attribute: "intent_uid", Test: search.Relation{Value: search.Text(intent)}},
 	}}}
 }
 
-// Info is the signed acceptance of an offer.
+// Info returns the signed acceptance of an offer.
 func (a *Agent) Info(offer search.Description) map[string]string {
 	return a.Signed(TextOf(offer, "policy_sha256"), TextOf(offer, "tx_nonce"))
 }
 
-// Signed is an acceptance.
+// Signed returns a signed acceptance of a policy under a nonce.
 func (a *Agent) Signed(policySHA256, nonce string) map[string]string {
 	text := identity.Agreement{Gateway: a.Gateway, Agent: a.Address(), PolicySHA256: policySHA256, Nonce: nonce}.Text()
 	return map[string]string{
@@ -152,7 +152,7 @@ func (a *Agent) Agrees(tb testing.TB, intent string) string {
 	return m.Info["pat"]
 }
 
-// Calls sends bytes of default, and returns what is answered.
+// Calls sends bytes of default and returns the bytes of the reply.
 func (a *Agent) Calls(tb testing.TB, text string) string {
 	tb.Helper()
 	a.Start(tb, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(text)})
@@ -175,7 +175,7 @@ func (a *Agent) Requests(tb testing.TB, r protocol.HTTPMessage) protocol.HTTPMes
 	return m
 }
 
-// TextOf returns an attribute that is a text.
+// TextOf returns the value of a text attribute.
 func TextOf(d search.Description, name string) string {
 	text, _ := d.Value(name).(search.Text)
 	return string(text)

@@ -10,10 +10,10 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/aea"
 )
 
-// A Line is a connection inside of this process: a Way for any number of agents.
+// A Line is a connection within the process: a Way for any number of agents.
 type Line struct {
 	Name  string
-	Clear bool // others can read along
+	Clear bool // others can read the messages
 
 	once   sync.Once
 	ready  chan struct{}
@@ -26,15 +26,15 @@ func (l *Line) init() {
 	l.once.Do(func() { l.ready, l.queues = make(chan struct{}), map[string]*runtime.Queue{} })
 }
 
-// ID names the line.
+// ID returns the id of the line.
 func (l *Line) ID() wire.PublicID {
 	return wire.PublicID{Author: "test", Name: "line" + l.Name, Version: "1.0.0"}
 }
 
-// Confidential is that of a connection.
+// Confidential reports whether only the agent can read its messages.
 func (l *Line) Confidential() bool { return !l.Clear }
 
-// State says nothing.
+// State returns an empty state.
 func (l *Line) State() runtime.ConnectionState { return runtime.ConnectionState{} }
 
 // Run serves the line until ctx ends.
@@ -59,10 +59,10 @@ func (l *Line) queue(peer string) *runtime.Queue {
 	return l.queues[peer]
 }
 
-// Put is Connection.Send.
+// put queues an envelope to an agent.
 func (l *Line) put(e wire.Envelope) error { return l.queue(e.To).Put(e) }
 
-// Port returns the port of a connection that does nothing, to a runtime with this clock that runs until the test ends.
+// Port returns the port of a connection that does nothing. Its runtime uses the clock now and runs until the test ends.
 func Port(tb testing.TB, now func() time.Time) *runtime.Port {
 	tb.Helper()
 	l := &Line{}
@@ -76,14 +76,14 @@ func Port(tb testing.TB, now func() time.Time) *runtime.Port {
 	return l.port
 }
 
-// Connection returns the line as a runtime takes it.
+// Connection returns the line as a connection for a runtime.
 func (l *Line) Connection() runtime.Connection { return lineConnection{l} }
 
 type lineConnection struct{ *Line }
 
 func (c lineConnection) Send(e wire.Envelope) error { return c.put(e) }
 
-// Send has an envelope come to the gateway.
+// Send delivers an envelope to the gateway.
 func (l *Line) Send(tb testing.TB, e wire.Envelope) {
 	tb.Helper()
 	l.queue(e.Sender)
@@ -99,7 +99,7 @@ func (l *Line) Next(tb testing.TB, agent string) wire.Envelope {
 	defer cancel()
 	e, done, err := l.queue(agent).Take(ctx)
 	if err != nil {
-		tb.Fatalf("nothing came to %s: %v", agent, err)
+		tb.Fatalf("no envelope to %s: %v", agent, err)
 	}
 	done()
 	return e

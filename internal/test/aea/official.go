@@ -13,10 +13,10 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// A Schema is read by the official library of Protocol Buffers, with which the readers here are compared.
+// A Schema decodes and encodes messages with the official library of Protocol Buffers, to compare our own decoders with it.
 type Schema struct{ file protoreflect.FileDescriptor }
 
-// kinds are the scalar types of a schema.
+// kinds has the scalar types of a schema.
 var kinds = map[string]descriptorpb.FieldDescriptorProto_Type{
 	"string": descriptorpb.FieldDescriptorProto_TYPE_STRING, "bytes": descriptorpb.FieldDescriptorProto_TYPE_BYTES,
 	"double": descriptorpb.FieldDescriptorProto_TYPE_DOUBLE, "bool": descriptorpb.FieldDescriptorProto_TYPE_BOOL,
@@ -28,8 +28,8 @@ var kinds = map[string]descriptorpb.FieldDescriptorProto_Type{
 //	Value = 1|string 2|double 5|Location
 //	Location = 1:double 2:double
 //
-// where a field has : when it comes once, * when it is repeated, | as a member of the message's oneof, and % when it is a map
-// from text. What is no scalar type is a message. Enumerations are int32.
+// where : marks a single field, * a repeated one, | a member of the message's oneof, and % a map with text keys. A type that is not
+// scalar is a message. Enumerations are int32.
 func NewSchema(tb testing.TB, lines string) Schema {
 	tb.Helper()
 	file := &descriptorpb.FileDescriptorProto{
@@ -68,7 +68,7 @@ func NewSchema(tb testing.TB, lines string) Schema {
 	return Schema{made}
 }
 
-// asMap makes a map of a field of the message with this name, and returns the type of its entries.
+// asMap turns a field of the named message into a map, and returns the type of its entries.
 func asMap(name string, field *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
 	entry := "F" + strings.TrimPrefix(field.GetName(), "f") + "Entry"
 	one := func(name string, number int32, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.FieldDescriptorProto {
@@ -102,13 +102,13 @@ func fieldOf(tb testing.TB, digits, kind string) *descriptorpb.FieldDescriptorPr
 	return field
 }
 
-// Normal returns the bytes that the official library writes for a message that it has read, without unknown
-// fields. A message that it cannot read fails.
+// Normal decodes a message with the official library and returns its encoding without unknown fields. It ends the test if the library
+// cannot decode the message.
 func (s Schema) Normal(tb testing.TB, message string, data []byte) []byte {
 	tb.Helper()
 	m := dynamicpb.NewMessage(s.file.Messages().ByName(protoreflect.Name(message)))
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
-		tb.Fatalf("the official library does not read %x: %v", data, err)
+		tb.Fatalf("the official library does not decode %x: %v", data, err)
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
 	if err != nil {
@@ -117,10 +117,10 @@ func (s Schema) Normal(tb testing.TB, message string, data []byte) []byte {
 	return out
 }
 
-// Writes fails where the official library would write a message otherwise than data.
+// Writes fails the test if the official library encodes the message in data to other bytes.
 func (s Schema) Writes(tb testing.TB, message string, data []byte) {
 	tb.Helper()
 	if want := s.Normal(tb, message, data); !bytes.Equal(data, want) {
-		tb.Errorf("%x, the official library writes %x", data, want)
+		tb.Errorf("%x, the official library encodes %x", data, want)
 	}
 }

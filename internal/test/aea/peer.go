@@ -20,14 +20,14 @@ import (
 // now is the clock of agents in tests.
 var now = time.Now
 
-// patience is how long an agent waits for what has to come.
+// patience is how long an agent waits for a message.
 const patience = 30 * time.Second
 
 // A Peer is an agent at the other end of a connection: the Way of one agent.
 type Peer struct {
 	Address   string
 	Dialogues *dialogue.Dialogues // of the agent
-	// Raw is what it sends and receives by; nil: it has no connection that stays.
+	// Raw is the agent's connection, or nil if it has no permanent one.
 	Raw net.Conn
 
 	send func(testing.TB, wire.Envelope)
@@ -41,10 +41,10 @@ func newPeer(address string, raw net.Conn) *Peer {
 // Send sends an envelope.
 func (p *Peer) Send(tb testing.TB, e wire.Envelope) { tb.Helper(); p.send(tb, e) }
 
-// Next waits for the next envelope that comes to the agent, which is the only one here.
+// Next waits for the next envelope to the only agent of the connection.
 func (p *Peer) Next(tb testing.TB, _ string) wire.Envelope { tb.Helper(); return p.next(tb) }
 
-// Hello begins a dialogue with Self, and returns the envelope that does.
+// Hello begins a dialogue with Self and returns the envelope that it sent.
 func (p *Peer) Hello(tb testing.TB, text string) wire.Envelope {
 	tb.Helper()
 	_, e, err := p.Dialogues.Start(protocol.Default.Specs[0], Self, Text(text))
@@ -54,7 +54,7 @@ func (p *Peer) Hello(tb testing.TB, text string) wire.Envelope {
 	return e
 }
 
-// Ask begins a dialogue with Self, and returns the bytes that are answered, or the text of the error.
+// Ask begins a dialogue with Self and returns the bytes of the reply, or the text of an error.
 func (p *Peer) Ask(tb testing.TB, text string) string {
 	tb.Helper()
 	p.Send(tb, p.Hello(tb, text))
@@ -127,7 +127,7 @@ func TCP(tb testing.TB, to, address string) *Peer {
 	return p
 }
 
-// Trusting downloads the certificate of a node, as agents do, and returns a configuration that trusts it alone.
+// Trusting downloads the certificate of a node, as agents do, and returns a configuration that trusts only that certificate.
 func Trusting(tb testing.TB, to string) *tls.Config {
 	tb.Helper()
 	c := tls.Client(dial(tb, to), &tls.Config{InsecureSkipVerify: true})
@@ -147,7 +147,7 @@ func Trusting(tb testing.TB, to string) *tls.Config {
 	}
 }
 
-// Record is what the agent with this key registers with at a node.
+// Record returns the record with which the agent of a key registers at a node.
 func Record(node string, key identity.Key, ledger identity.Ledger) acn.Record {
 	public := key.Public(ledger)
 	return acn.Record{
@@ -167,7 +167,7 @@ func Connect(tb testing.TB, to string) (c net.Conn, proof []byte) {
 	return c, proof
 }
 
-// Status reads a message that has to be a status, and returns its code.
+// Status reads a message that must be a status, and returns its code.
 func Status(tb testing.TB, c io.Reader) acn.Code {
 	tb.Helper()
 	frame, err := wire.ACN.Read(c)
@@ -181,7 +181,7 @@ func Status(tb testing.TB, c io.Reader) acn.Code {
 	return m.Code
 }
 
-// Delegate connects an agent over TLS and registers it. It waits for the status of each envelope before it sends another one.
+// Delegate connects an agent over TLS and registers it. The agent waits for the status of each envelope before it sends another one.
 func Delegate(tb testing.TB, to, node string, key identity.Key, ledger identity.Ledger) *Peer {
 	tb.Helper()
 	c, _ := Connect(tb, to)
@@ -192,7 +192,7 @@ func Delegate(tb testing.TB, to, node string, key identity.Key, ledger identity.
 	}
 	p := newPeer(record.Address, c)
 	var came []wire.Envelope
-	// next takes messages until one is a status, or an envelope where there is one to return.
+	// take reads messages until one is a successful status or, if status is false, an envelope.
 	take := func(tb testing.TB, status bool) {
 		tb.Helper()
 		for {
@@ -231,7 +231,7 @@ func Delegate(tb testing.TB, to, node string, key identity.Key, ledger identity.
 	return p
 }
 
-// HTTPS asks a node over HTTPS: it returns what is answered with 200, and fails otherwise.
+// HTTPS sends a request to a node and returns the body of the response. It ends the test unless the status is 200.
 func HTTPS(tb testing.TB, config *tls.Config, to, token, method, path string, body []byte) []byte {
 	tb.Helper()
 	status, answer := TryHTTPS(tb, config, to, token, method, path, body)
@@ -241,7 +241,7 @@ func HTTPS(tb testing.TB, config *tls.Config, to, token, method, path string, bo
 	return answer
 }
 
-// TryHTTPS is HTTPS for what may fail.
+// TryHTTPS is like HTTPS, but returns any status.
 func TryHTTPS(tb testing.TB, config *tls.Config, to, token, method, path string, body []byte) (status int, answer []byte) {
 	tb.Helper()
 	transport := &http.Transport{TLSClientConfig: config}
@@ -280,7 +280,7 @@ func Mailbox(tb testing.TB, to, node string, key identity.Key, ledger identity.L
 				return decoded(tb, body, nil)
 			}
 			if now().After(deadline) {
-				tb.Fatal("nothing came into the mailbox")
+				tb.Fatal("the mailbox stays empty")
 			}
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // Self is the address of the agent that Serve runs.
 const Self = "gw"
 
-// Serve runs an agent with these connections, and a skill that answers bytes of the protocol default with the same bytes, until
-// the test ends. The limits are those of a gateway where they are zero.
+// Serve runs an agent with connections until the test ends. Its skill replies to bytes of the protocol default with the same bytes. Zero
+// limits mean those of a gateway.
 func Serve(tb testing.TB, l runtime.Limits, connections ...runtime.Connection) *runtime.Runtime {
 	tb.Helper()
 	if l == (runtime.Limits{}) {
@@ -58,7 +58,7 @@ func echo(_ context.Context, m runtime.Message) error {
 	return nil
 }
 
-// Node is a node with the key KeyOne, which agents know by NodeKey.
+// Node returns a node with the private key KeyOne, whose public key is NodeKey.
 func Node(tb testing.TB) *node.Node {
 	tb.Helper()
 	n, err := node.New(Key(tb, KeyOne), now())
@@ -71,7 +71,7 @@ func Node(tb testing.TB) *node.Node {
 // NodeKey is the public key of Node.
 const NodeKey = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
-// Numbered is a private key for tests alone: the number n.
+// Numbered returns a private key for tests: the number n.
 func Numbered(tb testing.TB, n int) identity.Key {
 	tb.Helper()
 	return Key(tb, fmt.Sprintf("%064x", n))
@@ -80,7 +80,7 @@ func Numbered(tb testing.TB, n int) identity.Key {
 // DefaultSpec is the specification id of the protocol default.
 var DefaultSpec = protocol.Default.Specs[0]
 
-// Text is a message of the protocol default.
+// Text returns a message of the protocol default.
 func Text(s string) protocol.DefaultMessage {
 	return protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(s)}
 }

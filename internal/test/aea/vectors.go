@@ -1,4 +1,4 @@
-// Package aeatest gives the tests of the AEA binding what the two implementations of the framework have written.
+// Package aeatest has agents, connections and test vectors of the AEA framework's two implementations, for tests of the AEA door.
 package aeatest
 
 import (
@@ -9,7 +9,7 @@ import (
 )
 
 // Vectors returns the vectors under a prefix, such as message/, by the rest of their names. file is the path to
-// internal/wire/aea/testdata/vectors.txt. A prefix without vectors fails.
+// internal/wire/aea/testdata/vectors.txt. Vectors ends the test if the prefix has no vectors.
 func Vectors(tb testing.TB, file, prefix string) map[string][]byte {
 	tb.Helper()
 	text, err := os.ReadFile(file)

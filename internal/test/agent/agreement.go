@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// issue answers an agreement. Each dialect takes what its real services take, and nothing else.
+// issue responds to an agreement. Each dialect accepts only what its real services accept.
 func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	in := body(r)
 	agentID, _ := in["agent_id"].(string)
@@ -52,8 +52,8 @@ func (s *Service) issue(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// staticForm reports whether a policy is signed in the one form that the service's dialect takes: that of the reference
-// service, or of its guides.
+// staticForm reports whether a policy is signed in the form that the service's dialect accepts: that of the reference service, or that of
+// its guides.
 func (s *Service) staticForm(form string, in map[string]any) bool {
 	key, _ := in["agent_public_key"].(string)
 	if s.Dialect == Guide {

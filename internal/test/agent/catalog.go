@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// object is a JSON object to be written.
+// object is a JSON object to encode.
 type object = map[string]any
 
 // intents returns the intents as agents.json lists them in the service's dialect.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Clock stands still until it is moved. It is safe for concurrent use.
+// A Clock stands still until a test moves it. It is safe for concurrent use.
 type Clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -18,7 +18,7 @@ func (c *Clock) Now() time.Time {
 	return c.t
 }
 
-// SetNow sets the clock to the real time, where it stands still again.
+// SetNow sets the clock to the real time. It then stands still again.
 func (c *Clock) SetNow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

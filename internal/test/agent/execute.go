@@ -52,7 +52,7 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request) {
 	s.perform(w, c, digest, reply.Break)
 }
 
-// call reads intent and parameters in the form of the service's dialect.
+// call reads the intent and the parameters in the form of the service's dialect.
 func (s *Service) call(in map[string]any) Call {
 	var c Call
 	c.UID, _ = in["intent_uid"].(string)
@@ -64,7 +64,7 @@ func (s *Service) call(in map[string]any) Call {
 	return c
 }
 
-// nextReply takes the next reply of the script; s.mu is held.
+// nextReply removes the next reply from the script and returns it. s.mu must be held.
 func (s *Service) nextReply() (Reply, bool) {
 	if len(s.script) == 0 {
 		return Reply{}, false
@@ -74,7 +74,7 @@ func (s *Service) nextReply() (Reply, bool) {
 	return next, true
 }
 
-// perform makes the call and answers with its parameters, or closes the connection without an answer; s.mu is held.
+// perform makes the call and responds with its parameters, or closes the connection without a response. s.mu must be held.
 func (s *Service) perform(w http.ResponseWriter, c Call, fingerprint string, closing bool) {
 	if c.UID != Search && c.UID != Order {
 		refuse(w, reason.IntentNotFound)
@@ -122,7 +122,7 @@ func writeReply(w http.ResponseWriter, r Reply) {
 	_, _ = w.Write([]byte(r.Body))
 }
 
-// closeConnection ends the connection without an answer.
+// closeConnection closes the connection without a response.
 func closeConnection(w http.ResponseWriter) {
 	if h, ok := w.(http.Hijacker); ok {
 		if conn, _, err := h.Hijack(); err == nil {

@@ -45,7 +45,7 @@ func write(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// refuse answers with the error of UIM core 3.3.
+// refuse responds with an error of UIM core 3.3.
 func refuse(w http.ResponseWriter, r reason.Reason) { refuseWith(w, r, nil) }
 
 func refuseWith(w http.ResponseWriter, r reason.Reason, more map[string]any) {
@@ -54,12 +54,12 @@ func refuseWith(w http.ResponseWriter, r reason.Reason, more map[string]any) {
 	write(w, r.Status(), map[string]any{"error": map[string]any{"code": r.Code(), "message": "refused", "details": details}})
 }
 
-// refusePolicy refuses with the policy offered now in the details; s.mu is held.
+// refusePolicy refuses with the currently offered policy in the details. s.mu must be held.
 func (s *Service) refusePolicy(w http.ResponseWriter, r reason.Reason) {
 	refuseWith(w, r, map[string]any{"policy": map[string]string{"uid": PolicyUID, "digest": s.offer.Digest}})
 }
 
-// body parses the request's body; it returns nil for anything that is not a JSON object.
+// body parses the request's body. It returns nil if that is not a JSON object.
 func body(r *http.Request) map[string]any {
 	data, err := io.ReadAll(io.LimitReader(r.Body, 8<<20))
 	if err != nil {

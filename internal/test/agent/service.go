@@ -21,11 +21,11 @@ type Dialect string
 const (
 	Canonical Dialect = "canonical" // UIM core, with fresh agreements, renewal and proofs of key
 	Mock      Dialect = "mock"      // the reference web service: maps of parameters, /pat/issue, /uim/execute, signed policies
-	Guide     Dialect = "guide"     // as Mock, but it takes a detached signature over Python's json.dumps
-	Draft     Dialect = "draft"     // draft-uim-protocol-core-01: another body, answers in an envelope
+	Guide     Dialect = "guide"     // as Mock, but it accepts a detached signature over Python's json.dumps
+	Draft     Dialect = "draft"     // draft-uim-protocol-core-01: another body, responses in an envelope
 )
 
-// What the service offers.
+// The offer of the service.
 const (
 	Issuer    = "shop.example"
 	Search    = "shop.example:search:v1" // safe and free
@@ -33,7 +33,7 @@ const (
 	PolicyUID = "https://shop.example/policy/1"
 )
 
-// hidden is the uid of an intent that agents.json does not list, and that the service describes when it is asked for it.
+// hidden is the uid of an intent that agents.json does not list. The service describes it on request.
 const hidden = "shop.example:hidden:v1"
 
 const firstPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "` + PolicyUID + `", "@type": "Set", "note": "täglich",` +
@@ -42,9 +42,9 @@ const firstPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "` 
 // A Service is a UIM service on a free port of the loopback address. It is safe for concurrent use.
 type Service struct {
 	*httptest.Server
-	Clock   *Clock // stands at noon on 2026-11-21, UTC
+	Clock   *Clock // starts at noon on 2026-11-21, UTC
 	Dialect Dialect
-	TTL     time.Duration // of the PATs issued from now on; an hour at first
+	TTL     time.Duration // of new PATs; an hour by default
 
 	key ed25519.PrivateKey
 
@@ -57,7 +57,7 @@ type Service struct {
 	calls    []Call
 	paths    []string // of all requests
 	approval approval
-	members  map[string]any // of agents.json, over what stands there
+	members  map[string]any // of agents.json; they replace the service's own
 }
 
 // An approval is the operator's part in new agreements.
@@ -67,7 +67,7 @@ type approval struct {
 	waiting  map[string]bool // by nonce of the agreement
 }
 
-// A token is a PAT that was issued.
+// A token is an issued PAT.
 type token struct {
 	agentID string
 	key     keys.Key
@@ -76,13 +76,13 @@ type token struct {
 	digest  string // of the policy
 }
 
-// An answer is kept under an idempotency key.
+// An answer is a response stored under an idempotency key.
 type answer struct {
 	fingerprint string
 	body        []byte
 }
 
-// New starts a service in one dialect; it ends with its test.
+// New starts a service in one dialect, and stops it when the test ends.
 func New(tb testing.TB, d Dialect) *Service {
 	tb.Helper()
 	s, err := Start(d)
@@ -93,7 +93,7 @@ func New(tb testing.TB, d Dialect) *Service {
 	return s
 }
 
-// Start starts a service outside of a test; the caller has to Close it.
+// Start starts a service outside a test. The caller must close it.
 func Start(d Dialect) (*Service, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -124,21 +124,21 @@ func (s *Service) Offer(tb testing.TB, policy string) {
 	s.offer = offer
 }
 
-// Digest returns the digest of the policy offered now.
+// Digest returns the digest of the currently offered policy.
 func (s *Service) Digest() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.offer.Digest
 }
 
-// SetMember sets a top-level member of agents.json, over what stands there.
+// SetMember sets or replaces a top-level member of agents.json.
 func (s *Service) SetMember(name string, value any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.members[name] = value
 }
 
-// RequireApproval makes every new agreement wait until Approve.
+// RequireApproval makes every new agreement pending until Approve.
 func (s *Service) RequireApproval() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,22 +161,22 @@ func (s *Service) RevokeAll() {
 	}
 }
 
-// A Reply is an answer prepared for an execute call, which is then not made.
+// A Reply is a prepared response to an execute call. The service then does not make the call.
 type Reply struct {
 	Status int
 	Header map[string]string
 	Body   string
-	Break  bool // makes the call and then closes the connection without an answer; the other fields do not count
+	Break  bool // makes the call and then closes the connection without a response; ignores the other fields
 }
 
-// Script answers the next execute calls with these replies, in order.
+// Script makes the service respond to the next execute calls with these replies, in order.
 func (s *Service) Script(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script = append(s.script, replies...)
 }
 
-// A Call is one execute call that arrived.
+// A Call is one received execute call.
 type Call struct {
 	UID            string
 	Parameters     map[string]any
@@ -186,14 +186,14 @@ type Call struct {
 	Header         http.Header
 }
 
-// Calls returns the execute calls that arrived with a valid PAT, those answered by the script included.
+// Calls returns the execute calls that arrived with a valid PAT, including those that the script answered.
 func (s *Service) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Requests counts the requests for a path.
+// Requests returns the number of requests for a path.
 func (s *Service) Requests(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

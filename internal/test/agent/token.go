@@ -16,7 +16,7 @@ import (
 
 var scope = []string{Search + ":execute", Order + ":execute"}
 
-// newPAT makes a PAT and remembers it; s.mu is held.
+// newPAT makes a PAT and records it. s.mu must be held.
 func (s *Service) newPAT(agentID string, key keys.Key) string {
 	id := rand.Text()
 	t := &token{agentID: agentID, key: key, exp: s.Clock.Now().Add(s.TTL), digest: s.offer.Digest}
@@ -34,7 +34,7 @@ func (s *Service) newPAT(agentID string, key keys.Key) string {
 	return text
 }
 
-// writePAT answers issue and renew.
+// writePAT writes the response of issue and renew.
 func (s *Service) writePAT(w http.ResponseWriter, text string) {
 	write(w, http.StatusOK, map[string]any{
 		"uim-pat": text, "expires_at": s.Clock.Now().Add(s.TTL).Format(time.RFC3339), "agreement_id": "agreement-1", "scope": scope,
@@ -42,7 +42,7 @@ func (s *Service) writePAT(w http.ResponseWriter, text string) {
 	})
 }
 
-// authenticate verifies the PAT of a request; s.mu is held. It returns no reason if the PAT is valid.
+// authenticate verifies the PAT of a request. It returns an empty reason if the PAT is valid. s.mu must be held.
 func (s *Service) authenticate(r *http.Request) (id string, t *token, refused reason.Reason) {
 	text, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -86,7 +86,7 @@ func (s *Service) renew(w http.ResponseWriter, r *http.Request) {
 	s.writePAT(w, s.newPAT(t.agentID, t.key))
 }
 
-// proved verifies the proof of key of a request and uses up its nonce; s.mu is held.
+// proved verifies the proof of key of a request and uses up its nonce. s.mu must be held.
 func (s *Service) proved(r *http.Request, t *token, binding pat.ProofBinding) bool {
 	proof, err := pat.VerifyProof(r.Header.Get("UIM-Proof"), t.key, binding, s.Clock.Now())
 	if err != nil || s.nonces[proof.Nonce] {

@@ -1,4 +1,4 @@
-// Package bindtest runs clients of other protocols, written by others, in tests.
+// Package bindtest runs official clients of other protocols in tests.
 package bindtest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Node returns the directory of the clients in JavaScript, which make clients installs. Where they are not installed the test is
-// skipped, or fails where UIMGATE_REQUIRE_LANGUAGES is 1.
+// Node returns the directory of the clients in JavaScript, which make clients installs. If they are not installed, it skips the test, or
+// fails it if UIMGATE_REQUIRE_LANGUAGES is 1.
 func Node(t *testing.T) string {
 	t.Helper()
 	dir := clients(t)
@@ -25,8 +25,8 @@ func Node(t *testing.T) string {
 	return dir
 }
 
-// clients finds the directory from that of the test, which is somewhere below bindings. The path of this file would not do: it is
-// shortened by -trimpath.
+// clients finds the directory of the clients from the test's working directory, which is below bindings. -trimpath shortens the path of
+// this file, so that cannot be used.
 func clients(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -39,7 +39,7 @@ func clients(t *testing.T) string {
 	return filepath.Join(dir, "testdata", "node")
 }
 
-// Run runs a script of the directory of Node and returns what it prints.
+// Run runs a script in the directory of Node and returns its output.
 func Run(t *testing.T, dir string, args ...string) []byte {
 	t.Helper()
 	out, stderr, err := run(t, dir, args)
@@ -49,7 +49,7 @@ func Run(t *testing.T, dir string, args ...string) []byte {
 	return out
 }
 
-// Try is Run for a script that may say by its exit status that something is not as it should be.
+// Try is like Run, but the script may exit with an error status.
 func Try(t *testing.T, dir string, args ...string) []byte {
 	t.Helper()
 	out, stderr, err := run(t, dir, args)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Public is a server whose URL is known before there is anything that answers: for a gateway whose public_url it is. serve is
-// called once.
+// Public reserves the URL of a server that starts later, for a gateway whose public_url it is. serve starts the server, and must be called
+// only once.
 func Public(t *testing.T) (url string, serve func(http.Handler)) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(nil)

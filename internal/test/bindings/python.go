@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Python returns a Python 3 that has the package cryptography: the one in the path, or the system's. Where there is none the test is
-// skipped, or fails with UIMGATE_REQUIRE_LANGUAGES=1.
+// Python returns a Python 3 with the package cryptography: the one in the path, or the system's. If there is none, it skips the test, or
+// fails it if UIMGATE_REQUIRE_LANGUAGES is 1.
 func Python(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"python3", "/usr/bin/python3"} {

@@ -15,10 +15,10 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-var update = flag.Bool("update", false, "write what is answered into the transcripts, to be looked at")
+var update = flag.Bool("update", false, "write the responses into the transcripts, for review")
 
-// Transcripts plays each transcript of testdata: files "send…", each followed by what is to be received. begin makes what answers
-// in one of them.
+// Transcripts plays each transcript of testdata: it sends each file "send…" and compares the response with the file that follows. begin
+// returns the function that sends, for one transcript.
 func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer func(sent string) string)) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -53,8 +53,7 @@ func Transcripts(t *testing.T, begin func(*testing.T, *txtar.Archive) (answer fu
 	}
 }
 
-// Show writes an answer as transcripts have it: its status, those of its headers that are told, and the body, JSON and events of
-// it as people can read them.
+// Show formats a response for a transcript: the status, the named header fields, and the body, with JSON and events indented.
 func Show(a gatetest.Answer, names []string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, a.Status)

@@ -1,4 +1,4 @@
-// Package collector is an OpenTelemetry collector for tests. It keeps what it receives by OTLP over HTTP.
+// Package collector has an OpenTelemetry collector for tests. It stores the telemetry that it receives by OTLP over HTTP.
 package collector
 
 import (
@@ -45,7 +45,7 @@ type Span struct {
 	Resource                    map[string]string
 }
 
-// New starts a Collector that ends with the test.
+// New starts a Collector, and stops it when the test ends.
 func New(tb testing.TB) *Collector {
 	tb.Helper()
 	c := &Collector{metrics: map[string]bool{}}
@@ -55,7 +55,7 @@ func New(tb testing.TB) *Collector {
 	return c
 }
 
-// Hold makes requests wait, until the returned function is called.
+// Hold makes requests wait until the returned function is called.
 func (c *Collector) Hold() (release func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,7 @@ func (d Dir) Write(tb testing.TB, name, text string) {
 	}
 }
 
-// Load loads a configuration with an empty environment. Its problems come as they are printed, without the directory.
+// Load loads a configuration with an empty environment. It returns the problems in their printed form, without the directory.
 func (d Dir) Load(tb testing.TB, blocks config.Blocks, text string) (*config.Config, []string) {
 	tb.Helper()
 	d.Write(tb, "uimgate.yaml", text)

@@ -17,7 +17,7 @@ type Agent struct {
 	ID    pat.AgentID
 	Key   ed25519.PrivateKey
 	KeyID keys.ID // RFC 7638 thumbprint of Key
-	// PublicKey is that of Key, as an agreement takes it: DER SubjectPublicKeyInfo in base64.
+	// PublicKey is the public key of Key as in an agreement: DER SubjectPublicKeyInfo in base64.
 	PublicKey string
 	Token     string // the PAT; empty: none
 }
@@ -34,7 +34,7 @@ func (g *Gate) TokenID(a *Agent) pat.TokenID {
 	return claims.ID
 }
 
-// Unapproved returns an agent that has agreed to nothing yet.
+// Unapproved returns an agent that has not agreed yet.
 func (g *Gate) Unapproved(id string) *Agent {
 	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -46,20 +46,20 @@ func (g *Gate) Unapproved(id string) *Agent {
 	}
 }
 
-// Agree makes a new agent agree to the policy offered, and returns the status of the answer.
+// Agree makes a new agent agree to the offered policy, and returns the status of the response.
 func (g *Gate) Agree(id string) (*Agent, int) {
 	g.Helper()
 	a := g.Unapproved(id)
 	return a, g.AgreeAgain(a)
 }
 
-// AgreeAgain makes an agent agree to the policy offered, and returns the status of the answer.
+// AgreeAgain makes an agent agree to the offered policy, and returns the status of the response.
 func (g *Gate) AgreeAgain(a *Agent) int {
 	g.Helper()
 	return g.agree(a, nil)
 }
 
-// AgreedTo returns a new agent that has agreed for intents alone.
+// AgreedTo returns a new agent that has agreed to use only some intents.
 func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
 	g.Helper()
 	a := g.Unapproved(id)
@@ -69,7 +69,7 @@ func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
 	return a
 }
 
-// Narrowed returns an agent with another PAT, for intents alone.
+// Narrowed returns an agent with another PAT, for only some intents.
 func (g *Gate) Narrowed(a *Agent, intents ...string) *Agent {
 	g.Helper()
 	narrow := *a
@@ -93,7 +93,7 @@ func (g *Gate) agree(a *Agent, intents []string) int {
 	return answer.Status
 }
 
-// Agreement returns the body by which an agent agrees to the policy offered, for intents alone or for all.
+// Agreement returns the request body with which an agent agrees to the offered policy, for some intents or, if none are given, for all.
 func (g *Gate) Agreement(a *Agent, intents ...string) map[string]any {
 	g.Helper()
 	var scope []string
@@ -110,7 +110,7 @@ func (g *Gate) Agreement(a *Agent, intents ...string) map[string]any {
 	return map[string]any{"agent_id": a.ID, "agent_public_key": a.PublicKey, "signed_policy": signed}
 }
 
-// Agreed returns a new agent that has agreed to the policy offered.
+// Agreed returns a new agent that has agreed to the offered policy.
 func (g *Gate) Agreed(id string) *Agent {
 	g.Helper()
 	a, status := g.Agree(id)

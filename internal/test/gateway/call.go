@@ -8,14 +8,14 @@ import (
 	"net/url"
 )
 
-// An Answer is an answer over HTTP.
+// An Answer is an HTTP response.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Send sends a request and reads the answer.
+// Send sends a request and reads the response.
 func (g *Gate) Send(r *http.Request) Answer {
 	g.Helper()
 	resp, err := http.DefaultTransport.RoundTrip(r)
@@ -23,12 +23,12 @@ func (g *Gate) Send(r *http.Request) Answer {
 	body, err := io.ReadAll(resp.Body)
 	g.Must(err)
 	g.Must(resp.Body.Close())
-	g.mu.Lock() // whoever read Upstream for this request has done so: a test may set another, also after a broken connection
+	g.mu.Lock() // the handler has read Upstream for this request, so the test may set another one, even after a broken connection
 	defer g.mu.Unlock()
 	return Answer{resp.StatusCode, resp.Header, body}
 }
 
-// Call posts to the public listener; header are pairs of name and value.
+// Call posts to the public listener. header has pairs of names and values.
 func (g *Gate) Call(path, token string, body any, header ...string) Answer {
 	g.Helper()
 	text, err := json.Marshal(body)
@@ -45,7 +45,7 @@ func (g *Gate) Call(path, token string, body any, header ...string) Answer {
 	return g.Send(r)
 }
 
-// Parse is the URL of a path of the public listener.
+// Parse returns the URL of a path of the public listener.
 func (g *Gate) Parse(path string) *url.URL {
 	g.Helper()
 	u, err := url.Parse(g.URL + path)
@@ -53,7 +53,7 @@ func (g *Gate) Parse(path string) *url.URL {
 	return u
 }
 
-// Get asks the public listener; header are pairs of name and value.
+// Get sends a GET request to the public listener. header has pairs of names and values.
 func (g *Gate) Get(path string, header ...string) Answer {
 	g.Helper()
 	r, err := http.NewRequestWithContext(g.Context(), http.MethodGet, g.URL+path, nil)
@@ -64,7 +64,7 @@ func (g *Gate) Get(path string, header ...string) Answer {
 	return g.Send(r)
 }
 
-// Execute calls Searching or Ordering; header are pairs of name and value.
+// Execute calls Searching or Ordering. header has pairs of names and values.
 func (g *Gate) Execute(a *Agent, intent string, header ...string) Answer {
 	g.Helper()
 	parameters := map[string]any{"query": "lamp"}
@@ -74,7 +74,7 @@ func (g *Gate) Execute(a *Agent, intent string, header ...string) Answer {
 	return g.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": intent, "parameters": parameters}, header...)
 }
 
-// BreakOff makes the upstream take the call and then go away.
+// BreakOff makes the upstream receive the call and then close the connection.
 func (g *Gate) BreakOff() {
 	g.Upstream = func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -87,7 +87,7 @@ func (g *Gate) BreakOff() {
 	}
 }
 
-// Refuses expects the one envelope with this reason.
+// Refuses ends the test unless a response is the error envelope with the status and the reason.
 func (g *Gate) Refuses(a Answer, status int, reason string) {
 	g.Helper()
 	var envelope struct {

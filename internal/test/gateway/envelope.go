@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// AgreedInEnvelope returns a new agent of the uAgents protocol that has agreed with a signed envelope. Its id is its address; Key is
-// another one, with which it has not agreed.
+// AgreedInEnvelope returns a new agent of the uAgents protocol that has agreed with a signed envelope. Its id is its address. Its Key is
+// another key, which did not sign the agreement.
 func (g *Gate) AgreedInEnvelope(seed string) *Agent {
 	g.Helper()
 	key, err := identity.FromSeed(seed, 0)

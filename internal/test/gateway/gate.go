@@ -1,5 +1,5 @@
-// Package gatetest is a whole gateway for tests: services, executor and public listener on a real store in a file, a clock
-// set by hand, and an upstream that the test controls.
+// Package gatetest has a whole gateway for tests: services, executor and public listener on a real store in a file, a clock that the test
+// sets, and an upstream that the test controls.
 package gatetest
 
 import (
@@ -38,13 +38,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// The intents of the usual files: Searching is free, Ordering costs 0.25 EUR.
+// The intents of the default files: Searching is free, Ordering costs 0.25 EUR.
 const (
 	Searching = "shop.example:search:v1"
 	Ordering  = "shop.example:order:v1"
 )
 
-// AgentsFile is the usual agents.json.
+// AgentsFile is the default agents.json.
 const AgentsFile = `{
   "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
   "intents": [
@@ -57,7 +57,7 @@ const AgentsFile = `{
   ]
 }`
 
-// PolicyFile is the usual policy.
+// PolicyFile is the default policy.
 const PolicyFile = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",
@@ -67,10 +67,10 @@ const PolicyFile = `{
   ]
 }`
 
-// Unproved lets orders be charged without a proof of key. It is a member of a service in flow style.
+// Unproved is a member of a service, in flow style, that permits charged orders without a proof of key.
 const Unproved = `intents: {"` + Ordering + `": {proof: optional}}`
 
-// A Gate is a whole gateway, without the listener of its operator.
+// A Gate is a whole gateway without the operator's listener.
 type Gate struct {
 	*testing.T
 	Store      *sqlstore.Store
@@ -80,49 +80,49 @@ type Gate struct {
 	Executor   *execute.Executor
 	Agreements *agree.Service
 	Consents   *consent.Service
-	Documents  *fetch.Client // of what strangers name; prepare may set one that trusts a server of the test
+	Documents  *fetch.Client // fetches documents that strangers name; prepare may set one that trusts a server of the test
 	Metrics    *record.Metrics
 	Log        *zap.Logger
-	Logs       *observer.ObservedLogs // what Log was given
+	Logs       *observer.ObservedLogs // entries written to Log
 	URL        string                 // of the public listener
 	Handler    http.Handler           // of the public listener
 	Host       door.Host              // carries out requests in messages
-	Settings   string                 // uimgate.yaml, as it was written first
+	Settings   string                 // the first uimgate.yaml
 	Upstream   func(http.ResponseWriter, *http.Request)
-	Memory     *membudget.Budget // of all requests; prepare may set one that is smaller than usual
-	// Connections bounds those of the public listener. prepare may set it; then server.connections_per_address holds as well.
+	Memory     *membudget.Budget // for all requests; prepare may set a smaller one
+	// Connections bounds the connections of the public listener. If prepare sets it, server.connections_per_address applies too.
 	Connections int
-	RelayURL    string        // where agents reach the relay of MRP, where the settings have RelaySettings
+	RelayURL    string        // URL of the MRP relay, if the settings have RelaySettings
 	Modules     []door.Module // prepare may add some
-	Drain       func()        // ends what doors do beside their requests, once; no request may come any more
+	Drain       func()        // ends the background work of the doors, once; no request may follow
 
 	dir   string
 	mu    sync.Mutex
 	clock time.Time
 }
 
-// Now is the time that everything in the gateway reads.
+// Now returns the time of the gateway's clock.
 func (g *Gate) Now() time.Time {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.clock
 }
 
-// Pass lets time pass.
+// Pass moves the clock.
 func (g *Gate) Pass(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.clock = g.clock.Add(d)
 }
 
-// Later lets time pass and brings the view up to date, as its own goroutine would.
+// Later moves the clock and refreshes the view of revocations, as its goroutine would.
 func (g *Gate) Later(d time.Duration) {
 	g.Helper()
 	g.Pass(d)
 	g.Must(g.View.Refresh(g.Context()))
 }
 
-// Must ends the test where there is an error.
+// Must ends the test if err is not nil.
 func (g *Gate) Must(err error) {
 	g.Helper()
 	if err != nil {
@@ -130,7 +130,7 @@ func (g *Gate) Must(err error) {
 	}
 }
 
-// New builds one; prepare may write other files than the usual ones.
+// New builds a Gate. prepare may replace the default files.
 func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	t.Helper()
 	g := &Gate{T: t, clock: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), dir: t.TempDir()}
@@ -213,7 +213,7 @@ func New(t *testing.T, settings string, prepare ...func(*Gate)) *Gate {
 	return g
 }
 
-// run has doors do what they do beside their requests, until the test ends, which drains them.
+// run runs the background work of the doors until the test ends, and then drains them.
 func (g *Gate) run() {
 	var drains []func()
 	for _, runner := range door.Of[door.Runner](g.Modules) {
@@ -234,7 +234,7 @@ func (g *Gate) run() {
 	g.Cleanup(g.Drain)
 }
 
-// bind listens until the test ends.
+// bind listens at an address until the test ends.
 func (g *Gate) bind(ctx context.Context, address string) (net.Listener, string, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -244,14 +244,14 @@ func (g *Gate) bind(ctx context.Context, address string) (net.Listener, string, 
 	return ln, "http://" + ln.Addr().String(), nil
 }
 
-// audit is a stream that goes nowhere.
+// audit returns an audit stream that discards its records.
 func (g *Gate) audit() *record.Audit {
 	return record.NewAudit(record.AuditOptions{
 		Open: func() (record.File, error) { return os.OpenFile(os.DevNull, os.O_WRONLY, 0) }, Log: g.Log, Metrics: g.Metrics,
 	})
 }
 
-// load reads the configuration as it is now.
+// load reads the current configuration.
 func (g *Gate) load() (*config.Config, *service.LoadedConfig) {
 	g.Helper()
 	cfg, found := config.Load(filepath.Join(g.dir, "uimgate.yaml"), config.Overrides{
@@ -267,13 +267,13 @@ func (g *Gate) load() (*config.Config, *service.LoadedConfig) {
 	return cfg, loaded
 }
 
-// Reload serves the configuration as it is now.
+// Reload applies the current configuration.
 func (g *Gate) Reload() {
 	g.Helper()
 	g.Must(g.TryReload())
 }
 
-// TryReload is Reload where some door may stay shut.
+// TryReload is like Reload, but returns an error if a door stays closed.
 func (g *Gate) TryReload() error {
 	g.Helper()
 	_, loaded := g.load()
@@ -281,7 +281,7 @@ func (g *Gate) TryReload() error {
 	return g.open()
 }
 
-// open has doors listen that do it by themselves, as the services say it now.
+// open opens the doors that have their own listeners, for the current services.
 func (g *Gate) open() error {
 	for _, opener := range door.Of[door.Opener](g.Modules) {
 		if err := opener.Open(g.Context(), g.Directory.Current().Services()); err != nil {
@@ -291,7 +291,7 @@ func (g *Gate) open() error {
 	return nil
 }
 
-// Addresses returns where a module is reached at the usual service; nil: it is shut there.
+// Addresses returns the addresses of a door at the service default, or nil if it is closed.
 func (g *Gate) Addresses(module string) map[string]string {
 	for _, status := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if status.Door == module {

@@ -9,10 +9,10 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// manyConnections is more than any test opens that does not set Connections.
+// manyConnections is more than any test opens without setting Connections.
 const manyConnections = 100_000
 
-// listen serves the public listener as the daemon does, until the test ends.
+// listen serves the public listener like the daemon, until the test ends.
 func (g *Gate) listen(perAddress int) {
 	g.Helper()
 	if g.Connections == 0 {

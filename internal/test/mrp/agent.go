@@ -1,4 +1,4 @@
-// Package mrptest is an agent of the Machine Relay Protocol for tests of what answers it.
+// Package mrptest has an agent of the Machine Relay Protocol for tests of services.
 package mrptest
 
 import (
@@ -16,17 +16,17 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Agent asks a service by a relay. Its id is its key.
+// An Agent sends requests to a service over a relay. Its id is its key.
 type Agent struct {
 	*mrp.Client
 	Key     ed25519.PrivateKey
 	To      wire.Key // the service
-	Encrypt bool     // so that the relay reads nothing
+	Encrypt bool     // hides messages from the relay
 	Now     func() time.Time
-	Told    func(wire.Progress) // is called while the agent waits; may be nil
+	Report  func(wire.Progress) // called for each progress report while the agent waits; may be nil
 }
 
-// New makes an agent with a key of its own, at a relay.
+// New returns an agent with a new key, at a relay.
 func New(tb testing.TB, relay, service string, now func() time.Time) *Agent {
 	tb.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -34,7 +34,7 @@ func New(tb testing.TB, relay, service string, now func() time.Time) *Agent {
 	return With(tb, private, relay, service, now)
 }
 
-// With makes an agent with a key.
+// With returns an agent with a given key.
 func With(tb testing.TB, private ed25519.PrivateKey, relay, service string, now func() time.Time) *Agent {
 	tb.Helper()
 	c, err := mrp.New(mrp.Options{Relay: relay, Key: private, Now: now})
@@ -52,20 +52,20 @@ func must(tb testing.TB, err error) {
 	}
 }
 
-// ID is that of the agent.
+// ID returns the id of the agent.
 func (a *Agent) ID() string { return wire.KeyOf(a.Key).String() }
 
-// Say sends a message, and returns the one that answers it.
+// Say sends a message and returns the reply.
 func (a *Agent) Say(tb testing.TB, contentType, body string) wire.Message {
 	tb.Helper()
 	m, err := a.Call(tb.Context(), wire.Send{Recipient: a.To, ContentType: contentType, Body: []byte(body)}, mrp.AskOptions{
-		Encrypt: a.Encrypt, Bound: contentType == wire.TypeRequest, Progress: a.Told,
+		Encrypt: a.Encrypt, Bound: contentType == wire.TypeRequest, Progress: a.Report,
 	})
 	must(tb, err)
 	return m
 }
 
-// Ask sends a request, whose further members are JSON, and returns the response.
+// Ask sends a request and returns the response. members are further members of the request, in JSON.
 func (a *Agent) Ask(tb testing.TB, action, params string, members ...string) string {
 	tb.Helper()
 	body := fmt.Sprintf(`{"action":%q,"params":%s`, action, params)
@@ -74,12 +74,12 @@ func (a *Agent) Ask(tb testing.TB, action, params string, members ...string) str
 	}
 	m := a.Say(tb, wire.TypeRequest, body+"}")
 	if m.ContentType != wire.TypeResponse {
-		tb.Errorf("answered with %s", m.ContentType)
+		tb.Errorf("the reply has the type %s", m.ContentType)
 	}
 	return string(m.Body)
 }
 
-// Result is what an answer has as its result.
+// Result decodes the result in a response.
 func Result[T any](tb testing.TB, answer string) (result T) {
 	tb.Helper()
 	var reply struct {
@@ -94,7 +94,7 @@ func Result[T any](tb testing.TB, answer string) (result T) {
 	return result
 }
 
-// Agreement reads the policy, and signs it.
+// Agreement requests the policy and returns a signed agreement to it.
 func (a *Agent) Agreement(tb testing.TB, url string) string {
 	tb.Helper()
 	offer := Result[struct {
@@ -112,16 +112,16 @@ func (a *Agent) Agreement(tb testing.TB, url string) string {
 	return signed
 }
 
-// Agreed is what an agreement is answered with.
-type Agreed struct {
+// A Grant is the result of an agreement.
+type Grant struct {
 	AgreementID string   `json:"agreement_id"`
 	PAT         string   `json:"pat"`
 	ExpiresAt   string   `json:"expires_at"`
 	Scope       []string `json:"scope"`
 }
 
-// Agrees agrees to the policy, and returns what it is told. url is where agreements are issued, which is signed.
-func (a *Agent) Agrees(tb testing.TB, url string) Agreed {
+// Agrees agrees to the policy and returns the grant. url is the issue URL, which the agreement contains.
+func (a *Agent) Agrees(tb testing.TB, url string) Grant {
 	tb.Helper()
-	return Result[Agreed](tb, a.Ask(tb, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, a.Agreement(tb, url))))
+	return Result[Grant](tb, a.Ask(tb, "uim:agree", fmt.Sprintf(`{"agreement":%q}`, a.Agreement(tb, url))))
 }

@@ -1,4 +1,4 @@
-// Package odrltest has worlds and documents that the tests of policies share.
+// Package odrltest has worlds and documents for tests of policies.
 package odrltest
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// World is a service with a few intents, of which two agents are known by name.
+// World returns a service with a few intents that knows two agents by name.
 func World() odrl.World {
 	return odrl.World{
 		Hosts: []string{"example.com"},
@@ -29,7 +29,7 @@ func World() odrl.World {
 	}
 }
 
-// Homes is the service of UIM's own example.
+// Homes returns the service of the example in the UIM specification.
 func Homes() odrl.World {
 	return odrl.World{
 		Hosts: []string{"127.0.0.1:4000", "homes.example"}, AnyAssignee: true,
@@ -40,13 +40,13 @@ func Homes() odrl.World {
 	}
 }
 
-// Head are the members of a policy that are neither rules nor its strategy.
+// Head has the members of a policy except the rules and the conflict strategy.
 const Head = `"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p"`
 
-// Policy is a document of these members.
+// Policy returns a document with Head and the given members.
 func Policy(members ...string) string { return `{` + Head + `,` + strings.Join(members, ",") + `}` }
 
-// Leaf is a constraint.
+// Leaf returns a constraint.
 func Leaf(left, operator string, right any) string {
 	b, err := json.Marshal(map[string]any{"leftOperand": left, "operator": operator, "rightOperand": right})
 	if err != nil {
@@ -55,9 +55,9 @@ func Leaf(left, operator string, right any) string {
 	return string(b)
 }
 
-var publications sync.Map // document and world → what publishing returned
+var publications sync.Map // document and world → result of Publish
 
-// Publish publishes a document in a world once: a Policy does not change, and every test that asks again gets the same.
+// Publish publishes a document in a world. It does so once and returns the same Policy to every test, because a Policy does not change.
 func Publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
 	tb.Helper()
 	names, err := json.Marshal(w)
@@ -67,12 +67,12 @@ func Publish(tb testing.TB, doc []byte, w odrl.World) *odrl.Policy {
 	made, _ := publications.LoadOrStore(string(doc)+"\n"+string(names), sync.OnceValues(func() (*odrl.Policy, problem.List) {
 		return odrl.Publish(context.Background(), doc, w)
 	}))
-	p, problems := made.(func() (*odrl.Policy, problem.List))() //nolint:forcetypeassert // holds nothing else
+	p, problems := made.(func() (*odrl.Policy, problem.List))() //nolint:forcetypeassert // the map holds only this type
 	if p == nil {
 		tb.Fatalf("refused: %v", problems)
 	}
 	if problems.Failed() {
-		tb.Fatalf("a policy and errors: %v", problems)
+		tb.Fatalf("got both a policy and errors: %v", problems)
 	}
 	return p
 }

@@ -1,9 +1,9 @@
-// Package pgtest runs a private PostgreSQL server from the installed programs, in a directory of its own that is
-// removed when the server or this process ends, in whatever way. Tests share one:
+// Package pgtest runs a private PostgreSQL server from the installed programs, in its own directory. The directory is removed when the
+// server or this process ends, even after a crash. Tests share one server:
 //
 //	dsn := pgtest.Start(t).Database(t)
 //
-// A program that is not a test (a benchmark, a soak) has one of its own:
+// A program that is not a test, such as a benchmark, starts its own:
 //
 //	c, err := pgtest.New(ctx, nil)
 //	defer c.Close()
@@ -42,10 +42,10 @@ type Cluster struct {
 	names    atomic.Int64
 }
 
-// startTimeout bounds making, starting and stopping a server.
+// startTimeout is the timeout for creating, starting and stopping a server.
 const startTimeout = 2 * time.Minute
 
-// superuser is the role that owns everything; only this user (and the server's) can reach the socket.
+// superuser is the role that owns everything. Only this user and the server's user can reach the socket.
 const superuser = "uimgate"
 
 // settings make the server small and quiet. Commits are flushed, as in production.
@@ -64,8 +64,8 @@ var settings = map[string]string{
 	"timezone":                   "'UTC'",
 }
 
-// New makes and starts a server. more are settings of postgresql.conf beside or instead of its own, with values quoted
-// in the form of that file. The error is ErrNotInstalled where no server is installed.
+// New creates and starts a server. more adds or replaces settings of postgresql.conf, with values quoted in the form of that file. If no
+// server is installed, the error is ErrNotInstalled.
 func New(ctx context.Context, more map[string]string) (_ *Cluster, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func New(ctx context.Context, more map[string]string) (_ *Cluster, err error) {
 	return c, nil
 }
 
-// make makes the files of the cluster.
+// make creates the files of the cluster.
 func (c *Cluster) make(ctx context.Context, more map[string]string) error {
 	if c.owner != nil {
 		if err := os.Chown(c.dir, int(c.owner.Uid), int(c.owner.Gid)); err != nil {
@@ -154,19 +154,19 @@ func (c *Cluster) startGuard() error {
 // Start starts a server that was stopped or killed, and returns when it accepts connections.
 func (c *Cluster) Start(ctx context.Context) error {
 	if err := c.program(ctx, "pg_ctl", "-D", c.data(), "-l", c.log(), "-w", "-t", "60", "start"); err != nil {
-		text, _ := os.ReadFile(c.log()) // contains the reason, if there is one
+		text, _ := os.ReadFile(c.log()) // contains the reason, if any
 		return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-4096):])
 	}
 	return nil
 }
 
-// A Mode is how a server is stopped.
+// A Mode is a way to stop a server.
 type Mode string
 
 // The modes.
 const (
-	Fast      Mode = "fast"      // connections are closed, what was committed is written
-	Immediate Mode = "immediate" // as if it crashed; the next start recovers from the log
+	Fast      Mode = "fast"      // closes connections and writes committed data
+	Immediate Mode = "immediate" // like a crash; the next start recovers from the log
 )
 
 // Stop stops the server.
@@ -190,7 +190,7 @@ func (c *Cluster) Close() error {
 	var err error
 	c.closed.Do(func() {
 		err = errors.Join(c.guard.Close(), <-c.gone)
-		if c.owner != nil { // that user could not remove the directory itself
+		if c.owner != nil { // that user cannot remove the directory itself
 			err = errors.Join(err, os.RemoveAll(c.dir))
 		}
 	})
@@ -200,7 +200,7 @@ func (c *Cluster) Close() error {
 // Socket returns the path of the socket file.
 func (c *Cluster) Socket() string { return filepath.Join(c.dir, ".s.PGSQL.5432") }
 
-// DSN returns the URL of a database; "" is the one that always exists. The role owns everything.
+// DSN returns the URL of a database. "" means the database that always exists. The role in the URL owns everything.
 func (c *Cluster) DSN(database string) string {
 	if database == "" {
 		database = "postgres"
@@ -212,7 +212,7 @@ func (c *Cluster) DSN(database string) string {
 // ErrDeadlock means that PostgreSQL ended a transaction to resolve a deadlock (SQLSTATE 40P01).
 var ErrDeadlock = errors.New("deadlock")
 
-// Exec runs statements, separated by semicolons, in a database. Its error wraps [ErrDeadlock] where it was that.
+// Exec runs statements, separated by semicolons, in a database. After a deadlock, its error wraps [ErrDeadlock].
 func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 	conn, err := pgx.Connect(ctx, c.DSN(database))
 	if err != nil {
@@ -225,7 +225,7 @@ func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// CreateDatabase makes a database, a copy of template if that is not empty, and returns its name.
+// CreateDatabase creates a database and returns its name. If template is not empty, the database is a copy of it.
 func (c *Cluster) CreateDatabase(ctx context.Context, template string) (string, error) {
 	if template == "" {
 		template = "template1"

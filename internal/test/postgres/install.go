@@ -18,16 +18,16 @@ import (
 var ErrNotInstalled = errors.New("no PostgreSQL server is installed: " +
 	"apt-get install postgresql, dnf install postgresql-server or brew install postgresql (nothing needs to be running)")
 
-// programs are those that make and run a cluster.
+// programs lists the programs that create and run a cluster.
 var programs = []string{"initdb", "pg_ctl", "postgres"}
 
-// places are the directories in which packages install the programs when these are not on the PATH.
+// places lists the directories where packages install the programs outside the PATH.
 var places = []string{
 	"/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin", "/usr/local/opt/postgresql*/bin",
 	"/usr/local/pgsql/bin", "/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findPrograms returns the directory of the programs: that on the PATH, else that of the newest version found.
+// findPrograms returns the directory of the programs: the one on the PATH, or the one of the newest version.
 func findPrograms(ctx context.Context) (string, error) {
 	var dirs []string
 	if initdb, err := exec.LookPath("initdb"); err == nil {
@@ -60,7 +60,7 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// version returns the first number in a path, 0 where there is none.
+// version returns the first number in a path, or 0 if there is none.
 func version(path string) int {
 	digits := strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' })
 	if len(digits) == 0 {
@@ -73,7 +73,7 @@ func version(path string) int {
 	return n
 }
 
-// servant returns the user that the server runs as, which must not be root; nil is this process's own.
+// servant returns the user that runs the server, which must not be root. nil means the user of this process.
 func servant() (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -12,7 +12,7 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// kept reads what an earlier call wrote, through a DSN.
+// kept reads the row of an earlier test step through a DSN.
 func kept(ctx context.Context, dsn string) (n int, err error) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestWhatWasCommittedOutlivesTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := kept(t.Context(), c.DSN(name)); err == nil {
-			t.Fatalf("%s: stopped, and yet it answers", mode)
+			t.Fatalf("%s: the stopped server answers", mode)
 		}
 		if err := c.Start(t.Context()); err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestEachTestHasADatabaseOfItsOwn(t *testing.T) {
 		t.Fatal("want one server and two databases")
 	}
 	if _, err := kept(t.Context(), first); err == nil {
-		t.Fatal("it is not empty")
+		t.Fatal("the new database is not empty")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A Proxy stands between a store and its server like a network, and can fail like one.
+// A Proxy connects a store to its server, and can fail like a network.
 type Proxy struct {
 	listener net.Listener
 	socket   string
@@ -31,7 +31,7 @@ const (
 	closed
 )
 
-// NewProxy listens on a free port of the loopback.
+// NewProxy listens on a free port of the loopback address.
 func (c *Cluster) NewProxy(ctx context.Context) (*Proxy, error) {
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +70,7 @@ func (p *Proxy) DSN(direct string) (string, error) {
 	return u.String(), nil
 }
 
-// Cut ends every connection and refuses further ones, until Heal.
+// Cut closes every connection and refuses further ones, until Heal.
 func (p *Proxy) Cut() { p.set(cut) }
 
 // Stall keeps connections open, accepts further ones, and forwards nothing, until Heal.
@@ -79,7 +79,7 @@ func (p *Proxy) Stall() { p.set(stalled) }
 // Heal forwards bytes again.
 func (p *Proxy) Heal() { p.set(open) }
 
-// Close ends the proxy with all its connections.
+// Close closes the proxy and all its connections.
 func (p *Proxy) Close() error {
 	p.set(closed)
 	err := p.listener.Close()
@@ -103,7 +103,7 @@ func (p *Proxy) set(to linkState) {
 	}
 }
 
-// pass waits until bytes may be forwarded, and reports whether they ever may.
+// pass waits until the proxy may forward bytes, and reports false if the proxy was cut or closed.
 func (p *Proxy) pass() bool {
 	for {
 		p.mu.Lock()
@@ -120,7 +120,7 @@ func (p *Proxy) pass() bool {
 	}
 }
 
-// hold registers a connection, to be closed with the others; false if the proxy is closed already.
+// hold registers a connection that Close and Cut must close. It reports false if the proxy is cut or closed.
 func (p *Proxy) hold(conn net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +168,7 @@ func (p *Proxy) serve(ctx context.Context, client net.Conn) {
 	for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 		both.Go(func() {
 			p.copy(way[0], way[1])
-			_, _ = way[0].Close(), way[1].Close() // which ends the other direction as well
+			_, _ = way[0].Close(), way[1].Close() // ends the other direction too
 		})
 	}
 	both.Wait()

@@ -13,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Replicated are the settings of a server that has standbys.
+// Replicated has the settings of a server with standbys.
 var Replicated = map[string]string{"wal_level": "replica", "max_wal_senders": "4"}
 
-// NewStandby makes and starts an asynchronous standby of a server with the settings Replicated.
+// NewStandby creates and starts an asynchronous standby of a server with the settings Replicated.
 func (c *Cluster) NewStandby(ctx context.Context) (_ *Cluster, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -69,7 +69,7 @@ func (c *Cluster) Standby(tb testing.TB) *Cluster {
 	return s
 }
 
-// Receive waits until a standby has all that its primary has committed.
+// Receive waits until a standby has every commit of its primary.
 func (c *Cluster) Receive(ctx context.Context, primary *Cluster) error {
 	var lsn string
 	if err := primary.one(ctx, "SELECT CAST(pg_current_wal_lsn() AS TEXT)", &lsn); err != nil {
@@ -78,7 +78,7 @@ func (c *Cluster) Receive(ctx context.Context, primary *Cluster) error {
 	return c.until(ctx, "SELECT pg_last_wal_replay_lsn() >= CAST('"+lsn+"' AS pg_lsn)")
 }
 
-// Detach ends the connection of a standby to its primary: what that commits from now on, the standby lacks.
+// Detach ends the connection of a standby to its primary, so the standby lacks later commits.
 func (c *Cluster) Detach(ctx context.Context) error {
 	for _, query := range []string{"ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()"} {
 		if err := c.Exec(ctx, "", query); err != nil {
@@ -88,12 +88,12 @@ func (c *Cluster) Detach(ctx context.Context) error {
 	return c.until(ctx, "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver)")
 }
 
-// Promote makes a standby a primary.
+// Promote turns a standby into a primary.
 func (c *Cluster) Promote(ctx context.Context) error {
 	return c.program(ctx, "pg_ctl", "-D", c.data(), "-w", "-t", "60", "promote")
 }
 
-// Either returns the URL of a database on whichever of two servers takes writes.
+// Either returns the URL of a database on two servers, which leads to the one that accepts writes.
 func (c *Cluster) Either(other *Cluster, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: url.Values{
 		"host": {c.dir + "," + other.dir}, "target_session_attrs": {"read-write"},

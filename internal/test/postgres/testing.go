@@ -13,14 +13,14 @@ import (
 // Required names the environment variable that, when set, makes a missing server a failure, not a skip. CI=true does too.
 const Required = "UIMGATE_REQUIRE_POSTGRES"
 
-// Shared returns the server of this process, which ends with it. It has a database for each test, so autovacuum, which
-// checks each of them, runs rarely.
+// Shared returns the server of this process, which stops when the process ends. Autovacuum runs rarely, because it checks the database of
+// every test.
 var Shared = sync.OnceValues(func() (*Cluster, error) {
 	return New(context.Background(), map[string]string{"autovacuum_naptime": "'1min'"})
 })
 
-// Start returns the server that the tests of this process share; do not stop it. Where none is installed the test is
-// skipped, or fails where one is Required.
+// Start returns the server that the tests of this process share. A test must not stop it. If none is installed, Start skips the test, or
+// fails it if a server is Required.
 func Start(tb testing.TB) *Cluster {
 	tb.Helper()
 	c, err := Shared()
@@ -28,7 +28,7 @@ func Start(tb testing.TB) *Cluster {
 	return c
 }
 
-// Private returns a server of the test's own, which it may stop and disturb. more is that of New.
+// Private returns a server for one test, which may stop and disturb it. more is as in New.
 func Private(tb testing.TB, more map[string]string) *Cluster {
 	tb.Helper()
 	c, err := New(tb.Context(), more)
@@ -52,14 +52,14 @@ func check(tb testing.TB, err error) {
 	}
 }
 
-// Database makes an empty database for a test, and returns its DSN.
+// Database creates an empty database for a test and returns its DSN.
 func (c *Cluster) Database(tb testing.TB) string {
 	tb.Helper()
 	return c.Copy(tb, "")
 }
 
-// Copy makes a database for a test, a copy of the template that a DSN names, which must have no connections. It stays
-// until the server ends: dropping one, which flushes all others, takes longer than most tests.
+// Copy creates a database for a test as a copy of the template that a DSN names, which must have no connections. The copy stays until the
+// server stops, because dropping a database flushes all others and takes longer than most tests.
 func (c *Cluster) Copy(tb testing.TB, dsn string) string {
 	tb.Helper()
 	template := ""

@@ -1,4 +1,4 @@
-// Package sqlitetest holds an SQLite database for tests to copy, because making the schema takes longer than most of them:
+// Package sqlitetest has an SQLite database for tests to copy, because creating the schema takes longer than most tests:
 //
 //	sqlitetest.Empty.Copy(t, config.StatePath(dir))
 package sqlitetest
@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Empty is the database of a gateway that was never used.
+// Empty is the database of an unused gateway.
 var Empty = storetest.NewTemplate(func(path string) error {
 	s, err := sqlstore.Open(context.Background(), path, sqlstore.Options{Now: time.Now})
 	if err != nil {
@@ -24,7 +24,7 @@ var Empty = storetest.NewTemplate(func(path string) error {
 	return s.Close()
 })
 
-// Alter runs a statement on a database behind the back of whoever uses it.
+// Alter runs a statement on a database over a separate connection.
 func Alter(tb testing.TB, path, statement string) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", path)

@@ -67,7 +67,7 @@ func evidenceRoundTrip(b *suite) {
 	b.want(err, pat.ErrNotFound)
 }
 
-// tryAgree agrees as another agent with another key.
+// tryAgree makes an agreement for a given agent and key.
 func (b *suite) tryAgree(agentID pat.AgentID, keyID keys.ID, nonce string) error {
 	a, p := b.agreement(nonce)
 	a.AgentID, a.KeyID = agentID, keyID
@@ -75,7 +75,7 @@ func (b *suite) tryAgree(agentID pat.AgentID, keyID keys.ID, nonce string) error
 	return err
 }
 
-// tryStatic is tryAgree by an agreement that can be replayed.
+// tryStatic is like tryAgree, with a static agreement.
 func (b *suite) tryStatic(agentID pat.AgentID, keyID keys.ID) error {
 	a, p := b.agreement("")
 	a.Assurance, a.AgentID, a.KeyID, a.Signature = pat.Static, agentID, keyID, []byte(b.id())
@@ -99,7 +99,7 @@ func unblockedID(b *suite) {
 	}
 }
 
-// reservedID has a stranger claim an id first, then two keys that the id is reserved for.
+// reservedID lets a stranger claim an id first, and then two keys for which the id is reserved.
 func reservedID(b *suite) {
 	a, p := b.agreement("n1")
 	a.AgentID, a.KeyID = "x", "key-stranger"
@@ -119,7 +119,7 @@ func reservedID(b *suite) {
 	_, err = reserve("key-2", "n3")
 	b.must(err)
 	if _, after, err := b.Changes(b.Context(), 0); err != nil || after != newest {
-		b.Errorf("a second reserved key ends something: %d, %d, %v", newest, after, err)
+		b.Errorf("a second reserved key revokes: %d, %d, %v", newest, after, err)
 	}
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
@@ -139,7 +139,7 @@ func reservedID(b *suite) {
 	}
 }
 
-// consentWithoutKey: each consent is an agent of its own, which the operator approves and blocks like any other.
+// consentWithoutKey checks that each consent is a separate agent, which the operator can approve and block.
 func consentWithoutKey(b *suite) {
 	for _, id := range []pat.AgentID{"mcp.1", "mcp.2"} {
 		a, p := b.agreement("jti of " + string(id))
@@ -197,7 +197,7 @@ func agreementNonces(b *suite) {
 	b.want(err, pat.ErrReplayed) // the agreement itself has used its nonce
 }
 
-// a0 is the first agreement made in a suite.
+// a0 returns the first agreement of a suite.
 func a0(b *suite, a pat.Agreement) pat.Agreement {
 	a.ID = "01900000-0000-7000-8000-000000000001"
 	got, err := b.Agreement(b.Context(), service, a.ID)
@@ -212,7 +212,7 @@ func staticOnce(b *suite) {
 	again := a
 	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != first.ID {
-		b.Fatalf("made again: %+v", got)
+		b.Fatalf("the agreement was stored twice: %+v", got)
 	}
 	other := again
 	other.Signature = []byte("another")
@@ -221,7 +221,7 @@ func staticOnce(b *suite) {
 	}
 	b.must(b.Revoke(b.Context(),
 		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
-	for _, signature := range []string{string(a.Signature), "one more"} { // of some keys anybody can make another one
+	for _, signature := range []string{string(a.Signature), "one more"} { // for some keys anyone can compute another valid signature
 		again.ID, again.Signature = pat.AgreementID(b.id()), []byte(signature)
 		_, err := b.Agree(b.Context(), pat.NewAgreement{Agreement: again, Policy: p})
 		b.want(err, pat.ErrReplayed)
@@ -253,20 +253,20 @@ func pendingAgain(b *suite) {
 	}
 	b.issue(got)
 	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: again, Policy: p, NonceUntil: start.Add(time.Hour)})
-	b.want(err, pat.ErrReplayed) // one PAT
+	b.want(err, pat.ErrReplayed) // an agreement gives one PAT
 }
 
 func blockedCannotAgree(b *suite) {
 	b.must(b.tryAgree(agent, "key-1", "n1"))
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentBlocked, Reason: "spam"}))
 	b.want(b.tryAgree(agent, "key-1", "n2"), pat.ErrBlocked)
-	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // with no hint about the agent
+	b.want(b.tryAgree(agent, "key-2", "n2"), pat.ErrAgentIDTaken) // the error reveals nothing about the agent
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "ghost", At: start, Until: start}))
-	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrAgentIDTaken) // nor about one that never agreed
+	b.want(b.tryAgree("ghost", "key-3", "n3"), pat.ErrAgentIDTaken) // or about one that never agreed
 	b.want(b.tryStatic("ghost", "key-3"), pat.ErrAgentIDTaken)
 	b.must(b.tryStatic("robot", "key-r"))
 	b.must(b.Revoke(b.Context(), pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "robot", At: start, Until: start}))
-	b.want(b.tryStatic("robot", "key-r"), pat.ErrBlocked) // whose key is on record, by a static agreement
+	b.want(b.tryStatic("robot", "key-r"), pat.ErrBlocked) // a static agreement recorded the key
 	b.want(b.tryStatic("robot", "key-s"), pat.ErrAgentIDTaken)
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
 	b.must(b.tryAgree(agent, "key-1", "n2"))
@@ -296,7 +296,7 @@ func operatorAddsKey(b *suite) {
 	b.want(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, Approved: true, AddKey: "key-y"}),
 		pat.ErrKeyTaken)
 	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
-		b.Fatalf("%+v, %v: half of a failed change", who, err)
+		b.Fatalf("%+v, %v: a failed change was half applied", who, err)
 	}
 	for range 2 {
 		b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "x", Status: pat.AgentActive, AddKey: "key-x2"}))
@@ -326,7 +326,7 @@ func failedAgreement(b *suite) {
 	b.want(err, pat.ErrNotFound)
 }
 
-// staticApart shows that what static agreements claim is apart from what fresh ones claim.
+// staticApart checks that static and fresh agreements claim ids and keys separately.
 func staticApart(b *suite) {
 	static, p := b.agreement("")
 	static.Assurance = pat.Static
@@ -342,17 +342,17 @@ func staticApart(b *suite) {
 	thief.ID, thief.KeyID, thief.Signature = pat.AgreementID(b.id()), "key-t", []byte("of another key")
 	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: thief, Policy: p})
 	b.want(err, pat.ErrAgentIDTaken)
-	// The same key for another id: whoever saw the agreement sends it under an id of its own.
+	// Someone who saw the agreement sends it again under another id, with the same key.
 	thief.KeyID, thief.AgentID = static.KeyID, "thief"
 	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: thief, Policy: p})
 	b.want(err, pat.ErrKeyTaken)
-	// A fresh agreement of another key takes the id, and ends what the other key did under it.
+	// A fresh agreement of another key claims the id, and ends the static agreement of the first key.
 	fresh, _ := b.agreement("n")
 	fresh.ID, fresh.KeyID = pat.AgreementID(b.id()), "key-f"
 	b.agree(fresh, p)
 	b.want(b.Issue(b.Context(), b.token(static)), pat.ErrBlocked)
 	b.issue(fresh)
-	// A fresh agreement of the same key leaves static ones as they are.
+	// A fresh agreement of the same key does not affect static ones.
 	own, p := b.agreement("")
 	own.ID, own.Assurance, own.AgentID, own.KeyID = pat.AgreementID(b.id()), pat.Static, "agent-2", "key-2"
 	b.agree(own, p)
@@ -360,7 +360,7 @@ func staticApart(b *suite) {
 	also.ID, also.AgentID, also.KeyID = pat.AgreementID(b.id()), "agent-2", "key-2"
 	b.agree(also, p)
 	b.issue(own)
-	// Blocking the agent ends both, blocking its principal the static ones alone.
+	// A block of the agent ends both kinds, and a block of the static principal ends only the static agreements.
 	b.must(b.Revoke(b.Context(),
 		pat.Revocation{Service: service, Kind: pat.RevokedAgent, Subject: "agent-2 static", At: start, Until: start.Add(time.Hour)}))
 	b.want(b.Issue(b.Context(), b.token(own)), pat.ErrBlocked)

@@ -24,10 +24,10 @@ func testAlmanac(t *testing.T, open Opener) {
 	})
 }
 
-// many are bounds that nothing here reaches.
+// many has bounds that no test reaches.
 var many = store.RegistrationBounds{All: 100, Source: 100}
 
-// registration is one that was signed a while after start.
+// registration returns a registration signed some time after start.
 func registration(address string, after time.Duration) store.Registration {
 	return store.Registration{
 		Service: service, Address: address, Network: "agent", Record: []byte(`{"n": ` + fmt.Sprint(after.Seconds()) + `}`),
@@ -36,7 +36,7 @@ func registration(address string, after time.Duration) store.Registration {
 	}
 }
 
-// registered holds a registration to be the one that is told. Protocols are not.
+// registered compares a stored registration with the wanted one, without the protocols.
 func (b *suite) registered(want store.Registration) {
 	b.Helper()
 	got, err := b.Registration(b.Context(), want.Service, want.Address)
@@ -65,7 +65,7 @@ func registrationNewest(b *suite) {
 	b.want(b.Register(b.Context(), registration("agent1a", 0), many), store.ErrOlder)
 	same := newest
 	same.Record, same.Until = []byte("{}"), newest.Until.Add(time.Hour)
-	b.must(b.Register(b.Context(), same, many)) // again: nothing changes
+	b.must(b.Register(b.Context(), same, many)) // a repeated registration changes nothing
 	b.registered(newest)
 }
 
@@ -83,11 +83,11 @@ func registrationsBounded(b *suite) {
 	b.want(b.Register(b.Context(), of("agent1d", "3"), most), store.ErrFull)
 	again := registration("agent1a", time.Second)
 	again.Source = "1"
-	b.must(b.Register(b.Context(), again, most)) // whoever is there may register again
-	b.clock.Advance(time.Hour)                   // agent1a is the last
+	b.must(b.Register(b.Context(), again, most)) // a registered agent may register again
+	b.clock.Advance(time.Hour)                   // only agent1a is left
 	late := registration("agent1d", time.Hour)
 	late.Source = "1"
-	b.must(b.Register(b.Context(), late, most)) // what has expired does not count, purged or not
+	b.must(b.Register(b.Context(), late, most)) // expired registrations do not count, purged or not
 	other := late
 	other.Service = "another"
 	b.must(b.Register(b.Context(), other, most))
@@ -116,7 +116,7 @@ func registrationsOfNetworks(b *suite) {
 	late := registration("agent1z", time.Hour)
 	late.Source = "a:01"
 	b.must(b.Register(b.Context(), late, store.RegistrationBounds{
-		All: 100, Source: 100, Wider: []store.SourcesBound{{Prefix: "a:0", Most: 1}}, // what has expired does not count
+		All: 100, Source: 100, Wider: []store.SourcesBound{{Prefix: "a:0", Most: 1}}, // expired registrations do not count
 	}))
 }
 
@@ -140,7 +140,7 @@ func registrationActive(b *suite) {
 		want.Active = step.is
 		b.registered(want)
 	}
-	// A registration that was signed before says nothing of it, and a later one does.
+	// A registration that was signed before the status does not change it, and a later one does.
 	want = registration("agent1a", 30*time.Second)
 	b.must(b.Register(b.Context(), want, many))
 	want.Active = false
@@ -183,14 +183,14 @@ func registrationsPurged(b *suite) {
 	b.must(b.Register(b.Context(), registration("agent1a", 0), many))
 	b.clock.Advance(time.Hour - time.Nanosecond)
 	if n := b.purge(); n != 0 {
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 	b.registered(registration("agent1a", 0))
 	b.clock.Advance(time.Nanosecond)
 	_, err := b.Registration(b.Context(), service, "agent1a")
 	b.want(err, store.ErrNotFound)
 	if n := b.purge(); n != 3 { // and two protocols
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 }
 

@@ -112,7 +112,7 @@ func (b *suite) topUp(id pat.AgentID, amount money.Amount) {
 	repeated, err := b.TopUp(b.Context(), store.TopUp{Service: service, AgentID: id, Amount: amount})
 	b.must(err)
 	if repeated {
-		b.Fatal("a top-up without a reference is never a repeated one")
+		b.Fatal("a top-up without a reference was reported as repeated")
 	}
 }
 
@@ -168,7 +168,7 @@ func topUpReversed(b *suite) {
 	b.want(back(1), money.ErrAmount)
 	b.topUp(agent, usd(10))
 	b.settle(b.mustCharge(agent, 8, on), store.Captured, store.Done)
-	b.must(back(6)) // more than what is left of it: the agent owes
+	b.must(back(6)) // more than is left: the agent then owes the rest
 	b.overCredit(agent, 1, on)
 	b.want(back(5), money.ErrAmount)
 	b.topUp(agent, usd(4))
@@ -214,7 +214,7 @@ func unapprovedShare(b *suite) {
 	b.mustCharge("c", 2, on)
 	b.overCredit("d", 1, on)
 	b.mustCharge("approved", 10, store.Billing{Credit: usd(10)})
-	b.topUp("d", usd(5)) // its own money is owed to nobody
+	b.topUp("d", usd(5)) // a prepaid charge is not a debt
 	b.mustCharge("d", 5, on)
 	b.overCredit("d", 1, on)
 	b.settle(second, store.Released, store.Failed)
@@ -231,9 +231,9 @@ func newcomersOwe(b *suite) {
 	on := store.Billing{Credit: usd(10), Newcomers: usd(4), Unapproved: true}
 	b.mustCharge("a", 4, on)
 	b.overCredit("a", 1, on)
-	b.mustCharge("b", 4, on) // which a has left enough for
+	b.mustCharge("b", 4, on) // a left enough credit
 	b.mustCharge("approved", 10, store.Billing{Credit: usd(10), Newcomers: usd(4)})
-	b.overCredit("c", 3, on) // all of them together
+	b.overCredit("c", 3, on) // exceeds the shared credit
 	b.mustCharge("c", 2, on)
 	b.topUp("a", usd(5))
 	b.mustCharge("a", 1, on)
@@ -252,7 +252,7 @@ func shareFades(b *suite) {
 	b.overCredit("d", 1, on)
 	b.reopen()
 	b.overCredit("d", 1, on)
-	b.overCredit("a", 1, on) // its own debt stays
+	b.overCredit("a", 1, on) // the agent's own debt does not fade
 	b.settle(first, store.Released, store.Failed)
 	b.mustCharge("d", 12, on)
 	b.overCredit("e", 1, on)
@@ -262,11 +262,11 @@ func shareFades(b *suite) {
 	b.mustCharge("e", 12, on)
 	b.mustCharge("f", 12, on)
 	b.overCredit("g", 1, on)
-	b.clock.Advance(1000 * time.Hour) // more than all of it does not fade
+	b.clock.Advance(1000 * time.Hour) // at most the whole share fades
 	b.mustCharge("g", 12, on)
 	b.mustCharge("h", 12, on)
 	b.overCredit("i", 1, on)
-	b.topUp("b", usd(12)) // what is paid makes room, faded or not
+	b.topUp("b", usd(12)) // a payment makes room, whether the debt faded or not
 	b.mustCharge("i", 12, on)
 	b.overCredit("j", 1, on)
 }
@@ -277,7 +277,7 @@ func approvedLeave(b *suite) {
 	b.overCredit("b", 5, on)
 	b.mustCharge("a", 1, approved)
 	b.mustCharge("b", 10, on)
-	b.overCredit("a", 1, on) // and back again: what it owes does not fit any more
+	b.overCredit("a", 1, on) // unapproved again: its debt no longer fits
 	b.settle(first, store.Captured, store.Done)
 	b.overCredit("c", 1, on)
 	b.mustCharge("a", 3, approved)

@@ -59,7 +59,7 @@ func listCalls(b *suite) {
 		b.Fatalf("%+v", a)
 	}
 	if a := list[0].Answer; a == nil || a.Reason != "" || a.Output != nil {
-		b.Fatalf("%+v: an output in a listing", a)
+		b.Fatalf("%+v: a listing has an output", a)
 	}
 	for i, tt := range []struct {
 		store.CallFilter
@@ -144,7 +144,7 @@ func readCallsInScope(b *suite) {
 	}
 }
 
-// inScope checks that a call was read, or that there is none.
+// inScope checks that a call was returned, or that it was not found.
 func (b *suite) inScope(is bool, e store.Execution, err error) {
 	b.Helper()
 	if !is {

@@ -92,7 +92,7 @@ func changesInOrder(b *suite) {
 	middle := b.wantChanges(seq, "blocked agent-1 [key-1]", "revoked policy sha-256:x", "key kid")
 	b.setAgent(pat.AgentActive)
 	now := b.clock.Now()
-	b.must(b.Revoke(b.Context(), pat.Revocation{ // again, and for longer
+	b.must(b.Revoke(b.Context(), pat.Revocation{ // the second revocation lasts longer
 		Service: service, Kind: pat.RevokedToken, Subject: "jti-1", At: now, Until: now.Add(2 * time.Hour), Reason: "because",
 	}))
 	b.wantChanges(middle, "active agent-1 [key-1]", "revoked token jti-1")
@@ -119,7 +119,7 @@ func tokenRevokedOnce(b *suite) {
 	}
 }
 
-// tokenRevokedOnceByMany revokes one token by several callers at once.
+// tokenRevokedOnceByMany revokes one token from several goroutines at once, and checks that this is one change.
 func tokenRevokedOnceByMany(b *suite) {
 	now := b.clock.Now()
 	errs := make([]error, 30)
@@ -172,8 +172,8 @@ func revocationsGrow(b *suite) {
 	}
 }
 
-// Another process may have issued by a clock that is ahead, or from the next second on; and what is issued afterwards
-// must be issued late enough to be valid.
+// revocationCovers checks that a revocation ends PATs that another process issued with a fast clock, and that a PAT issued afterwards is
+// late enough to be valid.
 func revocationCovers(b *suite) {
 	for i, kind := range []pat.RevocationKind{pat.RevokedAgent, pat.RevokedPolicy} {
 		a := b.agree(b.agreement(fmt.Sprint(i)))
@@ -187,7 +187,7 @@ func revocationCovers(b *suite) {
 		b.must(err)
 		for _, c := range list {
 			if r := c.Revocation; r != nil && r.Kind == kind && !r.At.Equal(k.IssuedAt) {
-				b.Errorf("%s: ends what was issued up to %s, and so not the PAT of %s", kind, r.At, k.IssuedAt)
+				b.Errorf("%s: ends PATs issued up to %s, but not the PAT of %s", kind, r.At, k.IssuedAt)
 			}
 		}
 		late := b.token(a)
@@ -247,7 +247,7 @@ func changesAcross(b *suite) {
 	b.wantChanges(seq, "revoked token here")
 }
 
-// The end of a renewed token is a change, so that every process, and this one after a restart, reads it.
+// renewalChanges checks that the end of a renewed token is a change, so that every process reads it, also after a restart.
 func renewalChanges(b *suite) {
 	a := b.agree(b.agreement("n"))
 	old := b.issue(a)

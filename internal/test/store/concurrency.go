@@ -32,8 +32,8 @@ func testConcurrency(t *testing.T, open Opener) {
 	})
 }
 
-// concurrently runs n calls from many goroutines, spread over the engines, and returns how many had no error. Errors
-// other than the expected ones fail the test.
+// concurrently runs n calls from many goroutines, spread over the engines, and returns the number of calls without an error. An
+// unexpected error fails the test.
 func concurrently(b *suite, n int, engines []Engine, call func(e Engine, i int) error, expected func(error) bool) int64 {
 	b.Helper()
 	var next, ok atomic.Int64
@@ -235,7 +235,7 @@ func followChanges(b *suite) {
 	}, anyOf())
 	close(done)
 	if n := <-seen; n != many {
-		b.Fatalf("%d of %d changes were told", n, many)
+		b.Fatalf("%d of %d changes were reported", n, many)
 	}
 }
 
@@ -253,14 +253,14 @@ func callersGiveUp(b *suite) {
 		if err != nil {
 			maybe.Add(1)
 			if _, missing := e.Execution(b.Context(), service, r.Execution.ID); !errors.Is(missing, store.ErrNotFound) {
-				return fmt.Errorf("the call was given up, and yet: %w", missing)
+				return fmt.Errorf("the call was canceled, but: %w", missing)
 			}
 		}
 		return err
 	}, anyOf(store.ErrUnavailable))
 	left := b.begin(b.free(l)).Standing[0].Left
 	if used := 1_000_000 - left - 1; used != got {
-		b.Fatalf("%d answered, %d given up, %d counted", got, maybe.Load(), used)
+		b.Fatalf("%d succeeded, %d canceled, %d counted", got, maybe.Load(), used)
 	}
 	b.balanced()
 }
@@ -285,7 +285,7 @@ func twoProcesses(b *suite) {
 		}
 		return beginErr(b.Context(), e, r)
 	}, isLimit)
-	// Where units are leased, a process whose callers were done first still has some, which only its own calls can use.
+	// If units are leased, the process whose callers finished first may have some left, which only its own calls can use.
 	for i, e := range []Engine{b, other} {
 		for n := 1000 * (i + 1); ; n++ {
 			r := b.template(n, rate("l", 300, limit.Hour))
@@ -304,8 +304,8 @@ func twoProcesses(b *suite) {
 	b.balanced()
 }
 
-// A message is proof and idempotency key in one. Wherever it comes a second time while the first is under way, it is
-// told to be in progress and not to be replayed, which its sender would take for leave to write it anew.
+// oneMessage begins calls whose id is both proof and idempotency key. A copy that arrives while the first is in progress must get
+// ErrInProgress. After a replay error, the sender would send a new message.
 func oneMessage(b *suite) {
 	other := b.open(b.T, b.place, b.clock.Now)
 	defer func() { b.must(other.Close()) }()

@@ -56,7 +56,7 @@ func consentRoundTrip(b *suite) {
 	b.want(b.AddConsent(b.Context(), want), store.ErrUsed)
 }
 
-// consentByRefresh: the handle of a code finds no refresh token, but for consents of earlier releases.
+// consentByRefresh checks that the handle of a code does not find a consent as a refresh token, except for consents of earlier releases.
 func consentByRefresh(b *suite) {
 	want := b.consent()
 	old := want
@@ -75,7 +75,7 @@ func consentByRefresh(b *suite) {
 	}
 }
 
-// onlyOne does something 8 times at once, and expects that it succeeds once.
+// onlyOne runs do 8 times at once, and checks that exactly one run succeeds.
 func (b *suite) onlyOne(do func(n int) error) {
 	b.Helper()
 	var done atomic.Int32
@@ -122,10 +122,10 @@ func clientsBounded(b *suite) {
 	b.must(b.AddClient(b.Context(), client("2"), 2, start))
 	b.want(b.AddClient(b.Context(), client("3"), 2, start.Add(time.Hour)), store.ErrFull)
 	b.must(b.KeepClient(b.Context(), service, "1", start.Add(2*time.Hour)))
-	b.must(b.AddClient(b.Context(), client("3"), 2, start.Add(time.Hour+1))) // "2" makes room
+	b.must(b.AddClient(b.Context(), client("3"), 2, start.Add(time.Hour+1))) // "2" has expired and makes room
 	_, err := b.Client(b.Context(), service, "2")
 	b.want(err, store.ErrNotFound)
-	b.must(b.KeepClient(b.Context(), service, "1", start.Add(time.Minute))) // never sooner
+	b.must(b.KeepClient(b.Context(), service, "1", start.Add(time.Minute))) // does not shorten the time
 	b.must(b.KeepClient(b.Context(), service, "unknown", start.Add(time.Hour)))
 	b.clock.Advance(time.Hour)
 	b.purge()
@@ -160,7 +160,7 @@ func invitationOnce(b *suite) {
 	_, err = b.TakeInvitation(b.Context(), service, "late")
 	b.want(err, store.ErrNotFound)
 	if n := b.purge(); n != 1 {
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// workers is how many operations may be in progress when a process is killed.
+// workers is the number of operations that may be in progress when a process is killed.
 const workers = 8
 
 const deepCredit = 1_000_000_000
@@ -34,8 +34,8 @@ var (
 	}
 )
 
-// Work uses an engine without end, until it is killed or something fails. For each acknowledged operation it writes a
-// line to out: its kind, and its id, which starts with life.
+// Work uses an engine until the process is killed or an operation fails. For each acknowledged operation it writes a line to out, with
+// the kind and an id that starts with life.
 func Work(ctx context.Context, e Engine, life string, out io.Writer) error {
 	var mu sync.Mutex
 	ack := func(what, id string) error {
@@ -120,8 +120,8 @@ func workOnce(ctx context.Context, e Engine, a pat.Agreement, id string, i int, 
 	}
 }
 
-// Crash starts processes that run Work on the state at one place, each with a life of its own, and kills them (SIGKILL)
-// during it, one after another. After each it opens the state and compares it with everything that was acknowledged.
+// Crash starts processes, one after another, that run Work on the state at one place, and kills each (SIGKILL) in the middle. Each process
+// gets another life, the prefix of its ids. After each kill, Crash opens the state and compares it with all acknowledged operations.
 func Crash(t *testing.T, open Opener, lives int, process func(place, life string) *exec.Cmd) {
 	t.Helper()
 	place := t.TempDir()
@@ -150,7 +150,7 @@ func Crash(t *testing.T, open Opener, lives int, process func(place, life string
 		len(acks["begun"]), len(acks["held"]), len(acks["captured"]), len(acks["issued"]), len(acks["revoked"]))
 }
 
-// live lets a process run until it acknowledged some operations, kills it, and reads the rest of its output.
+// live runs a process until it has acknowledged some operations, kills it, and reads the rest of its output.
 func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	t.Helper()
 	out, err := cmd.StdoutPipe()
@@ -182,7 +182,7 @@ func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	}
 }
 
-// checkAcks compares the state with what was acknowledged.
+// checkAcks compares the state with the acknowledged operations.
 func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives int) error {
 	if err := checkCounters(ctx, e, int64(len(acks["begun"])+len(acks["held"])), lives); err != nil {
 		return err
@@ -225,7 +225,7 @@ func checkAcks(ctx context.Context, e Engine, acks map[string][]string, lives in
 	}
 	for _, id := range acks["revoked"] {
 		if !revoked[id] {
-			return fmt.Errorf("acknowledged revocation of %s is forgotten", id)
+			return fmt.Errorf("the acknowledged revocation of %s is missing", id)
 		}
 	}
 	return nil
@@ -248,8 +248,8 @@ func checkNonces(ctx context.Context, e Engine, charges []string) error {
 
 var errUsedAgain = errors.New("it was taken")
 
-// checkCounters checks that every acknowledged call is counted, and beyond them at most those that were in progress
-// when a process was killed.
+// checkCounters checks that the counters include every acknowledged call and, besides those, at most the calls that were in progress when a
+// process was killed.
 func checkCounters(ctx context.Context, e Engine, acknowledged int64, lives int) error {
 	probe := store.BeginRequest{
 		Execution: store.Execution{Service: service, AgentID: agent}, Limits: crashLimits, Candidates: []store.Candidate{{}},

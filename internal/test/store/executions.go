@@ -68,7 +68,7 @@ func recordsRoundTrip(b *suite) {
 	check(got)
 	_, err = b.Execution(b.Context(), "another", want.ID)
 	b.want(err, store.ErrNotFound)
-	_, err = b.Begin(b.Context(), r) // replays, instead of making the id twice
+	_, err = b.Begin(b.Context(), r) // replays the call and does not create the id twice
 	b.must(err)
 	r.Execution.IdempotencyKey = "other"
 	if _, err := b.Begin(b.Context(), r); err == nil {
@@ -77,7 +77,7 @@ func recordsRoundTrip(b *suite) {
 	b.balanced()
 }
 
-// moves tries every settlement in every state, of free and of paid calls.
+// moves tries every settlement in every state, for free and for paid calls.
 func moves(b *suite) {
 	outcome := map[store.State]store.Outcome{store.Captured: store.Done, store.Released: store.Failed, store.Unresolved: store.Unknown}
 	for _, nano := range []int64{0, 5} {
@@ -138,7 +138,7 @@ func answersBounded(b *suite) {
 		b.must(err)
 		got := b.begin(r).Replay
 		if kept := got.Answer != nil; kept != (size <= store.MaxAnswer) || kept && !bytes.Equal(got.Answer.Output, body) {
-			b.Errorf("%d bytes: kept %v", size, kept)
+			b.Errorf("%d bytes: stored %v", size, kept)
 		}
 	}
 }
@@ -172,7 +172,7 @@ func sweeps(b *suite) {
 	if a := b.account(); a.Held != usd(6) || a.Captured != usd(2) {
 		b.Fatalf("%+v", a)
 	}
-	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the process that began it was only late
+	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the process that began the call was only late
 		b.Fatalf("%+v", e)
 	}
 	entries, err := b.Ledger(b.Context(), store.Filter{State: store.Unresolved})
@@ -220,7 +220,7 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 			b.Fatalf("%+v", entries)
 		}
 		r.Execution.ID = b.id()
-		if again := b.begin(r); (again.Replay != nil) != (to == store.Captured) { // what took effect is never executed again
+		if again := b.begin(r); (again.Replay != nil) != (to == store.Captured) { // a call that took effect is never executed again
 			b.Fatalf("%+v", again)
 		}
 	}
@@ -257,7 +257,7 @@ func recordsInPages(b *suite) {
 			}
 			f.After = out[len(out)-1]
 		}
-		b.Fatal("pages without end")
+		b.Fatal("the pages do not end")
 		return nil
 	}
 	for name, c := range map[string]struct {

@@ -71,7 +71,7 @@ type member struct {
 	held  map[string]int64
 }
 
-// Lease is slow at times, before or after the store has executed it: time passes, also as if the process was stopped.
+// Lease may be slow before and after the store executes it, as if the process was stopped.
 func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease, error) {
 	m.fleet.delay()
 	got, err := m.Engine.Lease(ctx, r)
@@ -85,7 +85,7 @@ func (m *member) Lease(ctx context.Context, r store.LeaseRequest) ([]store.Lease
 	return got, err
 }
 
-// Begin is that of the engine, for a Holder.
+// Begin calls Begin of the engine and counts the units that the member holds.
 func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	m.fleet.delay()
 	admission, err := m.Engine.Begin(ctx, r)
@@ -95,7 +95,7 @@ func (m *member) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	return admission, err
 }
 
-// Settle is that of the engine, for a Holder.
+// Settle calls Settle of the engine and counts the units that the member returns.
 func (m *member) Settle(ctx context.Context, b store.Admission, to store.Settlement) (store.Execution, error) {
 	e, err := m.Engine.Settle(ctx, b, to)
 	if to.Outcome == store.NotSent {
@@ -114,7 +114,7 @@ type dispatch struct {
 	elapsed   time.Duration
 }
 
-// A fleet is several holders on one state, with clocks of their own. It makes one step at a time.
+// A fleet is several holders on one state, each with its own clock. It makes one step at a time.
 type fleet struct {
 	*suite
 	rng         *rand.Rand
@@ -161,7 +161,7 @@ func (f *fleet) delay() {
 	}
 }
 
-// run makes the given number of steps, each within pace.
+// run makes a number of steps, each within pace.
 func (f *fleet) run(steps int, pace time.Duration) {
 	f.Helper()
 	for range steps {
@@ -175,7 +175,7 @@ func (f *fleet) run(steps int, pace time.Duration) {
 			}
 			f.waiting = slices.DeleteFunc(f.waiting, func(s dispatch) bool { return s.by == m })
 			f.members[i] = f.join(m.Engine)
-		case 1: // shut down in order
+		case 1: // shut down
 			f.drain(m)
 			f.must(m.Holder.Close())
 			f.members[i] = f.join(m.Engine)
@@ -232,7 +232,7 @@ func (f *fleet) call(m *member, recorded bool) {
 	f.waiting = append(f.waiting, s)
 }
 
-// dispatch ends some of the waiting calls. Others wait longer, for any time: then they may not be sent any more.
+// dispatch ends some of the waiting calls. The others wait longer, and may then be too late to be sent.
 func (f *fleet) dispatch() {
 	f.Helper()
 	f.waiting = slices.DeleteFunc(f.waiting, func(s dispatch) bool {
@@ -254,7 +254,7 @@ func (f *fleet) drain(m *member) {
 	})
 }
 
-// end sends a call if it may still be sent, and if it is not meant to fail.
+// end sends a call if its grant is still valid. Some calls fail at random instead.
 func (f *fleet) end(s dispatch) {
 	f.Helper()
 	c := s.by.clock
@@ -276,8 +276,8 @@ func (f *fleet) end(s dispatch) {
 	}
 }
 
-// judge searches for a window with more sent calls, in the upstream's own log, than the limit allows. An admission that
-// was given back leaves its unit to others.
+// judge searches the log of the upstream for a window with more calls than the limit allows. A released admission frees its unit for other
+// calls.
 func (f *fleet) judge() {
 	f.Helper()
 	for _, l := range f.limits {
@@ -303,8 +303,8 @@ func (f *fleet) judge() {
 	}
 }
 
-// balance compares the store's count with the units that were admitted and not given back, and those that crashes lost.
-// No unit may have left the windows yet.
+// balance compares the store's count with the units of unreleased admissions and the units lost by crashes. No unit may have left the
+// windows yet.
 func (f *fleet) balance() {
 	f.Helper()
 	for _, l := range f.limits {
@@ -319,7 +319,7 @@ func (f *fleet) balance() {
 		}
 		untried := used == 0 || f.lost[l.ID] == 0 && used < l.Max // a limit that calls have used up loses nothing
 		if got != want || untried {
-			f.Errorf("%s: the store counts %d; %d were admitted and not given back, %d lost", l.Rate, got, used, f.lost[l.ID])
+			f.Errorf("%s: the store counts %d; %d were admitted and not released, %d lost", l.Rate, got, used, f.lost[l.ID])
 		}
 	}
 }

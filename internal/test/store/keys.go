@@ -27,7 +27,7 @@ func keysAnswer(b *suite) {
 	b.settle(admission, store.Unresolved, store.Unknown)
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
-	b.clock.Advance(48 * time.Hour) // for any time
+	b.clock.Advance(48 * time.Hour) // the key stays in use for any time
 	_, err = repeat()
 	b.want(err, store.ErrOutcomeUnknown)
 	b.clock.Advance(-48 * time.Hour)
@@ -56,7 +56,7 @@ func keysAnswer(b *suite) {
 	b.want(err, store.ErrOutcomeUnknown)
 }
 
-// After the operator's decision the key returns it: a call that took effect is not made again, another is.
+// keysAfterResolving checks that, after the operator's decision, a key returns a call that took effect, and permits a new call otherwise.
 func keysAfterResolving(b *suite) {
 	for _, to := range []store.State{store.Captured, store.Released} {
 		key := string(to)
@@ -103,7 +103,7 @@ func notSentFreesKey(b *suite) {
 	}
 	late := b.begin(b.keyed("k"))
 	b.settle(late, store.Unresolved, store.Unknown)
-	b.settle(late, store.Released, store.NotSent) // the process that began it settles late
+	b.settle(late, store.Released, store.NotSent) // the process that began the call settles late
 	b.begin(b.keyed("k"))
 }
 

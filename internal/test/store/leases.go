@@ -38,7 +38,7 @@ func (b *suite) lease(wants ...store.LeaseDemand) []store.Lease {
 	got, err := b.Lease(b.Context(), store.LeaseRequest{Service: service, Demands: wants})
 	b.must(err)
 	if len(got) != len(wants) {
-		b.Fatalf("%d answers to %d wants", len(got), len(wants))
+		b.Fatalf("%d leases for %d demands", len(got), len(wants))
 	}
 	return got
 }
@@ -53,12 +53,12 @@ func (b *suite) giveBack(r store.Reservation, slot, units int64) {
 	b.must(err)
 }
 
-// recorded returns a call with a record, which is never admitted on a lease.
+// recorded returns a call with a record. Such a call never uses a lease.
 func (b *suite) recorded(limits ...store.Reservation) store.BeginRequest {
 	return b.keyed(b.id(), limits...)
 }
 
-// left returns what such a call finds left, itself included.
+// left returns the units that are left for such a call, including its own.
 func (b *suite) left(r store.Reservation) int64 {
 	b.Helper()
 	return b.begin(b.recorded(r)).Standing[0].Left + 1
@@ -108,7 +108,7 @@ func leaseAllOrNone(b *suite) {
 	if got[0].Units != 0 || got[0].Refusal != nil || got[0].Left != 95 || got[1].Refusal == nil || got[1].Units != 0 {
 		b.Fatalf("%+v", got)
 	}
-	if n := b.left(open); n != 95 { // the return counts nevertheless
+	if n := b.left(open); n != 95 { // the return still counts
 		b.Fatalf("%d left", n)
 	}
 }
@@ -132,7 +132,7 @@ func leaseReturns(b *suite) {
 		if n := b.left(l); n != 40 {
 			b.Fatalf("%s: %d left", p, n)
 		}
-		b.giveBack(l, slot, 1000) // more than were counted
+		b.giveBack(l, slot, 1000) // more units than were counted
 		b.giveBack(l, slot, 1)
 		if n := b.left(l); n != 100 {
 			b.Fatalf("%s: %d left", p, n)
@@ -145,7 +145,7 @@ func leaseLateReturns(b *suite) {
 	slot := b.lease(demand(l, 1, 50))[0].Slot
 	b.clock.Advance(10 * time.Second)
 	b.lease(demand(l, 1, 50))
-	b.giveBack(l, slot+1, 50) // nothing was counted there
+	b.giveBack(l, slot+1, 50) // no units were counted in this slot
 	b.giveBack(l, slot+1000, 50)
 	b.refused(b.recorded(l))
 	b.clock.Advance(52 * time.Second) // the first lease leaves the window
@@ -213,7 +213,7 @@ func leaseSurvives(b *suite) {
 	if n := b.left(l); n != 40 {
 		b.Fatalf("%d left", n)
 	}
-	b.giveBack(l, slot, 60) // of the same slot: one call was begun in it
+	b.giveBack(l, slot, 60) // one call began in the same slot
 	if n := b.left(l); n != 99 {
 		b.Fatalf("%d left", n)
 	}
@@ -222,13 +222,13 @@ func leaseSurvives(b *suite) {
 func leaseUsed(b *suite) {
 	a := b.agree(b.agreement("n"))
 	if !b.Used(service, "") || b.Used(service, a.ID) {
-		b.Fatal("an agreement is known as used before its first call")
+		b.Fatal("an agreement counts as used before its first call")
 	}
 	r := b.free()
 	r.Execution.AgreementID = a.ID
 	b.begin(r)
 	if !b.Used(service, a.ID) || b.Used("another", a.ID) {
-		b.Fatal("the first call under an agreement is not known")
+		b.Fatal("an agreement does not count as used after its first call")
 	}
 }
 
@@ -252,7 +252,7 @@ func leaseConcurrently(b *suite) {
 		case 1:
 			slot := limit.Hour.Slot(b.clock.Now())
 			n := int64(i % 5)
-			if leased.Add(-n) < 0 || n == 0 { // not more than were taken
+			if leased.Add(-n) < 0 || n == 0 { // return only leased units
 				leased.Add(n)
 				return nil
 			}

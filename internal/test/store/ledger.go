@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// ledger reads the whole ledger, the oldest entries first, in pages.
+// ledger reads the whole ledger in pages, oldest entries first.
 func ledger(ctx context.Context, e Engine) ([]store.Entry, error) {
 	var out []store.Entry
 	f := store.Filter{Limit: 1000}
@@ -89,7 +89,7 @@ func checkLedger(ctx context.Context, e Engine) error {
 	for id, n := range last {
 		x, kept := executions[id]
 		if !kept {
-			return fmt.Errorf("execution %s of the ledger is gone", id)
+			return fmt.Errorf("execution %s is in the ledger, but was not found", id)
 		}
 		if x.State != n.To || x.Charge != n.Amount || x.AgentID != n.AgentID || x.Rule != n.Rule || x.Intent != n.Intent {
 			return fmt.Errorf("execution %+v, ledger %+v", x, n)
@@ -127,7 +127,7 @@ func compareAccounts(ctx context.Context, e Engine, sums map[accountKey]*store.A
 				seen++
 			}
 			if a.ToppedUp.Nano != s.ToppedUp.Nano || a.Held.Nano != s.Held.Nano || a.Captured.Nano != s.Captured.Nano {
-				return fmt.Errorf("account %+v; the ledger says %+v", a, *s)
+				return fmt.Errorf("account %+v; the ledger adds up to %+v", a, *s)
 			}
 		}
 		if len(page) < f.Limit {
@@ -137,7 +137,7 @@ func compareAccounts(ctx context.Context, e Engine, sums map[accountKey]*store.A
 		f.After = string(a.AgentID) + " " + a.Currency
 	}
 	if seen != len(sums) {
-		return fmt.Errorf("%d accounts; the ledger knows %d", seen, len(sums))
+		return fmt.Errorf("%d accounts; the ledger has %d", seen, len(sums))
 	}
 	return nil
 }

@@ -137,7 +137,7 @@ func refusalTakesNothing(b *suite) {
 	if s := b.begin(r).Standing[0]; s.Left != 1 {
 		b.Fatalf("%+v", s)
 	}
-	again := b.paid(1, open) // a failure at the write takes nothing either
+	again := b.paid(1, open) // a failed write takes no units either
 	again.Execution.ID = r.Execution.ID
 	if _, err := b.Begin(b.Context(), again); err == nil {
 		b.Fatal("one id was recorded twice")
@@ -236,7 +236,7 @@ func newRateOldCount(b *suite) {
 		b.clock.Advance(time.Minute)
 	}
 	e := b.refused(b.free(rate("l", 2, limit.Hour)))
-	// Four of the five have to leave the window; the fourth was taken three minutes after the first.
+	// Four of the five units must leave the window. The fourth was taken three minutes after the first.
 	k := limit.Hour.Slot(start.Add(3 * time.Minute))
 	if want := limit.Hour.Frees(k).Sub(b.clock.Now()); e.RetryAfter != want {
 		b.Fatalf("%v; want %v", e.RetryAfter, want)

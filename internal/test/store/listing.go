@@ -30,7 +30,7 @@ func testListings(t *testing.T, open Opener) {
 	})
 }
 
-// claim makes an agent with a key of its own.
+// claim creates an agent with its own key.
 func (b *suite) claim(service string, agentID pat.AgentID) pat.Agreement {
 	b.Helper()
 	a, p := b.agreement("nonce-" + string(agentID))
@@ -76,7 +76,7 @@ func nameAgents(b *suite) {
 	b.equal(names("other", all), map[pat.AgentID]string{})
 	b.equal(names(service, nil), map[pat.AgentID]string{})
 	if err := b.NameAgent(b.Context(), service, "nobody", "x"); !errors.Is(err, pat.ErrNotFound) {
-		b.Errorf("a name for nobody: %v", err)
+		b.Errorf("a name for an unknown agent: %v", err)
 	}
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "a", Status: pat.AgentBlocked, Reason: "why not"}))
 	b.must(b.NameAgent(b.Context(), service, "b", ""))
@@ -107,7 +107,7 @@ func listAgents(b *suite) {
 	}
 }
 
-// An agent waits from an agreement that is pending until it is approved or blocked.
+// listWaiting checks that an agent waits from its pending agreement until the operator approves or blocks it.
 func listWaiting(b *suite) {
 	b.claim(service, "active")
 	for _, id := range []pat.AgentID{"y", "x", "z"} {
@@ -175,7 +175,7 @@ func listAgreements(b *suite) {
 	}
 }
 
-// listAgreementsMadeLast: the id of an agreement is made of a time that the agent signed, which says nothing of when it came.
+// listAgreementsMadeLast checks that agreements are listed by arrival, because their ids contain a time that the agent chose.
 func listAgreementsMadeLast(b *suite) {
 	var want []pat.AgreementID
 	for _, id := range []pat.AgreementID{
@@ -221,7 +221,7 @@ func (b *suite) tokens(f store.TokenFilter) []pat.TokenID {
 func listTokens(b *suite) {
 	a, other := b.claim(service, "a"), b.claim(service, "b")
 	one := b.issue(a)
-	two := b.token(a) // of the same second, with the higher id
+	two := b.token(a) // issued in the same second, with the higher id
 	b.must(b.Issue(b.Context(), two))
 	b.clock.Advance(time.Minute)
 	three := b.issue(other)
@@ -244,7 +244,7 @@ func listTokens(b *suite) {
 		return b.tokens(store.TokenFilter{Service: service, AgentID: "a", ValidAt: at})
 	}
 	b.equal(valid(now), []pat.TokenID{next.ID, two.ID, one.ID})
-	b.equal(valid(now.Add(time.Minute)), []pat.TokenID{next.ID, two.ID}) // a renewed one ends
+	b.equal(valid(now.Add(time.Minute)), []pat.TokenID{next.ID, two.ID}) // a renewed token ends
 	b.equal(valid(two.ExpiresAt), []pat.TokenID{next.ID})
 }
 
@@ -253,7 +253,7 @@ func listRevokedTokens(b *suite) {
 	for _, c := range []struct {
 		kind    pat.RevocationKind
 		subject func(pat.Token) string
-		// again: a token issued after the revocation is not ended by it.
+		// again means that the revocation does not end a token that is issued after it.
 		again bool
 	}{
 		{pat.RevokedToken, func(k pat.Token) string { return string(k.ID) }, true},
@@ -323,7 +323,7 @@ func listPages(b *suite) {
 				tokens = append(tokens, string(k.ID))
 				parsed, ok := store.ParseCursor(k.Cursor().String())
 				if !ok {
-					b.Fatalf("%q cannot be read again", k.Cursor())
+					b.Fatalf("the cursor %q does not parse", k.Cursor())
 				}
 				cursor = parsed
 			}
@@ -372,7 +372,7 @@ func recentPolicies(b *suite) {
 	b.equal(recent(10), []pat.PolicyDocument{three, two, one})
 	b.equal(recent(2), []pat.PolicyDocument{three, two})
 	b.equal(len(recent(0)), 0)
-	offer(service, "one", start.Add(4*time.Hour)) // again: the newest, but offered first earlier
+	offer(service, "one", start.Add(4*time.Hour)) // offered again: now the newest
 	b.equal(recent(10), []pat.PolicyDocument{one, three, two})
 	offer(service, "one", start.Add(time.Minute)) // recorded late
 	b.reopen()

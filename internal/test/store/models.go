@@ -27,7 +27,7 @@ func testModels(t *testing.T, open Opener) {
 	}
 }
 
-// A naiveWindow keeps every unit ever taken, by slot.
+// A naiveWindow stores every unit ever taken, by slot.
 type naiveWindow struct {
 	units map[int64]int64
 	top   int64
@@ -49,8 +49,8 @@ func (w *naiveWindow) at(p limit.Period, now time.Time) (slot, used, oldest int6
 	return slot, used, oldest
 }
 
-// modelWindows begins calls under two random limits at a time, gives some back, changes the clock, and compares every
-// answer with the naive model.
+// modelWindows begins calls under two random limits at a time, releases some, changes the clock, and compares every result with the naive
+// model.
 func modelWindows(b *suite, rng *rand.Rand) {
 	limits := make([]store.Reservation, 0, len(periods))
 	for _, p := range periods {
@@ -77,7 +77,7 @@ func modelWindows(b *suite, rng *rand.Rand) {
 				w := model[t.Period]
 				if slot, _, _ := w.at(t.Period, b.clock.Now()); t.Slot >= t.Period.Oldest(slot) {
 					w.units[t.Slot]--
-					w.top = slot // a write of the counter moves it to the clock
+					w.top = slot // a write moves the counter to the current slot
 				}
 			}
 		case scale == 10 && step%100 == 0 && !b.neverJumps():
@@ -134,7 +134,7 @@ func modelStep(b *suite, pick []store.Reservation, model map[limit.Period]*naive
 		w.top, w.seen = slot, true
 		want := limit.Status{Limit: l.Limit, Left: l.Max - used - 1, Resets: until(l.Period, min(oldest, slot), now)}
 		if admission.Standing[i] != want || admission.Taken[i].Slot != slot {
-			b.Fatalf("%+v in slot %d; the model says %+v in slot %d", admission.Standing[i], admission.Taken[i].Slot, want, slot)
+			b.Fatalf("%+v in slot %d; the model has %+v in slot %d", admission.Standing[i], admission.Taken[i].Slot, want, slot)
 		}
 	}
 	return admission, true

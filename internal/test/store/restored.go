@@ -164,11 +164,11 @@ func restoredReturns(b *suite) {
 	})
 	b.must(err)
 	if got[0].Left != left-got[0].Units {
-		b.Errorf("%d are left after a lease of before came back, and %d were leased; before %d", got[0].Left, got[0].Units, left)
+		b.Errorf("after an older lease was returned, %d units are left and %d were leased; before, %d were left", got[0].Left, got[0].Units, left)
 	}
 	left = got[0].Left
 	b.settle(admission, store.Released, store.NotSent)
 	if got := b.lease(demand(own, 1, 0))[0]; got.Left != left-got.Units {
-		b.Errorf("%d are left after a call of before was not sent, and %d were leased; before %d", got.Left, got.Units, left)
+		b.Errorf("after an older call was not sent, %d units are left and %d were leased; before, %d were left", got.Left, got.Units, left)
 	}
 }

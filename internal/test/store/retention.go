@@ -38,7 +38,7 @@ func retention(b *suite) {
 	is(captured, nil)
 	b.clock.Advance(time.Nanosecond)
 	if n := b.purge(); n != 3 { // two charges and the top-up
-		b.Fatalf("%d went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 	is(captured, store.ErrNotFound)
 	is(released, store.ErrNotFound)
@@ -72,7 +72,7 @@ func retention(b *suite) {
 		b.Fatalf("%+v, %v", entries, err)
 	}
 	if n := b.purge(); n != 0 {
-		b.Fatalf("%d went the second time", n)
+		b.Fatalf("%d rows were purged the second time", n)
 	}
 	if st := b.statement(time.Time{}, time.Time{}); st.Opening != st.Closing || st.Opening.Captured != usd(29) || len(st.Lines) != 0 {
 		b.Fatalf("%+v", st)
@@ -112,7 +112,7 @@ func retainMany(b *suite) {
 		}
 	}
 	if len(left) == 0 {
-		b.Error("calls of unknown outcome went too")
+		b.Error("calls with an unknown outcome were purged too")
 	}
 }
 

@@ -112,7 +112,7 @@ func chargedCalls(b *suite) {
 	b.settle(call(5, "a"), store.Captured, store.Done)
 	b.clock.Advance(time.Hour)
 	from := b.clock.Now()
-	b.settle(early, store.Captured, store.Done) // held before, captured within
+	b.settle(early, store.Captured, store.Done) // held before the period, captured within it
 	b.settle(call(5, "b"), store.Captured, store.Done)
 	b.settle(call(5, "b"), store.Captured, store.Done)
 	b.settle(call(7, "b"), store.Captured, store.Done)
@@ -144,7 +144,7 @@ func chargedCalls(b *suite) {
 	b.want(err, store.ErrPeriod)
 }
 
-// addUp sums up entries in the way of a reader of the ledger.
+// addUp sums up entries like a reader of the ledger.
 func addUp(entries []store.Entry, agentID pat.AgentID, currency string, before time.Time) store.Position {
 	var a store.Account
 	var unresolved int64
@@ -229,7 +229,7 @@ func statementModel(b *suite) {
 				b.Fatalf("the lines do not lead from opening to closing: %+v", s)
 			}
 			if got := b.charged(s); got != lines.Captured.Nano {
-				b.Fatalf("the charged calls come to %d, not to what is captured in %+v", got, s)
+				b.Fatalf("the charged calls add up to %d, not to the captured amount of %+v", got, s)
 			}
 		}
 	}

@@ -1,9 +1,9 @@
-// Package storetest is the suite that every engine of package store and of the stores of package pat passes: it tries
-// to break each promise of those contracts. An engine's own test is
+// Package storetest is the test suite for engines of package store and of the stores of package pat. It tries to break each promise of
+// those contracts. An engine's own test is
 //
 //	func TestConformance(t *testing.T) { storetest.Run(t, open) }
 //
-// and, for the promises about killed processes, Work in a process of its own and Crash in the test.
+// and, for the promises about killed processes, Work in a separate process and Crash in the test.
 package storetest
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Engine is the subject of the tests: every method that callers of engines need.
+// An Engine is a store under test, with every method that callers of engines need.
 type Engine interface {
 	Records
 	calls
@@ -103,7 +103,7 @@ type almanac interface {
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
 }
 
-// Records is the part of an engine that keeps agreements, PATs and keys.
+// Records is the part of an engine that stores agreements, PATs and keys.
 type Records interface {
 	pat.IssuerStore
 	keys.Store
@@ -114,12 +114,11 @@ type Records interface {
 // LedgerKept is how long an engine under test keeps the ledger.
 const LedgerKept = 400 * 24 * time.Hour
 
-// An Opener opens the state at a place, which is the path of a directory: the same place again is the same state,
-// another place is empty. It keeps the ledger for LedgerKept. The suite closes what was opened, and may open a place
-// twice at once.
+// An Opener opens the state in a directory, which is empty at first. The engine keeps the ledger for LedgerKept. The suite closes each
+// engine, and may open the same place twice at a time.
 type Opener func(t *testing.T, place string, now func() time.Time) Engine
 
-// Run runs the suite, its tests in parallel with each other.
+// Run runs the tests of the suite in parallel.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, Opener){
@@ -146,23 +145,23 @@ func Run(t *testing.T, open Opener) {
 	}
 }
 
-// A Clock is set by hand.
+// A Clock is a clock that tests set.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a Clock that is set to now.
+// NewClock returns a Clock set to now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// Now returns the time it is set to.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves it, backwards too.
+// Advance moves the clock. A negative duration moves it back.
 func (c *Clock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -182,7 +181,7 @@ type suite struct {
 	ids   int
 }
 
-// each runs scenarios concurrently, each on an engine of its own.
+// each runs scenarios concurrently, each on its own engine.
 func each(t *testing.T, open Opener, scenarios map[string]func(*suite)) {
 	t.Helper()
 	for name, scenario := range scenarios {
@@ -208,8 +207,8 @@ func (b *suite) reopen() {
 	b.Engine = b.open(b.T, b.place, b.clock.Now)
 }
 
-// neverJumps reports whether the engine has a clock of its own, which begins at the last slot where it is opened by a
-// clock that was set back. Until it is closed it follows the clock of the test.
+// neverJumps reports whether the engine has its own clock. If the engine is opened after the test's clock was set back, that clock starts
+// at the last slot. While the engine is open, it follows the test's clock.
 func (b *suite) neverJumps() bool {
 	_, never := b.Engine.(interface{ NeverJumps() })
 	return never
@@ -246,7 +245,7 @@ func rate(id string, most int64, p limit.Period) store.Reservation {
 	return store.Reservation{Principal: agent, Limit: limit.Limit{ID: id, Rate: limit.Rate{Max: most, Period: p}}}
 }
 
-// free returns a call without charge, key or proof.
+// free returns a call without a charge, a key or a proof.
 func (b *suite) free(limits ...store.Reservation) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{ID: b.id(), Service: service, AgentID: agent, Intent: "example.com:buy:v1", Fingerprint: "f"},
@@ -262,7 +261,7 @@ func (b *suite) keyed(key string, limits ...store.Reservation) store.BeginReques
 	return r
 }
 
-// paid returns a call that charges, on enough credit.
+// paid returns a charged call with enough credit.
 func (b *suite) paid(nano int64, limits ...store.Reservation) store.BeginRequest {
 	r := b.free(limits...)
 	r.Candidates[0].Charge = usd(nano)
@@ -309,7 +308,7 @@ func (b *suite) account() store.Account {
 	return list[0]
 }
 
-// balanced checks that the accounts are the sums over the ledger, and that every execution's entries form one path.
+// balanced checks that the accounts are the sums over the ledger, and that the entries of each execution form one path.
 func (b *suite) balanced() {
 	b.Helper()
 	if err := checkLedger(b.Context(), b.Engine); err != nil {
@@ -322,7 +321,7 @@ func digest(s string) string {
 	return "sha-256:" + hex.EncodeToString(sum[:])
 }
 
-// agreement returns a fresh one of the agent with its first key.
+// agreement returns a fresh agreement of the agent with its first key.
 func (b *suite) agreement(nonce string) (pat.Agreement, pat.PolicyDocument) {
 	p := pat.PolicyDocument{
 		Service: service, Digest: digest("policy"), UID: "https://shop.example/policy", Bytes: []byte(`{"uid":1}`),

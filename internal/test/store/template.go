@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A Template is a database file that was made once, of which each test gets a copy: making the schema takes longer than
-// most tests. It is safe for concurrent use.
+// A Template is a database file that is built once and copied for each test, because creating the schema takes longer than most tests. It
+// is safe for concurrent use.
 type Template struct {
 	once  sync.Once
 	build func(path string) error
@@ -18,10 +18,10 @@ type Template struct {
 	err   error
 }
 
-// NewTemplate returns a template. build makes the file at a path for the first copy, and closes it.
+// NewTemplate returns a template. build creates the file at a path before the first copy, and closes it.
 func NewTemplate(build func(path string) error) *Template { return &Template{build: build} }
 
-// Copy puts a copy at path, unless a file is there. It makes the directory (0700).
+// Copy copies the file to path unless that exists. It creates the directory with mode 0700.
 func (f *Template) Copy(tb testing.TB, path string) {
 	tb.Helper()
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

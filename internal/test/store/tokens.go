@@ -147,7 +147,7 @@ func renewOnce(b *suite) {
 		b.Fatal(d)
 	}
 	b.reopen()
-	b.clock.Advance(time.Minute) // the same renewal within its minute
+	b.clock.Advance(time.Minute) // the same renewal within a minute
 	other := next
 	other.ID = pat.TokenID(b.id())
 	got, err = b.Renew(b.Context(), pat.Renewal{
@@ -218,7 +218,7 @@ func revokedNotRenewed(b *suite) {
 		b.clock.Advance(time.Second)
 	}
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Status: pat.AgentActive}))
-	a := b.agree(b.agreement("after")) // what is issued after the revocations is not revoked
+	a := b.agree(b.agreement("after")) // PATs issued after the revocations are valid
 	_, err := b.Renew(b.Context(), pat.Renewal{Old: b.issue(a).ID, Next: b.token(a), Ends: start.Add(time.Minute), RepeatSince: start})
 	b.must(err)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-const long = 60 * 24 * time.Hour // longer than any record that ends is kept
+const long = 60 * 24 * time.Hour // longer than an ended record is kept
 
 func testUpkeep(t *testing.T, open Opener) {
 	t.Helper()
@@ -47,7 +47,7 @@ func purgeNonces(b *suite) {
 	b.want(err, store.ErrNonceUsed)
 	b.clock.Advance(time.Nanosecond)
 	if n := b.purge(); n != 1 {
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 	b.begin(r)
 }
@@ -61,11 +61,11 @@ func purgeKeys(b *suite) {
 	b.settle(admission, store.Unresolved, store.Unknown)
 	b.clock.Advance(24*time.Hour - time.Nanosecond)
 	if n := b.purge(); n != 0 {
-		b.Fatalf("%d rows went too early", n)
+		b.Fatalf("%d rows were purged too early", n)
 	}
 	b.clock.Advance(long)
 	if n := b.purge(); n != 2 { // the key and the execution
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 	_, err = b.Execution(b.Context(), service, done.Execution.ID)
 	b.want(err, store.ErrNotFound)
@@ -111,8 +111,8 @@ func purgeCounters(b *suite) {
 	b.purge()
 	all(0)
 	b.clock.Advance(long)
-	if n := b.purge(); n != 6 { // not the year, not the lifetime
-		b.Fatalf("%d rows went", n)
+	if n := b.purge(); n != 6 { // neither the year's nor the lifetime's counter
+		b.Fatalf("%d rows were purged", n)
 	}
 	all(6)
 }
@@ -126,11 +126,11 @@ func purgePATs(b *suite) {
 	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "live", CreatedAt: start}))
 	b.clock.Advance(59 * time.Minute)
 	if n := b.purge(); n != 0 {
-		b.Fatalf("%d rows went too early", n)
+		b.Fatalf("%d rows were purged too early", n)
 	}
 	b.clock.Advance(long)
 	if n := b.purge(); n != 4 { // token, revocation, key, nonce
-		b.Fatalf("%d rows went", n)
+		b.Fatalf("%d rows were purged", n)
 	}
 	_, err := b.Token(b.Context(), service, k.ID)
 	b.want(err, pat.ErrNotFound)
@@ -221,7 +221,7 @@ func purgeMany(b *suite) {
 		return beginErr(b.Context(), e, r)
 	}, anyOf())
 	if n := b.purge(); n != many {
-		b.Fatalf("%d rows went; want %d", n, many)
+		b.Fatalf("%d rows were purged; want %d", n, many)
 	}
 }
 
@@ -231,7 +231,7 @@ func purgeTwice(b *suite) {
 	b.clock.Advance(long)
 	b.purge()
 	if n := b.purge(); n != 0 {
-		b.Fatalf("%d rows went at the second time", n)
+		b.Fatalf("%d rows were purged the second time", n)
 	}
 }
 

@@ -31,9 +31,9 @@ func TestReadFrameErrors(t *testing.T) {
 	}
 }
 
-// An announced length costs nothing until the bytes come.
+// An announced length takes no memory until its bytes arrive.
 func TestAnnouncedLengthCostsNoMemory(t *testing.T) {
-	announced := []byte("\x00\x00\x30\x00m") // 3 MiB, of which one byte comes
+	announced := []byte("\x00\x00\x30\x00m") // announces 3 MiB and has one byte
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for range 100 {
@@ -75,7 +75,7 @@ func TestFrameByteOrders(t *testing.T) {
 	}
 }
 
-// After an empty frame the next one is read.
+// A reader skips an empty frame and reads the next one.
 func TestEmptyFrame(t *testing.T) {
 	r := bytes.NewReader([]byte("\x00\x00\x00\x00\x02\x00\x00\x00me"))
 	_, first := wire.TCP.Read(r)

@@ -25,8 +25,8 @@ const schema = `
 	DialogueMessage = 1:int32 2:string 3:string 4:int32 5:bytes
 `
 
-// FuzzDecodeEnvelope: a decoded envelope decodes to itself after encoding. The official library of Protocol Buffers decodes
-// the same envelope, and encodes it to the same bytes.
+// FuzzDecodeEnvelope checks that a decoded envelope decodes to itself after encoding. The official library of Protocol Buffers decodes the
+// same envelope, and encodes it to the same bytes.
 func FuzzDecodeEnvelope(f *testing.F) {
 	seeds(f, "envelope/")
 	official := aeatest.NewSchema(f, schema)
@@ -74,7 +74,7 @@ func FuzzDecodeMessage(f *testing.F) {
 	})
 }
 
-// FuzzReadRecord: a record that can be encoded decodes to itself, and the bytes after it are left unread.
+// FuzzReadRecord checks that a record decodes to itself after encoding, and that the bytes after it stay unread.
 func FuzzReadRecord(f *testing.F) {
 	seeds(f, "stub/")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -83,7 +83,7 @@ func FuzzReadRecord(f *testing.F) {
 			return
 		}
 		if !bytes.HasSuffix(data, rest) || len(rest) >= len(data) {
-			t.Fatalf("%q behind %q", rest, data)
+			t.Fatalf("%q is not the end of %q", rest, data)
 		}
 		out, err := wire.AppendRecord(nil, e)
 		if err != nil {
@@ -95,7 +95,7 @@ func FuzzReadRecord(f *testing.F) {
 	})
 }
 
-// FuzzParsePublicID: an id parses to itself from its text.
+// FuzzParsePublicID checks that the text of an id parses to the id.
 func FuzzParsePublicID(f *testing.F) {
 	f.Add("fetchai/fipa:1.0.0")
 	f.Add("a/b")
@@ -110,7 +110,7 @@ func FuzzParsePublicID(f *testing.F) {
 	})
 }
 
-// FuzzReadFrame: a frame that was read is written with the same bytes.
+// FuzzReadFrame checks that a frame is written with the bytes that it was read from.
 func FuzzReadFrame(f *testing.F) {
 	seeds(f, "tcp/")
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -125,5 +125,5 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// sameBytes compares bytes; nil equals empty.
+// sameBytes compares byte slices. A nil slice equals an empty one.
 var sameBytes = cmp.Comparer(func(a, b []byte) bool { return bytes.Equal(a, b) })

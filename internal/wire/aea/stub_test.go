@@ -22,7 +22,7 @@ func message(tb testing.TB, content string) []byte {
 	return out
 }
 
-// Commas and line feeds in a message are of the message: its length says where it ends.
+// Commas and line feeds in a message do not end it, because the record has the length of the message.
 func TestSeveralRecords(t *testing.T) {
 	var file []byte
 	var want []wire.Envelope
@@ -50,14 +50,14 @@ func TestSeveralRecords(t *testing.T) {
 	}
 }
 
-// Every beginning of a record is one that is not complete, and no error of its own.
+// Every part of a record up to its end is incomplete, and not invalid.
 func TestIncompleteRecord(t *testing.T) {
 	long := message(t, strings.Repeat("x", 300))
 	record, err := wire.AppendRecord(nil, wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: long})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n := range len(record) - 1 { // without the line feed it is complete
+	for n := range len(record) - 1 { // complete even without the line feed
 		if e, _, err := wire.ReadRecord(record[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatalf("%d bytes: %+v, %v", n, e, err)
 		}

@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// What was read as a message is read again from what is written of it.
+// FuzzReadSend checks that a message can be read again after it is written.
 func FuzzReadSend(f *testing.F) {
 	for _, members := range []string{`,"body":1`, `,"attachments":["b",{"blob_id":"c"}]`, `,"body":{"a":[]},"metadata":{"x":"y"},"expires_in":5`} {
 		f.Add([]byte(send(members)))
@@ -33,7 +33,7 @@ func FuzzReadSend(f *testing.F) {
 			t.Fatalf("%v: %s", err, text)
 		}
 		if string(read.Body) != string(s.Body) || read.ThreadID != s.ThreadID || len(read.Attachments) != len(s.Attachments) {
-			t.Errorf("%s is read as %+v", text, read)
+			t.Errorf("%s parses as %+v", text, read)
 		}
 	})
 }
@@ -58,14 +58,14 @@ func FuzzReadChange(f *testing.F) {
 	})
 }
 
-// A signature that is read has one spelling only, and so has its key.
+// FuzzReadAuth checks that ReadAuth accepts only one spelling of a signature and of a key.
 func FuzzReadAuth(f *testing.F) {
 	f.Add(keyA, noon, sigPost)
 	f.Add(alias, "2026-03-05T12:00:00.5+01:00", sigGet)
 	f.Fuzz(func(t *testing.T, key, timestamp, signature string) {
 		a, refused := wire.ReadAuth(http.Header{"X-M2m-Public-Key": {key}, "X-M2m-Timestamp": {timestamp}, "X-M2m-Signature": {signature}})
 		if refused == nil && (a.Key.String() != key || a.Signature.String() != signature || a.Timestamp != timestamp) {
-			t.Errorf("%q is read as %s, %q as %s", key, a.Key, signature, a.Signature)
+			t.Errorf("%q parses as %s, %q as %s", key, a.Key, signature, a.Signature)
 		}
 	})
 }

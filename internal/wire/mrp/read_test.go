@@ -65,12 +65,12 @@ func TestReadSendErrors(t *testing.T) {
 	} {
 		_, refused := wire.ReadSend([]byte(c.document))
 		if refused == nil || string(refused.Code) != c.code || !strings.Contains(refused.Message, c.says) {
-			t.Errorf("%s: %v, want %s that says %q", name, refused, c.code, c.says)
+			t.Errorf("%s: %v, want %s with %q", name, refused, c.code, c.says)
 		}
 	}
 }
 
-// A message is read as it was written, byte for byte.
+// The body and the metadata of a message stay unchanged, byte for byte.
 func TestBodyIsUnchanged(t *testing.T) {
 	for _, body := range []string{` {"b" : 1.0,  "a":"<é\u00e9>"}`, `[ 1e5 , 0.10 ]`, `"a\/b"`, `null`} {
 		s, refused := wire.ReadSend([]byte(`{"body":` + body + ` ,"recipient_key":"` + keyB + `", "metadata": { "z": 1 , "a":2}}`))
@@ -100,7 +100,7 @@ func TestReadChange(t *testing.T) {
 	}
 	c, refused = wire.ReadChange([]byte(`{"x":1}`))
 	if refused != nil || c.DisplayName != nil || c.Visibility != "" || c.Capabilities != nil || c.Metadata != nil {
-		t.Errorf("what is not there: %+v %v", c, refused)
+		t.Errorf("omitted members: %+v %v", c, refused)
 	}
 	if c, refused = wire.ReadChange([]byte(`{"capabilities":[]}`)); refused != nil || c.Capabilities == nil {
 		t.Errorf("none: %+v %v", c, refused)

@@ -10,7 +10,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// What other implementations (Node, Python) made of the seeds 00..1f and 20..3f at noon of 5 March 2026.
+// The keys and signatures that other implementations (Node, Python) made from the seeds 00..1f and 20..3f, for noon of 5 March 2026.
 const (
 	keyA      = "A6EHv_POEL4dcN0Y50vAmWfk1jCbpQ1fHdyGZBJVMbg"
 	keyB      = "Kay64UG8yvCyLhqU000LxzYeUm0L_hLIl5S8kyKWbdc"
@@ -24,7 +24,7 @@ const (
 	sigSocket = "RhsQGKXIvCgnUUj81hde5H517yKVSzUK-RE6m33TXJcvuCJ33oEk1rIoCqTSMKfqAjDyd0IM3sPKioxMrQ8xDA"
 )
 
-// private is the key of a seed of 32 bytes that count upwards.
+// private returns the key of a seed of 32 bytes that count upwards from a byte.
 func private(from byte) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	for i := range seed {
@@ -180,16 +180,16 @@ func TestWebhookSignatures(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if !wire.VerifyDelivery(secret, []byte(text), want) {
-		t.Error("a good delivery is refused")
+		t.Error("a valid delivery is refused")
 	}
 	for name, signature := range map[string]string{
 		"of the undecoded secret": "fda820245935f785b3bd31620328ca80fef402ed8920b94bd22a091f3aea043a", "none": "", "half": want[:32], "no hex": "x" + want[1:],
 	} {
 		if wire.VerifyDelivery(secret, []byte(text), signature) {
-			t.Errorf("%s is taken", name)
+			t.Errorf("%s is accepted", name)
 		}
 	}
 	if wire.VerifyDelivery(secret, []byte(text+" "), want) {
-		t.Error("another body is taken")
+		t.Error("another body is accepted")
 	}
 }

@@ -85,7 +85,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// schema is that of the framework.
+// schema is the framework's schema.
 const schema = `
 	AcnMessage = 5|Envelope 6|Lookup 7|Record 8|Record 9|Status
 	Envelope = 1:bytes 2:AgentRecord
@@ -96,8 +96,8 @@ const schema = `
 	AgentRecord = 1:string 2:string 3:string 4:string 5:string 6:string 7:string 8:string
 `
 
-// FuzzDecode: what is read is read again from what it is written as. The official library of Protocol Buffers reads it as
-// the same message, and writes it with the same bytes.
+// FuzzDecode checks that a decoded message decodes to itself after encoding. The official library of Protocol Buffers decodes the same
+// message, and encodes it to the same bytes.
 func FuzzDecode(f *testing.F) {
 	official := aeatest.NewSchema(f, schema)
 	for _, data := range aeatest.Vectors(f, vectors, "acn/") {
@@ -113,12 +113,12 @@ func FuzzDecode(f *testing.F) {
 		}
 		official.Writes(t, "AcnMessage", m.Encode())
 		if same, err := acn.Decode(official.Normal(t, "AcnMessage", data)); err != nil || !cmp.Equal(m, same) {
-			t.Errorf("%+v, %v, the official library reads %+v", m, err, same)
+			t.Errorf("%+v, %v, the official library decodes %+v", m, err, same)
 		}
 	})
 }
 
-// FuzzDecodeRecord: as with messages.
+// FuzzDecodeRecord is FuzzDecode for records, without the official library.
 func FuzzDecodeRecord(f *testing.F) {
 	f.Add(acn.Record{Service: "acn", Address: "a"}.Encode())
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// The last message of a dialogue that comes once more is answered again, under the id of its answer, where its protocol has it so. All
-// else that comes twice breaks the rules.
+// If the last message of a dialogue arrives again, its protocol may send the same reply again, under the same id. A repeated message in
+// any other place breaks the rules.
 func TestRepeatedLastMessage(t *testing.T) {
 	t.Parallel()
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
@@ -20,7 +20,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 	}
 	first := envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, say("call"))
 	turn := receive(t, d, first)
-	if early := receive(t, d, first); !early.Repeated { // before there is an answer
+	if early := receive(t, d, first); !early.Repeated { // before the reply
 		t.Errorf("%+v", early)
 	}
 	answer := reply(t, turn, say("output"))
@@ -55,7 +55,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 	end := envelopeOf(t, defaultID, "me", wire.Message{ID: 3, StarterRef: "a1", ResponderRef: ref, Target: -2},
 		protocol.DefaultMessage{Performative: protocol.DefaultEnd})
 	receive(t, d, end)
-	for name, e := range map[string]wire.Envelope{"an end": end, "what came before the end": second} {
+	for name, e := range map[string]wire.Envelope{"an end": end, "the message before the end": second} {
 		if _, err := d.Receive(e); !errors.Is(err, protocol.ErrDialogue) {
 			t.Errorf("%s: %v", name, err)
 		}

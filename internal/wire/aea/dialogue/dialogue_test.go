@@ -18,11 +18,11 @@ import (
 
 var (
 	fipaID    = protocol.FIPA.Specs[0]
-	httpID    = protocol.HTTP.Specs[1] // of the other author: replies use it as well
+	httpID    = protocol.HTTP.Specs[1] // the other author's id, which replies use too
 	defaultID = protocol.Default.Specs[0]
 )
 
-// clock is a time that tests set.
+// A clock is a clock that tests set.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
@@ -34,7 +34,7 @@ func newDialogues(self string, limits dialogue.Limits) (*dialogue.Dialogues, *cl
 
 func says(p protocol.Performative) protocol.FIPAMessage { return protocol.FIPAMessage{Performative: p} }
 
-// envelope puts a message of fipa to the gateway into an envelope.
+// envelope returns an envelope to the gateway with a message of fipa.
 func envelope(t *testing.T, sender string, m wire.Message, c protocol.Content) wire.Envelope {
 	t.Helper()
 	return envelopeOf(t, fipaID, sender, m, c)
@@ -50,7 +50,7 @@ func envelopeOf(t *testing.T, spec wire.PublicID, sender string, m wire.Message,
 	return wire.Envelope{To: "gw", Sender: sender, Protocol: spec, Message: data}
 }
 
-// receive passes on an envelope that the dialogue accepts.
+// receive passes on an envelope that the dialogues must accept.
 func receive(t *testing.T, d *dialogue.Dialogues, e wire.Envelope) dialogue.Turn {
 	t.Helper()
 	turn, err := d.Receive(e)
@@ -60,7 +60,7 @@ func receive(t *testing.T, d *dialogue.Dialogues, e wire.Envelope) dialogue.Turn
 	return turn
 }
 
-// reply answers the message that was received.
+// reply replies to a received message.
 func reply(t *testing.T, turn dialogue.Turn, c protocol.Content) wire.Envelope {
 	t.Helper()
 	e, err := turn.Dialogue.Reply(turn.Message.ID, c)
@@ -80,7 +80,7 @@ func message(t *testing.T, e wire.Envelope) wire.Message {
 	return m
 }
 
-// The shortest negotiation, between two sides that both keep the rules.
+// The two sides complete the shortest negotiation by the rules.
 func TestNegotiation(t *testing.T) {
 	seller, _ := newDialogues("gw", dialogue.DefaultLimits)
 	buyer, _ := newDialogues("me", dialogue.DefaultLimits)
@@ -138,7 +138,7 @@ func TestNegotiationInTwoSteps(t *testing.T) {
 	} {
 		e = reply(t, receive(t, sides[i%2], e), says(p))
 	}
-	// The seller's own message, answered by itself.
+	// A buyer may reply to its own message.
 	_, e, _ = buyer.Start(fipaID, "gw", says(protocol.FIPACFP))
 	turn := receive(t, buyer, reply(t, receive(t, seller, e), says(protocol.FIPAPropose)))
 	turn = receive(t, seller, reply(t, turn, says(protocol.FIPAAccept)))
@@ -227,15 +227,15 @@ func TestBeginErrors(t *testing.T) {
 		message wire.Message
 		content protocol.Content
 	}{
-		"no reference":                   {wire.Message{ID: 1}, says(protocol.FIPACFP)},
-		"a reference of ours":            {wire.Message{ID: 1, StarterRef: "a1", ResponderRef: "b1"}, says(protocol.FIPACFP)},
-		"only a reference of ours":       {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
-		"a target":                       {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
-		"the second id":                  {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
-		"a responder's id":               {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
-		"a message that answers":         {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
-		"a message that only ends":       {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
-		"an inform that answers nothing": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
+		"no reference":                {wire.Message{ID: 1}, says(protocol.FIPACFP)},
+		"a reference of ours":         {wire.Message{ID: 1, StarterRef: "a1", ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"only a reference of ours":    {wire.Message{ID: 1, ResponderRef: "b1"}, says(protocol.FIPACFP)},
+		"a target":                    {wire.Message{ID: 1, StarterRef: "a1", Target: 1}, says(protocol.FIPACFP)},
+		"the second id":               {wire.Message{ID: 2, StarterRef: "a1"}, says(protocol.FIPACFP)},
+		"a responder's id":            {wire.Message{ID: -1, StarterRef: "a1", Target: 1}, says(protocol.FIPAPropose)},
+		"a message that is a reply":   {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAAccept)},
+		"a message that only ends":    {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAEnd)},
+		"an inform without a message": {wire.Message{ID: 1, StarterRef: "a1"}, says(protocol.FIPAInform)},
 	} {
 		d, _ := newDialogues("gw", dialogue.DefaultLimits)
 		if _, err := d.Receive(envelope(t, "me", row.message, row.content)); !errors.Is(err, protocol.ErrDialogue) {
@@ -270,7 +270,7 @@ func TestReceiveErrors(t *testing.T) {
 	receive(t, d, good)
 }
 
-// Errors of agents belong to no dialogue; all other messages must.
+// An error may arrive outside a dialogue. Every other message must belong to one.
 func TestErrorsOutsideDialogues(t *testing.T) {
 	d, _ := newDialogues("gw", dialogue.DefaultLimits)
 	e := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID}
@@ -292,7 +292,7 @@ func TestErrorsOutsideDialogues(t *testing.T) {
 	if _, err := d.Receive(envelopeOf(t, defaultID, "me", wire.Message{ID: 1}, bytes)); !errors.Is(err, protocol.ErrDialogue) {
 		t.Errorf("bytes: %v", err)
 	}
-	// An error that begins a dialogue ends it, and is not answered.
+	// An error that begins a dialogue ends it, and gets no reply.
 	turn = receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, fault))
 	if state, ended := turn.Dialogue.End(); state != protocol.Failed || !ended {
 		t.Error(state, ended)
@@ -325,7 +325,7 @@ func TestEndedDialogue(t *testing.T) {
 	for range 2 {
 		turn := receive(t, d, envelopeOf(t, httpID, "me", wire.Message{ID: 1, StarterRef: "a1"}, request))
 		if e := reply(t, turn, protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200}); e.Protocol != httpID {
-			t.Errorf("the answer is of %v", e.Protocol)
+			t.Errorf("the reply uses %v", e.Protocol)
 		}
 	}
 	if c := d.Counts(); c != (dialogue.Counts{Ended: 1}) {
@@ -362,7 +362,7 @@ func TestResponderReference(t *testing.T) {
 		t.Errorf("an accept begins: %v", err)
 	}
 	if _, _, err := d.Start(fipaID, "", says(protocol.FIPACFP)); !errors.Is(err, wire.ErrUnsendable) {
-		t.Errorf("nobody: %v", err)
+		t.Errorf("an empty opponent: %v", err)
 	}
 	if _, _, err := d.Start(wire.PublicID{}, "me", bytes); !errors.Is(err, protocol.ErrUnsupported) {
 		t.Errorf("no protocol: %v", err)

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// FuzzReceive: whatever comes, in whatever order, the bounds hold, and what is taken once is not taken again, but as a repetition where its
-// protocol has that.
+// FuzzReceive checks that the bounds hold for any messages in any order, and that the dialogues accept a message again only as a
+// repetition.
 func FuzzReceive(f *testing.F) {
 	for _, data := range aeatest.Vectors(f, "../testdata/vectors.txt", "message/") {
 		f.Add(data, data, uint8(0))
@@ -26,7 +26,7 @@ func FuzzReceive(f *testing.F) {
 				continue
 			}
 			if again, err := d.Receive(e); err == nil && (!again.Repeated || again.Dialogue != turn.Dialogue) {
-				t.Fatal("the same message twice")
+				t.Fatal("the same message was accepted twice")
 			}
 			_, _ = turn.Dialogue.Reply(turn.Message.ID, protocol.FIPAMessage{Performative: protocol.FIPAPropose})
 			if c := d.Counts(); c.HalfOpen+c.Open > few.PerOpponent || c.Ended > few.Ended {

@@ -12,24 +12,24 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// few are limits that tests reach.
+// few has limits low enough for tests to reach.
 var few = dialogue.Limits{Open: 3, HalfOpen: 4, Ended: 2, PerOpponent: 2, Messages: 3, TTL: time.Minute}
 
-// begin has an agent begin a negotiation, which gets a proposal.
+// begin begins a negotiation as an agent, and returns its turn and the proposal.
 func begin(t *testing.T, d *dialogue.Dialogues, sender, ref string) (dialogue.Turn, wire.Message) {
 	t.Helper()
 	turn := receive(t, d, envelope(t, sender, wire.Message{ID: 1, StarterRef: ref}, says(protocol.FIPACFP)))
 	return turn, message(t, reply(t, turn, says(protocol.FIPAPropose)))
 }
 
-// goOn has the agent accept what was proposed.
+// goOn accepts a proposal as the agent.
 func goOn(t *testing.T, d *dialogue.Dialogues, sender string, proposed wire.Message) (dialogue.Turn, error) {
 	t.Helper()
 	m := wire.Message{ID: 2, StarterRef: proposed.StarterRef, ResponderRef: proposed.ResponderRef, Target: -1}
 	return d.Receive(envelope(t, sender, m, says(protocol.FIPAAccept)))
 }
 
-// However many begin and never go on, those who go on are not displaced, and nothing grows.
+// Dialogues that begin and never continue do not displace a dialogue that continues, and the state stays bounded.
 func TestManyNewDialogues(t *testing.T) {
 	limits := few
 	limits.HalfOpen, limits.Open = 100, 100
@@ -50,7 +50,7 @@ func TestManyNewDialogues(t *testing.T) {
 	receive(t, d, envelope(t, "honest", end, says(protocol.FIPAEnd)))
 }
 
-// A second message that does not name the reference made here proves nothing: who sends it may never have got an answer.
+// A second message without the responder's reference leaves the dialogue half open, because its sender may never have received a reply.
 func TestDialogueStaysHalfOpen(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
@@ -67,11 +67,11 @@ func TestOpponentLimit(t *testing.T) {
 	_, second := begin(t, d, "me", "a2")
 	_, third := begin(t, d, "me", "a3")
 	if _, err := goOn(t, d, "me", first); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("the one that rested longest: %v", err)
+		t.Errorf("the dialogue that was idle longest: %v", err)
 	}
 	for _, proposed := range []wire.Message{second, third} {
 		if _, err := goOn(t, d, "me", proposed); err != nil {
-			t.Errorf("a later one: %v", err)
+			t.Errorf("a later dialogue: %v", err)
 		}
 	}
 	if c := d.Counts(); c.Open != 2 || c.Displaced != 1 {
@@ -79,7 +79,7 @@ func TestOpponentLimit(t *testing.T) {
 	}
 }
 
-// The one that rests longest goes, which is not the one that began first.
+// A new dialogue displaces the one that was idle longest, which need not be the one that began first.
 func TestUsedDialogueIsKept(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	_, first := begin(t, d, "me", "a1")
@@ -90,7 +90,7 @@ func TestUsedDialogueIsKept(t *testing.T) {
 	}
 	begin(t, d, "me", "a3")
 	if _, err := goOn(t, d, "me", second); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("the one that rests longest: %v", err)
+		t.Errorf("the dialogue that was idle longest: %v", err)
 	}
 	reply(t, turn, says(protocol.FIPAMatchAccept))
 	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: first.ResponderRef, Target: -2}
@@ -108,7 +108,7 @@ func TestOpponentLimitOfOne(t *testing.T) {
 	}
 }
 
-// Open dialogues displace open ones, and what ended displaces what ended.
+// Open dialogues displace open dialogues, and ended dialogues displace ended ones.
 func TestOpenAndEndedLimits(t *testing.T) {
 	d, _ := newDialogues("gw", few)
 	var turns []dialogue.Turn
@@ -123,7 +123,7 @@ func TestOpenAndEndedLimits(t *testing.T) {
 	if c := d.Counts(); c.Open != few.Open || c.HalfOpen != 0 || c.Displaced != 1 {
 		t.Errorf("%+v", c)
 	}
-	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // forgotten, and answered nevertheless
+	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // displaced, but a reply is still possible
 	if c := d.Counts(); c != (dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1}) {
 		t.Errorf("%+v", c)
 	}
@@ -174,7 +174,7 @@ func TestLongDialogue(t *testing.T) {
 	}
 }
 
-// Many agents at once, each with a negotiation of its own.
+// Many agents negotiate at the same time.
 func TestDialoguesConcurrently(t *testing.T) {
 	d := dialogue.New("gw", dialogue.DefaultLimits, time.Now)
 	var all sync.WaitGroup

@@ -19,14 +19,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// The keys of the vectors: 1, one that others have published for tests, and that of the documentation of eth-account.
+// The keys of the vectors: the number 1, a key that the framework has published for tests, and the key in the documentation of eth-account.
 const (
 	one       = "0000000000000000000000000000000000000000000000000000000000000001"
 	published = "6d8d2b87d987641e2ca3f1991c1cccf08a118759e81fabdbf7e8484f27af015e"
 	accounts  = "b25c7db31feed9122727bf0939dc769a96564b2de4c4726d035b36ecf1e5b364"
 )
 
-// What the agent with the published key says of the node that it is represented by.
+// A node, and the signature of the agent with the published key that lets the node represent it.
 const (
 	node           = "0217a59bd805c310aca4febe0e99ce22ee3712ae085dc1e5630430b1e15a584bb7"
 	representation = "avzHfL/fjMidvweJJKjtBUiqJ2+6aDUq8MoNRBi9nDI/lWleIX3ftRf6Sx5UWmxcS0SW03IVrf1iKTXA5zeA0g=="
@@ -91,7 +91,7 @@ func TestSignatureVectors(t *testing.T) {
 			t.Errorf("%s: %s", name, got)
 		}
 		if !k.Public(row.ledger).Verify([]byte(row.message), row.want) {
-			t.Errorf("%s: it does not verify", name)
+			t.Errorf("%s: the signature does not verify", name)
 		}
 	}
 }
@@ -120,19 +120,19 @@ func TestAgreement(t *testing.T) {
 		a := good
 		change(&a)
 		if a.SignedBy(agent.Public(identity.Fetchai), signature) {
-			t.Errorf("it is taken for one %s", name)
+			t.Errorf("the signature is valid for an agreement %s", name)
 		}
 	}
-	// The same text by another split of its lines: the signature holds, the agreement does not.
+	// With its lines split differently, the agreement has the same text and so a valid signature, but it is refused.
 	moved := identity.Agreement{Gateway: good.Gateway + "\n" + good.Agent, Agent: good.PolicySHA256, PolicySHA256: good.Nonce, Nonce: "x"}
 	if moved.SignedBy(agent.Public(identity.Fetchai), agent.Sign(identity.Fetchai, moved.Text())) {
-		t.Error("line feeds in a part")
+		t.Error("line feeds in a part are accepted")
 	}
 	if good.SignedBy(other.Public(identity.Fetchai), other.Sign(identity.Fetchai, good.Text())) {
-		t.Error("signed by somebody else")
+		t.Error("a signature by another key is accepted")
 	}
 	if good.SignedBy(identity.PublicKey{}, signature) {
-		t.Error("signed by nobody")
+		t.Error("the zero key is accepted")
 	}
 	for _, ledger := range []identity.Ledger{identity.Cosmos, identity.Ethereum} {
 		a := good
@@ -143,7 +143,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-// high returns the other signature that verifies: with the higher s.
+// high returns the second valid signature over the same text, with the higher s.
 func high(t *testing.T, data []byte) []byte {
 	t.Helper()
 	var s secp256k1.ModNScalar
@@ -172,7 +172,7 @@ func TestInvalidSignatures(t *testing.T) {
 		"over another message": k.Sign(identity.Fetchai, []byte("n")), "by another": key(t, one).Sign(identity.Fetchai, message),
 	} {
 		if k.Public(identity.Fetchai).Verify(message, signature) {
-			t.Errorf("fetchai, %s: it verifies", name)
+			t.Errorf("fetchai, %s: the signature verifies", name)
 		}
 	}
 	ether := k.Sign(identity.Ethereum, message)
@@ -188,14 +188,14 @@ func TestInvalidSignatures(t *testing.T) {
 		"over another message": k.Sign(identity.Ethereum, []byte("n")), "by another": key(t, one).Sign(identity.Ethereum, message),
 	} {
 		if k.Public(identity.Ethereum).Verify(message, signature) {
-			t.Errorf("ethereum, %s: it verifies", name)
+			t.Errorf("ethereum, %s: the signature verifies", name)
 		}
 	}
 	if !k.Public(identity.Fetchai).Verify(message, text) || !k.Public(identity.Ethereum).Verify(message, ether) {
-		t.Error("the good ones do not verify")
+		t.Error("valid signatures do not verify")
 	}
 	if (identity.PublicKey{}).Verify(message, text) {
-		t.Error("nobody's key verifies")
+		t.Error("a signature verifies with the zero key")
 	}
 }
 
@@ -241,7 +241,7 @@ func TestRepresentation(t *testing.T) {
 		change func(*acn.Record)
 		want   acn.Code
 	}{
-		"as agents do it":       {func(*acn.Record) {}, acn.Success},
+		"unchanged":             {func(*acn.Record) {}, acn.Success},
 		"another ledger":        {func(r *acn.Record) { r.Ledger = "solana" }, acn.UnsupportedLedger},
 		"another node":          {func(r *acn.Record) { r.PeerPublicKey = r.PublicKey }, acn.WrongPublicKey},
 		"another address":       {func(r *acn.Record) { r.Address = key(t, one).Public(identity.Fetchai).Address() }, acn.WrongAgentAddress},
@@ -269,7 +269,7 @@ func TestRepresentation(t *testing.T) {
 	}
 }
 
-// An agent verifies with the node's key what the node says of its certificate.
+// An agent verifies the node's signature of its certificate with the node's key.
 func TestNodeCertificate(t *testing.T) {
 	of := key(t, one)
 	certificate, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -298,7 +298,7 @@ func TestNodeCertificate(t *testing.T) {
 	}
 }
 
-// A key in a log is an address.
+// A key prints as its address, so logs contain no private keys.
 func TestKeysPrintAsAddresses(t *testing.T) {
 	k := key(t, published)
 	for _, text := range []string{fmt.Sprint(k), fmt.Sprintf("%v %+v %#v %s", k, k, k, k), fmt.Sprintf("%+v", struct{ K identity.Key }{k})} {
@@ -309,11 +309,11 @@ func TestKeysPrintAsAddresses(t *testing.T) {
 	var none identity.Key
 	public := none.Public(identity.Fetchai)
 	if none.String() != "" || public.String() != "" || public.Verify(nil, none.Sign(identity.Fetchai, nil)) {
-		t.Error("nobody's key is somebody's")
+		t.Error("the zero key prints or verifies")
 	}
 }
 
-// FuzzParsePublicKey: a key is read from its own text alone.
+// FuzzParsePublicKey checks that each key has only one text.
 func FuzzParsePublicKey(f *testing.F) {
 	f.Add("fetchai", node)
 	f.Add("ethereum", "0x"+strings.Repeat("0", 128))
@@ -329,7 +329,7 @@ func FuzzParsePublicKey(f *testing.F) {
 	})
 }
 
-// FuzzVerify: no text is a signature that nobody made.
+// FuzzVerify checks that only the signature that the key makes verifies.
 func FuzzVerify(f *testing.F) {
 	f.Add(representation)
 	f.Fuzz(func(t *testing.T, signature string) {

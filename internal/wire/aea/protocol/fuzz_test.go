@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-// schema is that of the framework. What stands in bytes, and in the lines of headers, is compared elsewhere.
+// schema is the framework's schema. Other tests compare the contents of byte fields and header lines.
 const schema = `
 	default = 5|Bytes 6|Empty 7|Error
 	http = 5|Request 6|Response
@@ -30,11 +30,11 @@ const schema = `
 	Response = 1:string 2:int64 3:string 4:string 5:bytes
 `
 
-// comeBack fuzzes a protocol: what is read is read again from what it is written as. The official library of Protocol
-// Buffers reads it as the same content, and writes it with the same bytes.
-func comeBack(f *testing.F, p *protocol.Protocol, more ...protocol.Content) {
+// fuzzRoundTrip checks that decoded content decodes to itself after encoding. The official library of Protocol Buffers decodes the same
+// content, and encodes it to the same bytes.
+func fuzzRoundTrip(f *testing.F, p *protocol.Protocol, more ...protocol.Content) {
 	f.Helper()
-	for name, row := range said {
+	for name, row := range contents {
 		if row.protocol == p {
 			f.Add(content(f, name))
 		}
@@ -55,31 +55,31 @@ func comeBack(f *testing.F, p *protocol.Protocol, more ...protocol.Content) {
 		official.Writes(t, p.Name, c.Encode())
 		same, err := p.Decode(official.Normal(t, p.Name, data))
 		if err != nil || !cmp.Equal(c, same, cmpopts.EquateEmpty(), sameNumbers) {
-			t.Errorf("%+v, %v, the official library reads %+v", c, err, same)
+			t.Errorf("%+v, %v, the official library decodes %+v", c, err, same)
 		}
 	})
 }
 
-// sameNumbers takes what is no number for equal to itself.
+// sameNumbers compares numbers by their bits, so that NaN equals itself.
 var sameNumbers = cmp.Options{
 	cmp.Comparer(func(a, b search.Double) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }),
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
 }
 
 func FuzzDecodeDefault(f *testing.F) {
-	comeBack(f, &protocol.Default, protocol.DefaultMessage{
+	fuzzRoundTrip(f, &protocol.Default, protocol.DefaultMessage{
 		Performative: protocol.DefaultError, Code: protocol.CodeInvalidDialogue, Data: map[string][]byte{"a": nil, "b": []byte("c")},
 	})
 }
 
-func FuzzDecodeHTTP(f *testing.F) { comeBack(f, &protocol.HTTP) }
+func FuzzDecodeHTTP(f *testing.F) { fuzzRoundTrip(f, &protocol.HTTP) }
 
 func FuzzDecodeFIPA(f *testing.F) {
-	comeBack(f, &protocol.FIPA, protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: map[string]string{"a": "", "": "c"}})
+	fuzzRoundTrip(f, &protocol.FIPA, protocol.FIPAMessage{Performative: protocol.FIPAInform, Info: map[string]string{"a": "", "": "c"}})
 }
 
 func FuzzDecodeSigning(f *testing.F) {
-	comeBack(f, &protocol.Signing,
+	fuzzRoundTrip(f, &protocol.Signing,
 		protocol.SigningMessage{Performative: protocol.SigningSignMessage, Terms: []byte("t"), Payload: []byte("p")},
 		protocol.SigningMessage{Performative: protocol.SigningError})
 }

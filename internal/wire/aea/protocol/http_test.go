@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// requestWith makes the content of a request with this block of headers.
+// requestWith returns the content of a request with a block of headers.
 func requestWith(header string) []byte {
 	inner := protowire.AppendString(protowire.AppendTag(nil, 4, protowire.BytesType), header)
 	return protowire.AppendBytes(protowire.AppendTag(nil, 5, protowire.BytesType), inner)
@@ -90,11 +90,11 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	if _, err := protocol.HTTP.Decode(requestWith(lines(protocol.MaxHeaderLines))); err != nil {
-		t.Errorf("as many lines as there may be: %v", err)
+		t.Errorf("the maximum number of lines: %v", err)
 	}
 }
 
-// What a handler puts into a header cannot make a second line of it.
+// A line feed in a handler's header value does not start a new header.
 func TestNoHeaderInjection(t *testing.T) {
 	m := protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200, Header: http.Header{"A": {"b\nC: d"}}}
 	c, err := protocol.HTTP.Decode(m.Encode())

@@ -32,7 +32,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// Every pair of performatives, as the tables of the protocols have it.
+// The replies of each protocol are those in its table, for every pair of performatives.
 func TestReplies(t *testing.T) {
 	for p, want := range map[*protocol.Protocol]string{
 		&protocol.Default: "bytes: bytes end=successful error=failed; first: bytes error",
@@ -67,10 +67,10 @@ func TestReplies(t *testing.T) {
 		}
 	}
 	if protocol.FIPA.Rules.Answers(protocol.FIPAInform, protocol.FIPAAcceptWInform) {
-		t.Error("agents refuse an inform that answers accept_w_inform")
+		t.Error("an inform may answer accept_w_inform, but agents refuse that")
 	}
 	if protocol.FIPA.Rules.Begins(protocol.FIPAPropose) || !protocol.FIPA.Rules.Begins(protocol.FIPACFP) {
-		t.Error("what begins a negotiation")
+		t.Error("only a call for proposals may begin a negotiation")
 	}
 }
 

@@ -25,8 +25,8 @@ func content(tb testing.TB, name string) []byte {
 	return m.Content
 }
 
-// said holds what the messages of the vectors say.
-var said = map[string]struct {
+// contents has the protocol and the content of each vector.
+var contents = map[string]struct {
 	protocol *protocol.Protocol
 	content  protocol.Content
 }{
@@ -73,9 +73,9 @@ var said = map[string]struct {
 func TestContentVectors(t *testing.T) {
 	for name := range aeatest.Vectors(t, vectors, "message/") {
 		t.Run(name, func(t *testing.T) {
-			row, data := said[name], content(t, name)
+			row, data := contents[name], content(t, name)
 			if row.protocol == nil {
-				t.Fatal("nothing is known of it")
+				t.Fatal("the test has no content for the vector")
 			}
 			c, err := row.protocol.Decode(data)
 			if err != nil {
@@ -99,15 +99,15 @@ func TestErrorVector(t *testing.T) {
 	}
 }
 
-// The data of an error is that of the error handler of both frameworks: what Python's base64.b85encode makes of the specification id and of
-// the envelope.
+// The data of an error is what the error handlers of both frameworks send: the specification id and the envelope, encoded like Python's
+// base64.b85encode.
 func TestErrorData(t *testing.T) {
 	message := aeatest.Vector(t, vectors, "message/default-error")
 	for name, c := range map[string]struct {
 		protocol wire.PublicID
 		message  []byte
 		id       string
-		envelope string // empty: it is left out
+		envelope string // empty: omitted
 	}{
 		"an envelope": {
 			wire.PublicID{Author: "fetchai", Name: "fipa", Version: "1.0.0"},

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-// inside returns the bytes inside of a message of fipa: those of the query or the description.
+// inside returns the bytes of the query or the description in a message of fipa.
 func inside(tb testing.TB, name string, from int) []byte {
 	tb.Helper()
 	m, err := wire.DecodeMessage(aeatest.Vector(tb, "../testdata/vectors.txt", "message/"+name))
@@ -20,7 +20,7 @@ func inside(tb testing.TB, name string, from int) []byte {
 	return m.Content[from:]
 }
 
-// schema is that of the language, as the framework has it. Proto3 writes enumerations as integers.
+// schema is the framework's schema of the query language. Proto3 encodes enumerations as integers.
 const schema = `
 	Model = 1*ConstraintExpr 2:DataModel
 	Instance = 1:DataModel 2*KeyValue
@@ -49,8 +49,8 @@ const schema = `
 	Distance = 1:Location 2:double
 `
 
-// FuzzDecodeQuery: what is read is read again from what it is written as, and answers alike. The official library reads it
-// as the same query, and writes it with the same bytes.
+// FuzzDecodeQuery checks that a decoded query decodes to itself after encoding, and matches the same. The official library decodes the
+// same query, and encodes it to the same bytes.
 func FuzzDecodeQuery(f *testing.F) {
 	f.Add(inside(f, "cfp", 6))
 	f.Add(inside(f, "cfp-and-not-range", 6))
@@ -66,16 +66,16 @@ func FuzzDecodeQuery(f *testing.F) {
 			t.Fatalf("%+v, %v, want %+v", again, err, q)
 		}
 		if q.Matches(offer) != again.Matches(offer) {
-			t.Errorf("%+v answers in two ways", q)
+			t.Errorf("%+v and its decoded copy match differently", q)
 		}
 		official.Writes(t, "Model", q.Encode())
 		if same, err := search.DecodeQuery(official.Normal(t, "Model", data)); err != nil || !cmp.Equal(q, same, sameNumbers) {
-			t.Errorf("%+v, %v, the official library reads %+v", q, err, same)
+			t.Errorf("%+v, %v, the official library decodes %+v", q, err, same)
 		}
 	})
 }
 
-// FuzzDecodeDescription: as with queries.
+// FuzzDecodeDescription is FuzzDecodeQuery for descriptions.
 func FuzzDecodeDescription(f *testing.F) {
 	f.Add(inside(f, "propose", 9))
 	f.Add(book.Encode())
@@ -90,7 +90,7 @@ func FuzzDecodeDescription(f *testing.F) {
 		}
 		official.Writes(t, "Instance", d.Encode())
 		if same, err := search.DecodeDescription(official.Normal(t, "Instance", data)); err != nil || !cmp.Equal(d, same, sameNumbers) {
-			t.Errorf("%+v, %v, the official library reads %+v", d, err, same)
+			t.Errorf("%+v, %v, the official library decodes %+v", d, err, same)
 		}
 	})
 }

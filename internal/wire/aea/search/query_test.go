@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/search"
 )
 
-// offer is what queries of these tests are matched against.
+// offer has the attributes that the queries of these tests match.
 var offer = search.Attributes{
 	"name":  {search.Text("books")},
 	"price": {search.Int(5)},
@@ -143,11 +143,11 @@ func TestQueriesMatch(t *testing.T) {
 		t.Error("the empty query does not match")
 	}
 	if (search.Query{Constraints: []search.Expr{yes, no}}).Matches(offer) {
-		t.Error("one of two constraints is enough")
+		t.Error("a query matches with one of two constraints")
 	}
 }
 
-// sameNumbers takes what is no number for equal to itself.
+// sameNumbers compares numbers by their bits, so that NaN equals itself.
 var sameNumbers = cmp.Options{
 	cmp.Comparer(func(a, b search.Double) bool { return math.Float64bits(float64(a)) == math.Float64bits(float64(b)) }),
 	cmp.Comparer(func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }),
@@ -185,7 +185,7 @@ func TestQueryMatchesModel(t *testing.T) {
 	}
 }
 
-// member makes a field of bytes.
+// member returns a field of bytes.
 func member(number int, parts ...[]byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, protowire.Number(number), protowire.BytesType), bytes.Join(parts, nil))
 }
@@ -255,8 +255,8 @@ func TestDecodeQueryErrors(t *testing.T) {
 		"deepest":          nest(search.MaxDepth),
 		"most parts":       search.Or(repeat(one, search.MaxNodes-1)),
 		"most values":      in("a", many(search.MaxValues)...),
-		"text as long":     relation("a", search.Equal, search.Text(strings.Repeat("n", search.MaxText))),
-		"values of no sum": search.Or{in("a", many(500)...), notIn("a", many(500)...)},
+		"longest text":     relation("a", search.Equal, search.Text(strings.Repeat("n", search.MaxText))),
+		"most in two sets": search.Or{in("a", many(500)...), notIn("a", many(500)...)},
 	} {
 		if _, err := search.DecodeQuery(encode(e)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -264,7 +264,7 @@ func TestDecodeQueryErrors(t *testing.T) {
 	}
 }
 
-// Packed or not, and with later fields: the same query.
+// A query decodes the same with packed and unpacked numbers, and with unknown fields.
 func TestQueryEncodings(t *testing.T) {
 	want := search.Query{Constraints: []search.Expr{in("a", search.Int(1), search.Int(2), search.Int(3))}}
 	values := member(4, []byte{8, 1}, member(1, []byte{2, 3}), []byte{0x28, 9})

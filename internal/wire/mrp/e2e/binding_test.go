@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// retyped is an encrypted body as a relay may deliver it: with another content type outside of the ciphertext.
+// retyped returns an encrypted body with another content type outside the ciphertext, as a relay may deliver it.
 func retyped(t *testing.T, body []byte, contentType string) []byte {
 	t.Helper()
 	var members map[string]any
@@ -50,7 +50,7 @@ func TestContentTypeIsSealed(t *testing.T) {
 	}); !errors.Is(err, e2e.ErrBody) {
 		t.Errorf("a body that names another type: %v", err)
 	}
-	for contentType, body := range map[string]string{wire.TypeJSON: `{"text":"x"}`, wire.TypeRequest: `[1]`} { // left as they are
+	for contentType, body := range map[string]string{wire.TypeJSON: `{"text":"x"}`, wire.TypeRequest: `[1]`} { // sealed unchanged
 		s, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: contentType, Body: []byte(body)})
 		if err != nil {
 			t.Fatal(err)
@@ -91,16 +91,16 @@ func TestReplyNamesItsMessage(t *testing.T) {
 		t.Error(err)
 	}
 	if err := e2e.Answers(m, digest(other), false); !errors.Is(err, e2e.ErrAnswer) {
-		t.Errorf("the answer to another request: %v", err)
+		t.Errorf("the reply to another request: %v", err)
 	}
 	m.Body = []byte(`{"status":"ok"}`)
 	required, free := e2e.Answers(m, digest(one), true), e2e.Answers(m, digest(one), false)
 	if !errors.Is(required, e2e.ErrAnswer) || free != nil {
-		t.Errorf("an answer that names no request: %v, %v", required, free)
+		t.Errorf("a reply that names no request: %v, %v", required, free)
 	}
 	standard := []byte(`{"v":2,"enc":"` + sealedEnc + `=","ct":"` + sealedCT + `","ct_content_type":"x"}`)
 	if digest(standard) != digest([]byte(sealed)) || digest(one) == digest(other) {
-		t.Error("the digest is not that of the ciphertext")
+		t.Error("the digest does not match the ciphertext")
 	}
 	for _, bad := range []string{"", "{}", `{"enc":"AA","ct":"AA"}`} {
 		if _, err := e2e.Digest([]byte(bad)); !errors.Is(err, e2e.ErrBody) {

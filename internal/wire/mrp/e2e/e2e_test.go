@@ -14,14 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/mrp/e2e"
 )
 
-// What another implementation (@hpke/core in Node) sealed with the seed 00..1f for that of 20..3f.
+// Another implementation (@hpke/core in Node) sealed this with the key of seed 00..1f for the key of seed 20..3f.
 const (
 	sealedEnc = "jlrGkpdyC6SjPU7Vwmpw6osN2ww4Ifni4kpbNimban8"
 	sealedCT  = "6Kw8F7ZCSY3NQIZGZ1JmrQLgO3SlYw1IZ6pAZIgrnjwD"
 	sealed    = `{"v":2,"enc":"` + sealedEnc + `","ct":"` + sealedCT + `","ct_content_type":"application/json"}`
 )
 
-// private is the key of a seed of 32 bytes that count upwards.
+// private returns the key of a seed of 32 bytes that count upwards from a byte.
 func private(from byte) ed25519.PrivateKey {
 	seed := make([]byte, ed25519.SeedSize)
 	for i := range seed {
@@ -78,7 +78,7 @@ func TestOnlyRecipientCanOpen(t *testing.T) {
 		}
 		again, err := e2e.Seal(a, keyB, "application/x-mrp-request+json", []byte(plaintext))
 		if err != nil || bytes.Equal(again, body) {
-			t.Errorf("sealed twice alike: %v", err)
+			t.Errorf("two sealed bodies are equal: %v", err)
 		}
 		for name, err := range map[string]error{
 			"the sender":         failure(e2e.Open(a, keyA, body)),
@@ -95,7 +95,7 @@ func TestOnlyRecipientCanOpen(t *testing.T) {
 
 func failure(contentType string, plaintext []byte, err error) error {
 	if contentType != "" || plaintext != nil {
-		return errors.New("something was returned beside the error")
+		return errors.New("values came with the error")
 	}
 	return err
 }
@@ -106,26 +106,26 @@ func TestOpenErrors(t *testing.T) {
 		body string
 		want error
 	}{
-		"nothing":                       {"", e2e.ErrBody},
-		"no object":                     {`"x"`, e2e.ErrBody},
-		"trailing data":                 {sealed + "{}", e2e.ErrBody},
-		"a name twice":                  {change(`"v":2`, `"v":2,"v":2`), e2e.ErrBody},
-		"no version":                    {change(`"v":2,`, ``), e2e.ErrVersion},
-		"version 1":                     {change(`"v":2`, `"v":1`), e2e.ErrVersion},
-		"a version as text":             {change(`"v":2`, `"v":"2"`), e2e.ErrVersion},
-		"a version spelled otherwise":   {change(`"v":2`, `"v":2.0`), e2e.ErrVersion},
-		"an encapsulated key too long":  {change(sealedEnc, sealedEnc+"AA"), e2e.ErrBody},
-		"one that is spelled otherwise": {change(sealedEnc, sealedEnc[:42]+"9"), e2e.ErrBody},
-		"a line feed in it":             {change(sealedEnc, sealedEnc[:10]+`\n`+sealedEnc[10:]), e2e.ErrBody},
-		"a ciphertext without a tag":    {change(sealedCT, sealedCT[:18]), e2e.ErrBody},
-		"no ciphertext":                 {change(sealedCT, ""), e2e.ErrBody},
-		"a changed ciphertext":          {change(sealedCT, "A"+sealedCT[1:]), e2e.ErrOpen},
-		"a changed encapsulated key":    {change(sealedEnc, "A"+sealedEnc[1:]), e2e.ErrOpen},
-		"a point of a small group":      {change(sealedEnc, strings.Repeat("A", 43)), e2e.ErrOpen},
-		"no content type":               {change("application/json", ""), e2e.ErrBody},
-		"one with a line feed":          {change("application/json", `a\nb`), e2e.ErrBody},
-		"one that is too long":          {change("application/json", strings.Repeat("a", 257)), e2e.ErrBody},
-		"too large":                     {change("}", strings.Repeat(" ", wire.MaxBody)+"}"), e2e.ErrSize},
+		"nothing":                      {"", e2e.ErrBody},
+		"no object":                    {`"x"`, e2e.ErrBody},
+		"trailing data":                {sealed + "{}", e2e.ErrBody},
+		"a name twice":                 {change(`"v":2`, `"v":2,"v":2`), e2e.ErrBody},
+		"no version":                   {change(`"v":2,`, ``), e2e.ErrVersion},
+		"version 1":                    {change(`"v":2`, `"v":1`), e2e.ErrVersion},
+		"a version as text":            {change(`"v":2`, `"v":"2"`), e2e.ErrVersion},
+		"a version spelled otherwise":  {change(`"v":2`, `"v":2.0`), e2e.ErrVersion},
+		"an encapsulated key too long": {change(sealedEnc, sealedEnc+"AA"), e2e.ErrBody},
+		"another spelling of it":       {change(sealedEnc, sealedEnc[:42]+"9"), e2e.ErrBody},
+		"a line feed in it":            {change(sealedEnc, sealedEnc[:10]+`\n`+sealedEnc[10:]), e2e.ErrBody},
+		"a ciphertext without a tag":   {change(sealedCT, sealedCT[:18]), e2e.ErrBody},
+		"no ciphertext":                {change(sealedCT, ""), e2e.ErrBody},
+		"a changed ciphertext":         {change(sealedCT, "A"+sealedCT[1:]), e2e.ErrOpen},
+		"a changed encapsulated key":   {change(sealedEnc, "A"+sealedEnc[1:]), e2e.ErrOpen},
+		"a point of a small group":     {change(sealedEnc, strings.Repeat("A", 43)), e2e.ErrOpen},
+		"no content type":              {change("application/json", ""), e2e.ErrBody},
+		"one with a line feed":         {change("application/json", `a\nb`), e2e.ErrBody},
+		"one that is too long":         {change("application/json", strings.Repeat("a", 257)), e2e.ErrBody},
+		"too large":                    {change("}", strings.Repeat(" ", wire.MaxBody)+"}"), e2e.ErrSize},
 	} {
 		if err := failure(e2e.Open(b, keyA, []byte(c.body))); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -133,7 +133,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// Points of a small group, y that is no point, and other spellings of good ones.
+// Keys that are points of small order, not points, or other spellings of valid points are unusable.
 func TestUnusableKeys(t *testing.T) {
 	for name, text := range map[string]string{
 		"the identity":             "0100000000000000000000000000000000000000000000000000000000000000",
@@ -195,7 +195,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	if _, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: wire.TypeText, Body: []byte(`{}`)}); !errors.Is(err, e2e.ErrBody) {
-		t.Errorf("a text that is none: %v", err)
+		t.Errorf("an invalid text: %v", err)
 	}
 	for name, c := range map[string]struct{ contentType, plaintext string }{
 		"no JSON": {wire.TypeJSON, "{"}, "twice encrypted": {wire.TypeEncrypted, sealed}, "no UTF-8": {wire.TypeText, "\xff"},
@@ -248,11 +248,11 @@ func TestBlobs(t *testing.T) {
 		}
 	}
 	if _, err := key.Attach(a, wire.Key{}, att); !errors.Is(err, e2e.ErrKey) {
-		t.Errorf("for no point: %v", err)
+		t.Errorf("for a key that is not a point: %v", err)
 	}
 }
 
-// Nothing opens but what A sealed for B: of what is tried here, the one plaintext in its spellings.
+// FuzzOpen checks that only the known ciphertext from A to B opens.
 func FuzzOpen(f *testing.F) {
 	f.Add([]byte(sealed))
 	f.Add([]byte(`{"v":1}`))

@@ -25,11 +25,11 @@ func TestParse(t *testing.T) {
 		content string
 		want    chat.Message
 	}{
-		"a text":               {`[{"type": "text", "text": "help"}]`, chat.Message{ID: id, Text: "help", Texts: 1}},
-		"several texts":        {`[{"type": "text", "text": "run a"}, {"type": "text", "text": "{}"}]`, chat.Message{ID: id, Text: "run a\n{}", Texts: 2}},
-		"a session that comes": {`[{"type": "start-session"}]`, chat.Message{ID: id, Starts: true}},
-		"a session that goes":  {`[{"type": "text", "text": ""}, {"type": "end-session"}]`, chat.Message{ID: id, Texts: 1, Ends: true}},
-		"nothing":              {`[]`, chat.Message{ID: id}},
+		"a text":                {`[{"type": "text", "text": "help"}]`, chat.Message{ID: id, Text: "help", Texts: 1}},
+		"several texts":         {`[{"type": "text", "text": "run a"}, {"type": "text", "text": "{}"}]`, chat.Message{ID: id, Text: "run a\n{}", Texts: 2}},
+		"a session that starts": {`[{"type": "start-session"}]`, chat.Message{ID: id, Starts: true}},
+		"a session that ends":   {`[{"type": "text", "text": ""}, {"type": "end-session"}]`, chat.Message{ID: id, Texts: 1, Ends: true}},
+		"nothing":               {`[]`, chat.Message{ID: id}},
 		"files and cards": {
 			`[{"type": "resource", "resource_id": "x", "resource": {}}, {"type": "metadata", "metadata": {}}, {"type": "start-stream"}]`,
 			chat.Message{ID: id, Others: 3},
@@ -67,7 +67,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// Receivers take exactly these members.
+// Receivers accept exactly these members.
 func TestSay(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 4, 4, 5, 123_456_789, time.FixedZone("", 3600))

@@ -227,7 +227,7 @@ func TestSessions(t *testing.T) {
 		"other urn": "urn:oid::" + want, "braces without hyphens": "{" + plain + "}",
 	} {
 		if s, err := envelope.ParseSession(text); s != "" || err == nil {
-			t.Errorf("%s: %s is read as %s", name, text, s)
+			t.Errorf("%s: %s parses as %s", name, text, s)
 		}
 	}
 	if s := envelope.NewSession(); s == envelope.NewSession() || len(s) != len(want) {

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/identity"
 )
 
-// members returns a good envelope, member by member.
+// members returns the members of a valid envelope.
 func members(t *testing.T) map[string]json.RawMessage {
 	t.Helper()
 	var m map[string]json.RawMessage
@@ -29,7 +29,7 @@ func TestMalformedMembers(t *testing.T) {
 	const user = `"user1qqqsyqcyq5rqwzqfpg9scrgwpugpzysnzs23v9ccrydpk8qarc0sxs5jpk"`
 	for name, c := range map[string]struct {
 		member, value string // empty: left out
-		kind          error  // beside envelope.ErrEnvelope
+		kind          error  // wrapped besides envelope.ErrEnvelope
 	}{
 		"no version":                    {"version", "", nil},
 		"null for the version":          {"version", "null", nil},
@@ -92,7 +92,7 @@ func TestMalformedMembers(t *testing.T) {
 				t.Fatalf("%+v, %v", e, err)
 			}
 			if at.Member != c.member {
-				t.Errorf("it names %s: %v", at.Member, err)
+				t.Errorf("the error names %s: %v", at.Member, err)
 			}
 			if c.kind != nil && !errors.Is(err, c.kind) {
 				t.Errorf("%v; want %v", err, c.kind)
@@ -138,8 +138,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// What nobody knows is passed over, other spellings of a session have the digest of the one spelling, and order and spaces
-// are free.
+// Parse ignores unknown members, order and spaces, and gives every spelling of a session the same digest.
 func TestParseVariants(t *testing.T) {
 	t.Parallel()
 	good := string(vectors(t)[1].Envelope)
@@ -158,7 +157,7 @@ func TestParseVariants(t *testing.T) {
 		"with a protocol digest": strings.Replace(good, `"protocol_digest": null`, `"protocol_digest": "proto:`+strings.Repeat("0", 64)+`"`, 1),
 	} {
 		if name != "compact" && raw == good {
-			t.Fatalf("%s: nothing is changed", name)
+			t.Fatalf("%s: the test changed nothing", name)
 		}
 		e := parse(t, []byte(raw))
 		if err := e.Verify(); err != nil || e.Digest() != want.Digest() {
@@ -193,7 +192,7 @@ func TestMarshalAndParse(t *testing.T) {
 	}
 }
 
-// Where one part ends and the next begins cannot be moved: no other envelope that is accepted has the same digest.
+// No two valid envelopes have the same digest: Parse rejects an envelope whose digest has its parts split differently.
 func TestDigestIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	e := parse(t, vectors(t)[2].Envelope) // without payload, expires and nonce
@@ -206,7 +205,7 @@ func TestDigestIsUnambiguous(t *testing.T) {
 	moved := e
 	moved.Payload, moved.Expires = cut, &number
 	if moved.Digest() != e.Digest() {
-		t.Fatal("the digests differ: nothing is shown")
+		t.Fatal("the digests differ, so the test proves nothing")
 	}
 	raw, err := json.Marshal(moved)
 	if err != nil {
@@ -217,7 +216,7 @@ func TestDigestIsUnambiguous(t *testing.T) {
 	}
 	nonce := parse(t, vectors(t)[0].Envelope)
 	if nonce.Nonce, nonce.Expires = nonce.Expires, nil; nonce.Verify() != nil {
-		t.Fatal("expires as nonce has another digest: nothing is shown")
+		t.Fatal("expires as nonce has another digest, so the test proves nothing")
 	}
 	if raw, err = json.Marshal(nonce); err != nil {
 		t.Fatal(err)
@@ -248,7 +247,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := envelope.Parse(written)
 		if err != nil || again.Digest() != e.Digest() || again.Signature != e.Signature || again.Version != e.Version {
-			t.Errorf("%s is read as %+v, %v", written, again, err)
+			t.Errorf("%s parses as %+v, %v", written, again, err)
 		}
 		if now := time.Unix(1_893_455_000, 0); e.Timely(now) == nil && e.Until(now).Sub(now) > envelope.MaxAhead {
 			t.Errorf("remembered until %s", e.Until(now))

@@ -77,7 +77,7 @@ func TestKeyVectors(t *testing.T) {
 		}
 		given, err := identity.NewKey(unhex(t, c.PrivateKey))
 		if err != nil || given.Address() != key.Address() {
-			t.Errorf("%q %d: the private key is another: %v", c.Seed, c.Index, err)
+			t.Errorf("%q %d: another private key: %v", c.Seed, c.Index, err)
 		}
 		address, err := identity.NewAgent(unhex(t, c.PublicKey))
 		if err != nil || address != key.Address() || !address.Agent() || !slices.Equal(address.PublicKey(), unhex(t, c.PublicKey)) {
@@ -112,19 +112,19 @@ func TestSignatureVectors(t *testing.T) {
 		signature, err := identity.ParseSignature(c.Signature)
 		digest := [32]byte(unhex(t, c.Digest))
 		if err != nil || signature.String() != c.Signature || !from.Verify(digest, signature) {
-			t.Errorf("%s: %v, or it does not verify", c.Signature, err)
+			t.Errorf("%s: %v, or the signature does not verify", c.Signature, err)
 		}
 		if c.Text != "" && (sha256.Sum256([]byte(c.Text)) != digest || key.Sign(digest) != signature) {
-			t.Errorf("%s: we sign otherwise", c.Text)
+			t.Errorf("%s: Sign returns another signature", c.Text)
 		}
 		digest[31] ^= 1
 		if from.Verify(digest, signature) {
-			t.Errorf("%s: it verifies over something else", c.Signature)
+			t.Errorf("%s: the signature verifies over another digest", c.Signature)
 		}
 	}
 }
 
-// To each signature there is a second one, and both are good: the digest is what tells two messages apart.
+// Each signature has a second form with the other s, and both are valid. So only the digest identifies a message.
 func TestHighAndLowS(t *testing.T) {
 	t.Parallel()
 	key, err := identity.FromSeed("alice secret phrase", 0)
@@ -139,12 +139,12 @@ func TestHighAndLowS(t *testing.T) {
 		digest := sha256.Sum256([]byte{byte(i)})
 		made := key.Sign(digest)
 		if made != key.Sign(digest) {
-			t.Fatal("two signatures over one digest")
+			t.Fatal("Sign is not deterministic")
 		}
 		var s secp256k1.ModNScalar
 		s.SetByteSlice(made[32:])
 		if s.IsOverHalfOrder() {
-			t.Errorf("%s: the higher s", made)
+			t.Errorf("%s: Sign returned the higher s", made)
 		}
 		second, v := made, s.Negate().Bytes()
 		copy(second[32:], v[:])
@@ -153,11 +153,11 @@ func TestHighAndLowS(t *testing.T) {
 			t.Errorf("%s, %s: %v, or one of them does not verify", made, second, err)
 		}
 		if other.Address().Verify(digest, made) || key.Address().Verify(digest, identity.Signature{}) {
-			t.Error("another's signature verifies, or none")
+			t.Error("another's signature or the zero signature verifies")
 		}
 	}
 	if someone := identity.NewUser([32]byte(key.Address().PublicKey()[1:])); someone.Verify([32]byte{}, key.Sign([32]byte{})) {
-		t.Error("a user has signed")
+		t.Error("a signature of a user verifies")
 	}
 }
 
@@ -285,7 +285,7 @@ func TestInvalidKeys(t *testing.T) {
 	}
 	var none identity.Key
 	if none.Address() != "" || none.Sign([32]byte{1}) != (identity.Signature{}) {
-		t.Error("the zero key is one")
+		t.Error("the zero key has an address or signs")
 	}
 }
 

@@ -36,7 +36,7 @@ func read(t *testing.T) vectors {
 func TestModelVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range read(t).Models {
-		// The schema is read in another order and with other spaces than it is digested in.
+		// The schema has another order and other spaces than its canonical form.
 		var tree any
 		if err := json.Unmarshal([]byte(v.Canonical), &tree); err != nil {
 			t.Fatal(err)
@@ -52,7 +52,7 @@ func TestModelVectors(t *testing.T) {
 	}
 }
 
-// The form is that of json.dumps with sorted keys, of Python.
+// The canonical form is that of Python's json.dumps with sorted keys.
 func TestCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
@@ -107,12 +107,12 @@ func TestManifestVectors(t *testing.T) {
 			t.Fatal("no JSON")
 		}
 		if diff := cmp.Diff(came, ours, cmpopts.SortSlices(func(a, b map[string]any) bool { return fmt.Sprint(a) < fmt.Sprint(b) })); diff != "" {
-			t.Errorf("%s (-came +published):\n%s", m.Name, diff)
+			t.Errorf("%s (-parsed +published):\n%s", m.Name, diff)
 		}
 	}
 }
 
-// The digests that stand here are those that everybody uses; the schemas beside them are hashed anew when they are read.
+// The digests of the standard protocols are those that all agents use. ParseManifest computes them again from the schemas.
 func TestStandardProtocols(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -137,7 +137,7 @@ func TestStandardProtocols(t *testing.T) {
 			requests = append(requests, name)
 		}
 		if strings.Join(requests, " ") != c.requests {
-			t.Errorf("%s takes %q", c.name, requests)
+			t.Errorf("%s accepts %q", c.name, requests)
 		}
 	}
 }
@@ -170,7 +170,7 @@ func TestStandardModels(t *testing.T) {
 			t.Errorf("%s: %s, %s", name, m.Digest, again)
 		}
 		if anew, err := protocol.NewModel(m.Schema); err != nil || anew.Digest != m.Digest {
-			t.Errorf("%s: hashed anew %s, %v", name, anew.Digest, err)
+			t.Errorf("%s: computed again %s, %v", name, anew.Digest, err)
 		}
 		if _, err := envelope.ParseModelDigest(string(m.Digest)); err != nil {
 			t.Errorf("%s: %v", name, err)
