@@ -132,14 +132,14 @@ func TestStaticAgreementNeedsAllowStatic(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if n := shop.Requests("/pat/issue"); n != 1 {
-		t.Errorf("%d signatures were sent, want the fresh one alone", n)
+		t.Errorf("%d signatures were sent, want only the fresh one", n)
 	}
 }
 
 func TestNoStaticSignatureAfterARefusalWithAReason(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
-	shop.SetMember("uim-issuer", "other.example") // so that aud is not what the service wants
+	shop.SetMember("uim-issuer", "other.example") // the service then rejects the audience
 	o := options(t, shop)
 	o.AllowStatic = true
 	_, err := discover(t, o, shop.URL).Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})

@@ -86,7 +86,7 @@ func Example() {
 	// calls left: 99
 }
 
-// An agent without a key can read what a service offers.
+// An agent without a key can read the catalog of a service.
 func ExampleClient_Discover() {
 	ctx := context.Background()
 	shop := startShop()

@@ -136,7 +136,7 @@ func TestRetries(t *testing.T) {
 			s := agreed(t, o, shop.URL)
 			shop.Script(tt.replies...)
 			_, err := s.Execute(t.Context(), tt.uid, map[string]any{"query": "tea"}, tt.options)
-			switch tt.err.(type) { //nolint:errorlint // which kind is wanted, not which error came
+			switch tt.err.(type) { //nolint:errorlint // the table states the kind of error, not the error
 			case nil:
 				if err != nil {
 					t.Error(err)

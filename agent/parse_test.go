@@ -257,7 +257,7 @@ func FuzzPythonDumps(f *testing.F) {
 		}
 		for _, c := range out {
 			if c < ' ' || c > '~' {
-				t.Fatalf("%q holds %#x", out, c)
+				t.Fatalf("%q contains %#x", out, c)
 			}
 		}
 	})

@@ -104,7 +104,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		}
 	}
 	if strings.Contains(string(asJSON), token) {
-		t.Error("JSON holds the PAT")
+		t.Error("the JSON contains the PAT")
 	}
 }
 

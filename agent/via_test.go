@@ -76,7 +76,7 @@ func upstreamSays(g *gatetest.Gate, status int, body string) {
 	}
 }
 
-// An outcome is what a caller of Execute gets.
+// An outcome is the result or the error of Execute.
 type outcome struct {
 	Step    string
 	Result  agent.Result

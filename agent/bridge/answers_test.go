@@ -52,7 +52,7 @@ func TestUndeclaredResults(t *testing.T) {
 }
 
 // If an intent declares no outputs, the bridge passes any JSON on. Only an object is structured content, because some revisions of MCP
-// allow nothing else.
+// require an object.
 func TestResultsOfAnyType(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

@@ -249,6 +249,6 @@ func TestTermsOfNewIntent(t *testing.T) {
 	}})
 	b.refresh(t.Context(), 0)
 	if _, _, _, terms := b.services[0].state(); terms.Intents["shop.example:new:v1"].Words == "" {
-		t.Errorf("the terms are those of %v", terms.Intents)
+		t.Errorf("the bridge has only the terms %v", terms.Intents)
 	}
 }

@@ -83,7 +83,7 @@ func TestWithoutABudget(t *testing.T) {
 	}
 }
 
-// If the bridge cannot read the policy, it takes no call for free, and counts what the service charges.
+// If the bridge cannot read the policy, it treats no call as free, and counts every charge of the service.
 func TestUnknownPrice(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -130,7 +130,7 @@ func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	}
 }
 
-// Once a service has charged more than its terms state, the bridge takes that charge as the price, so the budget holds.
+// Once a service has charged more than its terms state, the bridge reserves that charge for each call, so that it keeps to the budget.
 func TestChargeBeyondTheTerms(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)

@@ -125,7 +125,7 @@ func TestReserveAndSettle(t *testing.T) {
 	}
 }
 
-// A budget with a new period counts what was spent under the old one.
+// A budget with a new period counts the charges under the old one.
 func TestNewLimitCountsEarlierCharges(t *testing.T) {
 	t.Parallel()
 	now, path := start, file(t)
@@ -210,7 +210,7 @@ func TestConcurrentReservations(t *testing.T) {
 	}
 }
 
-// A damaged file allows no reservation, because what was spent is unknown.
+// A damaged file allows no reservation, because the earlier charges are unknown.
 func TestDamagedFileAllowsNothing(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

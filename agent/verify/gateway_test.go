@@ -191,7 +191,7 @@ func find(t *testing.T, r verify.Report, id string) verify.Check {
 	t.Helper()
 	i := slices.IndexFunc(r.Checks, func(c verify.Check) bool { return c.ID == id })
 	if i < 0 {
-		t.Fatalf("there is no check %s", id)
+		t.Fatalf("no check %s", id)
 	}
 	return r.Checks[i]
 }
