@@ -248,7 +248,7 @@ func releases(t *testing.T, names ...string) {
 			w.send(g, http.DefaultClient, a.Token, number)
 		}
 		if calls, waiting := g.Directory.Current().Service("default").Upstream.UnderWay(); calls != 0 || waiting != 0 {
-			t.Errorf("%s: %d calls are under way, %d wait", name, calls, waiting)
+			t.Errorf("%s: %d calls are in progress, %d wait", name, calls, waiting)
 		}
 		g.Upstream = func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(`{"lamps":1}`)) }
 		number++

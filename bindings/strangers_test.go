@@ -84,7 +84,7 @@ type sharedBound struct {
 	agreed   bool // each stranger gets a PAT before the first one fills the bound
 	// fill takes as much as one stranger can get, and holds it until the test ends.
 	fill func(g *gatetest.Gate, stranger *peer)
-	// serves returns "" if the approved agent is served, or else what it got.
+	// serves returns "" if the approved agent is served, and otherwise a description of its response.
 	serves func(g *gatetest.Gate, agent *peer) string
 }
 
@@ -120,7 +120,7 @@ func TestOneApprovedAgentIsServed(t *testing.T) {
 	}
 }
 
-// callServes returns "" if the agent's call succeeds, or else the response.
+// callServes returns "" if the agent's call succeeds, and otherwise the response.
 func callServes(_ *gatetest.Gate, agent *peer) string {
 	agent.Helper()
 	if status, answer := agent.search(); status != http.StatusOK {

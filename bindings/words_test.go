@@ -44,7 +44,7 @@ func TestRefusalTextHasRetrySeconds(t *testing.T) {
 	all := maps.Clone(ways)
 	maps.Copy(all, own)
 	for _, w := range own {
-		w.send(g, http.DefaultClient, token, 1<<20) // one of the two is done
+		w.send(g, http.DefaultClient, token, 1<<20) // uses up the limit of one call
 		break
 	}
 	refused(token, own, all)
@@ -55,7 +55,7 @@ func TestRefusalTextHasRetrySeconds(t *testing.T) {
 	}
 }
 
-// inClear is an answer with the payload of its envelope in place of it, if it is one.
+// inClear returns the payload of an answer that is an envelope, and any other answer unchanged.
 func inClear(answer []byte) []byte {
 	e, err := strictjson.DecodeObject(answer)
 	if err != nil || e.Text("payload") == "" {

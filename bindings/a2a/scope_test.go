@@ -10,7 +10,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestTasksOutsideScope: a PAT reads only the tasks of intents in its scope, even if the agent called other intents with another PAT.
+// TestTasksOutsideScope checks that a PAT reads only the tasks of intents in its scope, even if the agent called other intents with
+// another PAT.
 func TestTasksOutsideScope(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, "")

@@ -51,7 +51,7 @@ func ended(t *testing.T, before map[string]string) {
 	}
 }
 
-// TestNoGoroutineLeak: neither a closed door nor a stopped gateway leaves a goroutine, with agents on every connection, unfinished
+// TestNoGoroutineLeak checks that a closed door and a stopped gateway leave no goroutine, with agents on every connection, unfinished
 // negotiations and open dialogues. The test is not parallel, because it counts goroutines.
 func TestNoGoroutineLeak(t *testing.T) {
 	g := gatetest.New(t, "")

@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/protocol"
 )
 
-// TestHalfOpenDialogues: many agents start thousands of dialogues by tcp and do not continue them. The state stays bounded, and an agent
-// of the delegate and the public listener are served as usual.
+// TestHalfOpenDialogues makes many agents start thousands of dialogues over tcp without continuing them. The state stays bounded, and the
+// gateway still serves an agent of the delegate and the public listener.
 func TestHalfOpenDialogues(t *testing.T) {
 	t.Parallel()
 	const floods, each = 40, 250

@@ -72,8 +72,8 @@ func TestRelayedNegotiation(t *testing.T) {
 	}
 }
 
-// TestNotRelayed: messages are not relayed if the sender did not prove its address or uses the name of another agent, and never without
-// the block relay.
+// TestNotRelayed checks that the gateway does not relay a message if the sender did not prove its address or uses the name of another
+// agent, and relays nothing without the block relay.
 func TestNotRelayed(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

@@ -53,7 +53,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// TestClosedDoorsAreNotAnnounced: the documents omit doors that are not open.
+// TestClosedDoorsAreNotAnnounced checks that the documents omit closed doors.
 func TestClosedDoorsAreNotAnnounced(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		"doors: {mcp: {enabled: false}, a2a: {enabled: false}}}\n")

@@ -236,7 +236,7 @@ func TestToolListPages(t *testing.T) {
 	}
 }
 
-// TestClosedDoor: a closed door has no path.
+// TestClosedDoor checks that a closed door has no path.
 func TestClosedDoor(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {mcp: {enabled: false}}}\n")
 	g.Refuses(g.Call("/mcp", g.Agreed("agent-1").Token, map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
@@ -245,7 +245,7 @@ func TestClosedDoor(t *testing.T) {
 	}
 }
 
-// TestLogNamesDoor: the log line of a call names the door.
+// TestLogNamesDoor checks that the log line of a call names the door.
 func TestLogNamesDoor(t *testing.T) {
 	g := gatetest.New(t, "")
 	callTool(g, g.Agreed("agent-1").Token, "search_v1", lamp)

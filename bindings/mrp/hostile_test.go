@@ -44,7 +44,7 @@ func TestInvalidRequests(t *testing.T) {
 		m := a.Say(t, c.contentType, c.body)
 		expect(t, name, string(m.Body), c.want)
 		if strings.Contains(name, "words") == (m.ContentType == wire.TypeResponse) {
-			t.Errorf("%s: answered with %s", name, m.ContentType)
+			t.Errorf("%s: the reply has the type %s", name, m.ContentType)
 		}
 	}
 	for _, entry := range g.Logs.All() {

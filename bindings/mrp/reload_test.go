@@ -64,7 +64,7 @@ func TestLocalRelayMustRun(t *testing.T) {
 	}
 }
 
-// The sender gets a progress report while a request takes long.
+// The sender gets progress reports during a long request.
 func TestProgress(t *testing.T) {
 	t.Parallel()
 	g := gatetest.New(t, settings)

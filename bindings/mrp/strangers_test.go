@@ -48,7 +48,7 @@ func TestStrangersLeavePlacesToApprovedAgents(t *testing.T) {
 	}
 	expect(t, "of an approved agent", approved.Ask(t, "uim:execute", call(gatetest.Searching, token)), `"output":{"ok":true}`)
 	if n := len(arrived); n != 0 {
-		t.Errorf("%d more calls of strangers are under way", n)
+		t.Errorf("%d more calls of strangers are in progress", n)
 	}
 	close(release)
 }

@@ -94,7 +94,7 @@ func TestConsentByInvitation(t *testing.T) {
 	p, b := newPKCE(), g.browser()
 	page := b.page(g.query(p))
 	if !strings.Contains(string(page.Body), `name="invitation"`) {
-		t.Fatal("the page asks for no invitation")
+		t.Fatal("the page does not ask for an invitation")
 	}
 	for _, wrong := range []string{"", "nonsense", strings.Repeat("A", 1000)} {
 		form := formOf(page)

@@ -273,7 +273,7 @@ func TestChangedPageIsShownAgain(t *testing.T) {
 				t.Fatalf("%d %.300s", again.Status, again.Body)
 			}
 			if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(again))); sent.Get("code") == "" {
-				t.Errorf("agreeing to what is shown now: %v", sent)
+				t.Errorf("after agreeing to the new page: %v", sent)
 			}
 		})
 	}

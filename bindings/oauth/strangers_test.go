@@ -62,7 +62,7 @@ func TestUnapprovedLeavePlacesForDocuments(t *testing.T) {
 	}
 }
 
-// Consents by invitation do not wait for those of unapproved agents.
+// Consents by invitation do not wait for consents of unapproved agents.
 func TestUnapprovedLeavePlacesForInvitations(t *testing.T) {
 	t.Parallel()
 	g := newGate(t, "server: {issue_per_address: 1000/second, per_address: 10000/second, consents: 3/minute}")

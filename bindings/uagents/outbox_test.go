@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An inbox is an endpoint of an agent. Posted envelopes are in came.
+// An inbox is an endpoint of an agent. Its channel receives the posted envelopes.
 type inbox struct {
 	*httptest.Server
 	received chan []byte

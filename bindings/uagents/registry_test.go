@@ -129,7 +129,7 @@ func TestAlmanacRefusals(t *testing.T) {
 		status             int
 	}{
 		"the same again":                {"POST", "agents", good, 200},
-		"another of the same second":    {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first holds
+		"another of the same second":    {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first one stays
 		"an older one":                  {"POST", "agents", first, 400},
 		"one that is too old":           {"POST", "agents", p.attest(p.key, old), 400},
 		"one in the future":             {"POST", "agents", p.attest(p.key, early), 400},

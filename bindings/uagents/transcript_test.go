@@ -51,7 +51,7 @@ func TestTranscripts(t *testing.T) {
 			if token != "" {
 				text = strings.ReplaceAll(text, token, "$PAT")
 			}
-			return said.ReplaceAllString(made.ReplaceAllString(text, "ID"), `"msg_id": "ID"`)
+			return messageIDs.ReplaceAllString(made.ReplaceAllString(text, "ID"), `"msg_id": "ID"`)
 		}
 	})
 }
@@ -88,5 +88,5 @@ func resolved(p *peer, of identity.Address) string {
 // made matches the ids of records, which differ in each run.
 var made = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// said matches the ids of messages of the service, which differ in each run.
-var said = regexp.MustCompile(`"msg_id": "[0-9a-f-]{36}"`)
+// messageIDs matches the ids of the service's messages, which differ in each run.
+var messageIDs = regexp.MustCompile(`"msg_id": "[0-9a-f-]{36}"`)

@@ -94,7 +94,7 @@ func TestRepliesUseSameConnection(t *testing.T) {
 	}
 }
 
-// TestOneAgentForAllConnections: on every connection, the same agent replies.
+// TestOneAgentForAllConnections checks that the same agent replies on every connection.
 func TestOneAgentForAllConnections(t *testing.T) {
 	t.Parallel()
 	a := listening(t, runtime.Limits{})
@@ -125,8 +125,8 @@ func TestOneAgentForAllConnections(t *testing.T) {
 	}
 }
 
-// TestFloodsDoNotAffectOthers: many agents on one connection send as fast as they can and do not read, while agents on the other
-// connections get replies. The queues stay bounded.
+// TestFloodsDoNotAffectOthers makes many agents on one connection send as fast as they can without reading. Agents on the other connections
+// still get replies, and the queues stay bounded.
 func TestFloodsDoNotAffectOthers(t *testing.T) { // not parallel, because it would slow other tests down
 	few := runtime.DefaultLimits
 	few.Workers, few.OutBox, few.Drain = 4, 8<<20, time.Millisecond

@@ -106,7 +106,7 @@ func TestTranscripts(t *testing.T) {
 			}
 		},
 		"delegate": func(x *transcript, a connections) {
-			conn, _ := aeatest.Connect(x.t, a.delegate.Address()) // not in the transcript: the certificate, and so its proof, is new each time
+			conn, _ := aeatest.Connect(x.t, a.delegate.Address()) // not in the transcript, because its proof is new each time
 			x.writes(conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
 			x.reads(conn, wire.ACN)
 			envelope := acn.Message{Kind: acn.Envelope, Envelope: aeatest.Vector(x.t, vectors, "envelope/cfp")}.Encode()

@@ -88,7 +88,7 @@ func TestUnhandledMessages(t *testing.T) {
 	}
 }
 
-// TestErrorsAreRateLimited: a sender that floods gets about ten errors, and another sender still gets one.
+// TestErrorsAreRateLimited checks that a sender that floods gets about ten errors, and that another sender still gets one.
 func TestErrorsAreRateLimited(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
@@ -116,7 +116,7 @@ func TestErrorsAreRateLimited(t *testing.T) {
 	}
 }
 
-// TestSkillError: a handler may send an error with its own text, within the same limits.
+// TestSkillError checks that a handler may send an error with its own text, within the same limits.
 func TestSkillError(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")

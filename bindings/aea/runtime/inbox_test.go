@@ -97,7 +97,8 @@ func TestDialoguesAreOrdered(t *testing.T) {
 	}
 }
 
-// TestFullInBoxBlocksSender: the connection of that sender waits, and envelopes of other senders are accepted.
+// TestFullInBoxBlocksSender checks that the connection of a sender with a full inbox waits, and that the runtime accepts envelopes of other
+// senders.
 func TestFullInBoxBlocksSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -127,7 +128,7 @@ func TestFullInBoxBlocksSender(t *testing.T) {
 	})
 }
 
-// TestLittleMemory: with little memory, there is space for two of the longest envelopes, to one agent and to each of eight.
+// TestLittleMemory checks that, with little memory, one agent or each of eight still has space for two of the longest envelopes.
 func TestLittleMemory(t *testing.T) { // not parallel, because it sets the memory limit of the process
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
 	for agents, limit := range map[int]int64{0: 96 << 20, 8: 768 << 20} {
@@ -149,7 +150,7 @@ func TestLittleMemory(t *testing.T) { // not parallel, because it sets the memor
 	}
 }
 
-// TestPeerThatDoesNotRead: such a peer fills its own queue. Senders get an error, and other peers receive their envelopes.
+// TestPeerThatDoesNotRead checks that such a peer fills only its own queue. Senders get an error, and other peers receive their envelopes.
 func TestPeerThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")

@@ -75,7 +75,7 @@ func decodeDefault(t *testing.T, e wire.Envelope) protocol.DefaultMessage {
 	return d
 }
 
-// TestRelayingConnections: envelopes are relayed unchanged, and only between connections that authenticate their agents.
+// TestRelayingConnections checks that the runtime relays envelopes unchanged, and only between connections that authenticate their agents.
 func TestRelayingConnections(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -133,7 +133,7 @@ func unknownProtocol(e *wire.Envelope) {
 	e.URI, e.Message = "http://x/y", []byte("anything")
 }
 
-// TestRelayIsOffByDefault: without a connection with Relay, nothing is relayed.
+// TestRelayIsOffByDefault checks that the runtime relays nothing without a connection with Relay.
 func TestRelayIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	l := newLine("first")
@@ -146,7 +146,7 @@ func TestRelayIsOffByDefault(t *testing.T) {
 	}
 }
 
-// TestRelayToLastConnection: an agent that is connected twice gets envelopes on the connection of its last envelope.
+// TestRelayToLastConnection checks that an agent with two connections gets envelopes on the connection of its last envelope.
 func TestRelayToLastConnection(t *testing.T) {
 	t.Parallel()
 	proven, other := [2]*line{newLine("first"), newLine("second")}, newLine("other")
@@ -162,7 +162,7 @@ func TestRelayToLastConnection(t *testing.T) {
 	}
 }
 
-// TestRelayToFullQueue: the sender is notified, and the gateway's own messages keep their space.
+// TestRelayToFullQueue checks that the sender gets an error, and that the gateway's own messages keep their space.
 func TestRelayToFullQueue(t *testing.T) {
 	t.Parallel()
 	l := limits()
@@ -198,7 +198,7 @@ func TestRelayToFullQueue(t *testing.T) {
 	}
 }
 
-// TestRelayedMessagesLeaveRoom: messages to agents that do not read leave space for the replies of the gateway.
+// TestRelayedMessagesLeaveRoom checks that messages to agents that do not read leave space for the replies of the gateway.
 func TestRelayedMessagesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	l := limits()
@@ -223,7 +223,7 @@ func TestRelayedMessagesLeaveRoom(t *testing.T) {
 	}
 }
 
-// TestRelayLimitPerSender: the limit applies to all receivers of one sender together, and does not affect other senders.
+// TestRelayLimitPerSender checks that the limit applies to all receivers of one sender together, and does not affect other senders.
 func TestRelayLimitPerSender(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -80,7 +80,7 @@ func TestInvalidSkills(t *testing.T) {
 	}
 }
 
-// TestBehaviours: each behaviour runs when it is due, one run at a time, and not while its skill is disabled.
+// TestBehaviours checks that each behaviour runs when it is due, one run at a time, and not while its skill is disabled.
 func TestBehaviours(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestBehaviours(t *testing.T) {
 	})
 }
 
-// TestTasksAreLimited: both running and waiting tasks are limited.
+// TestTasksAreLimited checks that both running and waiting tasks are limited.
 func TestTasksAreLimited(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +147,8 @@ func TestTasksAreLimited(t *testing.T) {
 	})
 }
 
-// TestStopping: a stopping runtime processes accepted envelopes, accepts no others, and leaves no goroutine, which synctest checks.
+// TestStopping checks that a stopping runtime processes accepted envelopes and accepts no others. synctest checks that it leaves no
+// goroutine.
 func TestStopping(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -181,8 +182,8 @@ func TestStopping(t *testing.T) {
 	})
 }
 
-// TestStoppingDoesNotWaitForever: neither a handler that obeys its context, nor the envelopes behind it, nor a peer that does not read
-// can block the end.
+// TestStoppingDoesNotWaitForever checks that a handler that obeys its context, the envelopes behind it and a peer that does not read cannot
+// block the shutdown.
 func TestStoppingDoesNotWaitForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -252,8 +253,8 @@ func TestConnectionsAreRestarted(t *testing.T) {
 	})
 }
 
-// TestStartedDialogue: replies continue a dialogue that the runtime started. A dialogue between a skill and a connection reaches no other
-// skill.
+// TestStartedDialogue checks that replies continue a dialogue that the runtime started, and that a dialogue between a skill and a
+// connection reaches no other skill.
 func TestStartedDialogue(t *testing.T) {
 	t.Parallel()
 	got := make(chan string, 10)

@@ -60,7 +60,7 @@ func TestNegotiationsOutOfOrder(t *testing.T) {
 	}
 }
 
-// TestFloodOfOffers: many agents call for proposals and do not continue, while another agent agrees as usual.
+// TestFloodOfOffers makes many agents call for proposals without continuing, and checks that another agent can still agree.
 func TestFloodOfOffers(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")
@@ -101,7 +101,7 @@ func TestFloodOfOffers(t *testing.T) {
 	}
 }
 
-// TestFloodOfWrongSignatures: invalid signatures use up only the sender's own limit.
+// TestFloodOfWrongSignatures checks that invalid signatures use up only the sender's own limit.
 func TestFloodOfWrongSignatures(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "server: {issue_per_address: 5/minute, per_address: 10000/second}\n"+
@@ -125,8 +125,8 @@ func TestFloodOfWrongSignatures(t *testing.T) {
 	}
 }
 
-// TestAgreementsOfManySenders: an agent can create any number of addresses, so the agreements of all of them are limited together, in
-// whatever form they are sent.
+// TestAgreementsOfManySenders checks that the agreements of all senders share one limit, in every form, because an agent can create any
+// number of addresses.
 func TestAgreementsOfManySenders(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")

@@ -142,8 +142,8 @@ func TestIntentsNotOffered(t *testing.T) {
 	}
 }
 
-// No PAT is sent over a connection that others can read, neither in a negotiation nor in response to an HTTP request. Calls are executed
-// on such connections.
+// The skill sends no PAT over a connection that others can read, in negotiations and in HTTP responses. It does execute calls on such
+// connections.
 func TestNoPATsInClear(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "")

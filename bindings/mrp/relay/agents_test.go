@@ -74,7 +74,7 @@ func TestDeleteAgentWithData(t *testing.T) {
 		}
 		got := h.wants(http.StatusOK, "", a.do("GET", a.path(), ""))
 		if got.Visibility != wire.Private || got.DisplayName != nil || len(got.Capabilities) != 0 {
-			t.Errorf("anew: %s", got.Raw)
+			t.Errorf("created again: %s", got.Raw)
 		}
 		if got := a.poll(""); len(got) != 0 {
 			t.Errorf("messages are left: %v", ids(got))

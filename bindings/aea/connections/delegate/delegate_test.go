@@ -159,7 +159,7 @@ func TestRegistrationProof(t *testing.T) {
 	}
 }
 
-// TestEnvelopeStatus: every readable envelope is acknowledged with success, even if it is dropped.
+// TestEnvelopeStatus checks that the gateway acknowledges every readable envelope with success, even if it drops the envelope.
 func TestEnvelopeStatus(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, delegate.Bounds{})

@@ -174,7 +174,7 @@ func TestOneRecordAtATime(t *testing.T) {
 	})
 }
 
-// TestInvalidFiles: the connection waits for valid files, and reports the error to the operator.
+// TestInvalidFiles checks that the connection waits for valid files, and reports the error to the operator.
 func TestInvalidFiles(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestInvalidFiles(t *testing.T) {
 	})
 }
 
-// TestWriters: a writer may continue at its old offset, start over, or append.
+// TestWriters checks that a writer may continue at its old offset, start over, or append.
 func TestWriters(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -273,7 +273,7 @@ func TestWriters(t *testing.T) {
 	})
 }
 
-// TestUnsendableEnvelope: Send returns an error for an envelope that does not fit into a record.
+// TestUnsendableEnvelope checks that Send returns an error for an envelope that does not fit into a record.
 func TestUnsendableEnvelope(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -120,7 +120,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 
 func isReset(err error) bool { return strings.Contains(err.Error(), "reset") }
 
-// TestDuplicateAddress: envelopes go to the peer that connected last, and continue to do so when the first one leaves.
+// TestDuplicateAddress checks that envelopes go to the peer that connected last, also after the first one has left.
 func TestDuplicateAddress(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
@@ -155,7 +155,7 @@ func TestReplyGoesToSender(t *testing.T) {
 		t.Error(text)
 	}
 	e := first.Hello(t, "x")
-	e.Protocol.Version = "9.9.9" // an error takes the same way back as a reply
+	e.Protocol.Version = "9.9.9" // an error goes back on the same connection as a reply
 	first.Send(t, e)
 	if answer := first.Next(t, "me"); answer.Sender != aeatest.Self || r.Status().Errors.Answered != 1 {
 		t.Errorf("%+v", answer)
@@ -182,7 +182,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 }
 
-// TestAgentThatDoesNotRead: its envelopes are dropped, and other agents get their replies.
+// TestAgentThatDoesNotRead checks that the connection drops the envelopes of such an agent, and that other agents get their replies.
 func TestAgentThatDoesNotRead(t *testing.T) {
 	t.Parallel()
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
