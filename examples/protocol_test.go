@@ -92,7 +92,7 @@ func TestWorkedExampleOfTheProtocol(t *testing.T) {
 		"detached":         b64.EncodeToString(ed25519.Sign(key, []byte(w["policy-canonical"]))),
 	} {
 		if w[name] != want {
-			t.Errorf("%s: the page says\n%s\nand it is\n%s", name, w[name], want)
+			t.Errorf("%s: the page has\n%s\nwant\n%s", name, w[name], want)
 		}
 	}
 	for name, digest := range map[string]string{"agreement-payload": "policy-digest", "proof-payload": "call-digest"} {
