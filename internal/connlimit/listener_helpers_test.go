@@ -193,7 +193,7 @@ func (h *listenerTest) until(what string, so func() bool) {
 	}
 }
 
-// parked waits until so many connections are parked, and none is being served.
+// parked waits until n connections are parked and none is being served.
 func (h *listenerTest) parked(n int) {
 	h.t.Helper()
 	h.until(fmt.Sprint(n, " parked"), func() bool {

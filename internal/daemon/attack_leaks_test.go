@@ -81,11 +81,11 @@ func TestSecretsDoNotLeak(t *testing.T) {
 			strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret", "goroutine", ".go:", "sql",
 		} {
 			if strings.Contains(string(x.body), secret) {
-				t.Errorf("%d %s holds %q", x.status, x.body, secret)
+				t.Errorf("%d %s contains %q", x.status, x.body, secret)
 			}
 			for name, values := range x.header {
 				if strings.Contains(strings.Join(values, " "), secret) {
-					t.Errorf("%s: %q holds %q", name, values, secret)
+					t.Errorf("%s: %q contains %q", name, values, secret)
 				}
 			}
 		}
@@ -100,7 +100,7 @@ func TestSecretsDoNotLeak(t *testing.T) {
 			"canary/type",
 		} {
 			if at := strings.Index(text, secret); at >= 0 {
-				t.Errorf("%s holds %q: …%s…", where, secret, text[max(0, at-300):min(len(text), at+60)])
+				t.Errorf("%s contains %q: …%s…", where, secret, text[max(0, at-300):min(len(text), at+60)])
 			}
 		}
 	}

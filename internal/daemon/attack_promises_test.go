@@ -99,7 +99,7 @@ func TestClientsThatDisconnect(t *testing.T) {
 	}
 	wg.Wait()
 	dir := g.dir
-	g.stop() // waits for calls under way
+	g.stop() // waits for calls in progress
 	seen := g.upstream.calls()
 	g = startGate(t, setup{dir: dir, config: strings.Replace(testConfig, "1 EUR", "100000 EUR", 1)})
 	b.g = g

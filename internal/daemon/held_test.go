@@ -27,15 +27,15 @@ func (s *heldShop) serve(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, s.answer)
 }
 
-// endsDuring stops a process during the call that asks makes. The service responds once the process has begun to stop. Then endsDuring
-// calls text.
-func (s *heldShop) endsDuring(g *gate, asks, text func()) {
+// endsDuring stops a process during the call that start makes. The service responds once the process has begun to stop. endsDuring then
+// calls check.
+func (s *heldShop) endsDuring(g *gate, start, check func()) {
 	s.holds.Store(true)
-	asks()
+	start()
 	<-s.called
 	g.cancel()
 	close(s.goOn)
-	text()
+	check()
 	g.stop()
 	s.holds.Store(false)
 }

@@ -33,6 +33,6 @@ func TestWrongPolicyIsReportedBeforeAPortInUse(t *testing.T) {
 	}
 	err = daemon.Run(t.Context(), daemon.Options{Config: cfg, Load: g.load, Log: zap.NewNop(), Now: time.Now})
 	if err == nil || !strings.Contains(err.Error(), "listening on "+taken.Addr().String()) {
-		t.Errorf("got %v, want the port that is taken", err)
+		t.Errorf("got %v, want an error about the port in use", err)
 	}
 }

@@ -102,7 +102,7 @@ func TestNamesInCertificatesAreQuoted(t *testing.T) {
 	}
 }
 
-// The limit applies to the decompressed data: neither a bomb nor an endless stream is read further.
+// The limit applies to the decompressed data, so the client stops reading a bomb or an endless stream.
 func TestCompressedDocumentsAreLimited(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)

@@ -138,7 +138,7 @@ func FuzzParseRate(f *testing.F) {
 		r, err := limit.ParseRate(s)
 		if err != nil {
 			if r != (limit.Rate{}) {
-				t.Fatal("an error with a value")
+				t.Fatal("got both an error and a value")
 			}
 			return
 		}

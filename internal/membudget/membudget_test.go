@@ -123,7 +123,7 @@ func TestUnrepeatableBodiesWait(t *testing.T) {
 	})
 }
 
-// If two responses wait for the memory that the other one holds, one is refused at once, and the other is served.
+// If two responses wait for each other's memory, the budget refuses one at once and serves the other.
 func TestMutualWaitsAreResolved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shed := 0

@@ -83,6 +83,6 @@ func TestMinorUnits(t *testing.T) {
 		}
 	}
 	if sum, times := (money.Amount{}).Minor(); sum != 0 || times != 1 {
-		t.Errorf("nothing: %d for %d", sum, times)
+		t.Errorf("the zero amount: %d for %d", sum, times)
 	}
 }

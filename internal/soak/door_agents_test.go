@@ -20,7 +20,7 @@ type doorAgent struct {
 	// ways return the ways for one call. A way may send the call several times.
 	ways []func(c call) way
 	paid string // the charged intent that it calls
-	// at returns the gateway for the next call; nil if none is running.
+	// at returns the gateway for the next call, or nil if none is running.
 	at func() *gateway
 }
 
@@ -39,7 +39,7 @@ func (w *world) invite() {
 	}
 }
 
-// doorAgentsFloor is usualFloor, plus the minimum of what the door agents do.
+// doorAgentsFloor is usualFloor plus the minimum for the calls of the door agents.
 func doorAgentsFloor() floor {
 	least := usualFloor()
 	for _, way := range []string{wayEnvelope, wayLater, wayRequest, wayBytes} {
@@ -49,7 +49,7 @@ func doorAgentsFloor() floor {
 	return least
 }
 
-// killedFloor is doorAgentsFloor, plus what kills must cause.
+// killedFloor is doorAgentsFloor plus the minimum for events that kills cause.
 func killedFloor() floor {
 	least := doorAgentsFloor()
 	least["answered after resending"] = 1

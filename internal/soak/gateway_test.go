@@ -102,7 +102,7 @@ type gateway struct {
 
 	mu        sync.Mutex // held while the process is started or ended
 	process   *exec.Cmd
-	addresses atomic.Pointer[daemon.Addresses] // nil while there is no process
+	addresses atomic.Pointer[daemon.Addresses] // nil while no process runs
 }
 
 func newGateway(t *testing.T, name, config string) *gateway {
@@ -206,7 +206,7 @@ func (g *gateway) signal(s os.Signal) error {
 	return g.process.Process.Signal(s)
 }
 
-// url returns the address for agents; empty while there is no process.
+// url returns the address for agents, or "" while no process runs.
 func (g *gateway) url() string {
 	if a := g.addresses.Load(); a != nil {
 		return a.Listen

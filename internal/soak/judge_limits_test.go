@@ -9,8 +9,8 @@ import (
 // A span is a call that a limit counted at some time between from and to.
 type span struct{ from, to time.Duration }
 
-// judgeLimits checks that no window of a limit contains more calls than the limit, neither in the log of the upstream nor in the responses
-// to agents. The time at which a call was counted is known only within bounds: not before the agent sent it, and not after it reached the
+// judgeLimits checks that no window of a limit contains more calls than the limit, in the log of the upstream and in the responses to
+// agents. The time at which a call was counted is known only within bounds: not before the agent sent it, and not after it reached the
 // upstream. So a window counts only the calls that are certainly inside it. The limits of the configuration do not count calls that the
 // database lacks.
 func (e *evidence) judgeLimits(breach func(string, ...any)) {

@@ -9,9 +9,9 @@ import (
 // errTaken means that a gateway accepted a call, to answer it later, and did not answer.
 var errTaken = errors.New("the call was accepted, but not answered")
 
-// judgeReplies checks that a call that was accepted, to be answered later, is answered eventually; if the gateway was killed, when the
-// call is sent again. Two kinds of calls are not sent again, and not checked: those without a key, and those that were answered before
-// another attempt was lost, because attempts of one call may be concurrent.
+// judgeReplies checks that a call that was accepted, to be answered later, gets its reply eventually. If the gateway was killed, the reply
+// comes when the agent sends the call again. Agents do not send two kinds of calls again, so they are not checked: calls without a key, and
+// calls that got a reply before another attempt was lost, because attempts of one call may be concurrent.
 func (e *evidence) judgeReplies(breach func(string, ...any)) {
 	for ref, of := range group(e.Attempts, func(a attempt) string { return a.Ref }) {
 		last := slices.MaxFunc(of, func(a, b attempt) int { return cmp.Compare(a.Answered, b.Answered) })

@@ -96,7 +96,7 @@ func (w *mailWorld) missing() (list []sendRecord) {
 	return list
 }
 
-// judge compares what senders and recipients recorded with what a relay promises, and returns a few breaches of each promise.
+// judge compares the records of senders and recipients with the promises of a relay, and returns a few breaches of each promise.
 func (w *mailWorld) judge() []string {
 	found := slices.Clone(w.breaches[:min(len(w.breaches), maxBreaches)])
 	breach := func(format string, args ...any) { found = append(found, fmt.Sprintf(format, args...)) }

@@ -80,7 +80,7 @@ type relayProcess struct {
 	place   string // a relayPlace as JSON
 	log     string // path
 	process *exec.Cmd
-	at      atomic.Pointer[string] // URL; nil while there is no process
+	at      atomic.Pointer[string] // URL; nil while no process runs
 }
 
 func (r *relayProcess) start(ctx context.Context) error {

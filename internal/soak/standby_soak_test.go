@@ -17,7 +17,7 @@ import (
 
 // An asynchronous standby that lacks the last seconds of its primary is promoted under load. Charges that were reported to agents are
 // lost. The gateways detect and log the loss, end all PATs that were issued before, and treat the limits of the policy as exhausted, so
-// that no window admits more calls. The limits of the configuration continue from what the standby has.
+// that no window admits more calls. The limits of the configuration continue from the counts of the standby.
 func TestStandbyPromotedUnderLoad(t *testing.T) {
 	ctx := context.WithoutCancel(t.Context())
 	must := func(err error) {
@@ -52,7 +52,7 @@ func TestStandbyPromotedUnderLoad(t *testing.T) {
 		detached = w.clock.now()
 		must(standby.Receive(ctx, primary))
 		must(standby.Detach(ctx))
-		pause(w.over, 4*time.Second) // the standby lacks what is committed now
+		pause(w.over, 4*time.Second) // the standby lacks the commits of this time
 		must(primary.Kill(ctx))
 		must(standby.Promote(ctx))
 		promoted = w.clock.now()

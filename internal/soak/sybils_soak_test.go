@@ -68,7 +68,7 @@ func TestSybilsAgainstOneApprovedAgent(t *testing.T) {
 	}
 }
 
-// tally counts what the approved agent has done.
+// tally counts the calls and messages of the approved agent.
 type tally struct{ calls, streams, messages atomic.Int64 }
 
 // befriend makes the approved agent call, and send messages to itself, until the load is over. Each refusal is an error.
@@ -119,7 +119,7 @@ func (w *world) mailbox(g *gateway, by *http.Client) (wire.Key, *mrp.Client) {
 	return wire.KeyOf(private), c
 }
 
-// streams makes one call by MCP that is answered with a stream, and returns the response or an error.
+// streams makes one MCP call whose response is a stream, and returns the response or an error.
 func (w *world) streams(by *http.Client, g *gateway, a *agent, ref string) string {
 	body := mustJSON(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
 		"name": "details_v1", "arguments": map[string]string{"ref": ref},

@@ -48,7 +48,7 @@ type term struct {
 	All     bool     // one counter for all agents
 	Max     int
 	Period  time.Duration
-	// Own means that the limit is set by the configuration and not by the policy: it continues from what the database contains, even if that
+	// Own means that the configuration sets the limit, not the policy. Such a limit continues from the counts in the database, even if that
 	// was restored.
 	Own bool
 }

@@ -103,7 +103,7 @@ func (w *world) startAll() {
 	}
 }
 
-// anyGateway returns a random running gateway; nil if there is none.
+// anyGateway returns a random running gateway, or nil if there is none.
 func (w *world) anyGateway() *gateway {
 	avoided := w.avoided.Load()
 	running := make([]*gateway, 0, len(w.gateways))
@@ -185,7 +185,7 @@ func (w *world) killOnce(g *gateway) {
 func (w *world) recover() {
 	w.t.Helper()
 	late := w.agentNamed("late", 1)
-	w.approve(late) // so that it can pay whatever the others owe by now
+	w.approve(late) // so that it can pay although the others already owe
 	for _, g := range w.gateways {
 		free, paid := w.serves(g, late, details), w.serves(g, late, order)
 		if free != nil || paid != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// shapes are documents that are easily misread.
+// shapes returns documents that a parser easily misreads.
 func shapes() []string {
 	list := []string{
 		"", " ", "{}", "[]", "null", "true", "false", "nul", "truex", `""`, `"a"`, `"\u00e9\n\"\\\/\b\f\r\t"`, `"\ud83d\ude00"`, `"\ud83d"`, `"\ude00"`,
@@ -42,8 +42,8 @@ func object(many int, more string) string {
 	return "{" + b.String()[1:] + more + "}"
 }
 
-// agree compares what a cursor reads with what a reader of the library reads: the document as a whole, and value by value. The result of
-// the cursor is also encoded and read again.
+// agree compares the result of a cursor with the result of the library, for the whole document and value by value. It also encodes the
+// result of the cursor and reads it again.
 func agree(t *testing.T, data []byte) {
 	t.Helper()
 	want, err := strictjson.Explain(data)

@@ -50,7 +50,7 @@ func TestDecode(t *testing.T) {
 		t.Errorf("extra is %s, want %s", extra, want)
 	}
 	if !doc.Has("keys[1].owner") || doc.Has("open") || doc.Has("keys[0].text") {
-		t.Error("Has is not about what the document itself holds")
+		t.Error("Has must report only keys in the document itself")
 	}
 	if at, want := doc.Positions().Nearest(`rooms["hall"][0].x`), (yamlconf.Position{Line: 4, Column: 16}); at != want {
 		t.Errorf("nearest position %v, want %v", at, want)

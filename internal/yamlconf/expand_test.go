@@ -49,7 +49,7 @@ func FuzzExpand(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if got, err := expand(s, lookup, content); err != nil && got != "" {
-			t.Fatal("an error with a value")
+			t.Fatal("got both an error and a value")
 		} else if err == nil && !strings.Contains(s, "${") && got != s {
 			t.Fatalf("%q became %q", s, got)
 		}
@@ -80,7 +80,7 @@ func FuzzSize(f *testing.F) {
 		n, err := parseSize(s)
 		if err != nil {
 			if n != 0 {
-				t.Fatal("an error with a value")
+				t.Fatal("got both an error and a value")
 			}
 			return
 		}
@@ -111,7 +111,7 @@ func FuzzDuration(f *testing.F) {
 		d, err := parseDuration(s)
 		if err != nil {
 			if d != 0 {
-				t.Fatal("an error with a value")
+				t.Fatal("got both an error and a value")
 			}
 			return
 		}

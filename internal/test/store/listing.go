@@ -301,7 +301,7 @@ func listPages(b *suite) {
 		for len(agents) < n {
 			page := b.agents(store.AgentFilter{Service: service, After: pat.AgentID(last(agents)), Limit: size})
 			if len(page) != min(size, n-len(agents)) {
-				b.Fatalf("a page of %d holds %v", size, page)
+				b.Fatalf("a page of size %d has %v", size, page)
 			}
 			agents = append(agents, page...)
 		}

@@ -151,7 +151,7 @@ func TestFrames(t *testing.T) {
 	}
 	for _, document := range []string{`{"type":"ack"}`, `{}`, `null`, `{"type":1}`, `{"type":"send","message":7}`} {
 		if _, refused := wire.ReadFrame([]byte(document)); refused == nil {
-			t.Errorf("%s is taken", document)
+			t.Errorf("%s is accepted", document)
 		}
 	}
 }
@@ -169,7 +169,7 @@ func TestEntriesAndWebhooks(t *testing.T) {
 	}
 	for _, document := range []string{`{}`, `{"entry_type":"allow","peer_key":"` + keyA + `"}`, `{"entry_type":"maybe"}`} {
 		if _, _, refused := wire.ReadEntry([]byte(document), &b); refused == nil {
-			t.Errorf("%s is taken", document)
+			t.Errorf("%s is accepted", document)
 		}
 	}
 	secret := `,"secret":"QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8"}`

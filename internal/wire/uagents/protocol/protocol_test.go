@@ -229,7 +229,7 @@ func TestInvalidManifests(t *testing.T) {
 			changed := good + "]"
 			if c.old != "" {
 				if changed = strings.Replace(good, c.old, c.new, 1); changed == good {
-					t.Fatal("nothing is changed")
+					t.Fatal("the test changed nothing")
 				}
 			}
 			if m, err := protocol.ParseManifest([]byte(changed)); !errors.Is(err, protocol.ErrManifest) || m.Name != "" {
