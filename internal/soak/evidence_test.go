@@ -19,7 +19,7 @@ type evidence struct {
 	Terms    []term
 	Arrivals []arrival // the log of the upstream, in order
 	Attempts []attempt // what agents sent, and the responses
-	Endings  []ending  // revocations
+	Endings  []revocation
 	Freezes  []freeze
 	Lacking  span // the time whose counted calls the database lacks; zero if none are missing
 	Probes   []probe
@@ -65,16 +65,16 @@ type attempt struct {
 // enveloped reports whether the envelope of the request is the proof of key.
 func (a *attempt) enveloped() bool { return a.Way == wayEnvelope || a.Way == wayLater }
 
-// An ending is the revocation of one PAT, or of all PATs of an agent.
-type ending struct {
+// A revocation ends one PAT, or all PATs of an agent.
+type revocation struct {
 	Agent     string
 	Token     string // empty means all PATs of the agent
 	Requested time.Duration
 	Answered  time.Duration // the revocation was done by then; 0 if that is unknown
 }
 
-// ends reports whether the ending revokes the PAT of an attempt.
-func (e ending) ends(a attempt) bool {
+// ends reports whether the revocation applies to the PAT of an attempt.
+func (e revocation) ends(a attempt) bool {
 	return e.Agent == a.Agent && (e.Token == "" || e.Token == a.Token)
 }
 

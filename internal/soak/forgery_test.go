@@ -83,7 +83,7 @@ func consistentLogs() *evidence {
 		}
 		reported(a)
 	}
-	e.Endings = []ending{{Agent: "victim", Token: "victim-pat", Requested: at, Answered: at + time.Millisecond}}
+	e.Endings = []revocation{{Agent: "victim", Token: "victim-pat", Requested: at, Answered: at + time.Millisecond}}
 	e.Freezes = []freeze{{"b", 10 * time.Second, 12 * time.Second}}
 	e.Outages = []outage{{"a", 20 * time.Second, 30 * time.Second}}
 	e.Probes = []probe{

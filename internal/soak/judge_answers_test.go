@@ -107,7 +107,7 @@ func (e *evidence) judgeAnswers(breach func(string, ...any)) {
 
 // endedBy reports whether a revocation of the PAT was requested before the response.
 func (e *evidence) endedBy(a attempt) bool {
-	return slices.ContainsFunc(e.Endings, func(end ending) bool { return end.ends(a) && end.Requested <= a.Answered })
+	return slices.ContainsFunc(e.Endings, func(end revocation) bool { return end.ends(a) && end.Requested <= a.Answered })
 }
 
 // unreadyWithin is the time after the loss of the store within which a gateway must report that it is not ready: the maximum age of its

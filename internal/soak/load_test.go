@@ -193,7 +193,7 @@ func (w *world) revoked(ref string) {
 	}
 	pause(nil, random(100*time.Millisecond, 300*time.Millisecond))
 	t := a.token()
-	e := ending{Agent: a.id, Token: t.id, Requested: w.clock.now()}
+	e := revocation{Agent: a.id, Token: t.id, Requested: w.clock.now()}
 	do := func(g *gateway) error { return w.operate(g, "/pats/"+t.id+"/revoke") }
 	switch pick([]int{0, 1, 2}) {
 	case 0:

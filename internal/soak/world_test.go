@@ -44,7 +44,7 @@ type world struct {
 
 	mu       sync.Mutex
 	attempts []attempt
-	endings  []ending
+	endings  []revocation
 	freezes  []freeze
 	probes   []probe
 	outages  []outage
