@@ -42,7 +42,7 @@ type Config struct {
 	Billing   Billing   `yaml:"billing" doc:"What agents may owe."`
 	Audit     Audit     `yaml:"audit" doc:"The audit stream, audit.jsonl in the data directory."`
 	Telemetry Telemetry `yaml:"telemetry" doc:"Log, metrics and traces."`
-	Notify    []Webhook `yaml:"notify" max:"16" doc:"Webhooks to which the gateway posts a notice when something needs a person: url, secret, events, private."`
+	Notify    []Webhook `yaml:"notify" max:"16" doc:"Webhooks to which the gateway posts a notice when something needs a person's attention: url, secret, events, private."`
 	// Modules are the blocks of modules at the level of services: Overrides.Blocks.Beside.
 	Modules ModuleBlocks `yaml:",inline" jsonschema:"-"`
 
@@ -70,7 +70,7 @@ type Server struct {
 type TLS struct {
 	Cert File `yaml:"cert" doc:"PEM file with the certificate and its chain."`
 	Key  File `yaml:"key" doc:"PEM file with the private key."`
-	ACME ACME `yaml:"acme" doc:"Obtain certificates from a CA by ACME, and renew them, for the names in hosts and public_url of every service. The certificates are kept in the store."`
+	ACME ACME `yaml:"acme" doc:"Obtain and renew certificates from a CA through ACME for the names in hosts and public_url of every service. The certificates are kept in the store."`
 
 	certificate *tls.Certificate
 }
@@ -89,7 +89,7 @@ type ACME struct {
 	Staging   bool     `yaml:"staging" doc:"Use the staging CA of Let's Encrypt to test the setup without the rate limits of the production CA. Clients do not trust its certificates."`
 	Roots     File     `yaml:"roots" doc:"PEM file with the CA certificates to trust in connections to the directory, for a CA inside your network. Default: the CA certificates of the system."`
 	EAB       EAB      `yaml:"eab" doc:"The account that a CA gave you outside of ACME (external account binding)."`
-	DNS       DNS01    `yaml:"dns" doc:"Prove control of the names by DNS records, with signed updates (RFC 2136). Default: by requests from the CA to ports 80 and 443 of the names."`
+	DNS       DNS01    `yaml:"dns" doc:"Prove control of the names with DNS records, which uimgate sets by dynamic updates (RFC 2136). Default: the CA sends requests to ports 80 and 443 of the names."`
 	HTTP      string   `yaml:"http" doc:"Address and port of a listener that answers the CA's requests to port 80 and redirects everything else to https. Default: port 80 on the host of server.listen if its port is 443; otherwise none."`
 }
 
@@ -122,7 +122,7 @@ type Service struct {
 	// PolicyRego.Path is empty if there is none.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego rules in addition to the policy: package uimgate.extra, whose rule deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time limit for one decision of policy_rego. If it makes no decision in this time, the call is refused."`
-	ID             string        `yaml:"id" default:"default" doc:"Identifies the service in records, logs and commands. Required if there are several services. The state is kept under this id: to change it, see formerly."`
+	ID             string        `yaml:"id" default:"default" doc:"Identifies the service in records, logs and commands. Required if there are several services. The state is stored under this id. To change the id, use formerly."`
 	Formerly       string        `yaml:"formerly" doc:"The previous id of the service. When uimgate starts, it moves the agents, PATs, revocations, limits, accounts and identities of the previous id to the present one, once."`
 	// Hosts are lowercase, without port; IP addresses in canonical form. Empty only if there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names to which the service responds, without port. If there is only one service, hosts may be empty: the service then responds to every host."`
@@ -130,15 +130,15 @@ type Service struct {
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL at which agents reach the service: https, unless its host is loopback. Default: the URL of the listener if that is loopback; otherwise required."`
 	// Issuer may be empty; IssuerOr returns the default.
 	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
-	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents that the policy names: IRI in the policy to agent_id and key."`
+	Parties  map[string]Party      `yaml:"parties" max:"10000" doc:"Agents that the policy names: a map from the IRI in the policy to agent_id and key."`
 	Assignee Assignee              `yaml:"assignee" default:"mapped" enum:"mapped,anyone" doc:"mapped: an assignee of the policy means the agent that parties names. anyone: an assignee without an entry in parties means every agent."`
 	Intents  map[string]IntentRule `yaml:"intents" max:"100000" doc:"Additional rules, by intent uid."`
 	// The keys of Fixed are places: the name of a parameter, header:NAME, query:NAME or body:/pointer (PlaceOf).
-	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Values that the gateway sends with every call that has a place for them, and that agents neither see nor give: parameter, header:NAME, query:NAME or body:/pointer to a value. Write a secret as ${file:PATH}."`
+	Fixed     map[string]Value `yaml:"fixed" max:"256" doc:"Values that the gateway sends with every call that has a place for them, and that agents can neither read nor set: a map from a parameter, header:NAME, query:NAME or body:/POINTER to the value. Write a secret as ${file:PATH}."`
 	Answers   Answers          `yaml:"answers" default:"strict" enum:"strict,lenient" doc:"strict: a response that lacks a required output is an error. lenient: it is passed on without that output, with a warning."`
 	ErrorWhen ErrorWhen        `yaml:"error_when" doc:"Which responses with a 2xx status report an error, for APIs that have such responses. The gateway treats them as refusals and does not charge for them."`
 	// Facts has no keys for the facts of the gateway itself: its clock, the intent, the key that signed.
-	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Sources of the facts that the constraints of the policy use: left operand, such as purpose, to a list of sources. The first source that has a value is used. A fact without a source is unknown, and permits nothing."`
+	Facts map[string]FactSources `yaml:"facts" max:"64" doc:"Sources of the facts that the constraints of the policy use: a map from a left operand, such as purpose, to a list of sources. The first source that has a value is used. A fact without a source is unknown, and permits nothing."`
 	Doors DoorBlocks             `yaml:"doors" doc:"Other protocols for agents, with the same intents, agreements, limits and ledger."`
 	// Profiles have no Data if they name a built-in vocabulary.
 	Profiles  []File `yaml:"profiles" max:"32" doc:"Vocabularies of the profiles that the policy uses: files in Turtle or JSON-LD, relative to this file, or names of built-in ones such as catena-x."`
@@ -158,12 +158,12 @@ type Upstream struct {
 	URL               *url.URL      `yaml:"url" required:"true" example:"http://127.0.0.1:9000" doc:"Base URL, such as http://127.0.0.1:9000. It replaces the scheme and the host of each intent's endpoint, and its path is put before that of the endpoint."`
 	Execute           string        `yaml:"execute" doc:"Path to which calls of intents without an endpoint are posted."`
 	Timeout           time.Duration `yaml:"timeout" default:"10s" min:"1ms" max:"10m" doc:"Time limit for one call, including retries."`
-	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Maximum number of calls in progress. The same number of further calls can wait, for up to 2 seconds, and agents take turns. One agent can have at most as many calls in progress as remain free for others, and unapproved agents together at most three quarters."`
+	Concurrency       int           `yaml:"concurrency" default:"1024" min:"1" max:"65536" doc:"Maximum number of calls in progress. The same number of further calls can wait, for up to 2 seconds, and agents take turns. One agent can use at most as many places as remain free for other agents; all unapproved agents together can use at most three quarters of the places."`
 	MaxResponse       int64         `yaml:"max_response" default:"8MiB" min:"1KiB" max:"256MiB" doc:"Maximum size of a response."`
 	IdempotencyHeader string        `yaml:"idempotency_header" doc:"Header by which the API recognizes a repeated call. The gateway sends the execution id in it. Without this header, the gateway retries only GET and HEAD requests."`
-	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: the members that APIs usually use."`
+	ErrorMessage      string        `yaml:"error_message" doc:"JSON pointer to the message in the API's errors, such as /error/text. Default: members such as message, detail, title and error."`
 	Reconcile         Reconcile     `yaml:"reconcile" doc:"How the gateway queries the API about calls of unknown outcome, so that it can settle them."`
-	Auth              Auth          `yaml:"auth" doc:"The operator's credentials for the API, in any combination. Agents neither see nor give them."`
+	Auth              Auth          `yaml:"auth" doc:"The operator's credentials for the API, in any combination. Agents can neither read nor set them."`
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent after repeated failures."`
 }
 
@@ -174,7 +174,7 @@ type Sign string
 type Reconcile struct {
 	URL     string `yaml:"url" example:"/orders/{execution_id}" doc:"Path of the API that the gateway queries with GET, with {execution_id} in it. Without {execution_id}, the id is sent in idempotency_header. Empty: the gateway does not query the API."`
 	Done    Sign   `yaml:"done" example:"200" doc:"The response that means that the call happened: statuses, such as \"200, 201\", or a JSON pointer to a member of the response that is true, or has a certain value, as in /state=paid. Required with url."`
-	NotDone Sign   `yaml:"not_done" example:"404" doc:"The response that means that the call did not happen and never will, in the same form. After any other response, the gateway queries again."`
+	NotDone Sign   `yaml:"not_done" example:"404" doc:"The response that means that the call did not happen and never will, in the form of done. After any other response, the gateway queries again."`
 }
 
 // Auth holds the credentials for an upstream. Sent has the headers that result from header, headers and basic.
@@ -182,7 +182,7 @@ type Auth struct {
 	Header  Secret           `yaml:"header" doc:"A header, such as \"X-Api-Key: ${file:/run/secrets/api-key}\"."`
 	Headers map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
 	Query   map[string]Value `yaml:"query" max:"32" doc:"Members of the query: name to value. services[].fixed takes precedence."`
-	Body    map[string]Value `yaml:"body" max:"32" doc:"Members of each body: name or JSON pointer to value. services[].fixed takes precedence."`
+	Body    map[string]Value `yaml:"body" max:"32" doc:"Members of each body: a map from a name or a JSON pointer to a value. services[].fixed takes precedence."`
 	Basic   Secret           `yaml:"basic" doc:"user:password for HTTP basic authentication."`
 	OAuth2  OAuth2           `yaml:"oauth2" doc:"An access token obtained with client credentials (RFC 6749 4.4), sent as Authorization: Bearer, and renewed before it expires."`
 
@@ -192,8 +192,8 @@ type Auth struct {
 // OAuth2 configures the source of an upstream's access tokens.
 type OAuth2 struct {
 	TokenURL     *url.URL `yaml:"token_url" doc:"The token endpoint: https, unless its host is loopback or that of upstream.url."` // nil means none
-	ClientID     string   `yaml:"client_id" doc:"Required with token_url."`
-	ClientSecret Secret   `yaml:"client_secret" doc:"Such as ${file:/run/secrets/client-secret}. Required with token_url."`
+	ClientID     string   `yaml:"client_id" doc:"The client id. Required with token_url."`
+	ClientSecret Secret   `yaml:"client_secret" doc:"The client secret, such as ${file:/run/secrets/client-secret}. Required with token_url."`
 	Scopes       []string `yaml:"scopes" max:"64" doc:"Scopes to request. Empty: the default scopes of the token server."`
 }
 
@@ -222,8 +222,8 @@ type IntentRule struct {
 // An ErrorWhen describes which responses with a 2xx status are refusals. The zero value describes none.
 type ErrorWhen struct {
 	Pointer string `yaml:"pointer" doc:"JSON pointer to a member of the response, such as /ok."`
-	Equals  Value  `yaml:"equals" doc:"The value that means a refusal, such as false. Default: any value except null, false, 0 and an empty text, list or object; for example, a list of errors."`
-	Message string `yaml:"message" doc:"JSON pointer to the message, such as /error. Default: the members that APIs usually use."`
+	Equals  Value  `yaml:"equals" doc:"The value that means a refusal, such as false. Default: any value except null, false, 0 and an empty string, array or object; for example, a list of errors."`
+	Message string `yaml:"message" doc:"JSON pointer to the message, such as /error. Default: members such as message, detail, title and error."`
 }
 
 // FactSources are the sources of a fact, in the order in which they are tried.
@@ -234,9 +234,9 @@ type FactSource struct {
 	Claim     string            `yaml:"claim" doc:"A claim of the PAT: sub, or a name that the agent declared in the agreement it signed."`
 	Parameter string            `yaml:"parameter" doc:"JSON pointer (RFC 6901) into the parameters of the call, such as /purpose. The gateway does not verify the agent's value."`
 	Header    string            `yaml:"header" doc:"A request header, trusted only if the request comes directly from one of server.trusted_proxies, which must set or remove the header."`
-	Address   bool              `yaml:"address" doc:"The address of the client, as rate limits see it."`
+	Address   bool              `yaml:"address" doc:"The client address that the gateway also uses for rate limits."`
 	Value     []string          `yaml:"value" max:"64" doc:"The operator's values, the same for every call."`
-	Agents    map[string]Values `yaml:"agents" max:"100000" doc:"The operator's values for each agent: agent_id to values."`
+	Agents    map[string]Values `yaml:"agents" max:"100000" doc:"The operator's values for each agent: a map from agent_id to values."`
 }
 
 // Values are the values of one fact.
@@ -251,9 +251,9 @@ type PAT struct {
 	Freshness    Freshness     `yaml:"freshness" default:"optional" enum:"optional,required" doc:"required: agreements that could be replayed (a bare signature over the policy) are refused."`
 	Admission    Admission     `yaml:"admission" default:"open" enum:"open,allowlist,approval" doc:"open: every key that agrees. allowlist: the keys in allow. approval: the operator approves each agent."`
 	Allow        []Allowed     `yaml:"allow" max:"10000" doc:"Admitted keys: thumbprints, or {id, key} to reserve an agent id for the key."`
-	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Calls per agent if the policy sets no common limit."`
+	Limit        limit.Rate    `yaml:"limit" default:"10000/hour" doc:"Limit on the calls of one agent, used if no limit of the policy covers all intents of its PAT."`
 	Newcomers    limit.Rate    `yaml:"newcomers" default:"100000/hour" doc:"Free calls of each intent by all unapproved agents together, with open admission, if the intent has no ceiling. For calls that cost money, billing sets the limit."`
-	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Number of refused attempts within one period of a limit that the policy forbids to exceed, after which the agent is blocked. 0: never."`
+	SuspendAfter int           `yaml:"suspend_after" default:"0" min:"0" max:"1000000000" doc:"Number of refused attempts within one period of a limit after which the agent is blocked, if the policy forbids exceeding the limit. 0: never."`
 }
 
 // Allowed is one permitted key. AgentID is empty if the entry is only a thumbprint.
@@ -264,12 +264,12 @@ type Allowed struct {
 
 // Billing limits what agents may owe.
 type Billing struct {
-	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents spend what the operator topped up."`
-	Credit money.Amount `yaml:"credit" doc:"Maximum that an agent may owe, such as 10 USD. A policy with prices requires it, or mode prepaid."` // an empty Currency means none
+	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents can spend only the balance that the operator has added."`
+	Credit money.Amount `yaml:"credit" doc:"Maximum that an agent may owe, such as 10 USD. Required if the policy has prices, unless mode is prepaid."` // an empty Currency means none
 	// Newcomers has the currency of Credit, and is at most Credit.
-	Newcomers money.Amount `yaml:"newcomers" doc:"Maximum that one unapproved agent may owe, with open admission. Default: a tenth of credit. All unapproved agents together may owe at most credit, which becomes available again within 24 hours."`
+	Newcomers money.Amount `yaml:"newcomers" doc:"Maximum that one unapproved agent may owe, with open admission. Default: a tenth of credit. All unapproved agents together may owe at most credit. Credit that they use becomes available again gradually, within 24 hours."`
 	// Low has the currency of Credit, and is at most Credit, unless Mode is Prepaid.
-	Low    money.Amount  `yaml:"low" doc:"An approved agent that can spend less than this causes the notice credit.low, such as 1 USD. Default: a tenth of credit; with mode prepaid: none."`
+	Low    money.Amount  `yaml:"low" doc:"Threshold of the notice credit.low, such as 1 USD: the gateway posts it when an approved agent can spend less. Default: a tenth of credit; with mode prepaid: none."`
 	Retain time.Duration `yaml:"retain" default:"400d" min:"1d" max:"36500d" doc:"How long the ledger is kept."`
 }
 

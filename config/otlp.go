@@ -9,9 +9,9 @@ import (
 type OTLP struct {
 	Endpoint    *url.URL         `yaml:"endpoint" doc:"The collector, such as https://collector.example:4318, without /v1/traces. Default: the OTEL_* variables decide what is exported, and where."` // nil: none
 	Headers     map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
-	Roots       File             `yaml:"roots" doc:"PEM file with the CAs that vouch for the collector. Default: those of the system."`
+	Roots       File             `yaml:"roots" doc:"PEM file with the CA certificates to trust in connections to the collector. Default: the CA certificates of the system."`
 	Traces      bool             `yaml:"traces" default:"true" doc:"Export traces."`
-	SampleOneIn int              `yaml:"sample_one_in" default:"1" min:"1" max:"1000000" doc:"Export one of so many traces that begin here. A trace that a sender began is exported if the sender sampled it; a request that failed through no fault of the agent always is."`
+	SampleOneIn int              `yaml:"sample_one_in" default:"1" min:"1" max:"1000000" doc:"Export one in this number of the traces that begin in the gateway. A trace that the sender began is exported if the sender sampled it. Requests that fail through no fault of the agent are always exported."`
 	Metrics     bool             `yaml:"metrics" default:"false" doc:"Export the metrics of /metrics, each minute."`
 	Logs        bool             `yaml:"logs" default:"false" doc:"Export the log, in addition to stderr."`
 }

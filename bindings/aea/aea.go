@@ -35,7 +35,7 @@ func (d *Door) Name() string { return Name }
 func (d *Door) Blocks() config.Blocks {
 	return config.Blocks{Doors: []config.Block{{
 		Key: Name, Settings: (*Settings)(nil),
-		Doc: "The AEA framework: the service is an agent that negotiates and executes. Open if this block is present.",
+		Doc: "The AEA framework: the service is an agent that negotiates agreements and executes calls. Open if this block is present.",
 	}}}
 }
 

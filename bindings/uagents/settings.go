@@ -21,7 +21,7 @@ type Settings struct {
 	Path    string      `yaml:"path" default:"/submit" doc:"Path of the door under public_url."`
 	KeyFile config.File `yaml:"key_file" doc:"File with the seed of the service's identity, in the format of the uAgents framework: one line of 16 to 1000 characters. Empty: the gateway creates a seed in the data directory. Gateways that share a store need the same file."`
 	// Rules has the addresses of agents as keys: agent1….
-	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Endpoints for replies that are delivered later: the address of each agent, with a URL or a list of URLs. Any address is permitted in the URLs."`
+	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Endpoints for replies that are delivered later: a map from the address of an agent to a URL or a list of URLs. The host of a URL may have any network address."`
 	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac in which the service registers itself and looks up the endpoints of other agents, such as https://agentverse.ai. Empty: none."`
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is also an Almanac: agents can register at /v1/almanac, and anyone can look them up there."`
 	PrivateEndpoints bool                 `yaml:"private_endpoints" default:"false" doc:"Whether replies are also delivered to endpoints that agents have registered with addresses of private networks or of this machine. Only for closed networks."`
