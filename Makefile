@@ -8,10 +8,10 @@ FUZZTIME ?= 60s
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 RUN      := GO="$(GO)" internal/test/run.sh
 
-.PHONY: help build demo test race check lint chart vuln soak fuzz fuzz-short bench generate clients site release clean
+.PHONY: help build demo test race check lint chart observability vuln soak fuzz fuzz-short bench generate clients site release clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## one static binary, ./uimgate
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$(VERSION)" -o uimgate ./cmd/uimgate
@@ -25,12 +25,13 @@ test: ## every test
 race: ## every test under the race detector; needs a C compiler
 	@$(RUN) --race ./...
 
-check: ## vet, test, race, lint and chart
+check: ## vet, test, race, lint, chart and observability
 	$(GO) vet ./...
 	@$(RUN) ./...
 	@$(RUN) --race ./...
 	$(MAKE) lint
 	$(MAKE) chart
+	$(MAKE) observability
 
 lint: ## the linters of .golangci.yml, and of the workflows
 	$(GO) run $(LINT) run ./...
@@ -38,6 +39,9 @@ lint: ## the linters of .golangci.yml, and of the workflows
 
 chart: ## the Helm chart and the compose file: rendered, decoded, compared, and served; the first time it compiles Helm for some minutes
 	cd deploy/helm/test && CGO_ENABLED=0 $(GO) test -count=1 ./...
+
+observability: ## the dashboards, rules and alerts: parsed, and fired by real gateways; the first time it compiles Prometheus for some minutes
+	cd deploy/observability/test && CGO_ENABLED=0 $(GO) test -count=1 ./...
 
 vuln: ## looks up known vulnerabilities, as each release does; needs the network
 	$(GO) run $(VULN) ./...
