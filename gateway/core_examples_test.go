@@ -15,7 +15,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// coreAgents is the service of the examples of UIM core: 2.2, 3.2, 5.2 and 5.4.
+// coreAgents is the agents.json of the examples in UIM core 2.2, 3.2, 5.2 and 5.4.
 const coreAgents = `{
   "service-info": {"name": "Example Service", "description": "Service description", "service_url": "https://api.example.com"},
   "intents": [{
@@ -42,7 +42,7 @@ const corePolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "htt
 const coreProducts = `{"products": [{"id": "123", "name": "Gaming Laptop", "price": 1500, "category": "electronics"},
   {"id": "456", "name": "Business Laptop", "price": 1200, "category": "electronics"}], "total_results": 2}`
 
-// TestTheExamplesOfCore checks that responses have the members in the examples of UIM core, so that an agent written from these works.
+// TestTheExamplesOfCore checks that responses have the members in the examples of UIM core, so an agent written from them works.
 func TestTheExamplesOfCore(t *testing.T) {
 	g := pageGate(t, coreAgents, corePolicy, "")
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, coreProducts) }

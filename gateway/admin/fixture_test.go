@@ -16,8 +16,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// An operated gateway also has the admin listener.
-type operated struct {
+// An adminGate is a gateway with an admin listener.
+type adminGate struct {
 	*gatetest.Gate
 	operator *admin.Operator
 	settings admin.Config // of operator
@@ -27,9 +27,9 @@ type operated struct {
 
 const adminToken = "admin-token-canary-0123456789"
 
-func newOperated(t *testing.T, settings string) *operated {
+func newAdminGate(t *testing.T, settings string) *adminGate {
 	t.Helper()
-	g := &operated{Gate: gatetest.New(t, settings)}
+	g := &adminGate{Gate: gatetest.New(t, settings)}
 	g.settings = admin.Config{
 		Directory: g.Directory, Store: g.Store, Keys: g.Keys, View: g.View, Log: g.Log, Now: g.Now,
 		Reload: func(context.Context) config.Problems { return g.problems },
@@ -41,18 +41,18 @@ func newOperated(t *testing.T, settings string) *operated {
 	return g
 }
 
-func (g *operated) handler(o *admin.Operator, token string) http.Handler {
+func (g *adminGate) handler(o *admin.Operator, token string) http.Handler {
 	return admin.Handler(o, admin.Listener{Token: func() string { return token }, Metrics: g.Metrics.Registry()})
 }
 
 // administer changes the token of the admin listener, and disables reloads.
-func (g *operated) administer(token string) {
+func (g *adminGate) administer(token string) {
 	settings := g.settings
 	settings.Reload = nil
 	g.listener.Config.Handler = g.handler(admin.New(settings), token)
 }
 
-func (g *operated) request(method, path string, body any) *http.Request {
+func (g *adminGate) request(method, path string, body any) *http.Request {
 	g.Helper()
 	var text io.Reader
 	switch b := body.(type) {
@@ -74,13 +74,13 @@ func (g *operated) request(method, path string, body any) *http.Request {
 }
 
 // do calls the admin API with the token.
-func (g *operated) do(method, path string, body any) gatetest.Answer {
+func (g *adminGate) do(method, path string, body any) gatetest.Answer {
 	g.Helper()
 	return g.Send(g.request(method, "/admin/v1"+path, body))
 }
 
 // ask calls the admin API, expects status 200 and decodes the response.
-func ask[T any](g *operated, method, path string, body any) T {
+func ask[T any](g *adminGate, method, path string, body any) T {
 	g.Helper()
 	a := g.do(method, path, body)
 	if a.Status != http.StatusOK {
@@ -89,7 +89,7 @@ func ask[T any](g *operated, method, path string, body any) T {
 	return decode[T](g, a)
 }
 
-func decode[T any](g *operated, a gatetest.Answer) T {
+func decode[T any](g *adminGate, a gatetest.Answer) T {
 	g.Helper()
 	var v T
 	dec := json.NewDecoder(bytes.NewReader(a.Body))
@@ -100,7 +100,7 @@ func decode[T any](g *operated, a gatetest.Answer) T {
 	return v
 }
 
-func items[T any](g *operated, path string) []T {
+func items[T any](g *adminGate, path string) []T {
 	g.Helper()
 	return ask[admin.Page[T]](g, "GET", path, nil).Items
 }

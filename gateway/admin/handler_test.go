@@ -51,7 +51,7 @@ var everyOperation = [][2]string{
 }
 
 func TestOperationsRequireTheToken(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for _, o := range everyOperation {
 		for _, c := range []struct {
 			header []string
@@ -81,7 +81,7 @@ func TestOperationsRequireTheToken(t *testing.T) {
 
 // Each refusal has the same request id as the header field. An id that the client sent is kept if it is valid.
 func TestRefusalsHaveRequestID(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for sent, path := range map[string]string{"ticket-7": "/admin/v1/agents/nobody", "": "/admin/v1/nothing", "not one": "/nothing"} {
 		r := g.request("GET", path, nil)
 		r.Header.Set("UIM-Request-ID", sent)
@@ -104,7 +104,7 @@ func TestRefusalsHaveRequestID(t *testing.T) {
 }
 
 func TestEmptyTokenIsRefused(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	g.administer("")
 	for _, value := range []string{"", "Bearer ", "Bearer  ", "Bearer x"} {
 		r := g.request("GET", "/admin/v1/status", nil)
@@ -116,7 +116,7 @@ func TestEmptyTokenIsRefused(t *testing.T) {
 }
 
 func TestHostMustBeAddressOrLocalhost(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for host, want := range map[string]int{
 		"localhost": 200, "LocalHost:8081": 200, "127.0.0.1": 200, "127.0.0.1:1": 200, "[::1]:8081": 200, "[::1]": 200, "192.0.2.7:8081": 200,
 		"evil.example": 403, "evil.example:8081": 403, "localhost.evil.example": 403, "127.0.0.1.evil.example": 403, "shop.example": 403,
@@ -140,7 +140,7 @@ func TestHostMustBeAddressOrLocalhost(t *testing.T) {
 }
 
 func TestAdminHosts(t *testing.T) {
-	g := newOperated(t, `admin: {hosts: [Metrics.Example]}
+	g := newAdminGate(t, `admin: {hosts: [Metrics.Example]}
 services:
 - {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 `)
@@ -159,7 +159,7 @@ services:
 
 // Each wrong token doubles the time for which the address is refused, even with the right token.
 func TestWrongTokensAreThrottled(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	send := func(token string) gatetest.Answer {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -198,7 +198,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 }
 
 func TestUnknownPathsMethodsAndParameters(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for _, path := range []string{"/admin/v1/nothing", "/admin/v1/", "/admin/v2/status", "/admin/v1/agents/a/b/c"} {
 		g.Refuses(g.Send(g.request("GET", path, nil)), http.StatusNotFound, "NO_SUCH_PATH")
 	}
@@ -242,7 +242,7 @@ func TestUnknownPathsMethodsAndParameters(t *testing.T) {
 }
 
 func TestSeveralServices(t *testing.T) {
-	g := newOperated(t, `services:
+	g := newAdminGate(t, `services:
 - {id: one, hosts: [one.example], public_url: "https://one.example", issuer: one, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 - {id: two, hosts: [two.example], public_url: "https://two.example", issuer: two, agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}
 `)
@@ -262,7 +262,7 @@ func TestSeveralServices(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	get := func(path string) gatetest.Answer {
 		r := g.request("GET", path, nil)
 		r.Header.Del("Authorization")
@@ -317,7 +317,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-canary")
 	g.Execute(a, gatetest.Searching)
 	r := g.request("GET", "/metrics", nil)
@@ -334,12 +334,12 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(string(got.Body), "agent-canary") {
 		t.Error("an agent id is a label")
 	}
-	off := newOperated(t, "telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	off := newAdminGate(t, "telemetry: {metrics: false}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	off.Refuses(off.Send(off.request("GET", "/metrics", nil)), http.StatusNotFound, "NO_SUCH_PATH")
 }
 
 func TestStatus(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	s := ask[admin.Status](g, "GET", "/status", nil)
 	offer := g.Directory.Current().Service("default").Offer()
 	if !s.Ready || s.SigningKey == "" || len(s.Services) != 1 || s.Configuration.Hash == "" {
@@ -353,7 +353,7 @@ func TestStatus(t *testing.T) {
 }
 
 func TestReload(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	g.problems = config.Problems{{File: "policy.json", Line: 3, Level: problem.Warning, Message: "odd"}}
 	done := ask[admin.Reload](g, "POST", "/reload", nil)
 	if done.Configuration.Hash == "" || len(done.Problems) != 1 || done.Problems[0] != (admin.Problem{

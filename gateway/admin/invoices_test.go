@@ -19,7 +19,7 @@ import (
 )
 
 func TestInvoiceOfCapturedCharges(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Agreed("agent-2")
 	month := g.Now().UTC().Format("2006-01")
@@ -75,7 +75,7 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 }
 
 // signatureDigest computes the digest from the export alone, as the recipient of an invoice would.
-func signatureDigest(g *operated, a admin.Agreement) string {
+func signatureDigest(g *adminGate, a admin.Agreement) string {
 	g.Helper()
 	var export struct {
 		Agreement struct{ Signature []byte }
@@ -134,7 +134,7 @@ func TestTotalsByCurrency(t *testing.T) {
 
 // The names appear in listings and invoices. Names that could alter the surrounding text are refused.
 func TestAgentNames(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	name := func(text string) gatetest.Answer {
 		return g.do("POST", "/agents/agent-1/name", map[string]any{"name": text})

@@ -18,7 +18,7 @@ import (
 )
 
 func TestBlockAndUnblockAgents(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	const odd = ".." // a valid agent id
 	a, b := g.Agreed("agent-1"), g.Agreed("we/ird?id#%2F")
 	g.Agreed(odd)
@@ -73,7 +73,7 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 // TestUnblockedIDCanBeClaimed blocks and unblocks an agent id, and the id of its static agreements, before an agent claims it.
 func TestUnblockedIDCanBeClaimed(t *testing.T) {
 	t.Parallel()
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for _, id := range []string{"newcomer", "newcomer%20static"} {
 		if got := ask[admin.Agent](g, "POST", "/agents/"+id+"/block", nil); got.Status != pat.AgentBlocked {
 			t.Fatalf("%+v", got)
@@ -100,7 +100,7 @@ func TestUnblockedIDCanBeClaimed(t *testing.T) {
 }
 
 // agreeStatic makes an agreement with a signature over the policy, and returns the status of the response.
-func (g *operated) agreeStatic(a *gatetest.Agent) int {
+func (g *adminGate) agreeStatic(a *gatetest.Agent) int {
 	g.Helper()
 	signature := ed25519.Sign(a.Key, g.Directory.Current().Service("default").Offer().Bytes)
 	return g.Call("/api/pat/issue", "", map[string]any{
@@ -108,10 +108,10 @@ func (g *operated) agreeStatic(a *gatetest.Agent) int {
 	}).Status
 }
 
-// TestApprovalOfAStaticAgreement approves an agent by its id, under which only a static agreement waits.
+// TestApprovalOfAStaticAgreement approves an agent by its id. Only a static agreement waits under this id.
 func TestApprovalOfAStaticAgreement(t *testing.T) {
 	t.Parallel()
-	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	g := newAdminGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a := g.Unapproved("agent-1")
 	if status := g.agreeStatic(a); status != http.StatusAccepted {
 		t.Fatalf("status %d, want %d", status, http.StatusAccepted)
@@ -129,7 +129,7 @@ func TestApprovalOfAStaticAgreement(t *testing.T) {
 }
 
 func TestAgentsArePaged(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	for _, id := range []string{"a", "b", "c"} {
 		g.Agreed(id)
 	}
@@ -160,7 +160,7 @@ func TestAgentsArePaged(t *testing.T) {
 }
 
 func TestApprovalOfAWaitingAgent(t *testing.T) {
-	g := newOperated(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
+	g := newAdminGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a, status := g.Agree("agent-1")
 	if status != http.StatusAccepted {
 		t.Fatalf("%d", status)
@@ -192,7 +192,7 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 }
 
 func TestAddAgentKey(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
 	second := g.Unapproved("agent-1")
 	if status := g.AgreeAgain(second); status != http.StatusConflict {
@@ -213,7 +213,7 @@ func TestAddAgentKey(t *testing.T) {
 }
 
 func TestExportAndRevokeAgreements(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Agreed("agent-2")
 	list := items[admin.Agreement](g, "/agreements?agent_id=agent-1")
@@ -241,7 +241,7 @@ func TestExportAndRevokeAgreements(t *testing.T) {
 }
 
 func TestExportOfEnvelopeAgreement(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.AgreedInEnvelope("alice recovery password")
 	list := items[admin.Agreement](g, "/agreements?agent_id="+string(a.ID))
 	if len(list) != 1 || list[0].AgentID != a.ID || list[0].Assurance != pat.Fresh || list[0].Form != "uagents-envelope" {
@@ -255,7 +255,7 @@ func TestExportOfEnvelopeAgreement(t *testing.T) {
 }
 
 func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	list := items[admin.PAT](g, "/pats?agent_id=agent-1&state=active")
 	if len(list) != 1 || list[0].State != admin.PATActive || list[0].KeyID != a.KeyID || len(list[0].Scope) != 2 ||
@@ -294,7 +294,7 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 }
 
 func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	list := items[admin.Policy](g, "/policies")
 	if len(list) != 1 || !list[0].Offered || list[0].FirstOffered.IsZero() {
@@ -311,7 +311,7 @@ func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
 
 // After a crash, an operator who knows that calls were not sent can release all of them at once.
 func TestResolveNotSent(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	g.BreakOff()
 	leave := func(a *gatetest.Agent, n int) {
@@ -344,12 +344,12 @@ func TestResolveNotSent(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if left := items[admin.Execution](g, "/usage/executions?state=unresolved"); len(left) != 1 {
-		t.Errorf("%d left, want only the one that began later", len(left))
+		t.Errorf("%d left, want only the call that began later", len(left))
 	}
 }
 
 func TestUsageAndResolve(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "order-1"); got.Status != http.StatusOK {
 		t.Fatalf("%d %s", got.Status, got.Body)
@@ -414,13 +414,13 @@ func TestUsageAndResolve(t *testing.T) {
 }
 
 // patKeys returns the keys that sign PATs. Two other keys sign agent cards.
-func patKeys(g *operated) []admin.Key {
+func patKeys(g *adminGate) []admin.Key {
 	g.Helper()
 	return slices.DeleteFunc(items[admin.Key](g, "/keys"), func(k admin.Key) bool { return k.Purpose == keys.ForCards })
 }
 
 func TestKeysRotateAndRetire(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	first := patKeys(g)
 	if len(first) != 1 || !first[0].Signing || first[0].Algorithm != "EdDSA" || !first[0].NotAfter.IsZero() {
@@ -463,7 +463,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 
 // Neither the responses to operators nor the log contain a token or a private key.
 func TestSecretsAreNotShownOrLogged(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.Execute(a, gatetest.Ordering, "Idempotency-Key", "k")
 	id := string(items[admin.Agreement](g, "/agreements")[0].ID)

@@ -12,7 +12,7 @@ import (
 )
 
 func TestReplayAfterResolve(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	g.BreakOff()
 	for _, key := range []string{"captured", "released"} {
@@ -39,7 +39,7 @@ func TestReplayAfterResolve(t *testing.T) {
 }
 
 func TestTopUpsAndReversals(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	g.Agreed("agent-1")
 	body := map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "payment 1"}
 	for i := range 2 {
@@ -69,7 +69,7 @@ func TestTopUpsAndReversals(t *testing.T) {
 }
 
 func TestStatements(t *testing.T) {
-	g := newOperated(t, "")
+	g := newAdminGate(t, "")
 	a, b := g.Agreed("agent-1"), g.Agreed("agent-2")
 	ask[admin.TopUpResult](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"})
 	g.Execute(a, gatetest.Ordering)

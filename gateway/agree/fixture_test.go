@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	deskAgents = `{
+	testAgents = `{
   "service-info": {"name": "shop.example", "description": "A shop", "service_url": "https://shop.example"},
   "intents": [
     {"intent_uid": "shop.example:find:v1", "intent_name": "Find", "description": "Find.", "endpoint": {"url": "https://shop.example/find", "method": "GET"}},
@@ -29,7 +29,7 @@ const (
     {"intent_uid": "shop.example:secret:v1", "intent_name": "Secret", "description": "Secret.", "endpoint": {"url": "https://shop.example/secret", "method": "POST"}}
   ]
 }`
-	deskPolicy = `{
+	testPolicy = `{
   "@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim",
   "permission": [
@@ -41,30 +41,30 @@ const (
 	buy  = "shop.example:buy:v1:execute"
 )
 
-// A desk is a Desk of a service, with a real store.
-type desk struct {
+// A serviceTest calls the agree.Service of a gateway with a real store, and collects the events.
+type serviceTest struct {
 	*gatetest.Gate
 	events []*agree.Event
 	from   string
 }
 
-func newDesk(t *testing.T, settings string) *desk {
+func newServiceTest(t *testing.T, settings string) *serviceTest {
 	t.Helper()
-	return &desk{Gate: gatetest.New(t,
+	return &serviceTest{Gate: gatetest.New(t,
 		settings+"\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n", func(g *gatetest.Gate) {
-			g.Write("agents.json", deskAgents)
-			g.Write("policy.json", deskPolicy)
+			g.Write("agents.json", testAgents)
+			g.Write("policy.json", testPolicy)
 		}), from: "192.0.2.1"}
 }
 
-func (d *desk) service() *service.Service { return d.Directory.Current().Service("default") }
+func (d *serviceTest) service() *service.Service { return d.Directory.Current().Service("default") }
 
-func (d *desk) call() agree.Call {
+func (d *serviceTest) call() agree.Call {
 	return agree.Call{Service: d.service(), From: d.from, Observe: func(e *agree.Event) { d.events = append(d.events, e) }}
 }
 
-// last is what was recorded of the last call.
-func (d *desk) last() *agree.Event {
+// last returns the event of the last call.
+func (d *serviceTest) last() *agree.Event {
 	d.Helper()
 	if len(d.events) == 0 {
 		d.Fatal("no event was recorded")
@@ -72,22 +72,22 @@ func (d *desk) last() *agree.Event {
 	return d.events[len(d.events)-1]
 }
 
-func (d *desk) issue(r pat.IssueRequest) (pat.Issuance, error) {
+func (d *serviceTest) issue(r pat.IssueRequest) (pat.Issuance, error) {
 	return d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return r, nil })
 }
 
-func (d *desk) renew(token, proof string) (pat.Issuance, error) {
+func (d *serviceTest) renew(token, proof string) (pat.Issuance, error) {
 	return d.Agreements.Renew(d.Context(), d.call(), func() (pat.RenewRequest, error) {
 		return pat.RenewRequest{Token: token, Proof: proof}, nil
 	})
 }
 
-func (d *desk) introspect(bearer, token string) (pat.Introspection, error) {
+func (d *serviceTest) introspect(bearer, token string) (pat.Introspection, error) {
 	return d.Agreements.Introspect(d.Context(), d.call(), bearer, func() (string, error) { return token, nil })
 }
 
-// claims are those of a fresh agreement that is accepted.
-func (d *desk) claims(id string) pat.AgreementClaims {
+// claims returns the claims of a valid fresh agreement.
+func (d *serviceTest) claims(id string) pat.AgreementClaims {
 	offer := d.service().Offer()
 	return pat.AgreementClaims{
 		AgentID: pat.AgentID(id), Audience: d.service().Issuer, URL: d.service().At("/api/pat/issue"), IssuedAt: d.Now(),
@@ -96,8 +96,8 @@ func (d *desk) claims(id string) pat.AgreementClaims {
 	}
 }
 
-// fresh is an agreement that is accepted.
-func (d *desk) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.IssueRequest {
+// fresh returns the request of a valid fresh agreement. Each edit changes the claims before they are signed.
+func (d *serviceTest) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	d.Helper()
 	c := d.claims(string(a.ID))
 	for _, e := range edit {
@@ -108,8 +108,8 @@ func (d *desk) fresh(a *gatetest.Agent, edit ...func(*pat.AgreementClaims)) pat.
 	return pat.IssueRequest{AgentID: string(a.ID), SignedPolicy: signed, PublicKey: a.PublicKey}
 }
 
-// static is an agreement that signs the bare policy.
-func (d *desk) static(a *gatetest.Agent) pat.IssueRequest {
+// static returns the request of a static agreement: a signature over the bytes of the policy.
+func (d *serviceTest) static(a *gatetest.Agent) pat.IssueRequest {
 	d.Helper()
 	return pat.IssueRequest{
 		AgentID: string(a.ID), PublicKey: a.PublicKey,
@@ -117,8 +117,8 @@ func (d *desk) static(a *gatetest.Agent) pat.IssueRequest {
 	}
 }
 
-// agreed is an agent with a PAT.
-func (d *desk) agreed(id string) *gatetest.Agent {
+// agreed returns an agent with a PAT under a fresh agreement.
+func (d *serviceTest) agreed(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
 	issued, err := d.issue(d.fresh(a))
@@ -127,8 +127,8 @@ func (d *desk) agreed(id string) *gatetest.Agent {
 	return a
 }
 
-// contained is an agent with a PAT under a static agreement.
-func (d *desk) contained(id string) *gatetest.Agent {
+// contained returns an agent with a PAT under a static agreement.
+func (d *serviceTest) contained(id string) *gatetest.Agent {
 	d.Helper()
 	a := d.Unapproved(id)
 	issued, err := d.issue(d.static(a))
@@ -138,13 +138,13 @@ func (d *desk) contained(id string) *gatetest.Agent {
 }
 
 // proof signs the renewal of an agent's PAT.
-func (d *desk) proof(a *gatetest.Agent) string {
+func (d *serviceTest) proof(a *gatetest.Agent) string {
 	d.Helper()
 	return d.proofOf(a, jwt.MapClaims{"jti": rand.Text()})
 }
 
-// proofOf signs the renewal of an agent's PAT with claims of the proof's own.
-func (d *desk) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
+// proofOf signs the renewal of an agent's PAT. The claims in own replace the defaults.
+func (d *serviceTest) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 	d.Helper()
 	jti := d.TokenID(a)
 	digest, err := pat.RenewDigest(jti)
@@ -158,14 +158,14 @@ func (d *desk) proofOf(a *gatetest.Agent, own jwt.MapClaims) string {
 	return text
 }
 
-// revoke ends what subject names.
-func (d *desk) revoke(kind pat.RevocationKind, subject string) {
+// revoke revokes the subject and advances the clock by a second.
+func (d *serviceTest) revoke(kind pat.RevocationKind, subject string) {
 	d.Helper()
 	d.Must(d.service().Issuance.Revoke(d.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "test"}))
 	d.Pass(time.Second)
 }
 
-// refused is the Refusal of an error.
+// refused returns the Refusal that err wraps.
 func refused(t *testing.T, err error) *reason.Refusal {
 	t.Helper()
 	f, ok := errors.AsType[*reason.Refusal](err)

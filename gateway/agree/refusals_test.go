@@ -16,33 +16,33 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A refusalCase is one way in which the desk refuses an agent.
+// A refusalCase is a request that the service refuses, and the expected refusal.
 type refusalCase struct {
 	name string
-	do   func(d *desk) error
+	do   func(d *serviceTest) error
 	want reason.Reason
-	// message and details are all that the agent is sent beside what the table of reasons has; POLICY stands for the
-	// reference to the policy, DIGEST for that of another one. An empty message is that of the table.
+	// message and details are what the agent receives in addition to the entry in the table of reasons. POLICY replaces the reference to
+	// the policy, and DIGEST replaces the digest of another policy. If message is empty, the message of the reason is expected.
 	message, details string
 	after            time.Duration
 }
 
-func issuing(request func(d *desk) pat.IssueRequest) func(d *desk) error {
-	return func(d *desk) error { _, err := d.issue(request(d)); return err }
+func issuing(request func(d *serviceTest) pat.IssueRequest) func(d *serviceTest) error {
+	return func(d *serviceTest) error { _, err := d.issue(request(d)); return err }
 }
 
-func renewing(request func(d *desk) (token, proof string)) func(d *desk) error {
-	return func(d *desk) error { _, err := d.renew(request(d)); return err }
+func renewing(request func(d *serviceTest) (token, proof string)) func(d *serviceTest) error {
+	return func(d *serviceTest) error { _, err := d.renew(request(d)); return err }
 }
 
-// edited is a fresh agreement of a new agent, changed before it is signed.
-func edited(id string, edit func(*pat.AgreementClaims)) func(d *desk) error {
-	return issuing(func(d *desk) pat.IssueRequest { return d.fresh(d.Unapproved(id), edit) })
+// edited requests a fresh agreement for a new agent. edit changes the claims before they are signed.
+func edited(id string, edit func(*pat.AgreementClaims)) func(d *serviceTest) error {
+	return issuing(func(d *serviceTest) pat.IssueRequest { return d.fresh(d.Unapproved(id), edit) })
 }
 
-// requested is a fresh agreement of a new agent, changed after it was signed.
-func requested(id string, edit func(*pat.IssueRequest)) func(d *desk) error {
-	return issuing(func(d *desk) pat.IssueRequest {
+// requested requests a fresh agreement for a new agent. edit changes the request after the claims are signed.
+func requested(id string, edit func(*pat.IssueRequest)) func(d *serviceTest) error {
+	return issuing(func(d *serviceTest) pat.IssueRequest {
 		r := d.fresh(d.Unapproved(id))
 		edit(&r)
 		return r
@@ -51,12 +51,12 @@ func requested(id string, edit func(*pat.IssueRequest)) func(d *desk) error {
 
 var errUnreadable = reason.MalformedRequest.Refusal("The body is not JSON.")
 
-// refusals are the cases that one service shows, in the order in which the desk looks at them.
+// refusals are the cases that share one service, in the order of its checks.
 var refusals = []refusalCase{
 	// issue
 	{
 		name: "the request cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.",
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { return pat.IssueRequest{}, errUnreadable })
 			return err
 		},
@@ -75,7 +75,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a weak key", want: reason.WeakKey, details: `{"pointer":"/agent_public_key"}`,
-		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *desk) pat.IssueRequest {
+		message: "The key is not accepted: an RSA key of 1024 bits is too weak: use 2048 to 4096.", do: issuing(func(d *serviceTest) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-2"))
 			key, err := rsa.GenerateKey(rand.Reader, 1024)
 			d.Must(err)
@@ -84,7 +84,7 @@ var refusals = []refusalCase{
 		}),
 	},
 	{
-		name: "a scope that is none", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
+		name: "an invalid scope", do: requested("i-3", func(r *pat.IssueRequest) { r.Scope = []string{"canary"} }),
 		want: reason.InvalidParameter,
 		message: "The requested scope is not acceptable: an entry of a scope must be <intent_uid> or <intent_uid>:execute, with at most 300 " +
 			"visible ASCII characters.",
@@ -98,13 +98,13 @@ var refusals = []refusalCase{
 		details: `{"pointer":"/scope","suggestion":"Omit scope to get everything that the policy permits you, or list intents in it."}`,
 	},
 	{
-		name: "an agent id that is none", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }),
+		name: "an invalid agent id", do: requested("i-4", func(r *pat.IssueRequest) { r.AgentID = "a canary" }),
 		want:    reason.InvalidParameter,
 		message: "An agent_id must be 1 to 200 visible ASCII characters.",
 	},
 	{name: "not signed", do: requested("i-5", func(r *pat.IssueRequest) { r.SignedPolicy = "canary" }), want: reason.BadSignature},
 	{
-		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *desk) pat.IssueRequest {
+		name: "signed by another key", want: reason.BadSignature, do: issuing(func(d *serviceTest) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-6"))
 			r.PublicKey = d.Unapproved("i-6").PublicKey
 			return r
@@ -140,7 +140,7 @@ var refusals = []refusalCase{
 		want: reason.AgreementStale,
 	},
 	{
-		name: "used before", want: reason.AgreementReplayed, do: func(d *desk) error {
+		name: "used before", want: reason.AgreementReplayed, do: func(d *serviceTest) error {
 			r := d.fresh(d.Unapproved("i-12"))
 			_, err := d.issue(r)
 			d.Must(err)
@@ -149,14 +149,14 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *desk) error {
+		name: "another agent's id", want: reason.AgentIDTaken, details: `{"suggested_agent_id":"SUGGESTED"}`, do: func(d *serviceTest) error {
 			d.agreed("i-13")
 			_, err := d.issue(d.fresh(d.Unapproved("i-13")))
 			return err
 		},
 	},
 	{
-		name: "a key that has another id", want: reason.KeyTaken, do: func(d *desk) error {
+		name: "a key that has another id", want: reason.KeyTaken, do: func(d *serviceTest) error {
 			a := d.agreed("i-14")
 			a.ID = "i-15"
 			_, err := d.issue(d.fresh(a))
@@ -164,7 +164,7 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "a blocked agent", want: reason.AgentBlocked, do: func(d *desk) error {
+		name: "a blocked agent", want: reason.AgentBlocked, do: func(d *serviceTest) error {
 			a := d.agreed("i-16")
 			d.revoke(pat.RevokedAgent, "i-16")
 			_, err := d.issue(d.fresh(a))
@@ -180,7 +180,7 @@ var refusals = []refusalCase{
 	{
 		name: "more than was signed", want: reason.InsufficientPermissions, message: "The policy permits this agent none of the requested intents.",
 		details: `{"scope_omitted":[{"entry":"` + buy + `","reason":"SCOPE_EXCEEDED"}]}`,
-		do: issuing(func(d *desk) pat.IssueRequest {
+		do: issuing(func(d *serviceTest) pat.IssueRequest {
 			r := d.fresh(d.Unapproved("i-18"), func(c *pat.AgreementClaims) { c.Scope = []string{find} })
 			r.Scope = []string{buy}
 			return r
@@ -188,31 +188,31 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "a charge under a static agreement", want: reason.FreshAgreementRequired, details: `{"issuer":"shop.example","policy":POLICY}`,
-		do: issuing(func(d *desk) pat.IssueRequest {
+		do: issuing(func(d *serviceTest) pat.IssueRequest {
 			r := d.static(d.Unapproved("i-19"))
 			r.Scope = []string{buy}
 			return r
 		}),
 	},
 	{
-		name: "a fault of the gateway", want: reason.Internal, do: func(d *desk) error {
+		name: "a fault of the gateway", want: reason.Internal, do: func(d *serviceTest) error {
 			_, err := d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) { panic("canary") })
 			return err
 		},
 	},
 
 	// renew
-	{name: "no PAT to renew", do: renewing(func(*desk) (string, string) { return "", "" }), want: reason.MissingToken},
-	{name: "no PAT of ours", do: renewing(func(*desk) (string, string) { return "x.y.z", "" }), want: reason.InvalidToken},
+	{name: "no PAT to renew", do: renewing(func(*serviceTest) (string, string) { return "", "" }), want: reason.MissingToken},
+	{name: "no PAT of ours", do: renewing(func(*serviceTest) (string, string) { return "x.y.z", "" }), want: reason.InvalidToken},
 	{
-		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *desk) (string, string) {
+		name: "a PAT that was revoked", want: reason.RevokedToken, do: renewing(func(d *serviceTest) (string, string) {
 			a := d.agreed("r-1")
 			d.revoke(pat.RevokedToken, string(d.TokenID(a)))
 			return a.Token, d.proof(a)
 		}),
 	},
 	{
-		name: "a PAT of a blocked agent", want: reason.AgentBlocked, do: renewing(func(d *desk) (string, string) {
+		name: "a PAT of a blocked agent", want: reason.AgentBlocked, do: renewing(func(d *serviceTest) (string, string) {
 			a := d.agreed("r-2")
 			d.revoke(pat.RevokedAgent, "r-2")
 			return a.Token, d.proof(a)
@@ -220,13 +220,13 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "no proof where something charges", want: reason.PolicyRequiresVerification,
-		do: renewing(func(d *desk) (string, string) { return d.agreed("r-3").Token, "" }),
+		do: renewing(func(d *serviceTest) (string, string) { return d.agreed("r-3").Token, "" }),
 	},
 	{
 		name: "a proof of another PAT", want: reason.PolicyRequiresVerification,
 		message: "The proof of key is not valid for this request: pat: want the jti of the PAT it is sent with.",
 		details: `{"member":"pat","suggestion":"Create a new proof with a new jti, and set pat as the message describes."}`,
-		do: renewing(func(d *desk) (string, string) {
+		do: renewing(func(d *serviceTest) (string, string) {
 			a := d.agreed("r-4")
 			token := a.Token
 			issued, err := d.issue(d.fresh(a))
@@ -239,14 +239,14 @@ var refusals = []refusalCase{
 		name: "a proof by another key", want: reason.BadSignature,
 		message: "The proof of key is not valid for this request: kid: want the thumbprint (RFC 7638) of the agreed key, in the header.",
 		details: `{"member":"kid","suggestion":"Create a new proof with a new jti, and set kid as the message describes."}`,
-		do: renewing(func(d *desk) (string, string) {
+		do: renewing(func(d *serviceTest) (string, string) {
 			a, b := d.agreed("r-5"), d.Unapproved("r-5")
 			b.Token = a.Token
 			return a.Token, d.proof(b)
 		}),
 	},
 	{
-		name: "a proof that was used", want: reason.ProofReplayed, do: func(d *desk) error {
+		name: "a proof that was used", want: reason.ProofReplayed, do: func(d *serviceTest) error {
 			a := d.agreed("r-6")
 			first := jwt.MapClaims{"jti": strings.Repeat("n", 16)}
 			next, err := d.renew(a.Token, d.proofOf(a, first))
@@ -257,7 +257,7 @@ var refusals = []refusalCase{
 		},
 	},
 	{
-		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *desk) (string, string) {
+		name: "a static agreement of yesterday", want: reason.PolicyRequiresVerification, do: renewing(func(d *serviceTest) (string, string) {
 			a := d.contained("r-7")
 			for range 24 {
 				d.Later(59 * time.Minute)
@@ -270,7 +270,7 @@ var refusals = []refusalCase{
 		}),
 	},
 	{
-		name: "a PAT that ended", want: reason.ExpiredToken, do: renewing(func(d *desk) (string, string) {
+		name: "a PAT that ended", want: reason.ExpiredToken, do: renewing(func(d *serviceTest) (string, string) {
 			a := d.agreed("r-8")
 			d.Later(2 * time.Hour)
 			return a.Token, d.proof(a)
@@ -278,13 +278,16 @@ var refusals = []refusalCase{
 	},
 
 	// introspect
-	{name: "no bearer", do: func(d *desk) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
+	{name: "no bearer", do: func(d *serviceTest) error { _, err := d.introspect("", "x.y.z"); return err }, want: reason.MissingToken},
 	{
 		name: "another agent's PAT", want: reason.InsufficientPermissions, message: "A PAT can be introspected only with the same PAT as bearer token.",
-		do: func(d *desk) error { _, err := d.introspect(d.agreed("t-1").Token, d.agreed("t-2").Token); return err },
+		do: func(d *serviceTest) error {
+			_, err := d.introspect(d.agreed("t-1").Token, d.agreed("t-2").Token)
+			return err
+		},
 	},
 	{
-		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *desk) error {
+		name: "a token that cannot be read", want: reason.MalformedRequest, message: "The body is not JSON.", do: func(d *serviceTest) error {
 			_, err := d.Agreements.Introspect(d.Context(), d.call(), "x.y.z", func() (string, error) { return "", errUnreadable })
 			return err
 		},
@@ -292,13 +295,13 @@ var refusals = []refusalCase{
 }
 
 func TestRefusals(t *testing.T) {
-	d := newDesk(t, "")
+	d := newServiceTest(t, "")
 	for _, c := range refusals {
 		t.Run(c.name, func(t *testing.T) { c.run(t, d) })
 	}
 }
 
-// A ruleCase is a refusal that needs a service with rules of its own.
+// A ruleCase is a refusal that requires its own settings.
 type ruleCase struct {
 	refusalCase
 	settings string
@@ -306,17 +309,17 @@ type ruleCase struct {
 
 var ruleCases = []ruleCase{
 	{refusalCase{
-		name: "an agent that is not listed", do: func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
+		name: "an agent that is not listed", do: func(d *serviceTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-1"))); return err },
 		want: reason.InsufficientPermissions, message: "The operator of this service has not admitted this agent.",
 	}, "pat: {admission: allowlist, allow: [NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs]}"},
 	{refusalCase{
 		name: "a reserved id, where only listed keys are admitted", message: "The operator of this service has not admitted this agent.",
-		do:   func(d *desk) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
+		do:   func(d *serviceTest) error { _, err := d.issue(d.fresh(d.Unapproved("s-20"))); return err },
 		want: reason.InsufficientPermissions,
 	}, "pat: {admission: allowlist, allow: [{id: s-20, key: NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs}]}"},
 	{refusalCase{
 		name: "too many ids of others", want: reason.TooManyConnections, after: 12 * time.Minute,
-		message: "This address requested too many agent ids that belong to other keys.", do: func(d *desk) error {
+		message: "This address requested too many agent ids that belong to other keys.", do: func(d *serviceTest) error {
 			d.agreed("s-21")
 			for range 5 {
 				if _, err := d.issue(d.fresh(d.Unapproved("s-21"))); refused(d.T, err).Reason != reason.AgentIDTaken {
@@ -325,7 +328,7 @@ var ruleCases = []ruleCase{
 			}
 			from := d.from
 			d.from = "192.0.2.99"
-			d.agreed("s-22") // others do not wait
+			d.agreed("s-22") // other addresses are not limited
 			d.from = from
 			_, err := d.issue(d.fresh(d.Unapproved("s-23")))
 			return err
@@ -334,14 +337,14 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "a static agreement where fresh ones are required", want: reason.FreshAgreementRequired,
 		details: `{"issuer":"shop.example","policy":POLICY}`,
-		do:      func(d *desk) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
+		do:      func(d *serviceTest) error { _, err := d.issue(d.static(d.Unapproved("s-2"))); return err },
 	}, "pat: {freshness: required}"},
 	{refusalCase{
 		name: "more than one caller may ask", want: reason.TooManyConnections, message: "This address sent too many agreements.",
 		after: 30 * time.Second,
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			a := d.agreed("s-3")
-			_, err := d.renew(a.Token, d.proof(a)) // which has a bucket of its own
+			_, err := d.renew(a.Token, d.proof(a)) // renewals have a separate bucket
 			d.Must(err)
 			d.agreed("s-9")
 			_, err = d.Agreements.Issue(d.Context(), d.call(), func() (pat.IssueRequest, error) {
@@ -353,7 +356,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "more agreements than may be kept", want: reason.Overloaded, after: time.Second,
 		message: "Too many agents are sending agreements at the moment.",
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			d.garbage()
 			for n := range 100 {
 				if _, err := d.issue(d.fresh(d.Unapproved(fmt.Sprintf("s-10-%d", n)))); err != nil {
@@ -367,7 +370,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "more renewals than may be kept", want: reason.Overloaded, after: time.Second,
 		message: "Too many agents are sending agreements at the moment.",
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			d.garbage()
 			a := d.agreed("s-12")
 			for n := range 100 {
@@ -384,9 +387,9 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "the policy has changed", want: reason.PolicyRequiresAgreement,
 		details: `{"agreed_digest":"DIGEST","issuer":"shop.example","policy":POLICY}`,
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			a := d.agreed("s-4")
-			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
+			d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
 			d.Reload()
 			_, err := d.renew(a.Token, d.proof(a))
 			return err
@@ -395,9 +398,9 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "an agreement to an earlier policy", want: reason.PolicyMismatch,
 		details: `{"issuer":"shop.example","policy":POLICY,"signed_digest":"DIGEST"}`,
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			r := d.static(d.Unapproved("s-5"))
-			d.Write("policy.json", strings.Replace(deskPolicy, "policy/1", "policy/2", 1))
+			d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
 			d.Reload()
 			_, err := d.issue(r)
 			return err
@@ -405,7 +408,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "no store to agree in", want: reason.StoreUnavailable, after: time.Second,
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			r := d.fresh(d.Unapproved("s-6"))
 			d.Must(d.Store.Close())
 			_, err := d.issue(r)
@@ -415,7 +418,7 @@ var ruleCases = []ruleCase{
 	{refusalCase{
 		name: "revocations that are not known", want: reason.StoreUnavailable, after: time.Second,
 		message: "The gateway cannot check at the moment which tokens were revoked.",
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			a := d.agreed("s-7")
 			d.Pass(time.Minute)
 			_, err := d.introspect(a.Token, a.Token)
@@ -424,7 +427,7 @@ var ruleCases = []ruleCase{
 	}, ""},
 	{refusalCase{
 		name: "no store to revoke in", want: reason.StoreUnavailable, after: time.Second,
-		do: func(d *desk) error {
+		do: func(d *serviceTest) error {
 			a := d.agreed("s-8")
 			d.Must(d.Store.Close())
 			return d.Agreements.Revoke(d.Context(), d.call(), a.Token)
@@ -437,12 +440,12 @@ func TestRefusalsOfRules(t *testing.T) {
 	for _, c := range ruleCases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, newDesk(t, c.settings))
+			c.run(t, newServiceTest(t, c.settings))
 		})
 	}
 }
 
-// TestEveryReasonHasACase: a reason that nobody has seen is one that nobody has read.
+// Each reason that the service can return has a case.
 func TestEveryReasonHasACase(t *testing.T) {
 	t.Parallel()
 	seen := map[reason.Reason]bool{}
@@ -461,13 +464,13 @@ func TestEveryReasonHasACase(t *testing.T) {
 		reason.Internal,
 	} {
 		if !seen[r] {
-			t.Errorf("no case is refused for %s", r)
+			t.Errorf("%s has no case", r)
 		}
 	}
 }
 
-// garbage asks for many agreements and renewals that are none, each of another address: nobody else is refused for it.
-func (d *desk) garbage() {
+// garbage sends many invalid agreements and renewals, each from another address. Their limits must not affect other callers.
+func (d *serviceTest) garbage() {
 	d.Helper()
 	from := d.from
 	defer func() { d.from = from }()
@@ -484,7 +487,7 @@ func (d *desk) garbage() {
 	}
 }
 
-func (c *refusalCase) run(t *testing.T, d *desk) {
+func (c *refusalCase) run(t *testing.T, d *serviceTest) {
 	t.Helper()
 	err := c.do(d)
 	if err == nil {
@@ -503,19 +506,19 @@ func (c *refusalCase) run(t *testing.T, d *desk) {
 	}
 	e := d.last()
 	if e.Reason != c.want || e.Service != "default" || e.AgentID != "" || e.TokenID != "" || e.AgreementID != "" {
-		t.Errorf("the event holds what was refused, or not why: %+v", e)
+		t.Errorf("the event has ids of the refused request, or the wrong reason: %+v", e)
 	}
 	sheds := c.want == reason.Overloaded || c.want == reason.TooManyConnections || c.want == reason.StoreUnavailable
 	if (e.Shed != "") != sheds {
-		t.Errorf("shed because of %q, refused for %s", e.Shed, e.Reason)
+		t.Errorf("the event has the cause %q and the reason %s", e.Shed, e.Reason)
 	}
 	if c.want == reason.Internal && strings.Contains(f.Unwrap().Error(), "canary") {
 		t.Errorf("the value of a panic is kept: %v", f.Unwrap())
 	}
 }
 
-// worded is the details of a refusal, with what differs from run to run replaced.
-func worded(t *testing.T, d *desk, f *reason.Refusal) string {
+// worded returns the details of a refusal as JSON. Placeholders replace the values that change with each run.
+func worded(t *testing.T, d *serviceTest, f *reason.Refusal) string {
 	t.Helper()
 	if len(f.Details) == 0 {
 		return ""

@@ -12,13 +12,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// digest is that of a policy.
+// digest matches the digest of a policy.
 var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
 
 func bigEndian(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
 func TestAgreementLifecycle(t *testing.T) {
-	d := newDesk(t, "")
+	d := newServiceTest(t, "")
 	a := d.Unapproved("agent-1")
 	issued, err := d.issue(d.fresh(a))
 	d.Must(err)
@@ -61,21 +61,21 @@ func TestAgreementLifecycle(t *testing.T) {
 		t.Errorf("the event of the revocation: %+v", e)
 	}
 	if found, err = d.introspect(next.Token, next.Token); err != nil || found.Active {
-		t.Errorf("after its revocation: got %+v, %v; want a PAT that is not active", found, err)
+		t.Errorf("after the revocation: got %+v, %v; want an inactive PAT", found, err)
 	}
 	if err := d.Agreements.Revoke(d.Context(), d.call(), "canary"); err != nil {
-		t.Errorf("what is not a PAT is ended already: got %v", err)
+		t.Errorf("revoking a text that is not a PAT: got %v", err)
 	}
 }
 
 func TestPendingAgreement(t *testing.T) {
-	d := newDesk(t, "pat: {admission: approval}")
+	d := newServiceTest(t, "pat: {admission: approval}")
 	a := d.Unapproved("agent-1")
 	request := d.fresh(a)
 	issued, err := d.issue(request)
 	d.Must(err)
 	if issued.State != pat.AgreementPending || issued.Token != "" || !d.last().Pending || d.last().AgreementID != issued.AgreementID {
-		t.Errorf("got %+v and the event %+v, want one that is pending", issued, d.last())
+		t.Errorf("got %+v and the event %+v, want a pending agreement", issued, d.last())
 	}
 	d.Must(d.service().Issuance.Approve(d.Context(), "agent-1"))
 	issued, err = d.issue(request)
@@ -85,9 +85,9 @@ func TestPendingAgreement(t *testing.T) {
 	}
 }
 
-// The same must be possible from wherever an agent comes: callers are bounded apart from one another.
+// Each caller has its own limits, so a caller that reaches a limit does not affect others.
 func TestLimitsPerCaller(t *testing.T) {
-	d := newDesk(t, "server: {issue_per_address: 1/minute}")
+	d := newServiceTest(t, "server: {issue_per_address: 1/minute}")
 	d.agreed("agent-1")
 	if _, err := d.issue(d.fresh(d.Unapproved("agent-2"))); refused(t, err).Reason != reason.TooManyConnections {
 		t.Errorf("got %v, want %s", err, reason.TooManyConnections)

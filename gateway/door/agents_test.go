@@ -26,7 +26,7 @@ type agentsTest struct {
 
 	mu      sync.Mutex
 	events  []string
-	fails   map[string]bool // "ID made" or "ID updated": what fails
+	fails   map[string]bool // the operations that fail, as "ID made" or "ID updated"
 	workers map[string]*worker
 	running chan string // ids of services whose worker has started
 }

@@ -9,7 +9,7 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// Five calls an hour are five requests in the log of the service behind, however often a call has to be repeated.
+// A limit of five calls an hour allows five requests to the upstream, including retries.
 func TestRetriesTakeTheirOwnPlaces(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	searching := call{intent: find, parameters: `{"q":"lamp"}`}
@@ -25,16 +25,16 @@ func TestRetriesTakeTheirOwnPlaces(t *testing.T) {
 		}
 	}
 
-	w.breaksOff() // so that every attempt is repeated
+	w.closesEarly() // each attempt is retried
 	calls, last := callTillRefused(w.fresh())
 	if n := w.requests.Load(); n != 5 || calls != 2 {
-		t.Errorf("%d calls made %d requests; want 2 calls of 3 and 2 attempts", calls, n)
+		t.Errorf("%d calls made %d requests; want 2 calls, with 3 and 2 attempts", calls, n)
 	}
 	if last == nil || last.Reason != reason.UpstreamError || standing(execute.Result{}, last) != "0 of 5/hour, 9995 of 10000/hour" {
-		t.Errorf("the call that found no further place: %v, %s", last, standing(execute.Result{}, last))
+		t.Errorf("the call whose retry exceeds the limit: %v, %s", last, standing(execute.Result{}, last))
 	}
 
-	for _, attempts := range []int64{1, 2} { // a place is taken for each attempt that is made, and for no other
+	for _, attempts := range []int64{1, 2} { // only attempts that were made count
 		w.answersFrom(attempts)
 		a := w.fresh()
 		w.requests.Store(0)
@@ -46,9 +46,9 @@ func TestRetriesTakeTheirOwnPlaces(t *testing.T) {
 	}
 }
 
-// answersFrom makes the upstream break off the requests before the nth, counted from the last w.requests.Store(0).
+// answersFrom makes the upstream close the connection for each request before the nth since requests was last reset.
 func (w *world) answersFrom(nth int64) {
-	w.breaksOff()
+	w.closesEarly()
 	breakOff := *w.handler.Load()
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
 		if w.requests.Load() < nth {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// consented is a new agent for which a person consented; more are members of its scope beside find.
+// consented returns a new agent with the consent of a person to this scope.
 func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issuance) {
 	w.Helper()
 	s := w.service()
@@ -25,7 +25,7 @@ func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issuance) {
 	return &gatetest.Agent{ID: agreement.AgentID, Token: issued.Token}, issued
 }
 
-// A consent reaches what a static agreement reaches, and nothing more, whatever comes with the call.
+// A consent permits exactly what a static agreement permits. Other members of the call do not change that.
 func TestConsentPermitsNoMoreThanStatic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
@@ -49,7 +49,7 @@ func TestConsentPermitsNoMoreThanStatic(t *testing.T) {
 	}
 }
 
-// No key is known under a consent, so no proof can be one: not even of a key that the gateway knows well.
+// The gateway knows no key for a consent, so it refuses every proof, even one with the key of another agent.
 func TestConsentHasNoProof(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
@@ -70,11 +70,11 @@ func TestConsentHasNoProof(t *testing.T) {
 	w.must(a, call{intent: find, parameters: parameters})
 	if received.Get("Uim-Agent-Id") != string(a.ID) || received.Get("Uim-Agreement-Assurance") != "consent" ||
 		received["Uim-Agent-Key"] != nil {
-		t.Errorf("the service was told %v", received)
+		t.Errorf("the service received %v", received)
 	}
 }
 
-// Each consent counts for itself.
+// Each consent has its own limits.
 func TestConsentsAreLimitedSeparately(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An agent that agreed in an envelope calls as any other under a fresh agreement; no JWS is a proof of its key.
+// An agent with an envelope agreement calls like an agent with a fresh agreement. A JWS is not a proof of its key.
 func TestCallsUnderAnEnvelope(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)

@@ -27,8 +27,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Example puts a pipeline together, as a process does that serves a protocol of its own, lets an agent agree and makes two
-// of its calls.
+// Example assembles a pipeline, as a program that serves its own protocol does. An agent agrees and makes two calls.
 func Example() {
 	if err := exampleOfAPipeline(context.Background()); err != nil {
 		fmt.Println(err)
@@ -48,7 +47,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 	}
 	defer os.RemoveAll(dir)
 
-	// A configuration: agents.json, a policy, and where the service is.
+	// The configuration: agents.json, a policy and the address of the service.
 	for name, text := range map[string]string{
 		"agents.json": gatetest.AgentsFile,
 		"policy.json": gatetest.PolicyFile,
@@ -68,7 +67,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 		return problems.Err()
 	}
 
-	// State: keys, agreements, limits and the ledger.
+	// The state: keys, agreements, limits and the ledger.
 	data, err := config.OpenDataDir(cfg.Data)
 	if err != nil {
 		return err
@@ -91,7 +90,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 		return err
 	}
 
-	// What every protocol needs: the services, the desk and the executor.
+	// Each protocol requires the services, the agreements and the executor.
 	directory, err := service.Open(ctx, service.State{
 		Agreements: state, Policies: state, Keys: keyring, View: view, Log: zap.NewNop(), Now: time.Now,
 	}, loaded)
@@ -102,7 +101,7 @@ func exampleOfAPipeline(ctx context.Context) error {
 	desk := agree.New(agree.Config{PerCaller: limit.Rate{Max: 10, Period: limit.Minute}, Recorder: metrics, Now: time.Now})
 	executor := execute.New(execute.Config{Store: state, Agents: state, Revocations: view, Recorder: metrics, Now: time.Now})
 
-	// An agent agrees, and calls.
+	// An agent agrees, then calls.
 	served := func() *service.Service { return directory.Current().ForHost("shop.example") }
 	shop := served()
 	public, private, err := ed25519.GenerateKey(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// An agent whose calls keep being refused for what is in them is held back, by itself, unread, and for as long as it goes on;
-// what was refused has used up none of its limits.
+// If many calls of an agent are invalid, the gateway refuses its further calls without reading them, until the agent slows down. Other
+// agents are not affected, and invalid calls do not count toward the agent's limits.
 func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	failing, other := w.fresh(), w.fresh()
@@ -33,7 +33,7 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	}
 	w.must(other, call{intent: item, parameters: `{"id":"x"}`})
 	w.Pass(time.Second)
-	for range 3 { // what is right takes nothing
+	for range 3 { // valid calls do not count as invalid
 		w.must(failing, call{intent: item, parameters: `{"id":"x"}`})
 	}
 	if n := w.counted(failing); n != 0 {
@@ -47,7 +47,7 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	}
 }
 
-// A call that was let in to be read is held back before it is checked, once enough others were refused meanwhile.
+// A call is refused after it was read if enough other calls of the agent failed in the meantime.
 func TestConcurrentInvalidCallsAreHeldBack(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
@@ -63,7 +63,7 @@ func TestConcurrentInvalidCallsAreHeldBack(t *testing.T) {
 	}
 }
 
-// heldBack is how many calls the metrics count as held back.
+// heldBack returns the number of calls that the metrics count as held back.
 func heldBack(w *world) (n float64) {
 	w.Helper()
 	families, err := w.Metrics.Registry().Gather()

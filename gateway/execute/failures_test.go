@@ -12,14 +12,14 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// A failureCase is a refusal that needs a service of its own.
+// A failureCase is a refusal that requires its own service.
 type failureCase struct {
 	refusalCase
 	settings string // before the services
-	upstream string // of the service; empty: quickUpstream
+	upstream string // the upstream settings; empty: quickUpstream
 }
 
-// failures are the cases in which something fails for everybody.
+// failures are the cases in which a part of the gateway or the upstream fails.
 var failures = []failureCase{
 	{refusalCase: refusalCase{
 		name: "the policy has changed", before: func(w *world, _ *gatetest.Agent) {
@@ -28,7 +28,7 @@ var failures = []failureCase{
 		}, call: call{intent: find}, want: reason.PolicyRequiresAgreement, details: `{"agreed_digest":"DIGEST","policy":POLICY}`, ended: true,
 	}},
 	{refusalCase: refusalCase{
-		name: "what was revoked is not known", before: func(w *world, _ *gatetest.Agent) {
+		name: "the view of revocations is stale", before: func(w *world, _ *gatetest.Agent) {
 			w.Pass(time.Minute)
 			w.closeStore()
 		}, call: call{intent: find}, want: reason.StoreUnavailable, message: "The gateway cannot check at the moment which tokens were revoked.",
@@ -104,7 +104,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// The call under a key is running while it is repeated.
+// A repeated call is refused while the first call with its idempotency key is running.
 func TestCallInProgress(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
@@ -120,7 +120,7 @@ func TestCallInProgress(t *testing.T) {
 	}
 }
 
-// elsewhere are the reasons that no call gives: they belong to agreements, to HTTP, to operators, or to what is not built.
+// elsewhere are the reasons that calls never return: they concern agreements, HTTP or operators, or are not used yet.
 var elsewhere = []reason.Reason{
 	reason.InsufficientPermissions, reason.PolicyMismatch, reason.AgreementReplayed, reason.AgreementStale, reason.AgreementMisdirected,
 	reason.WeakKey, reason.UnsupportedKey, reason.AgentIDTaken, reason.KeyTaken,

@@ -14,7 +14,7 @@ import (
 
 const narrowUpstream = "  upstream: {url: UPSTREAM, timeout: 30s, concurrency: 16}\n"
 
-// slow makes the upstream answer calls of buy only when it is told to; it sends on arrived for each.
+// slow makes the upstream hold calls of buy until release is called. It sends on arrived when such a call arrives.
 func (w *world) slow() (arrived chan struct{}, release func()) {
 	arrived, held := make(chan struct{}, 1000), make(chan struct{})
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func (w *world) slow() (arrived chan struct{}, release func()) {
 	return arrived, release
 }
 
-// One agent with many slow calls leaves places to others, and what it cannot have is refused before anything is taken.
+// Slow calls of one agent leave places to others. Calls that get no place are refused before they use credit or limits.
 func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", narrowUpstream)
@@ -47,7 +47,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	for range 8 { // half of the places
 		<-arrived
 	}
-	for range calls - 16 { // as many have one, or wait
+	for range calls - 16 { // 8 hold a place, and 8 wait for one
 		if refused := <-ended; refused == nil || refused.Reason != reason.Overloaded || refused.RetryAfter != time.Second ||
 			refused.Details["outcome"] == nil || refused.Charge != nil {
 			t.Errorf("%+v", refused)
@@ -65,7 +65,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	}
 	release()
 	for range 16 {
-		if refused := <-ended; refused != nil && refused.Reason != reason.Overloaded { // those that waited perhaps for too long
+		if refused := <-ended; refused != nil && refused.Reason != reason.Overloaded { // the call waited too long
 			t.Error(refused)
 		}
 	}
@@ -74,7 +74,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	}
 }
 
-// However many strangers there are, who was approved gets in.
+// Calls of an approved agent get a place, however many unapproved agents call.
 func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", narrowUpstream)
@@ -89,7 +89,7 @@ func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 	var others sync.WaitGroup
 	for range 8 {
 		stranger := w.fresh()
-		others.Go(func() { // no place is left for these: they wait, or waited for too long
+		others.Go(func() { // these get no place: they wait, or have waited too long
 			if _, refused, _ := w.do(stranger, call{intent: item, parameters: `{"id":"x"}`}); refused != nil && refused.Reason != reason.Overloaded {
 				t.Errorf("%+v", refused)
 			}
@@ -108,7 +108,7 @@ func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 	others.Wait()
 }
 
-// shed is how many calls were refused for a cause, by the metrics.
+// shed returns the number of calls that the metrics count as refused for this cause.
 func (w *world) shed(cause string) (n int) {
 	w.Helper()
 	families, err := w.Metrics.Registry().Gather()
@@ -138,19 +138,19 @@ func (w *world) describe(a *gatetest.Agent) string {
 	return strings.Join(<-reports, ", ")
 }
 
-// The service is told whether an agent is approved, as the operator says and not as the agent does.
+// The service receives the standing of the agent from the gateway. The gateway drops the header field that an agent sends.
 func TestServiceReceivesStanding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)
 	a, replayed := w.fresh(), w.static()
 	if text := w.describe(a); text != "unapproved" {
-		t.Errorf("of a stranger the service is told %q", text)
+		t.Errorf("an unapproved agent: the service received %q", text)
 	}
 	w.approve(a)
 	if text := w.describe(a); text != "approved" {
-		t.Errorf("of an approved agent the service is told %q", text)
+		t.Errorf("an approved agent: the service received %q", text)
 	}
 	if text := w.describe(replayed); text != "unapproved" {
-		t.Errorf("of a static agreement the service is told %q", text)
+		t.Errorf("a static agreement: the service received %q", text)
 	}
 }

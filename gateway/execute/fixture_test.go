@@ -23,22 +23,22 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The intents of the tests. What each of them is under stands in stepsPolicy and stepsConfig.
+// The intents of the tests. stepsPolicy and stepsConfig contain their rules and settings.
 const (
 	find    = "shop.example:find:v1"    // free, five calls an hour
 	few     = "shop.example:few:v1"     // free, two calls in all
-	shared  = "shop.example:shared:v1"  // free, three calls an hour of all agents together
-	buy     = "shop.example:buy:v1"     // 0.25 EUR, also without a proof of key
-	dear    = "shop.example:dear:v1"    // more than the credit, also without a proof of key
-	proved  = "shop.example:proved:v1"  // free, with a proof of key because the operator says so
-	signed  = "shop.example:signed:v1"  // with a proof of key
-	careful = "shop.example:careful:v1" // under a fresh agreement
-	study   = "shop.example:study:v1"   // for research, and not for war
-	either  = "shop.example:either:v1"  // free for research, else 0.25 EUR where it is paid
-	item    = "shop.example:item:v1"    // a parameter in the path
+	shared  = "shop.example:shared:v1"  // free, three calls an hour for all agents together
+	buy     = "shop.example:buy:v1"     // 0.25 EUR, does not require a proof of key
+	dear    = "shop.example:dear:v1"    // more than the credit, does not require a proof of key
+	proved  = "shop.example:proved:v1"  // free, the operator requires a proof of key
+	signed  = "shop.example:signed:v1"  // requires a proof of key
+	careful = "shop.example:careful:v1" // requires a fresh agreement
+	study   = "shop.example:study:v1"   // for research, but not for war
+	either  = "shop.example:either:v1"  // free for research, otherwise 0.25 EUR
+	item    = "shop.example:item:v1"    // has a parameter in the path
 	old     = "shop.example:old:v1"     // retired
 	gone    = "shop.example:gone:v1"    // retired, without a successor
-	secret  = "shop.example:secret:v1"  // permitted to nobody
+	secret  = "shop.example:secret:v1"  // not permitted
 )
 
 const stepsAgents = `{
@@ -114,7 +114,7 @@ const stepsPolicy = `{
 
 const stepsRego = "package uimgate.extra\n\ndeny if input.facts.industry == \"gambling\"\n"
 
-// stepsConfig is the service of the tests; settings stand before it, service is added to it.
+// stepsConfig returns the configuration of the tests. settings precede the services, and service is appended to the service.
 func stepsConfig(settings, service string) string {
 	return settings + `
 services:
@@ -132,13 +132,13 @@ services:
 ` + service
 }
 
-// A world is a service with its executor, a real store and an upstream that counts its requests.
+// A world is a gateway with one service, a real store and an upstream that counts its requests.
 type world struct {
 	*gatetest.Gate
 	requests atomic.Int64
 	handler  atomic.Pointer[http.HandlerFunc] // of the upstream
 	agents   int
-	closed   bool // the store is
+	closed   bool // the store is closed
 	gone     bool // the service is no longer served
 }
 
@@ -160,16 +160,16 @@ func newWorld(t *testing.T, settings, upstream string) *world {
 	return w
 }
 
-// serve makes the upstream answer by a handler.
+// serve sets the handler of the upstream.
 func (w *world) serve(h http.HandlerFunc) { w.handler.Store(&h) }
 
-// closeStore takes the store away.
+// closeStore closes the store.
 func (w *world) closeStore() {
 	w.Must(w.Store.Close())
 	w.closed = true
 }
 
-// answers makes the upstream answer so; more are pairs of name and value of header fields.
+// answers sets the response of the upstream. more has pairs of the name and value of header fields.
 func (w *world) answers(status int, mediaType, body string, more ...string) {
 	w.serve(func(rw http.ResponseWriter, _ *http.Request) {
 		rw.Header().Set("Content-Type", mediaType)
@@ -181,8 +181,8 @@ func (w *world) answers(status int, mediaType, body string, more ...string) {
 	})
 }
 
-// breaksOff makes the upstream take a request and close the connection.
-func (w *world) breaksOff() {
+// closesEarly makes the upstream read each request and close the connection.
+func (w *world) closesEarly() {
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		if c, _, err := http.NewResponseController(rw).Hijack(); err == nil {
@@ -193,7 +193,7 @@ func (w *world) breaksOff() {
 
 func (w *world) service() *service.Service { return w.Directory.Current().Service("default") }
 
-// served is the service for a call; nil: there is none.
+// served returns the service of a call, or nil if it is no longer served.
 func (w *world) served() *service.Service {
 	if w.gone {
 		return nil
@@ -201,13 +201,13 @@ func (w *world) served() *service.Service {
 	return w.service()
 }
 
-// fresh is a new agent under a fresh agreement.
+// fresh returns a new agent with a fresh agreement.
 func (w *world) fresh() *gatetest.Agent {
 	w.agents++
 	return w.Agreed(fmt.Sprintf("agent-%d", w.agents))
 }
 
-// static is a new agent that signed the bare policy.
+// static returns a new agent with a static agreement.
 func (w *world) static() *gatetest.Agent {
 	w.Helper()
 	w.agents++
@@ -216,7 +216,7 @@ func (w *world) static() *gatetest.Agent {
 	return a
 }
 
-// staticToken is a PAT for an agent's signature over the bare policy.
+// staticToken returns a PAT under a static agreement of the agent.
 func (w *world) staticToken(a *gatetest.Agent) string {
 	w.Helper()
 	answer := w.Call("/api/pat/issue", "", map[string]any{
@@ -253,15 +253,15 @@ func tree(w *world, text string) strictjson.Object {
 	return o
 }
 
-// A call is one call of an agent.
+// A call is the input of one call of an agent.
 type call struct {
 	intent, parameters string
 	key                execute.IdempotencyKey
 	proof              string
-	read               func() (execute.Request, error) // in place of intent and parameters
+	read               func() (execute.Request, error) // replaces intent and parameters
 }
 
-// do makes a call and returns what the recorder was given beside its result.
+// do makes a call. It also returns the event that the recorder received.
 func (w *world) do(a *gatetest.Agent, c call) (execute.Result, *reason.Refusal, *execute.Event) {
 	w.Helper()
 	if c.read == nil {
@@ -289,7 +289,7 @@ func (w *world) do(a *gatetest.Agent, c call) (execute.Result, *reason.Refusal, 
 	return result, refused, event
 }
 
-// must makes a call that succeeds.
+// must makes a call and fails the test if it is refused.
 func (w *world) must(a *gatetest.Agent, c call) execute.Result {
 	w.Helper()
 	result, refused, _ := w.do(a, c)
@@ -299,7 +299,7 @@ func (w *world) must(a *gatetest.Agent, c call) execute.Result {
 	return result
 }
 
-// counted is how many of the five calls of find an agent has used.
+// counted returns how many of the five calls of find the agent had used. It makes one more.
 func (w *world) counted(a *gatetest.Agent) int64 {
 	w.Helper()
 	w.answers(200, "application/json", `{"items":[]}`)
@@ -313,7 +313,7 @@ func (w *world) counted(a *gatetest.Agent) int64 {
 	return 0
 }
 
-// owed is what is held of an agent, and what was captured.
+// owed returns the held and captured amounts of an agent.
 func (w *world) owed(a *gatetest.Agent) string {
 	w.Helper()
 	if w.closed {
@@ -327,7 +327,7 @@ func (w *world) owed(a *gatetest.Agent) string {
 	return list[0].Held.Decimal() + " held, " + list[0].Captured.Decimal() + " captured"
 }
 
-// standing words limits: how many are left of each, but for what all strangers of a test share.
+// standing lists the limits in a result or refusal and what is left of each, without the limit that unapproved agents share.
 func standing(result execute.Result, refused *reason.Refusal) string {
 	limits := result.Standing
 	if refused != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// withdrawals are ways to end what a call rests on, while it is on its way.
+// withdrawals are events that end the permission for a call while the call is running.
 var withdrawals = map[string]struct {
 	withdraw func(*world, *gatetest.Agent)
 	want     reason.Reason
@@ -38,17 +38,17 @@ func (w *world) revoke(kind pat.RevocationKind, subject string) {
 	w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: kind, Subject: subject, Reason: "test"}))
 }
 
-// offerAnother takes over a configuration with another policy.
+// offerAnother reloads the configuration with another policy.
 func (w *world) offerAnother() {
 	w.Helper()
 	w.Write("policy.json", strings.Replace(stepsPolicy, "policy/1", "policy/2", 1))
 	w.Reload()
 }
 
-// shortLived are PATs that are about to end: with the leeway of 30 s they are good for 30 s.
+// shortLived are settings for PATs of one minute. With the leeway, a PAT that is one minute old is valid for 30 s more.
 const shortLived = "pat: {ttl: 1m, renew_grace: 0s}\n"
 
-// aged is an agent whose PAT ends in half a minute.
+// aged returns an agent whose PAT ends in 30 s.
 func (w *world) aged() *gatetest.Agent {
 	a := w.fresh()
 	w.Later(time.Minute)
@@ -84,7 +84,7 @@ func TestRevokedCallIsNotRetried(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, shortLived, quickUpstream)
 			a := w.aged()
-			w.breaksOff()
+			w.closesEarly()
 			breakOff := *w.handler.Load()
 			w.serve(func(rw http.ResponseWriter, r *http.Request) {
 				c.withdraw(w, a)
@@ -101,8 +101,7 @@ func TestRevokedCallIsNotRetried(t *testing.T) {
 	}
 }
 
-// A call whose body comes late is one of the moment at which it has come: it is held against the policy offered then,
-// and goes where the service is then.
+// A call whose body arrives late uses the policy and the endpoint at the time of its arrival.
 func TestCallUsesTheTimeOfItsBody(t *testing.T) {
 	slow := func(w *world, meanwhile func()) call {
 		return call{read: func() (execute.Request, error) {
@@ -144,12 +143,12 @@ func TestCallUsesTheTimeOfItsBody(t *testing.T) {
 	})
 }
 
-// Where the gateway cannot tell what was revoked of late, it does not send.
+// If the gateway cannot refresh its view of revocations, it sends no calls.
 func TestNothingIsSentOnStaleView(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
 	w.holdAfterBegin(func(store.Admission) { w.Pass(2 * time.Second) })
-	if _, refused, _ := w.do(a, call{intent: item, parameters: `{"id":"x"}`}); refused != nil { // it is brought up to date
+	if _, refused, _ := w.do(a, call{intent: item, parameters: `{"id":"x"}`}); refused != nil { // the view is refreshed
 		t.Errorf("%v", refused)
 	}
 	w.requests.Store(0)

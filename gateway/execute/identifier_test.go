@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ids of executions are UUIDv7 of the moment; within a process each is greater than those before it, and none is made twice.
+// Execution ids are UUIDv7 with the current time. Within a process they are unique and increase.
 func TestExecutionIDsSortByTime(t *testing.T) {
 	before := time.Now().Truncate(time.Millisecond)
 	var made [8][]string
@@ -29,7 +29,7 @@ func TestExecutionIDsSortByTime(t *testing.T) {
 	}
 	for i, own := range made {
 		if !slices.IsSorted(own) {
-			t.Errorf("those of goroutine %d do not sort as they were made", i)
+			t.Errorf("the ids of goroutine %d do not increase", i)
 		}
 		for _, text := range []string{own[0], own[999]} {
 			id, err := uuid.Parse(text)
@@ -37,7 +37,7 @@ func TestExecutionIDsSortByTime(t *testing.T) {
 				t.Fatalf("%s: version %s, variant %s, %v", text, id.Version(), id.Variant(), err)
 			}
 			sec, nsec := id.Time().UnixTime()
-			// 8000 at once take 2 ms of the numbers within a millisecond
+			// 8,000 ids use up the sequence numbers of 2 ms.
 			if at := time.Unix(sec, nsec); at.Before(before) || at.After(time.Now().Add(2*time.Millisecond)) {
 				t.Errorf("%s is of %s", text, at)
 			}

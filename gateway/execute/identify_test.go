@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Execute verifies a PAT only if Identify has not just verified it for the same call. The test takes the keys of the issuer away in
-// between, so a second verification refuses the call.
+// Execute verifies a PAT only if Identify has not just verified it for the same call. The test removes the issuer's keys in between, so a
+// second verification would refuse the call.
 func TestIdentifiedCallIsVerifiedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -25,7 +25,7 @@ func TestIdentifiedCallIsVerifiedOnce(t *testing.T) {
 		"after a revocation": {func(w *world, call *execute.Call) {
 			w.revoke(pat.RevokedToken, string(w.TokenID(&gatetest.Agent{Token: call.Token})))
 		}, reason.RevokedToken},
-		"by a sender of its own": {func(_ *world, call *execute.Call) { call.Sender = "agent-2" }, reason.InvalidToken},
+		"by another sender": {func(_ *world, call *execute.Call) { call.Sender = "agent-2" }, reason.InvalidToken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

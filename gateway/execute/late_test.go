@@ -18,8 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A held store is the store of the world, after whose begin something happens before the caller goes on: as to a process
-// that is frozen, or starved.
+// A heldStore calls held after each begin, before the caller continues, as if the process were paused there.
 type heldStore struct {
 	execute.Store
 	held func(store.Admission)
@@ -33,7 +32,7 @@ func (s heldStore) Begin(ctx context.Context, r store.BeginRequest) (store.Admis
 	return a, err
 }
 
-// holdAfterBegin makes something happen after the next begin.
+// holdAfterBegin calls do after the next begin.
 func (w *world) holdAfterBegin(do func(store.Admission)) {
 	own := w.Executor
 	w.Executor = execute.New(execute.Config{
@@ -45,7 +44,7 @@ func (w *world) holdAfterBegin(do func(store.Admission)) {
 	})
 }
 
-// hold is how long a call of the tests is held: the timeout of quickUpstream and 30 seconds.
+// hold is how long the store holds a call of the tests: the timeout of quickUpstream and 30 seconds.
 const hold = time.Minute
 
 func TestCallIsNotSentAfterItsDeadline(t *testing.T) {
@@ -69,13 +68,13 @@ func TestCallIsNotSentAfterItsDeadline(t *testing.T) {
 		if w.requests.Load() != 0 || event.Unsettled != nil || w.owed(a) != "0.00 held, 0.00 captured" {
 			t.Errorf("after %s: %d requests, %v, owed %s", after, w.requests.Load(), event.Unsettled, w.owed(a))
 		}
-		if w.must(a, buying); w.requests.Load() != 1 { // nothing was taken: the key can be used again
+		if w.must(a, buying); w.requests.Load() != 1 { // the idempotency key can be used again
 			t.Errorf("after %s: the call cannot be made again", after)
 		}
 	}
 }
 
-// A process that slept finds that the operator has ended its call, and that the agent has made it again.
+// While the process sleeps, the operator settles its call and the agent repeats the call.
 func TestCallSettledElsewhereIsNotSent(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
@@ -89,11 +88,11 @@ func TestCallSettledElsewhereIsNotSent(t *testing.T) {
 		t.Errorf("%v, unsettled: %v", refused, event.Unsettled)
 	}
 	if n, owed := w.requests.Load(), w.owed(a); n != 1 || owed != "0.00 held, 0.25 captured" {
-		t.Errorf("%d requests, owed %s; want one of each", n, owed)
+		t.Errorf("%d requests, owed %s; want one request and one capture", n, owed)
 	}
 }
 
-// What another has settled is no failure to settle: the agent is told what the record says.
+// If another process has already settled the call, that is not an error: the agent receives the state in the record.
 func TestCallSettledElsewhereReturnsItsEnd(t *testing.T) {
 	for to, want := range map[store.State]string{store.Released: "0.00 held, 0.00 captured", store.Captured: "0.00 held, 0.25 captured"} {
 		w := newWorld(t, "", quickUpstream)
@@ -101,7 +100,7 @@ func TestCallSettledElsewhereReturnsItsEnd(t *testing.T) {
 		var admission store.Admission
 		w.holdAfterBegin(func(a store.Admission) { admission = a })
 		w.serve(func(rw http.ResponseWriter, _ *http.Request) {
-			w.resolve(admission, to) //nolint:contextcheck // while the answer is under way, not a part of this request
+			w.resolve(admission, to) //nolint:contextcheck // during the response, not a part of this request
 			_, _ = io.WriteString(rw, `{"order":"o-1"}`)
 		})
 		result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`})
@@ -114,7 +113,7 @@ func TestCallSettledElsewhereReturnsItsEnd(t *testing.T) {
 	}
 }
 
-// An end that cannot be written down is tried again until the deadline of its record, and not after it.
+// If the end of a call cannot be stored, storing is retried until the deadline of the record.
 func TestLateEndIsRetriedUntilDeadline(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
@@ -131,7 +130,7 @@ func TestLateEndIsRetriedUntilDeadline(t *testing.T) {
 	for after, want := range []int{1, 0} {
 		ctx := over
 		if w.Pass(time.Duration(after) * hold); want == 0 {
-			ctx = t.Context() // it does not wait for a store that is away
+			ctx = t.Context() // after the deadline, Drain does not wait for the store
 		}
 		if left := w.Executor.Drain(ctx); left != want {
 			t.Errorf("%d left, want %d", left, want)
@@ -140,7 +139,7 @@ func TestLateEndIsRetriedUntilDeadline(t *testing.T) {
 	w.measured(`uimgate_late_ends_total{became="given_up"} 1`)
 }
 
-// An awayStore takes no end of a call as long as it is away.
+// An awayStore cannot settle calls while away is set.
 type awayStore struct {
 	*sqlstore.Store
 	away *atomic.Bool
@@ -171,7 +170,7 @@ func TestStoredLateEndIsCounted(t *testing.T) {
 	w.measured(`uimgate_late_ends_total{became="stored"} 1`)
 }
 
-// An answer for which there is no room is not returned again, and is counted.
+// A response that is too large to store is not replayed, and is counted.
 func TestLostResponseIsCounted(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
@@ -187,7 +186,7 @@ func TestLostResponseIsCounted(t *testing.T) {
 	w.measured("uimgate_answers_not_kept_total 1")
 }
 
-// measured expects a series with its value.
+// measured expects this series with its value in the metrics.
 func (w *world) measured(series string) {
 	w.Helper()
 	scraped := httptest.NewRecorder()
@@ -197,7 +196,7 @@ func (w *world) measured(series string) {
 	}
 }
 
-// resolve makes a call unresolved, as the sweeper does when its deadline is over, and ends it as the operator.
+// resolve lets the deadline of a call pass, so that the sweeper marks it unresolved, and then resolves it as an operator does.
 func (w *world) resolve(admission store.Admission, to store.State) {
 	w.Helper()
 	w.Later(hold)

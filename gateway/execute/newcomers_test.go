@@ -16,7 +16,7 @@ func (w *world) approve(a *gatetest.Agent) {
 	w.Must(w.View.Refresh(w.Context()))
 }
 
-// orders is how many paid calls, at 0.25 EUR, an agent can make before it is told to pay; at most 100.
+// orders returns how many paid calls of 0.25 EUR an agent can make until its credit is used up; at most 100.
 func (w *world) orders(a *gatetest.Agent) (n int) {
 	w.Helper()
 	for ; n < 100; n++ {
@@ -32,7 +32,7 @@ func (w *world) orders(a *gatetest.Agent) (n int) {
 	return n
 }
 
-// A stranger that uses up its credit leaves credit to the next one, and many of them do not end paid calls for good.
+// If an unapproved agent uses up its credit, others still have credit. The credit of unapproved agents is renewed after a while.
 func TestUnapprovedAgentDoesNotUseAllCredit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "billing: {credit: 5 EUR}\n", quickUpstream)
@@ -40,11 +40,11 @@ func TestUnapprovedAgentDoesNotUseAllCredit(t *testing.T) {
 	w.approve(known)
 	for i := range 10 {
 		if n := w.orders(w.fresh()); n != 2 { // a tenth of the credit
-			t.Fatalf("stranger %d made %d paid calls; want 2", i, n)
+			t.Fatalf("unapproved agent %d made %d paid calls; want 2", i, n)
 		}
 	}
 	if n := w.orders(w.fresh()); n != 0 {
-		t.Errorf("all strangers together owe more than the credit, by %d calls", n)
+		t.Errorf("unapproved agents exceed their credit together, by %d calls", n)
 	}
 	if n := w.orders(known); n != 20 {
 		t.Errorf("an approved agent made %d paid calls; want 20", n)
@@ -52,12 +52,12 @@ func TestUnapprovedAgentDoesNotUseAllCredit(t *testing.T) {
 	w.Later(12 * time.Hour)
 	next := []int{w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh()), w.orders(w.fresh())}
 	if total := next[0] + next[1] + next[2] + next[3] + next[4] + next[5]; next[0] != 2 || total != 10 {
-		t.Errorf("half a day later strangers made %v paid calls; want 10 together", next)
+		t.Errorf("half a day later unapproved agents made %v paid calls; want 10 together", next)
 	}
 }
 
-// Keys are free, so limits of each agent bound nothing by themselves: what strangers call together is bounded, which does
-// not touch agents that were approved, nor calls that strangers pay for.
+// A limit per agent is not enough, because new keys are free: all unapproved agents share a limit. It does not apply to approved agents, or
+// to paid calls.
 func TestUnapprovedAgentsShareACeiling(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pat: {newcomers: 6/hour}\n", quickUpstream)
@@ -75,8 +75,8 @@ func TestUnapprovedAgentsShareACeiling(t *testing.T) {
 		w.must(known, request)
 	}
 	w.must(late, call{intent: buy, parameters: `{"product":"x"}`})
-	w.must(late, call{intent: find, parameters: `{"q":"lamp"}`}) // each intent by itself
+	w.must(late, call{intent: find, parameters: `{"q":"lamp"}`}) // the limit applies per intent
 	for range 3 {
-		w.must(w.fresh(), call{intent: shared}) // which has a ceiling of its own
+		w.must(w.fresh(), call{intent: shared}) // has a separate ceiling
 	}
 }

@@ -2,7 +2,7 @@ package execute_test
 
 import "testing"
 
-// A PAT alone charges nothing, unless the operator leaves that to the policy.
+// A PAT without a proof permits no charges, unless the operator makes proofs optional.
 func TestProofPermitsMoreThanPAT(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)

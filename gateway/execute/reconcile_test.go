@@ -18,14 +18,14 @@ const askedUpstream = `  upstream:
     reconcile: {url: "/became/{execution_id}", done: 200, not_done: 404}
 `
 
-// What nobody knows is settled by the word of the service, where it has one, once the call cannot be sent any more.
+// Once an unresolved call can no longer be sent, the reconciler asks the service for its outcome and settles the call.
 func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 	w := newWorld(t, "", askedUpstream)
 	a := w.fresh()
 	buying := func(key execute.IdempotencyKey) call {
 		return call{intent: buy, parameters: `{"product":"x"}`, key: key}
 	}
-	w.breaksOff()
+	w.closesEarly()
 	for _, key := range []execute.IdempotencyKey{"done", "not done", "neither"} {
 		_, _, _ = w.do(a, buying(key))
 	}
@@ -53,11 +53,11 @@ func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 			t.Errorf("%d settled, %v, asked %d times; want %d and %d", n, err, w.requests.Load(), settled, queries)
 		}
 	}
-	round(0, 0) // the calls may still be sent, as far as their records say
+	round(0, 0) // the deadlines of the calls have not passed
 	w.Later(hold)
 	round(2, 3)
-	round(0, 4) // the third is asked about again,
-	round(0, 4) // after a pause
+	round(0, 4) // the reconciler asks about the third call again,
+	round(0, 4) // but not before a pause
 	w.Later(time.Minute)
 	round(0, 5)
 
@@ -72,18 +72,18 @@ func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 	w.serve(func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, `{"order":"o-1"}`) })
 	w.requests.Store(0)
 	if _, refused, _ := w.do(a, buying("done")); refused == nil || !refused.Replayed || w.requests.Load() != 0 {
-		t.Errorf("what was done is done again: %v", refused)
+		t.Errorf("a completed call was sent again: %v", refused)
 	}
 	if w.must(a, buying("not done")); w.requests.Load() != 1 {
-		t.Error("what was not done cannot be done")
+		t.Error("a call that was not done cannot be repeated")
 	}
 }
 
-// A service that does not answer is asked again later, and one without reconcile never.
+// If the service does not respond, the reconciler asks again later. It never asks a service without reconcile settings.
 func TestReconcilerWithoutResponse(t *testing.T) {
 	for _, upstream := range []string{askedUpstream, quickUpstream} {
 		w := newWorld(t, "", upstream)
-		w.breaksOff()
+		w.closesEarly()
 		_, _, _ = w.do(w.fresh(), call{intent: buy, parameters: `{"product":"x"}`})
 		w.Later(hold)
 		w.requests.Store(0)

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// conversing is a call of a conversation.
-func (w *world) conversing(a *gatetest.Agent, key, intent, parameters string) execute.Call {
+// contextCall returns a call with a context id.
+func (w *world) contextCall(a *gatetest.Agent, key, intent, parameters string) execute.Call {
 	w.Helper()
 	sent := tree(w, parameters)
 	return execute.Call{
@@ -24,16 +24,16 @@ func (w *world) conversing(a *gatetest.Agent, key, intent, parameters string) ex
 	}
 }
 
-// asking is a request of an agent that is no call.
-func (w *world) asking(a *gatetest.Agent) execute.Call {
+// lookup returns the Call for a query of records.
+func (w *world) lookup(a *gatetest.Agent) execute.Call {
 	return execute.Call{Service: w.served, Token: a.Token}
 }
 
-// converse makes a call of a conversation and returns where its record is.
-func (w *world) converse(a *gatetest.Agent, key, intent, parameters string) *execute.Reference {
+// callInContext makes a call with a context id and returns the reference to its record.
+func (w *world) callInContext(a *gatetest.Agent, key, intent, parameters string) *execute.Reference {
 	w.Helper()
 	var reference *execute.Reference
-	c := w.conversing(a, key, intent, parameters)
+	c := w.contextCall(a, key, intent, parameters)
 	c.Observe = func(e *execute.Event) { reference = e.Reference }
 	_, _ = w.Executor.Execute(w.Context(), c)
 	return reference
@@ -42,20 +42,20 @@ func (w *world) converse(a *gatetest.Agent, key, intent, parameters string) *exe
 func TestRecordsOfCalls(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a, other := w.fresh(), w.fresh()
-	done := w.converse(a, "done", buy, `{"product":"x"}`)
+	done := w.callInContext(a, "done", buy, `{"product":"x"}`)
 	w.Later(time.Second)
 	w.answers(422, "application/json", `{"message":"sold out"}`)
-	rejected := w.converse(a, "rejected", buy, `{"product":"y"}`)
+	rejected := w.callInContext(a, "rejected", buy, `{"product":"y"}`)
 	w.Later(time.Second)
-	w.breaksOff()
-	lost := w.converse(a, "lost", buy, `{"product":"z"}`)
+	w.closesEarly()
+	lost := w.callInContext(a, "lost", buy, `{"product":"z"}`)
 	w.Later(time.Second)
 	w.answers(200, "application/json", "nonsense")
-	garbled := w.converse(a, "garbled", buy, `{"product":"z"}`)
-	if refused := w.converse(a, "refused", buy, `{}`); refused != nil {
-		t.Errorf("a call that was refused before anything was taken has a record: %+v", refused)
+	garbled := w.callInContext(a, "garbled", buy, `{"product":"z"}`)
+	if refused := w.callInContext(a, "refused", buy, `{}`); refused != nil {
+		t.Errorf("a call that was refused before it began has a record: %+v", refused)
 	}
-	if again := w.converse(a, "done", buy, `{"product":"x"}`); *again != *done {
+	if again := w.callInContext(a, "done", buy, `{"product":"x"}`); *again != *done {
 		t.Errorf("a repeated call has another record: %+v, %+v", again, done)
 	}
 	for _, tt := range []struct {
@@ -68,19 +68,19 @@ func TestRecordsOfCalls(t *testing.T) {
 		{lost, execute.CallFailed, "OUTCOME_UNKNOWN unknown pending"},
 		{garbled, execute.CallFailed, "RESPONSE_INVALID done released"},
 	} {
-		r, err := w.Executor.Record(t.Context(), w.asking(a), tt.of.ID)
+		r, err := w.Executor.Record(t.Context(), w.lookup(a), tt.of.ID)
 		w.Must(err)
 		if got := describe(&r); r.Status != tt.status || got != tt.want || r.Reference != *tt.of || r.Intent != buy {
 			t.Errorf("%s %s %+v, want %s %s %+v", r.Status, got, r.Reference, tt.status, tt.want, tt.of)
 		}
-		if _, err := w.Executor.Record(t.Context(), w.asking(other), tt.of.ID); !errors.Is(err, execute.ErrNoRecord) {
+		if _, err := w.Executor.Record(t.Context(), w.lookup(other), tt.of.ID); !errors.Is(err, execute.ErrNoRecord) {
 			t.Errorf("another agent: %v", err)
 		}
 	}
-	if _, err := w.Executor.Record(t.Context(), w.asking(a), "nothing"); !errors.Is(err, execute.ErrNoRecord) {
+	if _, err := w.Executor.Record(t.Context(), w.lookup(a), "nothing"); !errors.Is(err, execute.ErrNoRecord) {
 		t.Error(err)
 	}
-	if r, err := w.Executor.RecordOf(t.Context(), w.asking(a), "done"); err != nil || r.ID != done.ID || r.ContextID != "c-done" {
+	if r, err := w.Executor.RecordOf(t.Context(), w.lookup(a), "done"); err != nil || r.ID != done.ID || r.ContextID != "c-done" {
 		t.Errorf("%+v, %v", r, err)
 	}
 	w.answers(200, "application/json", `{"order":"o-1"}`)
@@ -88,12 +88,12 @@ func TestRecordsOfCalls(t *testing.T) {
 	w.listsRecords(a, other, done, rejected, lost, garbled)
 	_, err := w.Store.Resolve(t.Context(), "default", lost.ID, store.Captured)
 	w.Must(err)
-	if r, err := w.Executor.Record(t.Context(), w.asking(a), lost.ID); err != nil || describe(&r) != "OUTCOME_UNKNOWN unknown captured" {
-		t.Errorf("a call that ended has changed: %s, %v", describe(&r), err)
+	if r, err := w.Executor.Record(t.Context(), w.lookup(a), lost.ID); err != nil || describe(&r) != "OUTCOME_UNKNOWN unknown captured" {
+		t.Errorf("the record of the resolved call: %s, %v", describe(&r), err)
 	}
 }
 
-// describe is what a record says.
+// describe returns the output or refusal of a record, and its charge.
 func describe(r *execute.Record) string {
 	words := []string{string(r.Output)}
 	if r.Refusal != nil {
@@ -109,7 +109,7 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 	w.Helper()
 	ids := func(q execute.RecordQuery) (execute.RecordPage, string) {
 		w.Helper()
-		page, err := w.Executor.Records(w.Context(), w.asking(a), q)
+		page, err := w.Executor.Records(w.Context(), w.lookup(a), q)
 		w.Must(err)
 		var list []string
 		for i := range page.Records {
@@ -131,41 +131,41 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 	if _, got := ids(execute.RecordQuery{Limit: 9, ContextID: "c-lost"}); got != lost.ID {
 		w.Error(got)
 	}
-	_, err := w.Executor.Records(w.Context(), w.asking(other), execute.RecordQuery{After: page.Next})
+	_, err := w.Executor.Records(w.Context(), w.lookup(other), execute.RecordQuery{After: page.Next})
 	if !errors.Is(err, execute.ErrNoRecord) {
 		w.Errorf("the page of another agent: %v", err)
 	}
-	if page, err := w.Executor.Records(w.Context(), w.asking(other), execute.RecordQuery{}); err != nil || page.Total != 0 {
+	if page, err := w.Executor.Records(w.Context(), w.lookup(other), execute.RecordQuery{}); err != nil || page.Total != 0 {
 		w.Errorf("%+v, %v", page, err)
 	}
 }
 
-// A PAT reads the calls of the intents in its scope alone, those that another PAT of the agent made included.
+// A PAT can read the records of the intents in its scope, including calls that the agent made with other PATs.
 func TestRecordsWithinTheScope(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a := w.fresh()
-	found := w.converse(a, "found", find, `{"q":"lamp"}`)
+	found := w.callInContext(a, "found", find, `{"q":"lamp"}`)
 	w.Later(time.Second)
-	bought := w.converse(a, "bought", buy, `{"product":"x"}`)
+	bought := w.callInContext(a, "bought", buy, `{"product":"x"}`)
 	narrow := w.Narrowed(a, find)
-	if _, err := w.Executor.Record(t.Context(), w.asking(narrow), bought.ID); !errors.Is(err, execute.ErrNoRecord) {
+	if _, err := w.Executor.Record(t.Context(), w.lookup(narrow), bought.ID); !errors.Is(err, execute.ErrNoRecord) {
 		t.Errorf("by id: %v", err)
 	}
-	if _, err := w.Executor.RecordOf(t.Context(), w.asking(narrow), "bought"); !errors.Is(err, execute.ErrNoRecord) {
+	if _, err := w.Executor.RecordOf(t.Context(), w.lookup(narrow), "bought"); !errors.Is(err, execute.ErrNoRecord) {
 		t.Errorf("by key: %v", err)
 	}
-	if r, err := w.Executor.Record(t.Context(), w.asking(narrow), found.ID); err != nil || r.Intent != find {
+	if r, err := w.Executor.Record(t.Context(), w.lookup(narrow), found.ID); err != nil || r.Intent != find {
 		t.Errorf("%+v, %v", r, err)
 	}
-	page, err := w.Executor.Records(t.Context(), w.asking(narrow), execute.RecordQuery{Outputs: true, Limit: 9})
+	page, err := w.Executor.Records(t.Context(), w.lookup(narrow), execute.RecordQuery{Outputs: true, Limit: 9})
 	if err != nil || page.Total != 1 || len(page.Records) != 1 || page.Records[0].ID != found.ID {
 		t.Errorf("%+v, %v", page, err)
 	}
 	behind := execute.RecordQuery{After: execute.RecordCursor{Since: bought.Since, ID: bought.ID}}
-	if _, err = w.Executor.Records(t.Context(), w.asking(narrow), behind); !errors.Is(err, execute.ErrNoRecord) {
-		t.Errorf("behind a call outside of the scope: %v", err)
+	if _, err = w.Executor.Records(t.Context(), w.lookup(narrow), behind); !errors.Is(err, execute.ErrNoRecord) {
+		t.Errorf("after a call outside of the scope: %v", err)
 	}
-	if page, err = w.Executor.Records(t.Context(), w.asking(a), execute.RecordQuery{Limit: 9}); err != nil || page.Total != 2 {
+	if page, err = w.Executor.Records(t.Context(), w.lookup(a), execute.RecordQuery{Limit: 9}); err != nil || page.Total != 2 {
 		t.Errorf("%+v, %v", page, err)
 	}
 }
@@ -173,13 +173,13 @@ func TestRecordsWithinTheScope(t *testing.T) {
 func TestRecordsEndAfterADay(t *testing.T) {
 	w := newWorld(t, "pat: {ttl: 24h}\nbilling: {credit: 100 EUR, newcomers: 100 EUR}\n", quickUpstream)
 	a := w.fresh()
-	done := w.converse(a, "done", buy, `{"product":"x"}`)
+	done := w.callInContext(a, "done", buy, `{"product":"x"}`)
 	w.Later(24*time.Hour - time.Minute)
-	if _, err := w.Executor.Record(t.Context(), w.asking(a), done.ID); err != nil {
+	if _, err := w.Executor.Record(t.Context(), w.lookup(a), done.ID); err != nil {
 		t.Error(err)
 	}
 	w.Later(time.Minute)
-	if _, err := w.Executor.Record(t.Context(), w.asking(a), done.ID); !errors.Is(err, execute.ErrNoRecord) {
+	if _, err := w.Executor.Record(t.Context(), w.lookup(a), done.ID); !errors.Is(err, execute.ErrNoRecord) {
 		t.Error(err)
 	}
 }
@@ -193,20 +193,20 @@ func TestStartedCall(t *testing.T) {
 		rw.Header().Set("Content-Type", "application/json")
 		_, _ = rw.Write([]byte(`{"order":"o-2"}`))
 	})
-	s := w.Executor.Start(t.Context(), w.conversing(a, "k", buy, `{"product":"x"}`))
+	s := w.Executor.Start(t.Context(), w.contextCall(a, "k", buy, `{"product":"x"}`))
 	reference, started := s.Begun()
 	if !started {
 		_, _, err := s.Ended()
 		t.Fatal(err)
 	}
-	if r, err := w.Executor.Record(t.Context(), w.asking(a), reference.ID); err != nil || r.Status != execute.CallRunning || r.Refusal != nil {
+	if r, err := w.Executor.Record(t.Context(), w.lookup(a), reference.ID); err != nil || r.Status != execute.CallRunning || r.Refusal != nil {
 		t.Errorf("%+v, %v", r, err)
 	}
 	close(goOn)
 	if left := w.Executor.Drain(t.Context()); left != 0 { // waits for the call
 		t.Errorf("%d left", left)
 	}
-	r, err := w.Executor.Record(t.Context(), w.asking(a), reference.ID)
+	r, err := w.Executor.Record(t.Context(), w.lookup(a), reference.ID)
 	if err != nil || r.Status != execute.CallDone || string(r.Output) != `{"order":"o-2"}` {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -214,9 +214,9 @@ func TestStartedCall(t *testing.T) {
 	if err != nil || string(result.Output) != `{"order":"o-2"}` || event.Reference.ID != reference.ID {
 		t.Errorf("%s, %+v, %v", result.Output, event, err)
 	}
-	refused := w.Executor.Start(t.Context(), w.conversing(a, "k2", buy, `{}`))
+	refused := w.Executor.Start(t.Context(), w.contextCall(a, "k2", buy, `{}`))
 	if _, started := refused.Begun(); started {
-		t.Error("a call that is refused was begun")
+		t.Error("a refused call has begun")
 	}
 	_, _, err = refused.Ended()
 	if f, ok := errors.AsType[*reason.Refusal](err); !ok || f.Reason != reason.MissingParameter {

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Whoever saw an agent's signature over the policy sends it again: the calls it then makes are not the agent's.
+// An attacker who replays a static agreement gets a separate principal, so its calls do not affect the agent.
 func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pat: {suspend_after: 2}\n", quickUpstream)
@@ -22,20 +22,20 @@ func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 	other := first
 	other.parameters = `{"q":"desk"}`
 	if _, r, _ := w.do(a, other); r != nil {
-		t.Errorf("the agent's idempotency key was taken: %v", r)
+		t.Errorf("the idempotency key is not free for the agent: %v", r)
 	}
 	for range 6 {
 		_, _, _ = w.do(&replayed, call{intent: find, parameters: `{"q":"lamp"}`})
 	}
 	if _, r, _ := w.do(&replayed, call{intent: find, parameters: `{"q":"lamp"}`}); r == nil || r.Reason != reason.AgentBlocked {
-		t.Errorf("the static principal goes on: %v", r)
+		t.Errorf("the static principal is not blocked: %v", r)
 	}
 	if _, r, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`}); r != nil {
-		t.Errorf("the agent was blocked with it: %v", r)
+		t.Errorf("the agent is blocked too: %v", r)
 	}
-	// Blocking the agent ends both.
+	// Blocking the agent blocks both principals.
 	w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: string(a.ID), Reason: "test"}))
 	if _, r, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`}); r == nil || r.Reason != reason.AgentBlocked {
-		t.Errorf("the agent goes on: %v", r)
+		t.Errorf("the agent is not blocked: %v", r)
 	}
 }

@@ -13,25 +13,25 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// A refusalCase is one way in which a call is refused, at one of the nine steps.
+// A refusalCase is a call that is refused at one of the nine steps, and the expected refusal.
 type refusalCase struct {
 	name   string
-	agent  func(*world) *gatetest.Agent           // nil: a fresh one
-	before func(w *world, a *gatetest.Agent)      // what happened until then
-	call   call                                   // what is asked
-	with   func(w *world, a *gatetest.Agent) call // in place of call
+	agent  func(*world) *gatetest.Agent      // nil: a new agent with a fresh agreement
+	before func(w *world, a *gatetest.Agent) // runs before the call
+	call   call
+	with   func(w *world, a *gatetest.Agent) call // returns the call, instead of call
 	want   reason.Reason
-	// message and details are all that the agent is sent beside what the table of reasons has; POLICY stands for the
-	// reference to the policy. An empty message is that of the table.
+	// message and details are what the agent receives in addition to the entry in the table of reasons. POLICY replaces the reference to
+	// the policy. If message is empty, the message of the reason is expected.
 	message, details string
-	code             reason.Code // where it is not that of the reason
+	code             reason.Code // empty: the code of the reason
 	after            time.Duration
-	charge           string // of the refusal: amount and state
+	charge           string // amount and state in the refusal
 	standing         string
-	requests         int64  // that reached the upstream
+	requests         int64  // requests to the upstream
 	counted          int64  // calls of find that were counted
-	owed             string // held and captured of the agent
-	ended            bool   // the agent can call no more
+	owed             string // held and captured amounts of the agent
+	ended            bool   // the agent can make no more calls
 }
 
 func revoked(kind pat.RevocationKind) func(*world, *gatetest.Agent) {
@@ -44,7 +44,7 @@ func revoked(kind pat.RevocationKind) func(*world, *gatetest.Agent) {
 	}
 }
 
-// refusals are the cases that one service can show, in the order of the steps.
+// refusals are the cases that share one service, in the order of the steps.
 var refusals = []refusalCase{
 	// 1 authenticate
 	{name: "no token", agent: func(*world) *gatetest.Agent { return nil }, call: call{intent: find}, want: reason.MissingToken},
@@ -61,7 +61,7 @@ var refusals = []refusalCase{
 
 	// 2 resolve
 	{
-		name: "what is read is refused as the reader says",
+		name: "the reader refuses the request",
 		call: call{read: func() (execute.Request, error) {
 			return execute.Request{}, reason.BodyTooLarge.Refusal("").With("max_bytes", 1)
 		}},
@@ -228,13 +228,13 @@ var refusals = []refusalCase{
 		}, want: reason.ProofReplayed,
 	},
 	{
-		name: "an idempotency key used for something else", before: func(w *world, a *gatetest.Agent) {
+		name: "an idempotency key of another call", before: func(w *world, a *gatetest.Agent) {
 			w.must(a, call{intent: find, parameters: `{"q":"lamp"}`, key: "k"})
 		}, call: call{intent: find, parameters: `{"q":"desk"}`, key: "k"}, want: reason.IdempotencyKeyReused, counted: 1,
 	},
 	{
 		name: "the outcome of an earlier call is not known", before: func(w *world, a *gatetest.Agent) {
-			w.breaksOff()
+			w.closesEarly()
 			_, _, _ = w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
 		}, call: call{intent: buy, parameters: `{"product":"x"}`, key: "k"}, want: reason.OutcomeUnknown, owed: "0.25 held, 0.00 captured",
 	},
@@ -253,7 +253,7 @@ var refusals = []refusalCase{
 		}, call: call{intent: few}, want: reason.QuotaExceeded, details: `{"limit":"2/lifetime"}`, standing: "0 of 2/lifetime",
 	},
 	{
-		name: "all agents together used up what the service takes", before: func(w *world, _ *gatetest.Agent) {
+		name: "all agents together reached the ceiling", before: func(w *world, _ *gatetest.Agent) {
 			for range 3 {
 				w.must(w.fresh(), call{intent: shared})
 			}
@@ -306,7 +306,7 @@ var refusals = []refusalCase{
 		charge:  "0.25 EUR released", standing: "9999 of 10000/hour", requests: 1, owed: "0.00 held, 0.00 captured",
 	},
 	{
-		name: "the upstream breaks off", before: func(w *world, _ *gatetest.Agent) { w.breaksOff() },
+		name: "the upstream breaks off", before: func(w *world, _ *gatetest.Agent) { w.closesEarly() },
 		call: call{intent: buy, parameters: `{"product":"x"}`}, want: reason.UpstreamError,
 		message: "The service behind the gateway closed the connection before its response was complete.", details: `{"outcome":"unknown"}`,
 		charge: "0.25 EUR pending", standing: "9999 of 10000/hour", requests: 1, owed: "0.25 held, 0.00 captured",
@@ -379,10 +379,10 @@ func (c *refusalCase) run(t *testing.T, w *world) {
 	}
 }
 
-// digest is that of a policy that is no longer offered.
+// digest matches the digest of a policy.
 var digest = regexp.MustCompile(`sha-256:[\w-]{43}`)
 
-// check holds a refusal against what is wanted, all of it.
+// check compares all members of a refusal with the case.
 func (c *refusalCase) check(t *testing.T, w *world, got *reason.Refusal) {
 	t.Helper()
 	message, code, charge := c.message, c.code, ""

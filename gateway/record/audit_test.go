@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/record"
 )
 
-// A disk takes half of what it gets while it is full.
+// A disk writes only half of its input while it is full.
 type disk struct {
 	mu sync.Mutex
 	bytes.Buffer
@@ -53,8 +53,8 @@ func (d *disk) holds(text string) bool {
 	return strings.Contains(d.String(), text)
 }
 
-// stream is an Audit of what open opens, and its log.
-func stream(open func() (record.File, error)) (*record.Audit, *observer.ObservedLogs) {
+// newAudit returns an Audit that writes to the files from open, and its log.
+func newAudit(open func() (record.File, error)) (*record.Audit, *observer.ObservedLogs) {
 	core, logs := observer.New(zapcore.DebugLevel)
 	return record.NewAudit(record.AuditOptions{Open: open, Log: zap.New(core), Metrics: record.NewMetrics()}), logs
 }
@@ -65,9 +65,9 @@ func event(id string) *execute.Event {
 
 func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	d := &disk{}
-	a, logs := stream(func() (record.File, error) { return d, nil })
+	a, logs := newAudit(func() (record.File, error) { return d, nil })
 	record := func(id string) { a.Record(event(id)) }
-	a.Record(&execute.Event{RequestID: "stranger"}) // nobody's: it is not of this stream
+	a.Record(&execute.Event{RequestID: "stranger"}) // an event without an agent is not written
 	record("r-1")
 	if err := a.Flush(); err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	record("r-3")
 	d.full = false
 	if err := a.Flush(); err != nil {
-		t.Errorf("once there is space again: %v", err)
+		t.Errorf("after space was freed: %v", err)
 	}
 	record("r-4")
 	if err := a.Flush(); err != nil {
@@ -96,13 +96,13 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 			t.Errorf("line %d: %s", i, line)
 		}
 	}
-	d.full = true // for long: what waits is bounded, and the loss is reported
+	d.full = true // a long outage: the queue is bounded, and Flush reports the loss
 	long := strings.Repeat("x", 1000)
 	for range 10_000 {
 		record(long)
 	}
 	if err := a.Flush(); err == nil {
-		t.Error("lost records are not told")
+		t.Error("Flush does not report lost records")
 	}
 	d.full = false
 	before := d.Len()
@@ -121,7 +121,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 	files := []*disk{{full: true}, {}}
 	opened := 0
-	a, _ := stream(func() (record.File, error) { opened++; return files[opened-1], nil })
+	a, _ := newAudit(func() (record.File, error) { opened++; return files[opened-1], nil })
 	a.Record(event("r-1"))
 	if err := a.Flush(); !errors.Is(err, errFull) {
 		t.Errorf("%v", err)
@@ -139,7 +139,7 @@ func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 
 func TestOpeningTheFileIsRetried(t *testing.T) {
 	d, away := &disk{}, true
-	a, logs := stream(func() (record.File, error) {
+	a, logs := newAudit(func() (record.File, error) {
 		if away {
 			return nil, errFull
 		}
@@ -159,11 +159,11 @@ func TestOpeningTheFileIsRetried(t *testing.T) {
 	}
 }
 
-// A record that a duty rests on is written when Record returns, and many at once share their writes.
+// If a duty or the configuration requires a record, it is written before Record returns. Concurrent records share writes.
 func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 	for _, required := range []bool{false, true} {
 		d := &disk{}
-		a, _ := stream(func() (record.File, error) { return d, nil })
+		a, _ := newAudit(func() (record.File, error) { return d, nil })
 		a.Configure(false, required)
 		var all sync.WaitGroup
 		for i := range 64 {
@@ -176,7 +176,7 @@ func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 				}
 				a.Record(v)
 				if !d.holds(`"` + string(v.RequestID)) {
-					t.Errorf("required %v: no record of %s when its answer leaves", required, v.RequestID)
+					t.Errorf("required %v: %s is not written when Record returns", required, v.RequestID)
 				}
 			})
 		}
@@ -192,7 +192,7 @@ func TestRecordsForDutiesAreWrittenAtOnce(t *testing.T) {
 
 func TestCallsFailWithoutRequiredRecord(t *testing.T) {
 	d := &disk{full: true}
-	a, _ := stream(func() (record.File, error) { return d, nil })
+	a, _ := newAudit(func() (record.File, error) { return d, nil })
 	begin := func() error { return a.Begin(event("begun")) }
 	if err := begin(); err != nil {
 		t.Errorf("records are not required: %v", err)

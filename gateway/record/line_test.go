@@ -11,9 +11,9 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// AppendJSON names each member by itself: this holds it to the tags of the struct, which reading follows.
+// AppendJSON lists the members itself. The test compares its output with the tags of the struct, which reading uses.
 func TestLineRoundTrip(t *testing.T) {
-	type tagged Line // without the method
+	type tagged Line // without the methods
 	full := Line{}
 	v := reflect.ValueOf(&full).Elem()
 	for i := range v.NumField() {

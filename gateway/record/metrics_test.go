@@ -23,7 +23,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// rows are the first cells of the tables of a document that are code, below a heading.
+// rows returns the code in the first column of the tables below a heading of a document.
 func rows(t *testing.T, file, heading string) []string {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -43,8 +43,8 @@ func rows(t *testing.T, file, heading string) []string {
 	return cells
 }
 
-// everything makes one series of each metric.
-func everything() *record.Metrics {
+// allMetrics returns metrics with at least one series of each metric.
+func allMetrics() *record.Metrics {
 	m := record.NewMetrics()
 	m.Watch(time.Now, func() record.State {
 		return record.State{ConfigHash: "h", CertificateExpires: time.Unix(1, 0), Services: []record.ServiceState{{ID: "s", Concealed: map[string]int64{"i": 1}}}}
@@ -64,15 +64,15 @@ func everything() *record.Metrics {
 	return m
 }
 
-// scraped are the metrics as text.
-func scraped(m *record.Metrics) string {
+// metricsText returns the metrics in the text format.
+func metricsText(m *record.Metrics) string {
 	w := httptest.NewRecorder()
 	promhttp.HandlerFor(m.Registry(), promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return w.Body.String()
 }
 
 func TestMetricsMatchReference(t *testing.T) {
-	families, err := everything().Registry().Gather()
+	families, err := allMetrics().Registry().Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,12 +97,12 @@ func TestShedCausesMatchReference(t *testing.T) {
 	if documented := rows(t, "../../docs/reference/metrics.md", "## Causes of shed requests"); !slices.Equal(documented, causes) {
 		t.Errorf("docs/reference/metrics.md has\n%v\nThe causes are\n%v", documented, causes)
 	}
-	if n := strings.Count(scraped(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {
+	if n := strings.Count(metricsText(record.NewMetrics()), "\nuimgate_shed_total{"); n != len(causes) {
 		t.Errorf("%d series at zero, want %d", n, len(causes))
 	}
 	for _, c := range []connlimit.Cause{connlimit.All, connlimit.Address} {
 		if !slices.Contains(causes, string(c)) {
-			t.Errorf("%s is not among the causes", c)
+			t.Errorf("%s is not a cause", c)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func TestMetricsCountEvents(t *testing.T) {
 	} {
 		m := record.NewMetrics()
 		test.does(m)
-		if text := scraped(m); !strings.Contains(text, "\nuimgate_"+test.want+"\n") {
+		if text := metricsText(m); !strings.Contains(text, "\nuimgate_"+test.want+"\n") {
 			t.Errorf("%s: %s", name, text)
 		}
 	}

@@ -16,14 +16,14 @@ const replayedPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type":
 	"uid": "https://shop.example/policy/1#search", "target": "https://shop.example/api/intents", "action": "execute",
 	"constraint": {"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}}]}`
 
-// replayedWorld is what the gateway's names mean in the policy.
+// replayedWorld returns the World of the policy.
 func replayedWorld() odrl.World {
 	return odrl.World{
 		Intents: []odrl.Asset{{UID: "shop.example:search:v1", Namespace: "shop.example", Name: "search"}}, Hosts: []string{"shop.example"},
 	}
 }
 
-// What the Audit writes of a decision, Replay decides again: from the text of the line, by the policy's document alone.
+// Replay repeats a decision from a line of the Audit and the policy document alone.
 func TestReplayOfRecordedDecisions(t *testing.T) {
 	published, problems := odrl.Publish(t.Context(), []byte(replayedPolicy), replayedWorld())
 	if published == nil {
@@ -80,7 +80,7 @@ func TestReplayOfRecordedDecisions(t *testing.T) {
 				test.change(v)
 			}
 			var out disk
-			a, _ := stream(func() (record.File, error) { return &out, nil })
+			a, _ := newAudit(func() (record.File, error) { return &out, nil })
 			a.Record(v)
 			if err := a.Flush(); err != nil {
 				t.Fatal(err)

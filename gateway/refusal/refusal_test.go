@@ -74,7 +74,7 @@ var outcomes = map[string]struct {
 	"upstream.ResponseError":    {&upstream.ResponseError{}, reason.ResponseInvalid},
 }
 
-// elsewhere are the errors that never refuse an agent directly, each with the place that handles it.
+// elsewhere are the errors that never refuse an agent directly, and the code that handles each.
 var elsewhere = map[string]string{
 	"pat.ErrBusy":                 "gateway/agree sheds it: OVERLOADED",
 	"pat.ErrBadAgreement":         "what an AgreementError is",
@@ -180,7 +180,7 @@ func TestEveryExportedErrorIsListed(t *testing.T) {
 	}
 }
 
-// exportedErrors are the names of the variables Err… and types …Error that a package exports.
+// exportedErrors returns the names of the variables Err… and types …Error that a package exports.
 func exportedErrors(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))

@@ -79,7 +79,7 @@ func TestRefusalTexts(t *testing.T) {
 	if strings.Count(got, " At /") != 5 || !strings.Contains(got, " There are 3 more violations.") {
 		t.Errorf("of 8 violations: %s", got)
 	}
-	text, err := json.Marshal(rejected.Details) // as it is kept for repeated calls
+	text, err := json.Marshal(rejected.Details) // as the store keeps it for replays
 	if err != nil {
 		t.Fatal(err)
 	}

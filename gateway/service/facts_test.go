@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// What nobody reads is no fact; who calls is the recipient where nothing configured says another.
+// Only the facts that a policy or rules read are collected. The agent is the recipient unless the configuration names another.
 func TestFactsOfACall(t *testing.T) {
 	claimed := map[string]config.FactSources{"recipient": {{Claim: "org"}}}
 	sent := map[string]config.FactSources{"purpose": {{Parameter: "/why"}}}

@@ -36,7 +36,7 @@ const problemAgents = `{
 const problemPolicy = `{"@context": "http://www.w3.org/ns/odrl.jsonld", "type": "Set", "uid": "https://shop.example/policy/1",
   "profile": "http://example.com/profile/odrl-uim", "permission": [{"target": "https://shop.example/api/intents", "action": "execute"}]}`
 
-// load reads a configuration whose service has these further keys, and returns what is wrong with it.
+// load reads a configuration whose service has these additional keys, and returns its problems.
 func load(t *testing.T, keys string) (*service.LoadedConfig, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func load(t *testing.T, keys string) (*service.LoadedConfig, string) {
 	return loaded, strings.Join(lines, "\n")
 }
 
-// What cannot be fixed is said when the configuration is read, at its line, without the value.
+// A fixed value that cannot be used is reported when the configuration is read, with its line but without the value.
 func TestProblemsOfFixedValues(t *testing.T) {
 	own := func(uid, fixed string) string {
 		return "  intents:\n    \"shop.example:" + uid + ":v1\":\n      fixed: {" + fixed + "}\n"
@@ -70,7 +70,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 	for name, tt := range map[string]struct{ keys, want string }{ // want "": no problem
 		"a parameter":      {own("read", `account: 7`), ""},
 		"a number as text": {own("read", `account: "7"`), ""},
-		"a parameter that is none": {own("read", `acount: 7`), "uimgate.yaml:6: " +
+		"an unknown parameter": {own("read", `acount: 7`), "uimgate.yaml:6: " +
 			`services[0].intents["shop.example:read:v1"].fixed["acount"]: is not a parameter of this intent; did you mean "account"?`},
 		"a value that does not fit":        {own("read", `account: hushhush`), `the value must be of type "integer"`},
 		"a value out of range":             {own("read", `account: 123456`), "the value must be at most 99"},
@@ -82,8 +82,8 @@ func TestProblemsOfFixedValues(t *testing.T) {
 		"a query the endpoint has":         {own("read", `"query:v": hushhush`), "the query of the endpoint already contains it"},
 		"a query that is a parameter":      {own("read", `"query:n": hushhush`), ""},
 		"a query member that is an object": {own("read", `"query:x": {a: hushhush}`), "cannot be in a query"},
-		"a body where there is none":       {own("read", `"body:/x": hushhush`), "calls of this intent have no body, because their method is GET"},
-		"a body pointer that is none":      {own("write", `"body:x": hushhush`), "is not a place in a body"},
+		"a body value for GET":             {own("read", `"body:/x": hushhush`), "calls of this intent have no body, because their method is GET"},
+		"an invalid body pointer":          {own("write", `"body:x": hushhush`), "is not a place in a body"},
 		"a body pointer into a list":       {own("write", `"body:/x/0": hushhush`), "points into a list"},
 		"a member inside a parameter":      {own("write", `"body:/options/secret": hushhush`), `is a part of the parameter "options", which agents send`},
 		"a member inside another":          {own("write", `"body:/a": hushhush, "body:/a/b": hushhush`), "another fixed value already has this place"},
@@ -115,7 +115,7 @@ func TestProblemsOfFixedValues(t *testing.T) {
 				t.Errorf("got %q, want %q", problems, tt.want)
 			}
 			if strings.Contains(problems, "hush") || strings.Contains(problems, "123456") {
-				t.Errorf("the value is told: %s", problems)
+				t.Errorf("the problem contains the value: %s", problems)
 			}
 		})
 	}

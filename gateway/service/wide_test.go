@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// The question what became of a call carries what the service wants in every request.
+// The reconcile request has the credentials and fixed values that the service requires in every request.
 func TestStatusRequestHasCredentialsAndFixedValues(t *testing.T) {
 	var request string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -59,7 +59,7 @@ func TestWarningsForShortCredentials(t *testing.T) {
 		"a password":           {"auth: {basic: 'somebody:abc'}", "{}", `upstream.auth.basic: ` + tooShort},
 		"a member of a query":  {"auth: {query: {api_key: abc}}", "{}", `upstream.auth.query["api_key"]: ` + tooShort},
 		"a fixed credential":   {"timeout: 1s", `{"body:/client/secret": abc}`, `fixed["body:/client/secret"]: ` + tooShort},
-		"what is long enough":  {"auth: {header: 'X-Key: abcdef', query: {k: '12345678'}}", `{"query:units": eu}`, ""},
+		"long enough":          {"auth: {header: 'X-Key: abcdef', query: {k: '12345678'}}", `{"query:units": eu}`, ""},
 		"a number as a number": {"auth: {query: {v: 3}}", "{}", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 const sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-// open exports traces to c until the test ends, and counts what is lost.
+// open exports traces to c until the test ends, and counts the spans that are lost.
 func open(t *testing.T, c *collector.Collector) (*telemetry.Exporter, *atomic.Int64) {
 	t.Helper()
 	cfg := config.OTLP{Traces: true, SampleOneIn: 1}
@@ -51,14 +51,14 @@ func TestSpansThatTheCollectorDoesNotTakeAreCounted(t *testing.T) {
 		e.Traces.Record(call())
 	}
 	if lost.Load() == 0 {
-		t.Error("20,000 calls wait for a collector that takes none")
+		t.Error("20,000 calls are queued for a collector that does not respond")
 	}
 	release()
 	if err := e.Close(); err != nil {
 		t.Error(err)
 	}
 	if len(c.Spans()) == 0 {
-		t.Error("the collector got nothing after it answered again")
+		t.Error("the collector received no spans after it responded again")
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// What began before the circuit of all agents opened says nothing of it after it has closed again.
+// Calls that began before the circuit for all agents opened do not affect it after it has closed again.
 func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBreaker("", newOwnCircuits(), Breaker{Failures: 2, OpenFor: time.Second}, time.Now)
@@ -30,7 +30,7 @@ func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		probe := call("e")
 		if _, err := b.allow("f"); err == nil {
-			t.Error("a call beside the probe")
+			t.Error("a call was let through during the probe")
 		}
 		probe.ended(nil)
 		for _, a := range late {

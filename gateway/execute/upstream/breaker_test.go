@@ -44,12 +44,12 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("%q, %v, %d requests", outcome, err, s.Requests.Load())
 	}
 	healthy.Store(true)
-	for p.Ready("", false) != nil { // until OpenFor is over
+	for p.Ready("", false) != nil { // wait until OpenFor has passed
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
 	}
-	// A probe that was never sent proves nothing, and leaves the place to the next.
+	// If a probe was not sent, the next call can be the probe.
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{},
 		granted("", func() error { return errGone })); outcome != store.NotSent || p.Ready("", false) != nil {
 		t.Error(outcome, err, p.Ready("", false))
@@ -81,7 +81,7 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 	if _, outcome, err := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
 		t.Fatal(outcome, err)
 	}
-	for p.Ready("", false) != nil { // until OpenFor is over
+	for p.Ready("", false) != nil { // wait until OpenFor has passed
 		if t.Context().Err() != nil {
 			t.Fatal("the breaker never let a probe through")
 		}
@@ -123,8 +123,8 @@ func TestRejectionsDoNotOpenTheBreaker(t *testing.T) {
 	}
 }
 
-// A failing service answers 500 while broken is set, else 200; /other always answers 200.
-func failing(
+// failingService starts a service that responds with status 500 while broken is set, and always with 200 at /other.
+func failingService(
 	t *testing.T, failures int, openFor time.Duration,
 ) (u *upstream.Upstream, try, other *upstream.PreparedRequest, broken *atomic.Bool) {
 	t.Helper()
@@ -149,7 +149,7 @@ func failing(
 	return u, prepare(t, u, "POST"), other, broken
 }
 
-// calls makes an agent call, and returns what became of each call.
+// calls makes n calls of an agent, and returns their outcomes.
 func calls(t *testing.T, u *upstream.Upstream, p *upstream.PreparedRequest, agent string, n int) (outcomes []store.Outcome) {
 	t.Helper()
 	for range n {
@@ -165,14 +165,14 @@ func calls(t *testing.T, u *upstream.Upstream, p *upstream.PreparedRequest, agen
 func same(outcomes []store.Outcome, want ...store.Outcome) bool { return slices.Equal(outcomes, want) }
 
 func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
-	u, p, other, broken := failing(t, 4, time.Minute)
+	u, p, other, broken := failingService(t, 4, time.Minute)
 	if got := calls(t, u, p, "clumsy", 5); !same(got, store.Failed, store.Failed, store.Failed, store.Failed, store.NotSent) {
 		t.Error(got)
 	}
 	if got := calls(t, u, other, "clumsy", 1); !same(got, store.Done) {
 		t.Error("another intent: ", got)
 	}
-	if got := calls(t, u, p, "honest", 1); !same(got, store.Failed) { // one of theirs does not open it for all either
+	if got := calls(t, u, p, "honest", 1); !same(got, store.Failed) { // one failure of another agent does not open it for all
 		t.Error(got)
 	}
 	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack != 1 {
@@ -189,7 +189,7 @@ func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
 }
 
 func TestFailuresOfSeveralAgentsStopOneIntentForAll(t *testing.T) {
-	u, p, other, _ := failing(t, 5, time.Minute)
+	u, p, other, _ := failingService(t, 5, time.Minute)
 	calls(t, u, p, "a", 3)
 	calls(t, u, p, "b", 1)
 	if got := calls(t, u, p, "c", 1); !same(got, store.Failed) {
@@ -203,9 +203,9 @@ func TestFailuresOfSeveralAgentsStopOneIntentForAll(t *testing.T) {
 	}
 }
 
-// One agent alone cannot keep an intent stopped that works for others.
+// An agent whose calls alone fail cannot stop an intent that works for others.
 func TestFailedProbeLeavesNextToAnotherAgent(t *testing.T) {
-	u, p, _, broken := failing(t, 2, time.Millisecond)
+	u, p, _, broken := failingService(t, 2, time.Millisecond)
 	calls(t, u, p, "a", 1)
 	calls(t, u, p, "b", 1)
 	half := func() bool {
@@ -237,7 +237,7 @@ func TestNumberOfOwnCircuitsIsLimited(t *testing.T) {
 	}
 }
 
-// Two keys cost nothing where admission is open.
+// Anyone can create keys where admission is open, so failures of unapproved agents must not stop approved ones.
 func TestUnapprovedFailuresStopNoApprovedAgent(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
 		answer := fine
@@ -256,7 +256,7 @@ func TestUnapprovedFailuresStopNoApprovedAgent(t *testing.T) {
 		_, _, _ = u.Call(t.Context(), p, upstream.Identity{Principal: name, Unapproved: true, Standing: "unapproved"}, live)
 	}
 	if n := s.Requests.Load(); n != 3 || p.Ready("another stranger", true) == nil {
-		t.Errorf("%d calls of strangers; want 3, and then none", n)
+		t.Errorf("%d calls of unapproved agents; want 3", n)
 	}
 	_, outcome, err := u.Call(t.Context(), p, upstream.Identity{Principal: "known"}, live)
 	if outcome != store.Done || p.Ready("known", false) != nil {

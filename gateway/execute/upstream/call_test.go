@@ -102,13 +102,13 @@ func TestCallOutcomes(t *testing.T) {
 				t.Errorf("err = %v, want %v with %q", err, tt.err, tt.text)
 			}
 			if err != nil && (strings.Contains(err.Error(), "127.0.0.1") || strings.Contains(err.Error(), "canary")) {
-				t.Errorf("the error tells too much: %v", err)
+				t.Errorf("the error contains the address or a secret: %v", err)
 			}
 			if err == nil && tree == nil {
 				t.Error("no body")
 			}
 			if n := s.Requests.Load(); n != 1 {
-				t.Errorf("the service saw %d requests of a POST", n)
+				t.Errorf("the service received %d requests for a POST", n)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestResponsesAreLimitedWhileRead(t *testing.T) {
 		t.Fatalf("%q, %v", outcome, err)
 	}
 	if n := sent.Load(); n > 256<<20 {
-		t.Errorf("%d bytes were taken in", n)
+		t.Errorf("the service could send %d bytes", n)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestTimeouts(t *testing.T) {
 
 func TestUnreachableService(t *testing.T) {
 	for name, address := range map[string]string{
-		"connection refused": refusing(t), "cannot be resolved": "http://no-such-host.invalid",
+		"connection refused": closedPort(t), "cannot be resolved": "http://no-such-host.invalid",
 	} {
 		u := open(t, config(t, address))
 		requests := 0
@@ -217,7 +217,7 @@ func TestUnreachableService(t *testing.T) {
 	}
 }
 
-// A call that waits for a connection until its time is up was not sent.
+// A call that gets no connection before its timeout was not sent.
 func TestCallWithoutConnection(t *testing.T) {
 	arrived, release := make(chan struct{}), make(chan struct{})
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {
@@ -263,7 +263,7 @@ func TestCanceledCall(t *testing.T) {
 		}
 	}
 	if err := p.Ready("", false); err != nil {
-		t.Error("a call given up by us speaks against the service:", err)
+		t.Error("a canceled call counts as a failure of the service:", err)
 	}
 }
 

@@ -12,31 +12,31 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Which answers with 200 are refusals.
+// A response with status 200 that matches error_when is a rejection.
 func TestErrorWhen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body    string
 		when    upstream.ErrorWhen
 		refused bool
 	}{
-		"none":                       {`{"ok":false}`, upstream.ErrorWhen{}, false},
-		"ok is false":                {`{"ok":false}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, true},
-		"ok is true":                 {`{"ok":true}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
-		"ok is missing":              {`{}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
-		"ok is a text":               {`{"ok":"false"}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
-		"ok is null":                 {`{"ok":null}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
-		"a number, written anew":     {`{"code":1e1}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10"), HasEquals: true}, true},
-		"a number, very long":        {`{"code":10000000000000000001}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, true},
-		"another number, very long":  {`{"code":10000000000000000002}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, false},
-		"a tree":                     {`{"s":{"b":[1],"a":2}}`, upstream.ErrorWhen{Pointer: "/s", Equals: map[string]any{"a": json.Number("2"), "b": []any{json.Number("1")}}, HasEquals: true}, true},
-		"anything: errors":           {`{"errors":[{"message":"x"}]}`, upstream.ErrorWhen{Pointer: "/errors"}, true},
-		"anything: no errors":        {`{"errors":[]}`, upstream.ErrorWhen{Pointer: "/errors"}, false},
-		"anything: null":             {`{"error":null}`, upstream.ErrorWhen{Pointer: "/error"}, false},
-		"anything: text":             {`{"error":"x"}`, upstream.ErrorWhen{Pointer: "/error"}, true},
-		"anything: 0":                {`{"error":0}`, upstream.ErrorWhen{Pointer: "/error"}, false},
-		"in a list":                  {`[{"error":"x"}]`, upstream.ErrorWhen{Pointer: "/0/error"}, true},
-		"in what is not an object":   {`"x"`, upstream.ErrorWhen{Pointer: "/error"}, false},
-		"anything: false, and empty": {`{"error":false,"e":{}}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"none":                             {`{"ok":false}`, upstream.ErrorWhen{}, false},
+		"ok is false":                      {`{"ok":false}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, true},
+		"ok is true":                       {`{"ok":true}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is missing":                    {`{}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is a text":                     {`{"ok":"false"}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"ok is null":                       {`{"ok":null}`, upstream.ErrorWhen{Pointer: "/ok", Equals: false, HasEquals: true}, false},
+		"a number in another notation":     {`{"code":1e1}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10"), HasEquals: true}, true},
+		"a number, very long":              {`{"code":10000000000000000001}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, true},
+		"another number, very long":        {`{"code":10000000000000000002}`, upstream.ErrorWhen{Pointer: "/code", Equals: json.Number("10000000000000000001"), HasEquals: true}, false},
+		"a tree":                           {`{"s":{"b":[1],"a":2}}`, upstream.ErrorWhen{Pointer: "/s", Equals: map[string]any{"a": json.Number("2"), "b": []any{json.Number("1")}}, HasEquals: true}, true},
+		"anything: errors":                 {`{"errors":[{"message":"x"}]}`, upstream.ErrorWhen{Pointer: "/errors"}, true},
+		"anything: no errors":              {`{"errors":[]}`, upstream.ErrorWhen{Pointer: "/errors"}, false},
+		"anything: null":                   {`{"error":null}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"anything: text":                   {`{"error":"x"}`, upstream.ErrorWhen{Pointer: "/error"}, true},
+		"anything: 0":                      {`{"error":0}`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"in a list":                        {`[{"error":"x"}]`, upstream.ErrorWhen{Pointer: "/0/error"}, true},
+		"in a value that is not an object": {`"x"`, upstream.ErrorWhen{Pointer: "/error"}, false},
+		"anything: false, and empty":       {`{"error":false,"e":{}}`, upstream.ErrorWhen{Pointer: "/error"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool {

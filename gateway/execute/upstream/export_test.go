@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// MaxOwnCircuits is the bound of what Failures leaves.
+// MaxOwnCircuits is the most agents that Failures can return.
 const MaxOwnCircuits = maxOwnCircuits
 
-// Failures has a call of each of n agents fail, between calls of others that do not, and returns how many of them are
-// remembered.
+// Failures makes one call of each of n agents fail, and a call of another agent succeed after each. It returns how many agents have a
+// circuit of their own afterwards.
 func Failures(n int) int {
 	own := newOwnCircuits()
 	b := newBreaker("", own, Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)
@@ -25,7 +25,7 @@ func Failures(n int) int {
 	return own.Settle()
 }
 
-// URL is the address a Prepared will be sent to.
+// URL returns the address of the request.
 func (p *PreparedRequest) URL() *url.URL {
 	u, err := url.Parse(p.route.upstream.scheme + "://" + p.route.upstream.host + string(p.target))
 	if err != nil {
@@ -34,8 +34,8 @@ func (p *PreparedRequest) URL() *url.URL {
 	return u
 }
 
-// Body is the body it will be sent with.
+// Body returns the body of the request.
 func (p *PreparedRequest) Body() string { return string(p.body) }
 
-// ContentType is the type of its body, where that is of this request.
+// ContentType returns the media type of the body if this request differs from its route.
 func (p *PreparedRequest) ContentType() string { return p.contentType }

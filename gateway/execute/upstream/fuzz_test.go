@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// FuzzPrepare: whatever template the operator wrote and whatever values the agent sends, the request goes to
-// the configured host, its path keeps the shape of the template, and its query has no names of the agent's.
+// FuzzPrepare checks that a request goes to the configured host, its path has the segments of the template, and its query has only names of
+// the template and the parameters, whatever template the operator writes and whatever values the agent sends.
 func FuzzPrepare(f *testing.F) {
 	for _, url := range []string{
 		"https://shop.example/p/{a}", "https://shop.example/p/{a}.json?x={b}&y=1", "https://shop.example/{a}{b}//{c}/",
@@ -43,7 +43,7 @@ func FuzzPrepare(f *testing.F) {
 		r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: template, Method: method, Parameters: []string{"a", "b", "c"}})
 		if err != nil {
 			if r != nil {
-				t.Fatal("an error with a route")
+				t.Fatal("Route returned both an error and a route")
 			}
 			return
 		}
@@ -71,20 +71,20 @@ func checkShape(t *testing.T, r *upstream.Route, p *upstream.PreparedRequest, te
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), r.Method(), p.URL().String(), http.NoBody)
 	if err != nil {
-		t.Fatalf("no request can be made: %v", err)
+		t.Fatalf("the request cannot be built: %v", err)
 	}
 	got := req.URL
 	if got.Scheme != "http" || got.Host != "10.0.0.9:9000" || got.User != nil || got.Fragment != "" {
-		t.Fatalf("the address became %s", got)
+		t.Fatalf("the address is %s", got)
 	}
 	if got.EscapedPath() != p.URL().EscapedPath() || got.RawQuery != p.URL().RawQuery {
-		t.Fatalf("%q is not written as built: %q", p.URL(), got)
+		t.Fatalf("%q changes when it is parsed: %q", p.URL(), got)
 	}
 	_, path, _ := strings.Cut(r.Template(), " ")
 	want := strings.Split("/base"+path, "/")
 	segments := strings.Split(got.EscapedPath(), "/")
 	if len(segments) != len(want) {
-		t.Fatalf("%q has not the shape of %q", got.EscapedPath(), template)
+		t.Fatalf("%q does not have the segments of %q", got.EscapedPath(), template)
 	}
 	for i, s := range segments {
 		plain, err := url.PathUnescape(s)
@@ -92,7 +92,7 @@ func checkShape(t *testing.T, r *upstream.Route, p *upstream.PreparedRequest, te
 			t.Fatalf("segment %q in %q", s, got.EscapedPath())
 		}
 		if strings.Contains(want[i], "{") && strings.Count(plain, "/") > strings.Count(strings.ToLower(want[i]), "%2f") {
-			t.Fatalf("a value brought a slash: %q", s)
+			t.Fatalf("a value added a slash: %q", s)
 		}
 	}
 	written, err := url.Parse(template)
@@ -109,12 +109,12 @@ func checkShape(t *testing.T, r *upstream.Route, p *upstream.PreparedRequest, te
 	}
 	for name := range query {
 		if _, ok := fixed[name]; !ok && !names[name] {
-			t.Fatalf("the query member %q came from nowhere: %q", name, got.RawQuery)
+			t.Fatalf("the query has the unknown name %q: %q", name, got.RawQuery)
 		}
 	}
 }
 
-// FuzzAnswer: whatever a service answers, the error about it is consistent and quotes nothing but a message.
+// FuzzAnswer checks that the error about a response is consistent and quotes only a message, whatever the service sends.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		fine, "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", "HTTP/1.1 404 X\r\nContent-Length: 17\r\n\r\n{\"message\":\"a\\u0007\"}",

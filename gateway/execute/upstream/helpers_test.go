@@ -18,12 +18,12 @@ import (
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
-// live is a grant that does not end.
+// live is a grant that never ends.
 var live = granted("", alive)
 
 func alive() error { return nil }
 
-// granted is a grant whose further attempts are as it is, as often as they are needed.
+// granted returns a grant that permits any number of further attempts while alive returns nil.
 func granted(id string, alive func() error) grant.Grant { return grant.New(id, terms{id, alive}) }
 
 type terms struct {
@@ -67,7 +67,7 @@ func open(tb testing.TB, cfg upstream.Config) *upstream.Upstream {
 	return u
 }
 
-// prepare makes one request without parameters.
+// prepare returns a request without parameters.
 func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.PreparedRequest {
 	tb.Helper()
 	r, err := u.Route(upstream.Endpoint{IntentUID: "shop.example:try:v1", URL: "https://shop.example/try", Method: method})
@@ -81,16 +81,15 @@ func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.Prepa
 	return p
 }
 
-// A service is a TCP server that writes exactly what the test gives it.
+// A service is a TCP server. The test writes its responses byte by byte.
 type service struct {
 	URL      string
-	Requests atomic.Int64 // read completely
+	Requests atomic.Int64 // requests that were read completely
 	Conns    atomic.Int64
-	stop     func() // nobody listens any more; connections stay
+	stop     func() // closes the listener but not the connections
 }
 
-// serve answers the nth request (from 1) of the server with what respond writes; the connection goes on being
-// read when respond returns true.
+// serve starts a service that calls respond for its nth request, counted from 1. The connection is closed when respond returns false.
 func serve(tb testing.TB, respond func(n int64, c net.Conn, r *http.Request) bool) *service {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -150,7 +149,7 @@ func serve(tb testing.TB, respond func(n int64, c net.Conn, r *http.Request) boo
 	return s
 }
 
-// raw always answers with the same bytes and hangs up.
+// raw starts a service that always sends the same bytes and closes the connection.
 func raw(tb testing.TB, answer string) *service {
 	tb.Helper()
 	return serve(tb, func(_ int64, c net.Conn, _ *http.Request) bool {
@@ -167,8 +166,8 @@ func reset(c net.Conn) {
 	_ = c.Close()
 }
 
-// refusing is an address nobody listens at.
-func refusing(tb testing.TB) string {
+// closedPort returns the address of a closed port.
+func closedPort(tb testing.TB) string {
 	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

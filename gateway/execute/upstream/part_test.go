@@ -22,7 +22,7 @@ import (
 
 const png = "\x89PNG\r\n\x1a\n and more"
 
-// partsOf lists the parts of a request: name, file, type, value.
+// partsOf returns the name, file name, type and value of each part of a request.
 func partsOf(r *http.Request) ([]string, error) {
 	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {
@@ -46,7 +46,7 @@ func partsOf(r *http.Request) ([]string, error) {
 	}
 }
 
-// What arrives of a body in parts, or of one that is a file, and what is refused before.
+// The service receives the parts of a multipart body, or a file as the whole body. Invalid values are refused before.
 func TestFileBodies(t *testing.T) {
 	got := make(chan []string, 1)
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func TestFileBodies(t *testing.T) {
 		fixed       upstream.FixedValues
 		in          string
 		want        []string
-		refused     string // what is said about a
+		refused     string // in the message about a
 	}{
 		"text, number and object": {
 			multi, nil,
@@ -177,13 +177,13 @@ func TestInvalidFileBodies(t *testing.T) {
 	}
 }
 
-// What becomes of answers that are no JSON.
+// Responses that are not JSON.
 func TestContentResponses(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		accept  string
-		answer  string // status, type, body, with | between
-		want    string // of the tree, as JSON; or of the error
+		answer  string // status, type and body, separated by |
+		want    string // the output as JSON, or a part of the error
 		outcome store.Outcome
 	}{
 		"a file":                   {"application/pdf", "200|application/pdf; x=y|\x00\xff", `{"content":"AP8=","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
@@ -265,7 +265,7 @@ func TestContentResponses(t *testing.T) {
 	}
 }
 
-// FuzzParts: whatever names and values a body in parts has, it is read as the parts that were sent, and files have safe names.
+// FuzzParts checks that the service reads exactly the parts that were sent, with safe file names, whatever the names and values are.
 func FuzzParts(f *testing.F) {
 	for _, s := range []string{`"x"`, `"AA=="`, `["AA==",null,1]`, `{"k":"\r\n--b"}`, `"\r\n\r\n"`} {
 		f.Add("a", "image/png", true, s)
@@ -324,7 +324,7 @@ func FuzzParts(f *testing.F) {
 			}
 		}
 		if sent != 0 {
-			t.Fatalf("%d parts too few", sent)
+			t.Fatalf("%d parts are missing", sent)
 		}
 	})
 }

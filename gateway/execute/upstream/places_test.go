@@ -12,25 +12,25 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Places are what further attempts take: one each, as long as there are any.
+// A places counts the places that retries use: each takes one of left.
 type places struct{ left, taken, unused int }
 
 var errNoPlace = errors.New("no place is left")
 
-// grant is for the first attempt, of which the place is taken.
+// grant returns the grant of the first attempt.
 func (p *places) grant() grant.Grant {
-	return grant.New("", first{p})
+	return grant.New("", firstAttempt{p})
 }
 
 func (p *places) Alive() error           { return nil }
 func (p *places) Unused(context.Context) { p.unused++ }
 
-// first is the attempt whose place the call itself gives back.
-type first struct{ *places }
+// A firstAttempt is the grant of the first attempt. The call itself gives back its place.
+type firstAttempt struct{ *places }
 
-func (first) Unused(context.Context) {}
+func (firstAttempt) Unused(context.Context) {}
 
-// Another makes the grant of a further attempt.
+// Another returns the grant of a retry.
 func (p *places) Another(context.Context) (grant.Grant, error) {
 	if p.left == 0 {
 		return grant.Grant{}, errNoPlace
@@ -42,14 +42,14 @@ func (p *places) Another(context.Context) (grant.Grant, error) {
 
 func TestEachWrittenAttemptTakesAPlace(t *testing.T) {
 	for name, c := range map[string]struct {
-		left     int  // places for further attempts
-		breaks   int  // requests that are broken off
-		vanishes bool // after them nobody listens any more
+		left     int  // places for retries
+		breaks   int  // requests whose connection the service closes
+		vanishes bool // then the service closes its listener
 		requests int64
-		places   places // afterwards
+		places   places // after the call
 		outcome  store.Outcome
 	}{
-		"none but the first":            {left: 9, requests: 1, places: places{left: 9}, outcome: store.Done},
+		"only the first":                {left: 9, requests: 1, places: places{left: 9}, outcome: store.Done},
 		"as many as there are attempts": {left: 9, breaks: 9, requests: 4, places: places{left: 6, taken: 3}, outcome: store.Unknown},
 		"as many as there are places":   {left: 1, breaks: 9, requests: 2, places: places{taken: 1}, outcome: store.Unknown},
 		"no place":                      {breaks: 9, requests: 1, outcome: store.Unknown},

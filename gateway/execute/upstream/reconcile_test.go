@@ -65,7 +65,7 @@ func TestAskReturnsTheOutcome(t *testing.T) {
 
 func TestAskWithoutResponse(t *testing.T) {
 	s := serve(t, func(int64, net.Conn, *http.Request) bool { return false })
-	for _, address := range []string{s.URL, refusing(t)} {
+	for _, address := range []string{s.URL, closedPort(t)} {
 		cfg := config(t, address)
 		cfg.Reconcile = upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
 		if got, err := open(t, cfg).Ask(t.Context(), "x"); err == nil || got != "" {

@@ -77,11 +77,11 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 	}
 }
 
-// A GET is repeated when a pooled connection breaks; not where the operator declares that it has effects.
+// A GET is retried when a pooled connection breaks, unless the operator marks the intent as unsafe.
 func TestUnsafeGetIsNotRetried(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n == 2 {
-			return false // on a connection that has served before
+			return false // closes a connection that was used before
 		}
 		_, _ = c.Write([]byte(fine))
 		return true
@@ -104,7 +104,7 @@ func TestUnsafeGetIsNotRetried(t *testing.T) {
 	}
 }
 
-// A refusal of the second attempt is no evidence of what the first one did, unless calls have no effects.
+// If a retry is rejected, the outcome of the first attempt is still unknown, unless the calls have no effects.
 func TestRefusalAfterBrokenAttempt(t *testing.T) {
 	for method, want := range map[string]store.Outcome{"POST": store.Unknown, "GET": store.Failed} {
 		s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
@@ -123,7 +123,7 @@ func TestRefusalAfterBrokenAttempt(t *testing.T) {
 	}
 }
 
-// A GET that makes the service hang up is not sent once on each pooled connection.
+// If a GET makes the service close the connection, it is not retried on every pooled connection.
 func TestClosedPooledConnectionIsNotAnAttempt(t *testing.T) {
 	const pooled = 8
 	var together sync.WaitGroup
@@ -133,7 +133,7 @@ func TestClosedPooledConnectionIsNotAnAttempt(t *testing.T) {
 			return false
 		}
 		together.Done()
-		together.Wait() // so that each takes a connection of its own
+		together.Wait() // each call gets its own connection
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
@@ -165,7 +165,7 @@ func TestAttemptsAreLimited(t *testing.T) {
 	}
 }
 
-// A service that closes idle connections must not cost a POST its outcome.
+// If a service closes an idle connection, the next call still succeeds, even a POST.
 func TestConnectionClosedBetweenCalls(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		hangUp := make(chan struct{})
@@ -196,7 +196,7 @@ func TestConnectionClosedBetweenCalls(t *testing.T) {
 	}
 }
 
-// What a service sends beyond its answer is never taken for the answer to somebody else's call.
+// Bytes after a response are never read as the response to another call.
 func TestResponsesMatchTheirRequests(t *testing.T) {
 	extra := map[string]string{
 		"a body longer than its length": "x",
@@ -213,7 +213,7 @@ func TestResponsesMatchTheirRequests(t *testing.T) {
 				return true
 			})
 			cfg := config(t, s.URL)
-			cfg.Pool.MaxConns = 2 // connections go straight from call to call
+			cfg.Pool.MaxConns = 2 // the connections are always in use
 			cfg.Retry.Attempts = 10
 			u := open(t, cfg)
 			p := prepare(t, u, "POST")
@@ -224,7 +224,7 @@ func TestResponsesMatchTheirRequests(t *testing.T) {
 						id := fmt.Sprintf("a%d-%d", i, j)
 						answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: id}, live)
 						if outcome == store.Done && err == nil && string(answer.JSON) != strconv.Quote(id) {
-							t.Errorf("%s got the answer %s", id, answer.JSON)
+							t.Errorf("%s got the response %s", id, answer.JSON)
 						} else if outcome != store.Done && outcome != store.NotSent {
 							t.Errorf("%s: %q, %v", id, outcome, err)
 						}
@@ -239,16 +239,16 @@ func TestResponsesMatchTheirRequests(t *testing.T) {
 func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 	s := serve(t, func(n int64, c net.Conn, _ *http.Request) bool {
 		if n%2 == 1 {
-			return false // broken off
+			return false // closes the connection
 		}
 		_, _ = c.Write([]byte(fine))
 		return true
 	})
 	u := open(t, config(t, s.URL))
-	// Asked twice for each attempt: before it, and before its first byte.
+	// The grant is checked twice for each attempt: before it, and before its first byte.
 	for _, tt := range []struct {
 		name     string
-		lives    int64 // how often the grant is reported alive
+		lives    int64 // how many checks succeed
 		requests int64
 		want     store.Outcome
 		err      error
@@ -261,7 +261,7 @@ func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s.Requests.Store(0)
-			u.Close() // so that every attempt dials
+			u.Close() // each attempt opens a connection
 			var questions atomic.Int64
 			alive := granted("", func() error {
 				if questions.Add(1) > tt.lives {
@@ -281,7 +281,7 @@ func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 	}
 }
 
-// A grant that ends does not lead on to the other pooled connections.
+// When the grant ends, the call does not try further pooled connections.
 func TestGrantEndsOnPooledConnections(t *testing.T) {
 	s := serve(t, func(_ int64, c net.Conn, _ *http.Request) bool { _, _ = c.Write([]byte(fine)); return true })
 	u := open(t, config(t, s.URL))
@@ -300,6 +300,6 @@ func TestGrantEndsOnPooledConnections(t *testing.T) {
 		t.Errorf("%q, %v", outcome, err)
 	}
 	if questions.Load() != 2 || s.Requests.Load() != 1 {
-		t.Errorf("asked %d times, %d requests", questions.Load(), s.Requests.Load())
+		t.Errorf("checked %d times, %d requests", questions.Load(), s.Requests.Load())
 	}
 }

@@ -194,7 +194,7 @@ func TestPrepare(t *testing.T) {
 			}
 			if violations != nil {
 				if p != nil {
-					t.Error("a request in spite of violations")
+					t.Error("got a request despite violations")
 				}
 				return
 			}
@@ -202,7 +202,7 @@ func TestPrepare(t *testing.T) {
 				t.Error(diff)
 			}
 			if s := fmt.Sprintf("%v %+v %#v", p, p, p); strings.Contains(s, "10.0.0.9") {
-				t.Error("a request prints its address:", s)
+				t.Error("String contains the address:", s)
 			}
 		})
 	}
@@ -224,7 +224,7 @@ func TestRefusedPathValues(t *testing.T) {
 		nil, "", ".", "..", "a/b", `a\b`, "/", "../x", "a\x00", "a\nb", "\x7f", "a\u0085b", "\xff",
 		[]any{"x"},
 		map[string]any{},
-		float64(1), // no value strictjson makes
+		float64(1), // strictjson never returns this type
 	} {
 		p, violations := r.Prepare(map[string]any{"a": v})
 		if p != nil || len(violations) != 1 || violations[0].Parameter != "a" {
@@ -251,7 +251,7 @@ func TestTargetLengthIsLimited(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, violations := r.Prepare(map[string]any{"a": "short", "b": strings.Repeat("é", 3000)}) // three bytes become six
+		p, violations := r.Prepare(map[string]any{"a": "short", "b": strings.Repeat("é", 3000)}) // the escaped form is twice as long
 		if fits := method == "POST"; fits != (p != nil) || (!fits && (len(violations) != 1 || violations[0].Parameter != "b")) {
 			t.Errorf("%s: %v", method, violations)
 		}

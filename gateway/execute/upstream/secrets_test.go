@@ -17,8 +17,8 @@ const (
 	account = "acc/ount+77"
 )
 
-// quoting answers with what write makes of each request.
-func quoting(t *testing.T, head string, write func(r *http.Request) string) *service {
+// respondingService starts a service that responds with the result of write.
+func respondingService(t *testing.T, head string, write func(r *http.Request) string) *service {
 	t.Helper()
 	return serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
 		body := write(r)
@@ -29,7 +29,7 @@ func quoting(t *testing.T, head string, write func(r *http.Request) string) *ser
 
 const jsonHead = "200 OK\r\nContent-Type: application/json"
 
-// A service that repeats the address it was asked under repeats the operator's key.
+// A service that repeats its request URL repeats the operator's key.
 func TestResponsesConcealOperatorValues(t *testing.T) {
 	ownURL := func(r *http.Request) string {
 		return `{"items":[1,2],"next":"https://api.example` + r.URL.RequestURI() + `&page=2"}`
@@ -71,7 +71,7 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := quoting(t, tt.head, tt.write)
+			s := respondingService(t, tt.head, tt.write)
 			if strings.Contains(tt.head, "chunked") {
 				s = serve(t, func(_ int64, c net.Conn, r *http.Request) bool {
 					_, _ = fmt.Fprintf(c, "HTTP/1.1 %s\r\n\r\n%s", tt.head, tt.write(r))
@@ -114,11 +114,11 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 	}
 }
 
-// Services that refuse a call quote its address: "Cannot GET /find?api_key=…".
+// Services that reject a call quote its URL: "Cannot GET /find?api_key=…".
 func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 	for name, status := range map[string]string{"a refusal": "404 Not Found", "a refusal with 200": "200 OK"} {
 		t.Run(name, func(t *testing.T) {
-			s := quoting(t, status+"\r\nContent-Type: application/json", func(r *http.Request) string {
+			s := respondingService(t, status+"\r\nContent-Type: application/json", func(r *http.Request) string {
 				return `{"ok":false,"message":"Cannot GET ` + r.URL.RequestURI() + `"}`
 			})
 			u := open(t, config(t, s.URL))
@@ -141,7 +141,7 @@ func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 
 func TestShortValuesStayInResponses(t *testing.T) {
 	const body = `{"unit":"metric","country":"Germany","n":1234567,"ok":true,"pin":"abc"}`
-	s := quoting(t, jsonHead, func(*http.Request) string { return body })
+	s := respondingService(t, jsonHead, func(*http.Request) string { return body })
 	cfg := config(t, s.URL)
 	cfg.AuthHeaders = []upstream.AuthHeader{{Name: "X-Pin", Value: "abc"}, {Name: "X-Number", Value: "1234567"}}
 	u := open(t, cfg)
@@ -161,10 +161,10 @@ func TestShortValuesStayInResponses(t *testing.T) {
 
 // An access token is fetched while the gateway runs.
 func TestResponsesConcealAccessTokens(t *testing.T) {
-	tokens := quoting(t, jsonHead, func(*http.Request) string {
+	tokens := respondingService(t, jsonHead, func(*http.Request) string {
 		return `{"access_token":"at-` + apiKey + `","token_type":"Bearer","expires_in":3600}`
 	})
-	s := quoting(t, jsonHead, func(r *http.Request) string {
+	s := respondingService(t, jsonHead, func(r *http.Request) string {
 		return `{"you":"` + url.QueryEscape(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")) + `"}`
 	})
 	cfg := config(t, s.URL)

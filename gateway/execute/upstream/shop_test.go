@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Every intent of agents.json, called as the gateway calls it, gets from the shop what it promises.
+// The example shop returns the expected output for each intent of its agents.json.
 func TestExampleShopRoutes(t *testing.T) {
 	const key = "s3cret"
 	shop, err := shopapi.New(shopapi.Config{APIKey: key, Now: time.Now})
@@ -75,7 +75,7 @@ func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in st
 	}
 	intent, ok := c.Lookup(parsed)
 	if !ok {
-		t.Fatal("no such intent")
+		t.Fatal("the catalogue does not have the intent")
 	}
 	e := upstream.Endpoint{IntentUID: uid, URL: intent.Endpoint.URL, Method: intent.Endpoint.Method, ContentType: intent.Endpoint.ContentType}
 	for _, p := range intent.Inputs {

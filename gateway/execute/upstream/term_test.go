@@ -14,13 +14,13 @@ func newTerm(ctx context.Context, d time.Duration) *term {
 	return t
 }
 
-// A term ends like any other context with a deadline, whether its timer was asked for before, after or never.
+// A term ends at its deadline, whether or not its Done channel was requested before.
 func TestTermDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, ask := range map[string]func(*term){
-			"nobody waits":    func(*term) {},
-			"somebody waits":  func(c *term) { c.Done() },
-			"a context of it": func(c *term) { _, cancel := context.WithCancel(c); t.Cleanup(cancel) },
+			"nobody waits":      func(*term) {},
+			"somebody waits":    func(c *term) { c.Done() },
+			"a derived context": func(c *term) { _, cancel := context.WithCancel(c); t.Cleanup(cancel) },
 		} {
 			c := newTerm(t.Context(), time.Second)
 			ask(c)
@@ -46,7 +46,7 @@ func TestTermEndsWithItsParent(t *testing.T) {
 		inner, end := context.WithTimeout(request, time.Minute)
 		defer end()
 		if until, _ := short.Deadline(); until != time.Now().Add(time.Millisecond) {
-			t.Errorf("it ends at %v", until)
+			t.Errorf("its deadline is %v", until)
 		}
 		cancel()
 		for name, c := range map[string]context.Context{"asked": request, "not asked": not, "inner": inner} {

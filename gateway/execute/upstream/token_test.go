@@ -19,10 +19,10 @@ import (
 
 const clientSecret = "s3cret-client"
 
-// A tokenServer gives token-1, token-2 and so on, each for expires seconds, and counts requests. answer may take its place.
+// A tokenServer issues token-1, token-2 and so on, each for expires seconds, and counts requests. answer replaces its handler.
 type tokenServer struct {
 	URL      string
-	expires  atomic.Int64 // 0: the answers do not say
+	expires  atomic.Int64 // 0: the responses have no expires_in
 	requests atomic.Int64
 	answer   atomic.Pointer[http.HandlerFunc]
 	form     atomic.Pointer[string] // of the last request
@@ -56,23 +56,23 @@ func newTokenServer(tb testing.TB) *tokenServer {
 
 func (s *tokenServer) answers(h http.HandlerFunc) { s.answer.Store(&h) }
 
-// A clock stands until it is moved.
+// A clock changes only when advance is called.
 type clock struct{ past atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Unix(1_800_000_000, 0).Add(time.Duration(c.past.Load())) }
 func (c *clock) advance(d time.Duration) { c.past.Add(int64(d)) }
 
-// A guarded service takes one token, and tells which it was given.
-type guarded struct {
+// A protectedService is a service that accepts one token and records the tokens that it receives.
+type protectedService struct {
 	URL  string
 	mu   sync.Mutex
 	want string // empty: any
 	seen []string
 }
 
-func newGuarded(tb testing.TB) *guarded {
+func newProtectedService(tb testing.TB) *protectedService {
 	tb.Helper()
-	g := &guarded{}
+	g := &protectedService{}
 	s := serve(tb, func(_ int64, c net.Conn, r *http.Request) bool {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -89,13 +89,13 @@ func newGuarded(tb testing.TB) *guarded {
 	return g
 }
 
-func (g *guarded) takes(token string) {
+func (g *protectedService) expect(token string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.want, g.seen = token, nil
 }
 
-func (g *guarded) saw() string {
+func (g *protectedService) received() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return strings.Join(g.seen, ", ")
@@ -111,7 +111,7 @@ func withTokens(tb testing.TB, service string, s *tokenServer, c *clock) *upstre
 	return open(tb, cfg)
 }
 
-// once makes one call as the executor does.
+// once makes one call as the executor does: it takes a place first.
 func once(tb testing.TB, u *upstream.Upstream, method string) (store.Outcome, error) {
 	tb.Helper()
 	leave, err := u.Enter(tb.Context(), "agent-1", false)
@@ -125,7 +125,7 @@ func once(tb testing.TB, u *upstream.Upstream, method string) (store.Outcome, er
 
 func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 	var c clock
-	tokens, service := newTokenServer(t), newGuarded(t)
+	tokens, service := newTokenServer(t), newProtectedService(t)
 	u := withTokens(t, service.URL, tokens, &c)
 	for range 3 {
 		if outcome, err := once(t, u, "POST"); outcome != store.Done {
@@ -135,21 +135,21 @@ func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 	if got, want := *tokens.form.Load(), "POST /token grant_type=client_credentials&scope=a+b gate:"+clientSecret; got != want {
 		t.Errorf("asked by %s, want %s", got, want)
 	}
-	if got := service.saw(); got != "Bearer token-1, Bearer token-1, Bearer token-1" {
+	if got := service.received(); got != "Bearer token-1, Bearer token-1, Bearer token-1" {
 		t.Errorf("the service saw %s", got)
 	}
-	c.advance(time.Hour - 29*time.Second) // due: the next call goes on with the old one while a new one is fetched
-	service.takes("")
+	c.advance(time.Hour - 29*time.Second) // due: the next call uses the old token while a new one is fetched
+	service.expect("")
 	if outcome, err := once(t, u, "POST"); outcome != store.Done {
 		t.Fatalf("%q, %v", outcome, err)
 	}
-	for !strings.HasSuffix(service.saw(), "Bearer token-2") {
+	for !strings.HasSuffix(service.received(), "Bearer token-2") {
 		if outcome, err := once(t, u, "GET"); outcome != store.Done {
 			t.Fatalf("%q, %v", outcome, err)
 		}
 	}
-	c.advance(2 * time.Hour) // ended: the next call waits for a new one
-	service.takes("token-3")
+	c.advance(2 * time.Hour) // expired: the next call waits for a new one
+	service.expect("token-3")
 	if outcome, err := once(t, u, "POST"); outcome != store.Done || tokens.requests.Load() != 3 {
 		t.Errorf("%q, %v, after %d requests for a token", outcome, err, tokens.requests.Load())
 	}
@@ -157,7 +157,7 @@ func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 
 func TestTokenWithoutExpiryIsKeptUntilRefused(t *testing.T) {
 	var c clock
-	tokens, service := newTokenServer(t), newGuarded(t)
+	tokens, service := newTokenServer(t), newProtectedService(t)
 	tokens.expires.Store(0)
 	u := withTokens(t, service.URL, tokens, &c)
 	for range 2 {
@@ -167,13 +167,13 @@ func TestTokenWithoutExpiryIsKeptUntilRefused(t *testing.T) {
 		c.advance(1000 * time.Hour)
 	}
 	if n := tokens.requests.Load(); n != 1 {
-		t.Errorf("%d requests for a token", n)
+		t.Errorf("%d token requests", n)
 	}
 }
 
 func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 	var c clock
-	tokens, service := newTokenServer(t), newGuarded(t)
+	tokens, service := newTokenServer(t), newProtectedService(t)
 	requested, release := make(chan struct{}), make(chan struct{})
 	tokens.answers(func(w http.ResponseWriter, _ *http.Request) {
 		close(requested) // a second request would panic
@@ -182,7 +182,7 @@ func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 		_, _ = w.Write([]byte(`{"access_token":"one","token_type":"Bearer","expires_in":60}`))
 	})
 	u := withTokens(t, service.URL, tokens, &c)
-	service.takes("one")
+	service.expect("one")
 	const calls = 50
 	var wg sync.WaitGroup
 	for range calls {
@@ -193,7 +193,7 @@ func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 		})
 	}
 	<-requested
-	for n := 0; n < calls; n, _ = u.UnderWay() { // all have their place before there is a token
+	for n := 0; n < calls; n, _ = u.UnderWay() { // all calls have a place before there is a token
 		runtime.Gosched()
 	}
 	close(release)
@@ -214,11 +214,11 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 		{"GET", "", time.Minute, store.Done, "Bearer token-1, Bearer token-2", 2},
 		{"POST", "Idempotency-Key", time.Minute, store.Done, "Bearer token-1, Bearer token-2", 2},
 		{"POST", "", time.Minute, store.Failed, "Bearer token-1", 1},
-		{"GET", "", 0, store.Failed, "Bearer token-1", 1}, // as new as the next would be
+		{"GET", "", 0, store.Failed, "Bearer token-1", 1}, // the token is too new to be replaced
 	} {
 		t.Run(fmt.Sprint(tt.method, tt.idempotency, tt.age), func(t *testing.T) {
 			var c clock
-			tokens, service := newTokenServer(t), newGuarded(t)
+			tokens, service := newTokenServer(t), newProtectedService(t)
 			cfg := config(t, service.URL)
 			cfg.Now, cfg.IdempotencyHeader = c.now, tt.idempotency
 			cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: clientSecret}
@@ -227,24 +227,24 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 				t.Fatalf("%q, %v", outcome, err)
 			}
 			c.advance(tt.age)
-			service.takes("token-2")
+			service.expect("token-2")
 			if outcome, err := once(t, u, tt.method); outcome != tt.outcome {
 				t.Errorf("%q, %v; want %q", outcome, err, tt.outcome)
 			}
-			if got := service.saw(); got != tt.saw || tokens.requests.Load() != tt.requests {
+			if got := service.received(); got != tt.saw || tokens.requests.Load() != tt.requests {
 				t.Errorf("the service saw %s, the token server %d requests; want %s and %d", got, tokens.requests.Load(), tt.saw, tt.requests)
 			}
 			c.advance(time.Minute)
-			if outcome, err := once(t, u, "GET"); outcome != store.Done { // at the latest the next call has a new one
+			if outcome, err := once(t, u, "GET"); outcome != store.Done { // the next call has a new token
 				t.Errorf("%q, %v", outcome, err)
 			}
 		})
 	}
 	t.Run("every token", func(t *testing.T) {
 		var c clock
-		tokens, service := newTokenServer(t), newGuarded(t)
+		tokens, service := newTokenServer(t), newProtectedService(t)
 		u := withTokens(t, service.URL, tokens, &c)
-		service.takes("none")
+		service.expect("none")
 		for range 20 {
 			if outcome, err := once(t, u, "GET"); outcome != store.Failed || strings.Contains(err.Error(), "token-") {
 				t.Fatalf("%q, %v", outcome, err)
@@ -281,7 +281,7 @@ func TestNothingIsSentWithoutAToken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var c clock
-			tokens, service := newTokenServer(t), newGuarded(t)
+			tokens, service := newTokenServer(t), newProtectedService(t)
 			tokens.answers(answer)
 			u := withTokens(t, service.URL, tokens, &c)
 			var queries int64
@@ -291,28 +291,28 @@ func TestNothingIsSentWithoutAToken(t *testing.T) {
 					t.Errorf("%q, %v", outcome, err)
 				}
 				if strings.Contains(fmt.Sprintf("%+v", err), "s3cret") || strings.Contains(err.Error(), "127.0.0.1") {
-					t.Errorf("the error tells too much: %v", err)
+					t.Errorf("the error contains the address or a secret: %v", err)
 				}
 				if n == 0 {
 					queries = tokens.requests.Load()
 				}
 			}
-			if n := tokens.requests.Load(); n != queries || service.saw() != "" {
-				t.Errorf("%d requests for a token, after the first call %d; the service saw %q", n, queries, service.saw())
+			if n := tokens.requests.Load(); n != queries || service.received() != "" {
+				t.Errorf("%d requests for a token, after the first call %d; the service saw %q", n, queries, service.received())
 			}
 			if n, _ := u.UnderWay(); n != 0 {
-				t.Errorf("%d places are kept", n)
+				t.Errorf("%d places are in use", n)
 			}
 			tokens.answer.Store(nil)
 			c.advance(2 * time.Second)
 			if outcome, err := once(t, u, "GET"); outcome != store.Done {
-				t.Errorf("once there are tokens again: %q, %v", outcome, err)
+				t.Errorf("after the token server recovered: %q, %v", outcome, err)
 			}
 		})
 	}
 }
 
-// What the service says about a token is not passed on, while it is in use and after.
+// A message of the service that contains the token is not passed on.
 func TestTokensDoNotAppearInMessages(t *testing.T) {
 	var c clock
 	tokens := newTokenServer(t)

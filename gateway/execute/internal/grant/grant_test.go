@@ -24,8 +24,7 @@ func TestGrantExpires(t *testing.T) {
 	}
 }
 
-// The wall clock may be set forward while the monotonic one goes on, and the monotonic one stands still while the machine
-// sleeps.
+// The wall clock can be set forward without the monotonic clock, and the monotonic clock stops while the machine sleeps.
 func TestGrantExpiresByEitherClock(t *testing.T) {
 	now := time.Now()
 	if grant.Expired(now.Add(time.Hour), now.Round(0).Add(2*time.Hour)) == nil {
@@ -41,5 +40,5 @@ func TestTheZeroGrantPermitsNothing(t *testing.T) {
 	if _, err := g.Another(t.Context()); err == nil {
 		t.Error("another attempt is permitted")
 	}
-	g.Unused(t.Context()) // gives back nothing
+	g.Unused(t.Context()) // has no effect
 }

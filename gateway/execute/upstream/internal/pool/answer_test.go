@@ -13,26 +13,26 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// kept are the fields of answers that tests look at.
+// kept are the header fields of responses that the tests read.
 var kept = []string{"Content-Type", "Retry-After"}
 
-// A sent is a connection on which a service has sent this and ended it.
-type sent struct {
+// A recordedConn is a connection that returns these bytes, then EOF.
+type recordedConn struct {
 	net.Conn
 
 	bytes *bytes.Reader
 }
 
-func (s sent) Read(p []byte) (int, error) { return s.bytes.Read(p) }
+func (s recordedConn) Read(p []byte) (int, error) { return s.bytes.Read(p) }
 
-// answerOf is the answer of a service to a request of a method, read as a whole.
+// answerOf reads the whole response to a request with this method.
 func answerOf(tb testing.TB, method string, raw []byte) (a *pool.Answer, body []byte, reusable bool, err error) {
 	tb.Helper()
 	p, err := pool.New(pool.Config{URL: &url.URL{Scheme: "http", Host: "x"}, MaxConns: 1, MaxHeader: 64 << 10, Keep: kept, Now: time.Now})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := pool.NewConn(p, sent{bytes: bytes.NewReader(raw)}, method)
+	c := pool.NewConn(p, recordedConn{bytes: bytes.NewReader(raw)}, method)
 	if a, err = c.Answer(); err != nil {
 		return nil, nil, false, err
 	}
@@ -68,7 +68,7 @@ func TestReadingResponses(t *testing.T) {
 		"chunks of HTTP/1.0":           {raw: "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"},
 		"chunks twice":                 {raw: ok + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"},
 		"chunks of something":          {raw: ok + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"},
-		"chunks that are none":         {raw: ok + "Transfer-Encoding: identity\r\n\r\nhi"},
+		"invalid chunks":               {raw: ok + "Transfer-Encoding: identity\r\n\r\nhi"},
 		"a trailer that frames":        {raw: ok + "Transfer-Encoding: chunked\r\nTrailer: A, content-length\r\n\r\n0\r\n\r\n"},
 		"HTTP/1.0":                     {raw: "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi"},
 		"HTTP/1.0 that goes on":        {raw: "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi", status: 200, body: "hi", reusable: true},
@@ -136,7 +136,7 @@ func TestIncompleteBodies(t *testing.T) {
 	}
 }
 
-// Fields that nobody asked for are not kept, and none of an answer is there in the next.
+// Only the fields in Keep are kept, and no field of an interim response is.
 func TestKeptFields(t *testing.T) {
 	a, _, _, err := answerOf(t, "GET", []byte("HTTP/1.1 200 OK\r\ncontent-type:\t text/plain \r\nServer: x\r\nRETRY-AFTER:\r\nRetry-After: 2\r\n"+
 		"Content-Length: 0\r\n\r\n"))
@@ -144,7 +144,7 @@ func TestKeptFields(t *testing.T) {
 		t.Fatalf("%v, %v", a, err)
 	}
 	if _, ok := a.Header.Lookup("Server"); ok {
-		t.Error("a field that nobody asked for")
+		t.Error("the response has a field that is not in Keep")
 	}
 	a, _, _, err = answerOf(t, "GET", []byte("HTTP/1.1 100 C\r\nRetry-After: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	if err != nil || len(a.Header) != 0 {

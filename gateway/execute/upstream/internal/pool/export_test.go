@@ -2,7 +2,7 @@ package pool
 
 import "net"
 
-// The errors of heads that are not acceptable.
+// The errors for invalid heads of responses.
 var (
 	ErrStatusLine = errStatusLine
 	ErrField      = errField
@@ -11,12 +11,12 @@ var (
 	ErrTrailer    = errTrailer
 )
 
-// NewConn is a connection of a pool, over which a request of a method was sent.
+// NewConn returns a connection of a pool. A request with this method counts as sent.
 func NewConn(p *Pool, c net.Conn, method string) *Conn {
 	conn := newConn(p, c, c)
 	conn.method, conn.left = method, p.cfg.MaxHeader
 	return conn
 }
 
-// Reusable reports whether the answer leaves the connection fit for another request.
+// Reusable reports whether the connection can send another request after the response.
 func (c *Conn) Reusable() bool { return c.reusable() }

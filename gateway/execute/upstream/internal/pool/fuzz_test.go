@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/pool"
 )
 
-// FuzzAnswer: an answer that is accepted is one that net/http reads as well, as the same; one that is refused is refused by
-// net/http, or is of a class that is refused here on purpose.
+// FuzzAnswer compares the reader with net/http: if it accepts a response, net/http reads the same one. If it refuses a response, net/http
+// refuses it too, or the pool is stricter on purpose.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.0 200 OK\r\n\r\n{}",
@@ -69,7 +69,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// standardAnswer reads an answer by net/http.
+// standardAnswer reads a response with net/http.
 func standardAnswer(method string, raw []byte) (resp *http.Response, body []byte, reusable bool, err error) {
 	in := bufio.NewReader(bytes.NewReader(raw))
 	for {
@@ -84,12 +84,12 @@ func standardAnswer(method string, raw []byte) (resp *http.Response, body []byte
 	}
 }
 
-// bothFramed: a length beside chunks. Such an answer is the last on its connection.
+// bothFramed matches responses with both a Content-Length and a Transfer-Encoding. They end the connection.
 var bothFramed = regexp.MustCompile(`(?i)content-length(?s:.*)transfer-encoding|transfer-encoding(?s:.*)content-length`)
 
-// stricter reports whether an answer that net/http reads was refused for what is refused here on purpose: status lines and
-// fields that are not as RFC 9112 4 and 5 have them (other versions, more spaces, numbers below 100, spaces in names, fields that go
-// on in the next line, control characters), and chunks of HTTP/1.0.
+// stricter reports whether the pool refuses on purpose a response that net/http accepts: its status line or fields do not follow RFC 9112
+// sections 4 and 5 (other versions, more spaces, status codes below 100, spaces in names, folded lines, control characters), or it has
+// chunks in HTTP/1.0.
 func stricter(raw []byte, refused error) bool {
 	lines := bytes.Split(raw, []byte("\n"))
 	other := func(want *regexp.Regexp) bool {
@@ -111,7 +111,7 @@ func stricter(raw []byte, refused error) bool {
 	}
 }
 
-// oddTrailer reports whether what stands behind the last chunk is not lines of fields, each with its CR LF, of some length at most.
+// oddTrailer reports whether the bytes after the last chunk are anything but field lines that end with CR LF and have at most 4 KiB.
 func oddTrailer(raw []byte) bool {
 	for rest := raw; ; {
 		line, more, found := bytes.Cut(rest, []byte("\r\n"))

@@ -42,9 +42,9 @@ func open(t *testing.T, address string, change func(*pool.Config)) *pool.Pool {
 
 func allowed() error { return nil }
 
-// ask makes one request and returns the whole answer.
+// ask sends one request and reads the whole response.
 func ask(ctx context.Context, p *pool.Pool, r pool.Request) (status int, body string, err error) {
-	c, err := p.Take(ctx, later())
+	c, err := p.Take(ctx, farDeadline())
 	if err != nil {
 		return 0, "", err
 	}
@@ -64,11 +64,11 @@ func get(header ...pool.Field) pool.Request {
 	return pool.Request{Method: "GET", Target: []byte("/"), Header: header}
 }
 
-// later is when nothing of a test is to be under way any more.
-func later() time.Time { return time.Now().Add(time.Minute) }
+// farDeadline returns a deadline that the tests do not reach.
+func farDeadline() time.Time { return time.Now().Add(time.Minute) }
 
-// peers accepts connections and hands each to serve, in order of their coming.
-func peers(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader), secure *tls.Config) string {
+// listen accepts connections and passes each to serve, with its number from 1.
+func listen(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader), secure *tls.Config) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -95,8 +95,8 @@ func peers(t *testing.T, serve func(n int, c net.Conn, in *bufio.Reader), secure
 	return address
 }
 
-// certified returns how to serve TLS on loopback, and how to trust that.
-func certified(t *testing.T) (server, client *tls.Config) {
+// tlsConfigs returns the TLS configurations of a server on loopback and of a client that trusts it.
+func tlsConfigs(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	s := httptest.NewTLSServer(nil)
 	defer s.Close()
@@ -104,10 +104,9 @@ func certified(t *testing.T) (server, client *tls.Config) {
 	return &tls.Config{Certificates: s.TLS.Certificates}, &tls.Config{RootCAs: trust, ServerName: "example.com"}
 }
 
-// What a service sends beyond its answer is never taken for the answer to the next request, whether it is in the same record of
-// TLS, or in one of its own.
+// Bytes after a response are never read as the next response, whether they arrive in the same TLS record or in a separate one.
 func TestExtraBytesAfterResponseEndConnection(t *testing.T) {
-	server, client := certified(t)
+	server, client := tlsConfigs(t)
 	for name, answers := range map[string]func(own string) []string{
 		"in one write": func(own string) []string { return []string{own + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"} },
 		"in two":       func(own string) []string { return []string{own, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"} },
@@ -118,7 +117,7 @@ func TestExtraBytesAfterResponseEndConnection(t *testing.T) {
 		for _, secure := range []*tls.Config{nil, server} {
 			t.Run(fmt.Sprint(name, secure != nil), func(t *testing.T) {
 				written := make(chan bool, 100)
-				p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+				p := open(t, listen(t, func(_ int, c net.Conn, in *bufio.Reader) {
 					for {
 						r, err := http.ReadRequest(in)
 						if err != nil {
@@ -141,18 +140,18 @@ func TestExtraBytesAfterResponseEndConnection(t *testing.T) {
 					if err != nil || body != own {
 						t.Fatalf("%s: %q, %v", own, body, err)
 					}
-					<-written // all that it sends was sent
+					<-written // all bytes were written
 				}
 			})
 		}
 	}
 }
 
-// Connections are kept, over TLS as well.
+// Connections are reused, over TLS as well.
 func TestConnectionsAreReused(t *testing.T) {
-	server, client := certified(t)
+	server, client := tlsConfigs(t)
 	for _, secure := range []*tls.Config{nil, server} {
-		p := open(t, peers(t, func(n int, c net.Conn, in *bufio.Reader) {
+		p := open(t, listen(t, func(n int, c net.Conn, in *bufio.Reader) {
 			for {
 				if _, err := http.ReadRequest(in); err != nil {
 					return
@@ -172,13 +171,13 @@ func TestConnectionsAreReused(t *testing.T) {
 	}
 }
 
-// A service may answer before it has read a long body. The connection is no good after that.
+// A service may respond before it has read a long body. The connection cannot be reused then.
 func TestEarlyResponseToLongBody(t *testing.T) {
 	read := make(chan struct{})
-	p := open(t, peers(t, func(n int, c net.Conn, in *bufio.Reader) {
+	p := open(t, listen(t, func(n int, c net.Conn, in *bufio.Reader) {
 		if _, err := http.ReadRequest(in); err == nil {
 			_, _ = fmt.Fprintf(c, "HTTP/1.1 413 Too Large\r\nContent-Length: 1\r\n\r\n%d", n)
-			<-read // and reads no further
+			<-read // does not read the body
 		}
 	}, nil), nil)
 	defer close(read)
@@ -192,11 +191,11 @@ func TestEarlyResponseToLongBody(t *testing.T) {
 
 func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 	got := make(chan error, 1)
-	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) {
+	p := open(t, listen(t, func(_ int, _ net.Conn, in *bufio.Reader) {
 		_, err := in.ReadByte()
 		got <- err
 	}, nil), nil)
-	c, err := p.Take(t.Context(), later())
+	c, err := p.Take(t.Context(), farDeadline())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,9 +210,9 @@ func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 }
 
 func TestFieldsWithLineBreaksAreNotSent(t *testing.T) {
-	p := open(t, peers(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
+	p := open(t, listen(t, func(_ int, _ net.Conn, in *bufio.Reader) { _, _ = in.ReadByte() }, nil), nil)
 	for name, value := range map[string]string{"X": "canary\r\nY: b", "X: a\r\nY": "canary", "X:": "canary", "Z": "canary\nb"} {
-		c, err := p.Take(t.Context(), later())
+		c, err := p.Take(t.Context(), farDeadline())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -225,16 +224,16 @@ func TestFieldsWithLineBreaksAreNotSent(t *testing.T) {
 	}
 }
 
-// A service that speaks before it is asked is not asked.
+// If a service sends bytes before the request, the pool does not send the request.
 func TestServiceThatSendsFirst(t *testing.T) {
 	handler, taken := make(chan struct{}), make(chan struct{})
 	defer close(taken)
-	p := open(t, peers(t, func(_ int, c net.Conn, _ *bufio.Reader) {
+	p := open(t, listen(t, func(_ int, c net.Conn, _ *bufio.Reader) {
 		_, _ = io.WriteString(c, "SSH-2.0\r\n")
 		close(handler)
 		<-taken
 	}, nil), nil)
-	c, err := p.Take(t.Context(), later())
+	c, err := p.Take(t.Context(), farDeadline())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,12 +247,12 @@ func TestServiceThatSendsFirst(t *testing.T) {
 func TestIdleConnectionsAreClosed(t *testing.T) {
 	closed := make(chan struct{}, 8)
 	arrived, all := make(chan struct{}), make(chan struct{})
-	p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+	p := open(t, listen(t, func(_ int, c net.Conn, in *bufio.Reader) {
 		if _, err := http.ReadRequest(in); err != nil {
 			return
 		}
 		arrived <- struct{}{}
-		<-all // so that each call has a connection of its own
+		<-all // each call gets its own connection
 		_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")
 		_, _ = in.ReadByte()
 		closed <- struct{}{}
@@ -269,14 +268,14 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 	close(all)
 	calls.Wait()
-	for range 4 { // two for which there was no room, and two that nobody used
+	for range 4 { // two exceed MaxIdle, and two exceed IdleTimeout
 		<-closed
 	}
 }
 
 func TestMaxConnsIsNotExceeded(t *testing.T) {
 	arrived, answer := make(chan struct{}, 8), make(chan struct{})
-	p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+	p := open(t, listen(t, func(_ int, c net.Conn, in *bufio.Reader) {
 		for {
 			if _, err := http.ReadRequest(in); err != nil {
 				return
@@ -305,19 +304,19 @@ func TestMaxConnsIsNotExceeded(t *testing.T) {
 	}
 }
 
-// A context that ends stops a request wherever it is.
+// The end of its context stops a request at every stage.
 func TestContextThatEnds(t *testing.T) {
-	server, client := certified(t)
+	server, client := tlsConfigs(t)
 	for name, begin := range map[string]string{
 		"no answer": "", "half a head": "HTTP/1.1 200 OK\r\nX", "half a body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
 	} {
 		for _, secure := range []*tls.Config{nil, server} {
 			ctx, cancel := context.WithCancel(t.Context())
-			p := open(t, peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+			p := open(t, listen(t, func(_ int, c net.Conn, in *bufio.Reader) {
 				if _, err := http.ReadRequest(in); err == nil {
 					_, _ = io.WriteString(c, begin)
 					cancel()
-					_, _ = in.ReadByte() // until the other side is gone
+					_, _ = in.ReadByte() // until the client closes the connection
 				}
 			}, secure), func(c *pool.Config) {
 				if secure != nil {
@@ -325,7 +324,7 @@ func TestContextThatEnds(t *testing.T) {
 				}
 			})
 			if _, _, err := ask(ctx, p, get()); err == nil {
-				t.Errorf("%s, TLS %t: an answer", name, secure != nil)
+				t.Errorf("%s, TLS %t: got a response", name, secure != nil)
 			}
 			cancel()
 		}
@@ -337,7 +336,7 @@ func TestHostHeader(t *testing.T) {
 		"http://127.0.0.1:%s": "127.0.0.1:%s", "http://localhost:%s": "localhost:%s", "http://LOCALHOST:%s": "LOCALHOST:%s",
 	} {
 		host := make(chan string, 1)
-		port := peers(t, func(_ int, c net.Conn, in *bufio.Reader) {
+		port := listen(t, func(_ int, c net.Conn, in *bufio.Reader) {
 			if r, err := http.ReadRequest(in); err == nil {
 				host <- r.Host
 				_, _ = io.WriteString(c, "HTTP/1.1 204 No Content\r\n\r\n")

@@ -13,13 +13,13 @@ import (
 	"github.com/uimgate/uimgate/gateway/execute/upstream/internal/redact"
 )
 
-// jsonText is a string in JSON without its quotation marks, as encoding/json writes it.
+// jsonText returns a text as encoding/json writes it in a string, without the quotation marks.
 func jsonText(s string) string {
 	text, _ := json.Marshal(s)
 	return string(text[1 : len(text)-1])
 }
 
-// asciiJSON is a string in JSON of which all but letters and digits are written as \u0000.
+// asciiJSON returns a text as in a JSON string, with \u escapes for all characters but letters and digits.
 func asciiJSON(s string) string {
 	var out strings.Builder
 	for _, r := range s {
@@ -46,7 +46,7 @@ func lowerPercent(s string) string {
 	return string(escaped)
 }
 
-// numericEntities writes all but letters and digits as &#38;.
+// numericEntities writes all characters but letters and digits as numeric references such as &#38;.
 func numericEntities(s string) string {
 	var out strings.Builder
 	for _, r := range s {
@@ -65,7 +65,7 @@ func base64At(encoding *base64.Encoding, ahead int) func(string) string {
 	}
 }
 
-// forms are how services write a text in what they answer, all of them fit to stand in a string of JSON.
+// forms are the encodings that services use for a text in a JSON string.
 var forms = map[string]func(string) string{
 	"JSON":                        jsonText,
 	"JSON in ASCII":               asciiJSON,
@@ -116,7 +116,7 @@ func TestSecretsAreFoundInAllForms(t *testing.T) {
 					t.Errorf("left: %s", body)
 				}
 				if !json.Valid(body) || !bytes.HasSuffix(body, []byte(`&page=2","n":1}`)) {
-					t.Errorf("no JSON any more: %s", body)
+					t.Errorf("invalid JSON after masking: %s", body)
 				}
 			})
 		}
@@ -160,7 +160,7 @@ func TestNilMatcherFindsNothing(t *testing.T) {
 	}
 }
 
-// FuzzMask masks a secret in a document: it stays JSON of the same length, and the secret is gone from every string.
+// FuzzMask masks a secret in a document. The document must remain valid JSON of the same length.
 func FuzzMask(f *testing.F) {
 	for _, secret := range secrets {
 		f.Add(secret, `{"a":["`+jsonText(secret)+`",12345678]}`)
