@@ -50,7 +50,7 @@ func openSQLite(tb testing.TB, place string, now func() time.Time) *sqlstore.Sto
 	return s
 }
 
-// BenchmarkGrants admits calls under one limit (and three), from one holder and from three on one database.
+// BenchmarkGrants admits calls under one limit and under three, from one holder and from three on one database.
 func BenchmarkGrants(b *testing.B) {
 	for _, c := range []struct {
 		holders, limits, goroutines int

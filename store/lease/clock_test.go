@@ -28,8 +28,7 @@ func (h *hookedStore) Lease(ctx context.Context, r store.LeaseRequest) ([]store.
 	return got, err
 }
 
-// A holder never spends an expired lease, whichever of its two clocks is wrong: the time to the next slot has passed on
-// one of them.
+// A holder never spends an expired lease, even if one of its two clocks is wrong.
 func TestExpiredLease(t *testing.T) {
 	t.Parallel()
 	const slot = time.Second // of a limit per minute
@@ -43,7 +42,7 @@ func TestExpiredLease(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newLeaseTest(t)
 			q := free(rate("l", 100_000, limit.Minute))
 			r.warm(q)
 			r.truth.Advance(c.truth)
@@ -64,7 +63,7 @@ func TestExpiredLease(t *testing.T) {
 
 func TestLeaseEndsExactly(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 100_000, limit.Minute))
 	r.warm(q)
 	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
@@ -82,21 +81,20 @@ func TestLeaseEndsExactly(t *testing.T) {
 	})
 }
 
-// The time to the end counts from the request to the store: the store may have answered at once, and the answer may be
-// late.
+// The validity of a grant counts from the request to the store, because the store may have answered at once and the answer may be late.
 func TestSlowStore(t *testing.T) {
 	t.Parallel()
 	ends := limit.Minute.Ends(limit.Minute.Slot(start)).Sub(start)
 	for name, c := range map[string]struct {
 		slow time.Duration
-		want time.Duration // until when the grant is valid, from the begin of the call
+		want time.Duration // validity of the grant, from the begin of the call
 	}{
 		"a little":                 {ends / 2, ends + time.Second},
 		"for longer than the slot": {ends + 500*time.Millisecond, ends + time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newLeaseTest(t)
 			h := &hookedStore{countingStore: r.store, after: func() { r.advance(c.slow) }}
 			r.Holder = lease.New(h, r.opts)
 			q := free(rate("l", 100_000, limit.Minute))
@@ -111,10 +109,10 @@ func TestSlowStore(t *testing.T) {
 	}
 	t.Run("for longer than a grant lives", func(t *testing.T) {
 		t.Parallel()
-		r := newRig(t)
+		r := newLeaseTest(t)
 		h := &hookedStore{countingStore: r.store, after: func() { r.advance(3 * time.Second) }}
 		r.Holder = lease.New(h, r.opts)
-		b := r.begin(free(rate("l", 100_000, limit.Minute))) // admitted by the store itself, whose answers are no more current
+		b := r.begin(free(rate("l", 100_000, limit.Minute))) // the store admits the call, because its leases arrive too late
 		if r.store.begins.Load() != 1 || b.Expires <= 0 {
 			t.Fatalf("%+v", b)
 		}
@@ -125,10 +123,10 @@ func TestSlowStore(t *testing.T) {
 	})
 }
 
-// The store's clock determines the slot, however wrong that of a holder is.
+// The store's clock determines the slot, even if the clock of a holder is wrong.
 func TestHolderWithWrongClock(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	r.wall.Advance(5 * time.Second)
 	q := free(rate("l", 1000, limit.Minute))
 	for range 500 {
@@ -137,26 +135,26 @@ func TestHolderWithWrongClock(t *testing.T) {
 			t.Fatalf("slot %d in slot %d", b.Taken[0].Slot, want)
 		}
 		if most := limit.Minute.Expires(b.Taken[0].Slot).Sub(r.truth.Now()); b.Expires > most {
-			t.Fatalf("the grant lives for %v; it may for %v", b.Expires, most)
+			t.Fatalf("the grant lives for %v; want at most %v", b.Expires, most)
 		}
 		r.advance(17 * time.Millisecond)
 	}
 }
 
-// A lease whose answer was lost stays counted as used, and so does a return that may not have arrived.
+// If the response to a lease is lost, its units count as used. The same applies to a return whose arrival is unknown.
 func TestUnknownTransaction(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	lossy := &lossyStore{countingStore: r.store}
 	r.Holder = lease.New(lossy, r.opts)
 	q := free(rate("l", 1000, limit.Day))
 	r.warm(q)
 	lossy.lose = true
 	r.advance(time.Minute)
-	if err := r.Tidy(t.Context()); !errors.Is(err, store.ErrUnavailable) { // it did arrive
+	if err := r.Tidy(t.Context()); !errors.Is(err, store.ErrUnavailable) { // the return did arrive
 		t.Fatal(err)
 	}
-	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // a unit was leased
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // units were leased
 		t.Fatal(err)
 	}
 	lossy.lose = false
@@ -165,7 +163,7 @@ func TestUnknownTransaction(t *testing.T) {
 	}
 }
 
-// A lossyStore executes requests without an answer.
+// A lossyStore executes requests and loses the responses.
 type lossyStore struct {
 	*countingStore
 	lose bool

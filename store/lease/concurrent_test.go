@@ -14,9 +14,8 @@ import (
 	"github.com/uimgate/uimgate/store/lease"
 )
 
-// concurrently makes the given number of calls at once and returns how many were admitted. An error that is no refusal
-// fails the test.
-func (r *rig) concurrently(calls int, call func(i int) store.BeginRequest) int64 {
+// concurrently makes the given number of calls at once and returns how many were admitted. An error other than a LimitError fails the test.
+func (r *leaseTest) concurrently(calls int, call func(i int) store.BeginRequest) int64 {
 	r.Helper()
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
@@ -39,12 +38,12 @@ func (r *rig) concurrently(calls int, call func(i int) store.BeginRequest) int64
 
 func TestConcurrentCallsOnOneLimit(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 3000, limit.Hour), rate("wide", 10_000, limit.Day))
 	if n := r.concurrently(5000, func(int) store.BeginRequest { return q }); n != 3000 {
 		t.Fatalf("%d admitted", n)
 	}
-	// Each call joins the request in progress; what they wait for is requested together.
+	// A call joins the request in progress; the units that calls wait for are requested together.
 	if n := r.store.transactions(); n > 100 {
 		t.Fatalf("%d transactions", n)
 	}
@@ -55,10 +54,10 @@ func TestConcurrentCallsOnOneLimit(t *testing.T) {
 
 func TestConcurrentCallsOnManyLimits(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	ceiling := store.Reservation{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 2000, Period: limit.Hour}}}
 	n := r.concurrently(4000, func(i int) store.BeginRequest {
-		if i%200 == 0 { // meanwhile leases end and are returned
+		if i%200 == 0 { // leases expire and are returned in the meantime
 			r.advance(3 * time.Second)
 			if err := r.Tidy(t.Context()); err != nil {
 				t.Error(err)
@@ -88,7 +87,7 @@ func TestConcurrentCallsOnManyLimits(t *testing.T) {
 	}
 }
 
-// A blockingStore answers when the test permits it.
+// A blockingStore responds when the test permits it.
 type blockingStore struct {
 	*countingStore
 	requested, answer chan struct{}
@@ -100,14 +99,14 @@ func (s *blockingStore) Lease(ctx context.Context, r store.LeaseRequest) ([]stor
 	case <-s.answer:
 		return s.countingStore.Lease(ctx, r)
 	case <-ctx.Done():
-		<-s.answer // it is being executed, and cannot be cancelled
+		<-s.answer // the request is executing and cannot be canceled
 		return nil, store.ErrUnavailable
 	}
 }
 
 func TestWaitEndsWithContext(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}
 	r.Holder = lease.New(s, r.opts)
 	q := free(rate("l", 1000, limit.Hour))
@@ -118,7 +117,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 		first <- err
 	}()
 	<-s.requested
-	cancel() // the first caller leaves; the one that joined gets the answer
+	cancel() // the first caller leaves; the one that joined gets the response
 	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -135,22 +134,22 @@ func TestWaitEndsWithContext(t *testing.T) {
 
 func TestSlowStoreTimesOut(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	s := &blockingStore{r.store, make(chan struct{}, 1), make(chan struct{})}
 	r.Holder = lease.New(s, r.opts)
 	r.BoundPatience(10 * time.Millisecond)
 	q := free(rate("l", 1000, limit.Hour))
-	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // although the store is still busy
+	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // the store is still busy
 		t.Fatal(err)
 	}
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) {
 		t.Fatal(err)
 	}
 	if len(s.requested) != 1 {
-		t.Fatal("a second request went out while the first was under way")
+		t.Fatal("a second request was sent during the first")
 	}
 	close(s.answer)
-	if err := r.Close(); err != nil { // waits for it
+	if err := r.Close(); err != nil { // Close waits for the request
 		t.Fatal(err)
 	}
 }

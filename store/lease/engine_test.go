@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// An engine is a store whose calls begin on leases.
+// An engine is a store whose calls begin through a Holder.
 type engine struct {
 	*sqlstore.Store
 	leases *lease.Holder
@@ -30,13 +30,13 @@ func (e engine) Settle(ctx context.Context, a store.Admission, to store.Settleme
 	return e.leases.Settle(ctx, a, to)
 }
 
-// NeverJumps tells the suite that the store's clock begins at the last slot when it is opened.
+// NeverJumps marks an engine whose clock begins at the last slot when the store is opened.
 func (e engine) NeverJumps() {}
 
 func (e engine) Close() error { return errors.Join(e.leases.Close(), e.Store.Close()) }
 
-// forward turns a clock that may be set back into one that only moves forward. Setting it back counts as the same time
-// forward, so that no state is used across the change: the store has to decide again.
+// forward turns a clock that may be set back into one that only moves forward. Setting it back counts as the same time forward, so that the
+// holder discards its state and asks the store again.
 func forward(now func() time.Time) func() time.Duration {
 	var mu sync.Mutex
 	last, passed := now(), time.Duration(0)
@@ -50,8 +50,8 @@ func forward(now func() time.Time) func() time.Duration {
 	}
 }
 
-// The whole suite passes with leases in front of the store, also where every rolling limit is leased: with a single
-// process they make no difference.
+// The whole suite passes with leases in front of the store, even if every rolling limit is leased: in a single process leases make no
+// difference.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, from := range map[string]int64{"large limits": limit.LeaseFrom, "every limit": 1} {

@@ -14,9 +14,9 @@ import (
 
 func TestLeasedCallsDoNotWrite(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 100_000, limit.Hour))
-	r.costs(10, func() { // each slice is three times as large
+	r.costs(10, func() { // each lease is three times as large
 		for range 10_000 {
 			b := r.begin(q)
 			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BeganAt.Equal(start) {
@@ -34,7 +34,7 @@ func TestLeasedCallsDoNotWrite(t *testing.T) {
 
 func TestUnleasedCallsUseStore(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	big := rate("l", 100, limit.Hour)
 	keyed, proved, paid, mixed := free(big), free(big), free(big), free(big, rate("m", 100, limit.Month))
 	keyed.Execution.IdempotencyKey, keyed.Execution.ID = "key", "keyed"
@@ -56,14 +56,14 @@ func TestUnleasedCallsUseStore(t *testing.T) {
 	}
 	r.costs(1, func() {
 		if _, err := r.Begin(t.Context(), store.BeginRequest{Execution: store.Execution{Service: "shop"}}); err == nil {
-			t.Error("a call without candidate was begun")
+			t.Error("a call without candidates began")
 		}
 	})
 }
 
 func TestFirstCallIsRecorded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 1000, limit.Hour))
 	q.Execution.AgreementID = "agreement"
 	r.begin(q)
@@ -78,7 +78,7 @@ func TestFirstCallIsRecorded(t *testing.T) {
 
 func TestLimitsAreFetchedTogether(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("b", 1000, limit.Hour), rate("a", 800, limit.Minute), rate("a", 900, limit.Minute))
 	q.Limits = []store.Reservation{{Limit: limit.Limit{ID: "ceiling", Rate: limit.Rate{Max: 5000, Period: limit.Day}}}}
 	r.costs(1, func() {
@@ -97,7 +97,7 @@ func TestLimitsAreFetchedTogether(t *testing.T) {
 
 func TestCandidatesInOrder(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("one", 100, limit.Hour))
 	q.Candidates = append(q.Candidates,
 		store.Candidate{Rule: "second", Limits: []store.Reservation{rate("two", 150, limit.Hour)}},
@@ -116,7 +116,7 @@ func TestCandidatesInOrder(t *testing.T) {
 		}
 	}
 	q.Candidates = q.Candidates[:2]
-	r.costs(0, func() { // both refusals are kept; the last is returned
+	r.costs(0, func() { // both refusals are cached; the last is returned
 		if e := r.refused(q); e.ID != "two" || e.Principal != "agent" || e.Left != 0 {
 			t.Fatalf("%+v", e)
 		}
@@ -129,7 +129,7 @@ func TestCandidatesInOrder(t *testing.T) {
 
 func TestRefusalIsKeptToNextSlot(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 100, limit.Minute))
 	for range 100 {
 		r.begin(q)
@@ -156,7 +156,7 @@ func TestRefusalIsKeptToNextSlot(t *testing.T) {
 
 func TestLongestRefusal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("m", 100, limit.Minute), rate("h", 100, limit.Hour), rate("s", 100, limit.Second))
 	for range 100 {
 		r.begin(q)
@@ -171,7 +171,7 @@ func TestLongestRefusal(t *testing.T) {
 
 func TestUnsentCallIsRefunded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 100, limit.Minute))
 	notSent := store.Settlement{State: store.Released, Outcome: store.NotSent}
 	settle := func(b store.Admission) {
@@ -184,18 +184,18 @@ func TestUnsentCallIsRefunded(t *testing.T) {
 	for range 100 {
 		last = r.begin(q)
 	}
-	r.costs(0, func() { settle(last); last = r.begin(q) }) // to the lease, which is still held
+	r.costs(0, func() { settle(last); last = r.begin(q) }) // the unit returns to the lease, which is still valid
 	r.full(q)
-	settle(last) // to the store
+	settle(last) // the unit returns to the store
 	last = r.begin(q)
 	r.full(q)
-	r.advance(time.Second) // the lease is over
+	r.advance(time.Second) // the lease has expired
 	settle(last)
-	again := r.begin(q) // its unit is free in the store, and the refusal is deleted
+	again := r.begin(q) // its unit is free in the store, and the cached refusal is deleted
 	r.full(q)
 	settle(again)
 	r.advance(5 * time.Minute)
-	settle(last) // has no effect on the count any more
+	settle(last) // no longer affects the count
 	if s := r.begin(q).Standing[0]; s.Left != 99 {
 		t.Fatalf("%+v", s)
 	}
@@ -204,7 +204,7 @@ func TestUnsentCallIsRefunded(t *testing.T) {
 // Only one of two settlements returns the units of a recorded call.
 func TestRecordedCallIsRefundedOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 1000, limit.Hour))
 	r.warm(q) // 21 calls
 	keyed := free(rate("l", 1000, limit.Hour))
@@ -223,7 +223,7 @@ func TestRecordedCallIsRefundedOnce(t *testing.T) {
 
 func TestLeasedUnitsAreRecalled(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	q := free(rate("l", 1000, limit.Hour))
 	r.warm(q)
 	keyed := free(rate("l", 1000, limit.Hour))
@@ -241,7 +241,7 @@ func TestLeasedUnitsAreRecalled(t *testing.T) {
 
 func TestChangedMax(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	r.warm(free(rate("l", 1000, limit.Hour))) // 21 calls
 	if s := r.begin(free(rate("l", 200, limit.Hour))).Standing[0]; s.Left != 178 || s.Max != 200 {
 		t.Fatalf("%+v", s)
@@ -259,7 +259,7 @@ func TestChangedMax(t *testing.T) {
 
 func TestCloseReturnsLeases(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	hour, day := rate("h", 1000, limit.Hour), rate("d", 1000, limit.Day)
 	r.warm(free(hour, day))
 	held := r.begin(free(hour))
@@ -273,7 +273,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	r.costs(1, func() { // through the store
+	r.costs(1, func() { // the call uses the store
 		if s := r.begin(free(hour, day)).Standing; s[0].Left != 1000-23 || s[1].Left != 1000-22 {
 			t.Fatalf("%+v", s)
 		}
@@ -288,7 +288,7 @@ func TestCloseReturnsLeases(t *testing.T) {
 
 func TestTidy(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	for i := range 300 {
 		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day)))
 		r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day)))
@@ -302,8 +302,8 @@ func TestTidy(t *testing.T) {
 		}
 	}
 	r.costs(0, tidy)
-	r.advance(11 * time.Second) // long before the slot ends
-	r.costs(3, tidy)            // 128 at once
+	r.advance(11 * time.Second) // long before the end of the slot
+	r.costs(3, tidy)            // 128 limits at once
 	r.costs(0, tidy)
 	if n := r.Known(); n != 300 {
 		t.Fatalf("%d limits are known", n)
@@ -322,7 +322,7 @@ func TestTidy(t *testing.T) {
 
 func TestTooManyLimits(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	r.BoundKeys(2)
 	for i := range 5 {
 		r.begin(free(rate("0", 1000, limit.Day), rate(fmt.Sprint(i), 1000, limit.Hour)))
@@ -336,20 +336,20 @@ func TestTooManyLimits(t *testing.T) {
 	}
 	r.begin(free(rate("4", 1000, limit.Hour)))
 	if r.store.begins.Load() != 4 {
-		t.Fatal("the room was not used again")
+		t.Fatal("the freed entries were not used again")
 	}
 }
 
-// Where the state is set back to an earlier one, as by a standby that is promoted, units on lease are not used any more, and not given
-// back: the state may not know that they were counted.
+// If the state is set back to an earlier one, for example because a standby is promoted, leased units are neither used nor returned: the
+// state may not include them.
 func TestRestoreEndsLeases(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newLeaseTest(t)
 	limited := limit.OfToken(limit.Rate{Max: 1000, Period: limit.Hour})
 	q := free(store.Reservation{Principal: "agent", Limit: limited})
 	r.warm(q)
 	taken := r.begin(q)
-	state := r.store.Store.(*sqlstore.Store) //nolint:forcetypeassert // of newRig
+	state := r.store.Store.(*sqlstore.Store) //nolint:forcetypeassert // newLeaseTest opens a sqlstore
 	if _, err := state.Restored(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -360,9 +360,9 @@ func TestRestoreEndsLeases(t *testing.T) {
 		t.Fatal(err)
 	}
 	if now := r.begin(q).Standing[0].Left; now != left-1 {
-		t.Errorf("%d are left after a unit of before came back; before %d", now, left)
+		t.Errorf("%d are left after an earlier unit was released; before that %d", now, left)
 	}
 	if left > 1000-22 {
-		t.Errorf("%d are left: units of before were given back", left)
+		t.Errorf("%d are left: earlier units were returned", left)
 	}
 }

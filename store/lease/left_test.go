@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// In one process what is left is exact, with calls on leases, calls on record and their repetitions, on both engines.
+// In one process the remaining number is exact for leased calls, recorded calls and their repetitions, on both engines.
 func TestLeftIsExactInOneProcess(t *testing.T) {
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T) lease.Store{
@@ -64,7 +64,7 @@ func TestLeftIsExactInOneProcess(t *testing.T) {
 					t.Fatal(err)
 				}
 				if again := call(q); again.Replay == nil {
-					t.Fatal("the repetition was not recognised")
+					t.Fatal("the call was not recognized as a repetition")
 				}
 				want = append(want, left)
 			}
@@ -75,11 +75,11 @@ func TestLeftIsExactInOneProcess(t *testing.T) {
 	}
 }
 
-// With several processes what is left is what the store had left at most two seconds ago, less the process's own calls:
-// it never rises, is never above the limit, and counts each call of the others that is two seconds old.
+// With several processes, each reports what the store had left at most two seconds ago, less its own calls: the number never rises, never
+// exceeds the limit, and includes each call of the others that is at least two seconds old.
 func TestLeftInSeveralProcesses(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, func(o *lease.Options) { o.Sole = false })
+	r := newLeaseTest(t, func(o *lease.Options) { o.Sole = false })
 	const most = 1000
 	holders := []*lease.Holder{r.Holder, lease.New(r.store, r.opts), lease.New(r.store, r.opts)}
 	last := []int64{most, most, most}
@@ -107,7 +107,7 @@ func TestLeftInSeveralProcesses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		last = []int64{most, most, most} // what others gave back may be left again
+		last = []int64{most, most, most} // units that others returned may be available again
 	}
 	if admitted < 600 {
 		t.Fatalf("%d calls", admitted)

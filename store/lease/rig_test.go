@@ -11,12 +11,12 @@ import (
 	"github.com/uimgate/uimgate/store/lease"
 )
 
-// start is inside a slot of every period, not at an edge.
+// start is in the middle of a slot of every period.
 var start = time.Date(2026, 3, 14, 15, 9, 26, 35_897_932, time.UTC)
 
-// A rig is a holder on a store of its own, with clocks that are set by hand. wall and steady are the offsets of the two
-// clocks of the holder; truth is the clock of the store.
-type rig struct {
+// A leaseTest is a holder with its own store and with clocks that the test sets. wall and steady are the two clocks of the holder; truth is
+// the clock of the store.
+type leaseTest struct {
 	*testing.T
 	*lease.Holder
 	store               *countingStore
@@ -24,9 +24,9 @@ type rig struct {
 	opts                lease.Options
 }
 
-func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
+func newLeaseTest(t *testing.T, change ...func(*lease.Options)) *leaseTest {
 	t.Helper()
-	r := &rig{T: t, truth: storetest.NewClock(start), wall: storetest.NewClock(start), steady: storetest.NewClock(start)}
+	r := &leaseTest{T: t, truth: storetest.NewClock(start), wall: storetest.NewClock(start), steady: storetest.NewClock(start)}
 	r.store = &countingStore{Store: openSQLite(t, t.TempDir(), r.truth.Now)}
 	r.opts = lease.Options{Now: r.wall.Now, Elapsed: func() time.Duration { return r.steady.Now().Sub(start) }, Sole: true}
 	for _, f := range change {
@@ -37,7 +37,7 @@ func newRig(t *testing.T, change ...func(*lease.Options)) *rig {
 }
 
 // advance moves all clocks.
-func (r *rig) advance(d time.Duration) {
+func (r *leaseTest) advance(d time.Duration) {
 	for _, c := range []*storetest.Clock{r.truth, r.wall, r.steady} {
 		c.Advance(d)
 	}
@@ -54,7 +54,7 @@ func free(limits ...store.Reservation) store.BeginRequest {
 	}
 }
 
-func (r *rig) begin(q store.BeginRequest) store.Admission {
+func (r *leaseTest) begin(q store.BeginRequest) store.Admission {
 	r.Helper()
 	b, err := r.Begin(r.Context(), q)
 	if err != nil {
@@ -64,12 +64,12 @@ func (r *rig) begin(q store.BeginRequest) store.Admission {
 }
 
 // full checks that a limit refuses the call.
-func (r *rig) full(q store.BeginRequest) {
+func (r *leaseTest) full(q store.BeginRequest) {
 	r.Helper()
 	_ = r.refused(q)
 }
 
-func (r *rig) refused(q store.BeginRequest) *store.LimitError {
+func (r *leaseTest) refused(q store.BeginRequest) *store.LimitError {
 	r.Helper()
 	_, err := r.Begin(r.Context(), q)
 	e, ok := errors.AsType[*store.LimitError](err)
@@ -79,8 +79,8 @@ func (r *rig) refused(q store.BeginRequest) *store.LimitError {
 	return e
 }
 
-// costs checks the number of transactions of a function.
-func (r *rig) costs(want int64, what func()) {
+// costs checks how many transactions a function makes.
+func (r *leaseTest) costs(want int64, what func()) {
 	r.Helper()
 	before := r.store.transactions()
 	what()
@@ -89,8 +89,8 @@ func (r *rig) costs(want int64, what func()) {
 	}
 }
 
-// warm makes calls until there are units on lease.
-func (r *rig) warm(q store.BeginRequest) {
+// warm makes calls until units are leased.
+func (r *leaseTest) warm(q store.BeginRequest) {
 	r.Helper()
 	for range 20 {
 		r.begin(q)

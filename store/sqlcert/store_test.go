@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// onEach runs a test on SQLite and on PostgreSQL. open opens the same database once more.
+// onEach runs a test on SQLite and on PostgreSQL. open opens the same database again.
 func onEach(t *testing.T, run func(t *testing.T, open func(now func() time.Time) *sqlcert.Store)) {
 	t.Helper()
 	for name, place := range map[string]func(*testing.T) string{
@@ -27,7 +27,7 @@ func onEach(t *testing.T, run func(t *testing.T, open func(now func() time.Time)
 			var first *sqlstore.Store
 			run(t, func(now func() time.Time) *sqlcert.Store {
 				if name == "sqlite" && first != nil {
-					return sqlcert.New(first) // one process at a time has the file
+					return sqlcert.New(first) // only one process at a time can open the file
 				}
 				db, err := sqlstore.Open(t.Context(), at, sqlstore.Options{Now: now})
 				if err != nil {
@@ -85,10 +85,10 @@ func TestValues(t *testing.T) {
 			}
 		}
 		if !s.Exists(ctx, "a_b") || !s.Exists(ctx, "ab/c") {
-			t.Error("a neighbour was deleted")
+			t.Error("another value was deleted")
 		}
 		if err := s.Delete(ctx, "a"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("deleting what is not there: %v", err)
+			t.Errorf("deleting a missing value: %v", err)
 		}
 		if err := s.Store(ctx, "large", make([]byte, 2<<20)); err == nil {
 			t.Error("2 MiB were stored")
@@ -106,18 +106,18 @@ func TestLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took, err := other.TryLock(ctx, "issue"); took || err != nil {
-			t.Fatalf("a lock was taken twice: %v, %v", took, err)
+			t.Fatalf("two processes hold the lock: %v, %v", took, err)
 		}
 		if took, err := other.TryLock(ctx, "another"); !took || err != nil {
 			t.Fatalf("another lock: %v, %v", took, err)
 		}
 		if err := other.Unlock(ctx, "issue"); err == nil {
-			t.Error("a lock was ended by a process that does not hold it")
+			t.Error("a process that does not hold the lock released it")
 		}
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		if err := other.Lock(ended, "issue"); err == nil {
-			t.Error("waiting did not end with its context")
+			t.Error("Lock did not return when its context ended")
 		}
 		took := make(chan error, 1)
 		go func() { took <- other.Lock(ctx, "issue") }()
@@ -128,16 +128,16 @@ func TestLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took, err := one.TryLock(ctx, "issue"); took || err != nil {
-			t.Fatalf("a lock was taken twice: %v, %v", took, err)
+			t.Fatalf("two processes hold the lock: %v, %v", took, err)
 		}
 	})
 }
 
-// A process that crashed keeps a lock no longer than its lease.
+// A process that crashed keeps a lock only until its lease ends.
 func TestLockExpires(t *testing.T) {
 	t.Parallel()
 	at := filepath.Join(t.TempDir(), "state.db")
-	takes := func(ahead time.Duration) bool { // of a process that then ends without unlocking
+	takes := func(ahead time.Duration) bool { // the process ends without unlocking
 		t.Helper()
 		db, err := sqlstore.Open(t.Context(), at, sqlstore.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
 		if err != nil {
@@ -154,7 +154,7 @@ func TestLockExpires(t *testing.T) {
 		want  bool
 	}{{0, true}, {time.Second, false}, {3 * time.Minute, true}} {
 		if got := takes(step.ahead); got != step.want {
-			t.Errorf("after %v it was taken: %v", step.ahead, got)
+			t.Errorf("after %v: locked: %v", step.ahead, got)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func signatureOnce(r *relay) {
 	r.reopen()
 	_, _, err = r.Admit(r.Context(), g, 0)
 	r.want(err, mail.ErrReplayed)
-	g.Key = bob // another's signature of the same bytes
+	g.Key = bob // a signature of the same bytes by another agent
 	_, _, err = r.Admit(r.Context(), g, 0)
 	r.must(err)
 	r.age(11 * time.Minute)
@@ -71,7 +71,7 @@ func signatureOnce(r *relay) {
 	}
 	_, _, err = r.Sweep(r.Context(), 10)
 	r.must(err)
-	_, _, err = r.Admit(r.Context(), g, 0) // its time is up to the caller
+	_, _, err = r.Admit(r.Context(), g, 0) // the caller checks the time
 	r.must(err)
 }
 
@@ -91,7 +91,7 @@ func signatureOnceAtOnce(r *relay) {
 				taken.Add(1)
 				return
 			}
-			if err != mail.ErrReplayed { //nolint:errorlint // nothing else is in it
+			if err != mail.ErrReplayed { //nolint:errorlint // Admit returns the error itself
 				r.Error(err)
 			}
 		})
@@ -145,7 +145,7 @@ func suspension(r *relay) {
 	r.want(err, mail.ErrSuspended)
 	r.must(r.Suspend(r.Context(), alice, false))
 	_, _, err = r.Admit(r.Context(), g, 0)
-	r.want(err, mail.ErrReplayed) // it was used while the agent was suspended
+	r.want(err, mail.ErrReplayed) // the signature was used while the agent was suspended
 	r.agent(alice)
 }
 
@@ -176,12 +176,11 @@ func agentsBounded(r *relay) {
 	r.must(err)
 	_, err = s.Delete(r.Context(), alice)
 	r.must(err)
-	_, _, err = s.Admit(r.Context(), g, 0) // nothing is kept of one that was refused
+	_, _, err = s.Admit(r.Context(), g, 0) // the refused signature was not recorded
 	r.must(err)
 	r.counted()
 }
 
-// public makes a public agent with tags.
 func profiles(r *relay) {
 	_, err := r.Update(r.Context(), alice, mail.Profile{})
 	r.want(err, mail.ErrNotFound)

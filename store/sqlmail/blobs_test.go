@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// blob records a blob of an agent, which lives for ten minutes.
+// blob records a blob of an agent with a lifetime of ten minutes.
 func (r *relay) blob(owner mail.Key, size int64) string {
 	r.Helper()
 	id := r.id("blob")
@@ -115,7 +115,7 @@ func readers(r *relay) {
 	m.Blobs, m.Attachments = []string{id}, []byte("[{}]")
 	r.send(m)
 	read(map[mail.Key]error{alice: nil, bob: nil, carol: mail.ErrForbidden})
-	r.must(r.Delivered(r.Context(), bob, []string{m.ID})) // it has not expired
+	r.must(r.Delivered(r.Context(), bob, []string{m.ID})) // the message has not expired
 	on := r.message(bob, carol)
 	on.Lifetime = time.Minute
 	on.Blobs, on.Attachments = []string{id}, []byte("[{}]")

@@ -36,7 +36,7 @@ func idempotencyAtOnce(r *relay) {
 			s = other
 		}
 		if n%3 == 0 {
-			m.Recipient = carol // what counts is the digest
+			m.Recipient = carol // the digest identifies the message
 		}
 		all.Go(func() {
 			_, repeated, err := s.Send(r.Context(), m)
@@ -194,8 +194,8 @@ func twoProcesses(r *relay) {
 	r.meanwhile([]*sqlmail.Store{r.Store, r.Store, other, other}, []*sqlmail.Store{other})
 }
 
-// A failed attempt to post locks as all others do that change what is to be posted: the box first. Else it would wait for the posting of
-// a message that is just deleted, and keep the webhook, for which the deletion waits.
+// When an attempt to post fails, its transaction locks the box first, as all transactions do that change postings. Otherwise it would keep
+// the webhook locked while it waits for the posting of a message that is being deleted, and the deletion waits for the webhook.
 func TestFailedAttemptLocksBox(t *testing.T) {
 	t.Parallel()
 	r := newRelay(t, engines["postgres"](t))

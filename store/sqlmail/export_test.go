@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Fold is how texts are compared.
+// Fold normalizes a text for comparison.
 var Fold = fold
 
-// A RoundRequest is what one caller asks for in a round: Admit, Send or both, or Delivered.
+// A RoundRequest is the request of one caller in a round: Admit, Send or both, or Delivered.
 type RoundRequest struct {
 	Guard     *mail.Guard
 	Send      *mail.NewMessage
@@ -18,7 +18,7 @@ type RoundRequest struct {
 	Delivered []string
 }
 
-// An Answer is what came of it.
+// An Answer is the result of a RoundRequest.
 type Answer struct {
 	Agent    mail.Agent
 	IsNew    bool
@@ -27,7 +27,7 @@ type Answer struct {
 	Err      error
 }
 
-// Round does what several callers ask for in one transaction.
+// Round executes the requests of several callers in one transaction.
 func Round(ctx context.Context, s *Store, all ...RoundRequest) ([]Answer, error) {
 	turns := make([]*turn, len(all))
 	for i, a := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlmail"
 )
 
-// searches are texts of agents, and words for which they are searched.
+// searches are texts of agents, and the words that are searched for.
 var searches = [][2]string{
 	{"translate text", "text"},
 	{"100% sure", "0%"},
@@ -36,7 +36,7 @@ var searches = [][2]string{
 	{"text", ""},
 }
 
-// foundBy reports whether one agent with a text is found by a word, in all that it is found by, and in its name.
+// foundBy reports whether an agent with this text is found by a word in all its texts, and by a word in its name.
 func (r *relay) foundBy(text, word string) (inWords, inName bool) {
 	r.Helper()
 	_, err := r.Update(r.Context(), alice, mail.Profile{Name: &text, Words: &text, Capabilities: []byte("[]"), Tags: []string{text}})
@@ -81,7 +81,7 @@ func TestSearchIsLiteral(t *testing.T) {
 	}})
 }
 
-// Whatever is searched for is found where it is, and nowhere else, and no search fails.
+// A search finds an agent exactly if the text contains the word, and no search fails.
 func FuzzSearch(f *testing.F) {
 	for _, s := range searches {
 		f.Add(s[0], s[1])
@@ -89,7 +89,7 @@ func FuzzSearch(f *testing.F) {
 	place := engines["sqlite"](f)
 	f.Fuzz(func(t *testing.T, text, word string) {
 		if len(text) > 10_000 || len(word) > 2000 {
-			t.Skip("longer than what agents may say")
+			t.Skip("longer than agents can use")
 		}
 		r := newRelay(t, place)
 		r.searchable()
@@ -97,7 +97,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// Places in lists come from outside: whatever they are, nothing fails, and what comes after them is in order.
+// Clients send the positions in lists. No position makes a query fail, and every query returns the messages after it in order.
 func FuzzPlaces(f *testing.F) {
 	f.Add("msg_000000000002", "t", "msg_000000000001")
 	f.Add("\x00", "\xff", "' OR 1=1")

@@ -53,7 +53,7 @@ func messageRoundTrip(r *relay) {
 func delivery(r *relay) {
 	r.agent(alice, bob)
 	first, second := r.send(r.message(alice, bob)), r.send(r.message(alice, bob))
-	r.must(r.Delivered(r.Context(), alice, []string{first.ID})) // it is not hers
+	r.must(r.Delivered(r.Context(), alice, []string{first.ID})) // the message is not hers
 	r.same(r.waiting(bob), []string{first.ID, second.ID})
 	r.must(r.Delivered(r.Context(), bob, []string{first.ID, "unknown", "\x00", "", first.ID}))
 	r.same(r.waiting(bob), []string{second.ID})
@@ -138,7 +138,7 @@ func policies(r *relay) {
 	}
 	_, err := r.SetEntry(r.Context(), bob, carol, mail.Block)
 	r.must(err)
-	_, _, err = r.Send(r.Context(), r.message(carol, alice)) // blocked by another
+	_, _, err = r.Send(r.Context(), r.message(carol, alice)) // another recipient blocks the sender
 	r.must(err)
 	r.counted()
 }
@@ -162,7 +162,7 @@ func queueBounded(r *relay) {
 		r.want(err, mail.ErrQueueFull)
 		r.must(r.Delivered(r.Context(), to, taken[:1]))
 		r.send(m)
-		r.age(2 * time.Hour) // what has expired waits no longer, also before upkeep
+		r.age(2 * time.Hour) // expired messages do not count, even before upkeep
 		m.ID = r.id("msg")
 		r.send(m)
 		if got := r.waiting(to); len(got) != 1 {
@@ -185,7 +185,7 @@ func relayBounded(r *relay) {
 	r.want(err, mail.ErrFull)
 	m.Bytes++
 	r.send(m)
-	r.must(r.Delivered(r.Context(), bob, []string{first.ID})) // it is kept until it expires
+	r.must(r.Delivered(r.Context(), bob, []string{first.ID})) // the message is kept until it expires
 	m.ID = r.id("msg")
 	_, _, err = r.Send(r.Context(), m)
 	r.want(err, mail.ErrFull)
@@ -214,7 +214,7 @@ func idempotency(r *relay) {
 	_, err := r.Update(r.Context(), bob, mail.Profile{Policy: new(mail.Closed)})
 	r.must(err)
 	r.reopen()
-	repeat() // it was taken
+	repeat() // the message was accepted
 	_, err = r.Update(r.Context(), bob, mail.Profile{Policy: new(mail.Open)})
 	r.must(err)
 	other := same
@@ -237,8 +237,6 @@ func idempotency(r *relay) {
 	r.counted()
 }
 
-// pagesOf reads all pages.
-// reader reads on from page to page while others send, and returns how often it saw each message.
 func senseless(r *relay) {
 	for _, change := range []func(*mail.NewMessage){
 		func(m *mail.NewMessage) { m.ID = "" }, func(m *mail.NewMessage) { m.ID = "\x00" }, func(m *mail.NewMessage) { m.Lifetime = 0 },

@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlmail"
 )
 
-// Whatever few agents do at once, through two processes, ends without an error that nobody expects, and what is kept twice agrees.
+// Random operations of a few agents through two processes return only expected errors, and redundant data stays consistent.
 func TestConcurrentMix(t *testing.T) {
 	t.Parallel()
 	each(t, map[string]func(*relay){"": func(r *relay) {
 		stores := []*sqlmail.Store{r.Store, sqlmail.New(open(r.T, r.place), sqlmail.Options{MaxAgents: manyAgents, Idle: time.Nanosecond})}
 		var all sync.WaitGroup
 		for n := range 8 {
-			m := &mixer{relay: r, s: stores[n%2], rand: rand.New(rand.NewPCG(1, uint64(n)))}
+			m := &randomClient{relay: r, s: stores[n%2], rand: rand.New(rand.NewPCG(1, uint64(n)))}
 			all.Go(func() {
 				for range 100 {
 					m.step(r.Context())
@@ -41,8 +41,8 @@ func TestConcurrentMix(t *testing.T) {
 	}})
 }
 
-// A mixer does one thing after another, at random.
-type mixer struct {
+// A randomClient executes random operations.
+type randomClient struct {
 	*relay
 	s        *sqlmail.Store
 	rand     *rand.Rand
@@ -50,17 +50,17 @@ type mixer struct {
 	postings []mail.WebhookPost
 }
 
-func (m *mixer) key() mail.Key { return key(m.rand.IntN(4) + 1) }
+func (m *randomClient) key() mail.Key { return key(m.rand.IntN(4) + 1) }
 
-func (m *mixer) chance() bool { return m.rand.IntN(2) == 0 }
+func (m *randomClient) chance() bool { return m.rand.IntN(2) == 0 }
 
-// expected are errors of a moment at which an agent is deleted, a list is full, or a record is gone.
+// expected are errors that concurrent operations may cause: an agent was deleted, a list is full, or a record is missing.
 var expected = []error{
 	mail.ErrNotFound, mail.ErrDenied, mail.ErrForbidden, mail.ErrQueueFull, mail.ErrOverQuota, mail.ErrReferenced, mail.ErrNoBlob,
 	mail.ErrSuspended,
 }
 
-func (m *mixer) step(ctx context.Context) {
+func (m *randomClient) step(ctx context.Context) {
 	n := m.rand.IntN(len(steps))
 	err := steps[n](m, ctx)
 	for _, known := range expected {
@@ -73,12 +73,12 @@ func (m *mixer) step(ctx context.Context) {
 	}
 }
 
-var steps = []func(m *mixer, ctx context.Context) error{
-	func(m *mixer, ctx context.Context) error {
+var steps = []func(m *randomClient, ctx context.Context) error{
+	func(m *randomClient, ctx context.Context) error {
 		_, _, err := m.s.Admit(ctx, m.guard(m.key()), 0)
 		return err
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		tags := []string{"c"}
 		for _, tag := range []string{"a", "b"} {
 			if m.chance() {
@@ -92,8 +92,8 @@ var steps = []func(m *mixer, ctx context.Context) error{
 		_, err := m.s.Update(ctx, m.key(), p)
 		return err
 	},
-	func(m *mixer, ctx context.Context) error { return m.s.Suspend(ctx, m.key(), m.chance()) },
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error { return m.s.Suspend(ctx, m.key(), m.chance()) },
+	func(m *randomClient, ctx context.Context) error {
 		if m.rand.IntN(4) > 0 {
 			return nil
 		}
@@ -101,19 +101,19 @@ var steps = []func(m *mixer, ctx context.Context) error{
 		return err
 	},
 	send, send, send,
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		list, _, err := m.s.Messages(ctx, mail.Query{Recipient: m.key(), Status: mail.Sent, Limit: 5})
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		return m.s.Delivered(ctx, list[0].Recipient, ids(list))
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		_, err := m.s.SetEntry(ctx, m.key(), m.key(), []string{mail.Allow, mail.Block}[m.rand.IntN(2)])
 		return err
 	},
-	func(m *mixer, ctx context.Context) error { return m.s.DeleteEntry(ctx, m.key(), m.key()) },
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error { return m.s.DeleteEntry(ctx, m.key(), m.key()) },
+	func(m *randomClient, ctx context.Context) error {
 		b := m.blobOf(m.id("blob"), m.key(), int64(m.rand.IntN(20)))
 		_, err := m.s.AddBlob(ctx, b, mail.BlobBounds{Count: 5, Bytes: 60, All: 1000})
 		if err == nil {
@@ -121,28 +121,28 @@ var steps = []func(m *mixer, ctx context.Context) error{
 		}
 		return err
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		if len(m.blobs) == 0 {
 			return nil
 		}
 		return m.s.DeleteBlob(ctx, m.blobs[m.rand.IntN(len(m.blobs))], m.key())
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		_, err := m.s.SetWebhook(ctx, mail.Webhook{Owner: m.key(), URL: "https://a.example"})
 		return err
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		if m.chance() {
 			return nil
 		}
 		return m.s.DeleteWebhook(ctx, m.key())
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		list, err := m.s.Postings(ctx, mail.Claim{Now: m.s.Now(), Lease: time.Minute, Limit: 3, Each: 3})
 		m.postings = append(m.postings, list...)
 		return err
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		if len(m.postings) == 0 {
 			return nil
 		}
@@ -150,13 +150,13 @@ var steps = []func(m *mixer, ctx context.Context) error{
 		m.postings = m.postings[1:]
 		return m.s.Posted(ctx, p, m.s.Now(), m.chance(), 2)
 	},
-	func(m *mixer, ctx context.Context) error {
+	func(m *randomClient, ctx context.Context) error {
 		_, _, err := m.s.Sweep(ctx, 3)
 		return err
 	},
 }
 
-func send(m *mixer, ctx context.Context) error {
+func send(m *randomClient, ctx context.Context) error {
 	s := m.message(m.key(), m.key())
 	s.Waiting, s.Unknown = 10, 5
 	s.Lifetime = []time.Duration{time.Millisecond, time.Hour}[m.rand.IntN(2)]

@@ -54,7 +54,7 @@ func pages(r *relay) {
 			}), want)
 		}
 	}
-	// Rows that leave the state while pages are read do not move the place.
+	// Rows that change their state between two pages do not move the position.
 	list, _, err := r.Messages(r.Context(), mail.Query{Recipient: bob, Status: mail.Sent, Limit: 2})
 	r.must(err)
 	r.must(r.Delivered(r.Context(), bob, ids(list)))
@@ -65,7 +65,7 @@ func pages(r *relay) {
 	r.same(ids(rest), want[2:])
 	_, _, err = r.Messages(r.Context(), mail.Query{Recipient: bob, Status: mail.Sent, Limit: 9, After: &mail.Place{ID: "\x00\xff"}})
 	r.must(err)
-	// Some have expired, and upkeep has seen only some of them.
+	// Some messages have expired, and upkeep has processed only some of them.
 	r.age(2 * time.Hour)
 	_, _, err = r.Sweep(r.Context(), 3)
 	r.must(err)

@@ -49,7 +49,7 @@ func forgotten(r *relay) {
 			var err error
 			_, more, err = s.Sweep(r.Context(), 2)
 			r.must(err)
-			_, _, err = r.Sweep(r.Context(), 2) // without the option
+			_, _, err = r.Sweep(r.Context(), 2) // a store without the option
 			r.must(err)
 		}
 		if got := r.counted(); got.Agents != c.want {
@@ -89,7 +89,7 @@ func removal(r *relay) {
 		r.Fatalf("%+v", got)
 	}
 	r.same(r.waiting(bob), []string{kept})
-	r.must(r.DeleteBlob(r.Context(), foreign, bob)) // no message attaches it any more
+	r.must(r.DeleteBlob(r.Context(), foreign, bob)) // no message attaches it any longer
 	tags, _, err := r.Tags(r.Context(), nil, 10)
 	r.must(err)
 	if len(tags) != 0 {

@@ -32,7 +32,7 @@ func TestRounds(t *testing.T) {
 	})
 }
 
-// round does what several ask for in one transaction, and holds the errors to be those wanted.
+// round executes the requests in one transaction and compares their errors with the wanted ones.
 func (r *relay) round(all []sqlmail.RoundRequest, want ...error) []sqlmail.Answer {
 	r.Helper()
 	answers, err := sqlmail.Round(r.Context(), r.Store, all...)
@@ -60,7 +60,7 @@ func manyInOne(r *relay) {
 	want := []string{first.ID}
 	last := first.CreatedAt
 	for i, a := range answers {
-		if a.IsNew != (i < 2) { // bob is known, and alice comes twice
+		if a.IsNew != (i < 2) { // bob is known, and alice occurs twice
 			r.Errorf("%d: new is %v", i, a.IsNew)
 		}
 		if got, err := r.Message(r.Context(), a.Taken.ID); err != nil || cmp.Diff(got, a.Taken) != "" {
@@ -99,7 +99,7 @@ func keyThrice(r *relay) {
 		r.Fatal(d, answers)
 	}
 	last := m
-	last.ID, last.Recipient = r.id("msg"), key(9) // who has no messages at all
+	last.ID, last.Recipient = r.id("msg"), key(9) // has no messages
 	kept := r.round([]sqlmail.RoundRequest{{Send: &last}, {Send: &other}}, nil, mail.ErrKeyReused)
 	if d := cmp.Diff(answers[0].Taken, kept[0].Taken); d != "" || !kept[0].Repeated {
 		r.Fatal(d)
@@ -145,7 +145,7 @@ func newcomersInOne(r *relay) {
 		case a.IsNew:
 			made++
 		case errors.Is(a.Err, mail.ErrFull):
-			_, _, err := r.Admit(r.Context(), *guards[i].Guard, 0) // nothing is kept of it
+			_, _, err := r.Admit(r.Context(), *guards[i].Guard, 0) // the refused signature was not recorded
 			r.must(err)
 		case a.Err != nil || a.Agent.Key != guards[i].Guard.Key:
 			r.Errorf("%d: %+v", i, a)
@@ -205,7 +205,7 @@ func attachedTwice(r *relay) {
 	if !b.ExpiresAt.Equal(answers[0].Taken.ExpiresAt) {
 		r.Fatal(b.ExpiresAt, answers[0].Taken.ExpiresAt)
 	}
-	further := r.message(bob, key(4)) // who was sent it
+	further := r.message(bob, key(4)) // a recipient of the message
 	further.Blobs, further.Attachments = foreign.Blobs, foreign.Attachments
 	r.round([]sqlmail.RoundRequest{{Send: &further}}, nil)
 }

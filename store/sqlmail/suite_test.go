@@ -59,13 +59,13 @@ var engines = map[string]func(testing.TB) (place string){
 	},
 }
 
-// idle are PostgreSQL databases that tests no longer use: making one takes ten times as long as emptying it.
+// idle are PostgreSQL databases that tests have finished with: creating one takes ten times as long as emptying one.
 var idle struct {
 	sync.Mutex
 	dsns []string
 }
 
-// emptyTables sets a database back to the state of a new one.
+// emptyTables resets a database to the state of a new one.
 const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
 	FOR name IN SELECT tablename FROM pg_tables WHERE tablename LIKE 'relay%' OR tablename = 'revocations' LOOP
 		EXECUTE format('DELETE FROM %I', name);
@@ -105,7 +105,7 @@ func database(tb testing.TB) string {
 	return pgtest.Start(tb).Copy(tb, dsn)
 }
 
-// template is a new PostgreSQL database, of which tests get copies.
+// template is a new PostgreSQL database that tests copy.
 var template = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	c, err := pgtest.Shared()
@@ -139,7 +139,7 @@ func open(tb testing.TB, place string) *sqlstore.Store {
 	return db
 }
 
-// each runs scenarios on every engine, each on a database of its own.
+// each runs scenarios on every engine, each with its own database.
 func each(t *testing.T, scenarios map[string]func(*relay)) {
 	t.Helper()
 	for engine, place := range engines {
@@ -171,7 +171,7 @@ func (r *relay) reopen() {
 	r.Store = sqlmail.New(r.db, sqlmail.Options{MaxAgents: manyAgents})
 }
 
-// age makes everything that is kept older.
+// age makes all records older.
 func (r *relay) age(by time.Duration) {
 	r.Helper()
 	r.must(r.db.Update(r.Context(), func(ctx context.Context, x sqlstore.Tx) error {
@@ -223,11 +223,11 @@ var (
 func (r *relay) guard(k mail.Key) mail.Guard {
 	g := mail.Guard{Key: k, Until: r.Now().Add(10 * time.Minute)}
 	binary.BigEndian.PutUint64(g.Signature[:], uint64(r.ids.Add(1)))
-	binary.BigEndian.PutUint64(g.Signature[8:], uint64(g.Until.UnixNano())) // of other tests on the same database
+	binary.BigEndian.PutUint64(g.Signature[8:], uint64(g.Until.UnixNano())) // differs from other tests on the same database
 	return g
 }
 
-// agent makes agents, and returns the last.
+// agent creates agents, and returns the last.
 func (r *relay) agent(keys ...mail.Key) (a mail.Agent) {
 	r.Helper()
 	for _, k := range keys {
@@ -240,7 +240,7 @@ func (r *relay) agent(keys ...mail.Key) (a mail.Agent) {
 
 func (r *relay) id(kind string) string { return fmt.Sprintf("%s_%012d", kind, r.ids.Add(1)) }
 
-// message returns one to be sent, with room for it.
+// message returns a new message.
 func (r *relay) message(from, to mail.Key) mail.NewMessage {
 	return mail.NewMessage{
 		Message: mail.Message{
@@ -260,7 +260,7 @@ func (r *relay) send(m mail.NewMessage) mail.Message {
 	return taken
 }
 
-// waiting lists what waits for an agent.
+// waiting lists the messages that wait for an agent.
 func (r *relay) waiting(k mail.Key) []string {
 	r.Helper()
 	return r.inState(k, mail.Sent)
@@ -291,7 +291,7 @@ func (r *relay) same(got, want []string) {
 	}
 }
 
-// counted holds the totals, which are kept in step, to be what is there.
+// counted checks that the redundant totals and counts agree with the rows.
 func (r *relay) counted() mail.Totals {
 	r.Helper()
 	got, err := r.Totals(r.Context())
@@ -331,7 +331,7 @@ func (r *relay) counted() mail.Totals {
 		"attachments":       `SELECT COUNT(*) FROM relay_attachments a WHERE NOT EXISTS (SELECT 1 FROM relay_messages m WHERE m.id = a.message)`,
 		"postings": `SELECT COUNT(*) FROM relay_postings p WHERE NOT EXISTS (SELECT 1 FROM relay_messages m WHERE m.id = p.message
 			AND m.state = 'sent') OR NOT EXISTS (SELECT 1 FROM relay_webhooks w WHERE w.owner = p.owner)`,
-		"what is to be posted": `SELECT COUNT(*) FROM relay_messages m JOIN relay_webhooks w ON w.owner = m.recipient WHERE w.enabled = 1
+		"missing postings": `SELECT COUNT(*) FROM relay_messages m JOIN relay_webhooks w ON w.owner = m.recipient WHERE w.enabled = 1
 			AND m.state = 'sent' AND m.expires_at > ` + strconv.FormatInt(r.Now().UnixNano(), 10) + `
 			AND NOT EXISTS (SELECT 1 FROM relay_postings p WHERE p.message = m.id)`,
 	} {

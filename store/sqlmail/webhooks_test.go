@@ -31,8 +31,8 @@ func TestWebhooks(t *testing.T) {
 
 const lap = time.Minute
 
-// afterSent is how long after a message was sent its posting is claimed. On PostgreSQL a store estimates the database's
-// clock, and a more exact reading can set the estimate back a little: at r.Now() what was just sent may not be due yet.
+// afterSent is how long after sending a message its posting is claimed. On PostgreSQL a store estimates the clock of the database, and a
+// more exact reading can set the estimate back a little: at r.Now() a message just sent may not be due yet.
 const afterSent = time.Second
 
 func (r *relay) hook(owner mail.Key) mail.Webhook {
@@ -42,7 +42,7 @@ func (r *relay) hook(owner mail.Key) mail.Webhook {
 	return h
 }
 
-// due claims what is due, and holds it to be so many.
+// due claims the postings that are due, and checks their number.
 func (r *relay) due(want int) []mail.WebhookPost {
 	r.Helper()
 	list, err := r.Postings(r.Context(), mail.Claim{Now: r.Now().Add(afterSent), Lease: lap, Limit: 100, Each: 100})
@@ -232,10 +232,10 @@ func oldAttempt(r *relay) {
 	first := r.due(1)[0]
 	r.age(lap + time.Second)
 	r.due(1)
-	r.must(r.Posted(r.Context(), first, r.Now(), false, 20)) // another attempt is under way
+	r.must(r.Posted(r.Context(), first, r.Now(), false, 20)) // another attempt is in progress
 	r.due(0)
 	r.hook(bob)
-	r.must(r.Posted(r.Context(), first, r.Now(), false, 1)) // of the webhook before
+	r.must(r.Posted(r.Context(), first, r.Now(), false, 1)) // for the previous webhook
 	h, err := r.Webhook(r.Context(), bob)
 	r.must(err)
 	if !h.Enabled || h.Failures != 0 {

@@ -20,7 +20,7 @@ func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 		most  int64
 		per   limit.Period
 		start time.Time
-		after time.Duration // until as many are admitted again
+		after time.Duration // until the limit admits as many calls again
 	}{
 		"a second":             {by: 70 * time.Second, most: 20, per: limit.Second, after: 2 * time.Second},
 		"part of a second":     {by: 700 * time.Millisecond, most: 20, per: limit.Second, after: 2 * time.Second},
@@ -49,7 +49,7 @@ func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 				s = m.open(t, place)
 			}
 			if n := admitted(t, s, c.most, c.per); n != 0 {
-				t.Errorf("opened again: %d more admitted of %d a %s", n, c.most, c.per)
+				t.Errorf("after reopening: %d more admitted of %d a %s", n, c.most, c.per)
 			}
 			m.pass(c.after)
 			if n := admitted(t, s, c.most, c.per); n != int(c.most) {
@@ -102,7 +102,7 @@ func TestClockSetForwardAndBackBlocksNothing(t *testing.T) {
 		admitted(t, s, 50, limit.Hour)
 	}
 	closeStore(t, s)
-	m.pass(62 * time.Minute) // stopped
+	m.pass(62 * time.Minute) // the process is stopped
 	s = m.open(t, place)
 	if n := admitted(t, s, 50, limit.Hour); n != 50 {
 		t.Errorf("an hour later: %d admitted of 50", n)

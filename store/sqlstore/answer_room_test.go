@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An engineTest is a test on a new database, whose clock is that of the test.
+// An engineTest is a test with a new database and its own clock.
 type engineTest struct {
 	*testing.T
 	store *Store
@@ -81,8 +81,8 @@ func TestStoredAnswersAreBounded(t *testing.T) {
 		want("c", true, true)
 		want("d", false)
 		clock.Advance(25 * time.Hour)
-		if !kept("a", "k0") { // in place of the one that expired
-			t.Error("an answer under a key that has expired leaves no room")
+		if !kept("a", "k0") { // replaces the expired answer
+			t.Error("the answer of an expired key still counts")
 		}
 		if _, err := s.Purge(t.Context()); err != nil {
 			t.Fatal(err)

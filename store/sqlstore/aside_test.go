@@ -64,7 +64,7 @@ func TestFullDiskStillRevokesAndBlocks(t *testing.T) {
 				t.Errorf("ready: %v", err)
 			}
 			if _, _, err := s.Changes(t.Context(), 0); err != nil {
-				t.Errorf("what others have to know: %v", err)
+				t.Errorf("the changes for other processes: %v", err)
 			}
 			_ = s.Close()
 			s = openAs(t, dir, "", journals)
@@ -76,7 +76,7 @@ func TestFullDiskStillRevokesAndBlocks(t *testing.T) {
 	}
 }
 
-// An operation of Aside changes neither the journal nor what the writer has in memory of it.
+// An operation of Aside changes neither the journal nor the writer's cached state of it.
 func TestAsideLeavesChangesPending(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -111,7 +111,7 @@ func TestAsideLeavesChangesPending(t *testing.T) {
 			t.Errorf("%d records; known: %v, %d", n, sure, held)
 		}
 	}
-	call() // which reads the journal
+	call() // reads the journal
 	call()
 	pending(2, true)
 	revoke(nil)
@@ -122,8 +122,8 @@ func TestAsideLeavesChangesPending(t *testing.T) {
 	revoke(errFault)
 	pending(3, false)
 	revoke(nil)
-	pending(3, false) // nobody has read it
-	call()            // which reads it, and writes it into the tables
+	pending(3, false) // the journal was not read
+	call()            // reads the journal and writes it into the tables
 	pending(1, true)
 	beside(t, path, "UPDATE sequences SET n = n + 1 WHERE name = 'changes'")
 	revoke(nil)
@@ -167,7 +167,7 @@ func TestAsideRejectsTablesOfCalls(t *testing.T) {
 	}
 }
 
-// CallTables names exactly the tables and columns that the journal is written into, so that statements that read them wait for it.
+// CallTables names exactly the tables and columns that the journal is written into, so statements that read them wait for that.
 func TestCallTablesAreComplete(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -184,7 +184,7 @@ func TestCallTablesAreComplete(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 { // its end is a change of what the table has
+		if i == 0 { // the end of the first call changes a row in the table
 			p.step.CatchUp(t.Context())
 		}
 		p.together(t.Context(), func() {
@@ -203,7 +203,7 @@ func TestCallTablesAreComplete(t *testing.T) {
 			continue
 		}
 		if !engine.Touches(query) {
-			t.Errorf("who reads what this writes does not wait: %s", query)
+			t.Errorf("CallTables does not match this statement: %s", query)
 		}
 		for _, what := range engine.CallTables {
 			written[what] = written[what] || strings.Contains(query, what)
@@ -211,7 +211,7 @@ func TestCallTablesAreComplete(t *testing.T) {
 	}
 	for _, what := range engine.CallTables {
 		if !written[what] {
-			t.Errorf("%s is waited for, and not written", what)
+			t.Errorf("%s is in CallTables but was not written", what)
 		}
 	}
 }

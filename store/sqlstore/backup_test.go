@@ -40,7 +40,7 @@ func pay(ctx context.Context, s *sqlstore.Store, id string, end store.State) err
 	return err
 }
 
-// A copy taken at any moment of a busy database is complete, balances, and contains what was answered before it began.
+// A copy of a busy database is complete and balances, and contains every change that was acknowledged before the copy began.
 func TestBackupsUnderLoadBalance(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 	wg.Wait()
 }
 
-// A relay's records are counted as those of the gateway.
+// Contents counts the records of a relay too.
 func TestBackupCountsRelayRecords(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
@@ -144,7 +144,7 @@ func TestCanceledBackupFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "state.db"), full); err == nil {
-		t.Fatal("written over another file")
+		t.Fatal("the backup replaced another file")
 	}
 	if text, err := os.ReadFile(full); err != nil || string(text) != "something" {
 		t.Fatalf("%q, %v", text, err)

@@ -38,7 +38,7 @@ func openStore(tb testing.TB, dir string) *sqlstore.Store {
 	return s
 }
 
-// engines are what is measured: a new database of each kind.
+// engines are the databases that the benchmarks measure: a new one of each kind.
 var engines = []struct {
 	name string
 	open func(b *testing.B) *sqlstore.Store
@@ -138,8 +138,8 @@ func paidOnce(ctx context.Context, s *sqlstore.Store, n int64, agent string) err
 	return err
 }
 
-// BenchmarkChargedCall begins and settles calls without an idempotency key, with and without a nonce, as those of 16 agents over 64
-// connections are, and reports the time of the processor for one.
+// BenchmarkChargedCall begins and settles calls of 16 agents over 64 connections without idempotency keys, with and without nonces, and
+// reports the processor time of each.
 func BenchmarkChargedCall(b *testing.B) {
 	for _, engine := range engines {
 		for _, proved := range []bool{false, true} {
@@ -153,7 +153,7 @@ func BenchmarkChargedCall(b *testing.B) {
 	}
 }
 
-// processorTime is what the process has used, in nanoseconds.
+// processorTime returns the processor time of the process in nanoseconds.
 func processorTime(b *testing.B) int64 {
 	b.Helper()
 	var r syscall.Rusage

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// pair opens one database twice, as two processes do.
+// pair opens a database twice, as two processes would.
 func pair(t *testing.T, name string) (a, b *sqlstore.Store) {
 	t.Helper()
 	if name == "postgres" {

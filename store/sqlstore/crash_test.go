@@ -37,13 +37,13 @@ func work(ctx context.Context, database, life string) error {
 		return err
 	}
 	if life == "charges" {
-		return charges(ctx, s)
+		return makeCharges(ctx, s)
 	}
 	return storetest.Work(ctx, s, life, os.Stdout)
 }
 
-// charges begins and captures calls without keys, two at a time, and tells of each that is captured.
-func charges(ctx context.Context, s *sqlstore.Store) error {
+// makeCharges begins and captures calls without keys, two at a time, and prints the id of each captured one.
+func makeCharges(ctx context.Context, s *sqlstore.Store) error {
 	failed := make(chan error)
 	for worker := range 2 {
 		go func() {
@@ -70,7 +70,7 @@ func TestJournalSurvivesKill(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	var captured []string
-	for pending := false; !pending; { // a process that was killed just when all was written is no test
+	for pending := false; !pending; { // repeat if the process was killed with an empty journal
 		sqlstore.Empty.Copy(t, path)
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), envDatabase+"="+path, envLife+"=charges")
@@ -89,7 +89,7 @@ func TestJournalSurvivesKill(t *testing.T) {
 				}
 			}
 		}
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // fails, because the process was killed
 		pending = len(rowsOf(t, path, "SELECT id FROM journal")) > 0
 		if !pending {
 			for _, file := range []string{path, path + "-wal", path + "-shm"} {
@@ -112,14 +112,14 @@ func TestJournalSurvivesKill(t *testing.T) {
 	}
 	accounts, err := s.Accounts(t.Context(), store.Filter{})
 	if err != nil || len(accounts) != 1 || accounts[0].Captured.Nano != int64(len(in)) || len(in) > len(captured)+2 {
-		t.Errorf("%+v, %v; want %d captured, of which %d were told", accounts, err, len(in), len(captured))
+		t.Errorf("%+v, %v; want %d captured, of which %d were printed", accounts, err, len(in), len(captured))
 	}
 	if err := s.CheckBalance(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
 
-// rowsOf reads one column of a database beside its stores.
+// rowsOf reads a column of a database over a separate connection.
 func rowsOf(t *testing.T, path, query string) (out []string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -155,7 +155,7 @@ func TestPostgresChangesSurviveKill(t *testing.T) {
 	crash(t, sqlstore.PostgresLives, func(place string) string { return databaseAt(t, place, ownDatabase) })
 }
 
-// crash kills processes that work on the database of a place.
+// crash kills processes that work on a database.
 func crash(t *testing.T, lives int, at func(place string) string) {
 	t.Helper()
 	open := func(t *testing.T, place string, now func() time.Time) storetest.Engine {

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// template is a new PostgreSQL database, of which tests get copies.
+// template is a new PostgreSQL database that tests copy.
 var template = sync.OnceValues(func() (string, error) {
 	ctx := context.Background()
 	c, err := pgtest.Shared()
@@ -45,13 +45,13 @@ func ownDatabase(tb testing.TB) string {
 	return c.Copy(tb, dsn)
 }
 
-// idle are databases that tests no longer use.
+// idle are databases that tests have finished with.
 var idle struct {
 	sync.Mutex
 	dsns []string
 }
 
-// emptyTables sets a database back to the state of the template.
+// emptyTables resets a database to the state of the template.
 const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
 	SET LOCAL session_replication_role = replica;
 	FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'sequences') LOOP
@@ -60,9 +60,8 @@ const emptyTables = `DO $$ DECLARE name TEXT; BEGIN
 	UPDATE sequences SET n = 0;
 END $$`
 
-// freshDatabase returns the URL of a database without rows: one that another test has used before, because making one
-// takes ten times as long as emptying it. A test that leaves processes behind or changes more than rows uses
-// ownDatabase.
+// freshDatabase returns the URL of a database without rows. It prefers one that another test has used, because creating one takes ten times
+// as long as emptying one. Use ownDatabase in a test that leaves processes behind or changes more than rows.
 func freshDatabase(tb testing.TB) string {
 	tb.Helper()
 	idle.Lock()
@@ -101,7 +100,7 @@ func execute(ctx context.Context, dsn, statements string) error {
 	return c.Exec(ctx, path.Base(u.Path), statements)
 }
 
-// onDatabase runs statements beside the stores.
+// onDatabase runs statements over a separate connection.
 func onDatabase(t *testing.T, dsn, statements string) {
 	t.Helper()
 	if err := execute(t.Context(), dsn, statements); err != nil {
@@ -109,7 +108,7 @@ func onDatabase(t *testing.T, dsn, statements string) {
 	}
 }
 
-// databaseAt returns the URL of the database that belongs to a place, and stores it there.
+// databaseAt returns the URL of the database that belongs to place. The first call stores it there.
 func databaseAt(t *testing.T, place string, database func(testing.TB) string) string {
 	t.Helper()
 	note := filepath.Join(place, "url")

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// slowDisk opens a database whose commits take a time of the clock.
+// slowDisk opens a database whose commits advance the clock by took.
 func slowDisk(t *testing.T, path string, clock *storetest.Clock, took *time.Duration) *Store {
 	t.Helper()
 	d := engine.SQLite()
@@ -24,10 +24,10 @@ func slowDisk(t *testing.T, path string, clock *storetest.Clock, took *time.Dura
 		}
 		return send(ctx, w, list)
 	}
-	return opened(t, path, clock.Now, d)
+	return openTest(t, path, clock.Now, d)
 }
 
-// Calls that come one after another on a slow disk, and are sent as soon as they are durable.
+// Calls arrive one after another on a slow disk, and each is sent as soon as it is durable.
 func TestALimitPerSecondOnASlowDisk(t *testing.T) {
 	t.Parallel()
 	const most, seconds = 4, 60
@@ -72,7 +72,7 @@ func freeCall(service string, perSecond int64) store.BeginRequest {
 	}
 }
 
-// One process has a slow disk or a slow connection to the database, and the other has not.
+// One process has a slow disk or a slow connection to the database, and the other does not.
 func TestLargestDispatchAppliesToAllProcesses(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
@@ -97,7 +97,7 @@ func TestLargestDispatchAppliesToAllProcesses(t *testing.T) {
 	if a := begin(); a.Expires != 700*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
 		t.Errorf("six dispatch slots: %v, %v", a.Expires, a.Standing[0].Resets)
 	}
-	s = slowDisk(t, path, clock, &took) // another process
+	s = slowDisk(t, path, clock, &took) // a second process
 	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
 		t.Errorf("one of six: %v, %v", a.Expires, a.Standing[0].Resets)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// fleeting makes a server that loses the last ten seconds in a crash where commits are not durable.
-func fleeting(t *testing.T) (c *pgtest.Cluster, dsn string) {
+// lossyServer starts a server that loses the last ten seconds in a crash if commits are not durable.
+func lossyServer(t *testing.T) (c *pgtest.Cluster, dsn string) {
 	t.Helper()
 	c = pgtest.Private(t, map[string]string{"wal_writer_delay": "'10s'", "wal_writer_flush_after": "'1GB'"})
 	name, err := c.CreateDatabase(t.Context(), "")
@@ -31,7 +31,7 @@ func setting(t *testing.T, c *pgtest.Cluster, what string) {
 
 func TestChargesSurviveServerWithFsyncOff(t *testing.T) {
 	t.Parallel()
-	c, dsn := fleeting(t)
+	c, dsn := lossyServer(t)
 	s := openOn(t, dsn, nil)
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {
 		t.Fatal(err)
@@ -65,10 +65,10 @@ func TestChargesSurviveServerWithFsyncOff(t *testing.T) {
 
 func TestServerWithFsyncOffIsDetected(t *testing.T) {
 	t.Parallel()
-	c, dsn := fleeting(t)
+	c, dsn := lossyServer(t)
 	s := openOn(t, dsn, nil)
 	setting(t, c, "fsync = off")
-	for { // until the server has told its connections
+	for { // until the server has applied the setting to its connections
 		err := s.Ready(t.Context())
 		if errors.Is(err, store.ErrUnavailable) && strings.Contains(err.Error(), "fsync") {
 			break
@@ -102,8 +102,8 @@ func TestCloseAfterLostConnections(t *testing.T) {
 	if err := c.Exec(t.Context(), database, end); err != nil {
 		t.Fatal(err)
 	}
-	s.db.Note(map[string]int64{"left": 1}) // which is written last
+	s.db.Note(map[string]int64{"left": 1}) // Close writes this last
 	if err := s.Close(); err != nil {
-		t.Errorf("closed with connections that had ended: %v", err)
+		t.Errorf("closed after the connections were lost: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A call takes its places in the limits when it begins, and keeps them when it is captured. The next one finds the limit used up.
+// A call takes its places in the limits when it begins, and keeps them when it is captured. The next call exceeds the limit.
 func ExampleOpen() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "store")

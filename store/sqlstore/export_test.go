@@ -27,10 +27,10 @@ var Empty = storetest.NewTemplate(func(path string) error {
 	return s.Close()
 })
 
-// slow is the patience with a database where a test is not about patience: the machine may be busy with other tests.
+// slow is the patience with a database in tests that do not test patience, because the machine may be busy.
 const slow = time.Minute
 
-// OpenByClock opens a database whose clock is that of the options, also where it has one of its own.
+// OpenByClock opens a database that uses the clock in the options, even if the engine has its own.
 func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error) {
 	d := engine.DialectOf(place)
 	d.Counting = engine.ByClock
@@ -41,7 +41,7 @@ func OpenByClock(ctx context.Context, place string, opts Options) (*Store, error
 	return open(ctx, place, opts, d, newJournal)
 }
 
-// RoundTrips counts the round trips of the writers of a store, which is not in use yet, from now on.
+// RoundTrips counts the round trips of a store's writers. Call it before the store is used.
 func RoundTrips(s *Store) *atomic.Int64 {
 	d := s.db.Dialect()
 	n, send := new(atomic.Int64), d.Send
@@ -52,7 +52,7 @@ func RoundTrips(s *Store) *atomic.Int64 {
 	return n
 }
 
-// Statements collects the statements of a store, which is not in use yet, from now on, in the database's own SQL.
+// Statements collects the SQL statements of a store as the database receives them. Call it before the store is used.
 func Statements(s *Store) (seen func() []string) {
 	var mu sync.Mutex
 	all := map[string]bool{}
@@ -72,7 +72,7 @@ func Statements(s *Store) (seen func() []string) {
 	}
 }
 
-// AwaitQueued returns once so many operations of groups wait behind one that runs.
+// AwaitQueued returns when n operations of groups are queued.
 func AwaitQueued(s *Store, n int) {
 	for {
 		if _, _, groups := s.db.Queued(); groups >= n {
@@ -82,7 +82,7 @@ func AwaitQueued(s *Store, n int) {
 	}
 }
 
-// AtVersion makes a database with the schema of an earlier version.
+// AtVersion creates a database with the schema of an earlier version.
 func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 	t.Helper()
 	d, driver, source := engine.DialectOf(place), "sqlite", engine.SQLiteSource(place, false)
@@ -103,7 +103,7 @@ func AtVersion(t *testing.T, place string, version int64) *sql.DB {
 	return db
 }
 
-// ServiceTables are the tables whose rows follow a service to another id.
+// ServiceTables returns the tables whose rows move with a service to a new id.
 func ServiceTables() []string { return slices.Clone(upkeep.ServiceTables) }
 
 // TablesWithService returns the tables with a column service, in order.

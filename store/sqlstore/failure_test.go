@@ -23,13 +23,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/upkeep"
 )
 
-// openWithPragma opens a database whose writer connections have one more pragma.
+// openWithPragma opens a database whose writer connections have an additional pragma.
 func openWithPragma(t *testing.T, dir, pragma string) *Store {
 	t.Helper()
 	return openAs(t, dir, pragma, true)
 }
 
-// openAs is openWithPragma, with a journal or without.
+// openAs is openWithPragma, with or without a journal.
 func openAs(t *testing.T, dir, pragma string, journals bool) *Store {
 	t.Helper()
 	d := engine.SQLite()
@@ -48,25 +48,25 @@ func openAs(t *testing.T, dir, pragma string, journals bool) *Store {
 	path := filepath.Join(dir, "state.db")
 	Empty.Copy(t, path)
 	if !journals {
-		return openedWith(t, path, time.Now, d, noJournal)
+		return openTestWith(t, path, time.Now, d, noJournal)
 	}
-	return opened(t, path, time.Now, d)
+	return openTest(t, path, time.Now, d)
 }
 
 func noJournal(*engine.DB) calls.Journal { return nil }
 
-// opened opens a store for as long as the test runs.
-func opened(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect) *Store {
+// openTest opens a store and closes it at the end of the test.
+func openTest(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect) *Store {
 	t.Helper()
-	return openedWith(t, dsn, now, d, newJournal)
+	return openTestWith(t, dsn, now, d, newJournal)
 }
 
-func openedWith(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect, journal upkeep.NewJournal) *Store {
+func openTestWith(t *testing.T, dsn string, now func() time.Time, d *engine.Dialect, journal upkeep.NewJournal) *Store {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), slow)
 	defer cancel()
 	s, err := open(ctx, dsn, Options{Now: now}, d, journal)
-	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil { // a test that has little patience, on a busy machine
+	for errors.Is(err, store.ErrUnavailable) && ctx.Err() == nil { // a test with little patience on a busy machine
 		s, err = open(ctx, dsn, Options{Now: now}, d, journal)
 	}
 	if err != nil {
@@ -93,7 +93,7 @@ func paidCall(i int) store.BeginRequest {
 	}
 }
 
-// journaledCall is paidCall without a key: the journal has it first.
+// journaledCall is paidCall without a key, so that it is written to the journal first.
 func journaledCall(i int) store.BeginRequest {
 	r := paidCall(i)
 	r.Execution.IdempotencyKey = ""
@@ -123,7 +123,7 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 		case errors.Is(err, store.ErrUnavailable):
 			denied++
 			if engine.SQLiteCode(err) == 0 || strings.Contains(err.Error(), "INSERT") {
-				t.Fatalf("%v: want the cause, and no SQL", err)
+				t.Fatalf("%v: want the cause without SQL", err)
 			}
 		default:
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 		}
 	}
 	if started < 20 || denied < 20 {
-		t.Fatalf("%d begun, %d denied: the disk was not full", started, denied)
+		t.Fatalf("%d begun, %d denied: the disk did not fill up", started, denied)
 	}
 	pending := rowsIn(t, filepath.Join(dir, "state.db"), "journal") > 0
 	err := s.Close()
@@ -173,8 +173,8 @@ func TestReadOnlyDatabaseDeniesAndStillReads(t *testing.T) {
 	}
 }
 
-// unserved returns a store whose queue no writer reads, and how many operations are in it.
-func unserved(t *testing.T) (s *Store, step *engine.Stepper, queued func() int) {
+// unservedStore returns a store whose queue no writer reads. queued returns the number of operations in it.
+func unservedStore(t *testing.T) (s *Store, step *engine.Stepper, queued func() int) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
@@ -195,7 +195,7 @@ func unserved(t *testing.T) (s *Store, step *engine.Stepper, queued func() int) 
 func TestFullQueueKeepsSpaceToSettle(t *testing.T) {
 	t.Parallel()
 	const most, all = 192, 256 // three quarters
-	s, step, queued := unserved(t)
+	s, step, queued := unservedStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var waiting sync.WaitGroup
 	for i := range most {
@@ -235,12 +235,12 @@ func TestFullQueueKeepsSpaceToSettle(t *testing.T) {
 	step.Together(t.Context(), func() {
 		got, err := s.Begin(t.Context(), paidCall(most))
 		if err != nil || got.Standing[0].Left != 999_999 {
-			t.Errorf("%+v, %v; a call that was given up was counted", got.Standing, err)
+			t.Errorf("%+v, %v; an abandoned call was counted", got.Standing, err)
 		}
 	})
 }
 
-// A caller whose context ends while it waits for another process returns, and takes nothing.
+// A caller whose context ends while it waits for another process returns, and its call is not counted.
 func TestCallCanBeCanceledWhileDatabaseIsLocked(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -272,7 +272,7 @@ func TestCallCanBeCanceledWhileDatabaseIsLocked(t *testing.T) {
 	}
 	got, err := s.Begin(t.Context(), paidCall(2))
 	if err != nil || got.Standing[0].Left != 999_999 {
-		t.Fatalf("%+v, %v; the call that was given up was counted", got.Standing, err)
+		t.Fatalf("%+v, %v; the abandoned call was counted", got.Standing, err)
 	}
 }
 

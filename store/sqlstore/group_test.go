@@ -11,14 +11,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A note is an operation of the group that tests use: it writes a tag.
+// A note is an operation of the tests' group. It writes a tag.
 type note struct {
 	tag   string
-	alone bool // it ran by itself
-	with  int  // so many others
+	alone bool // it had its own transaction
+	with  int  // the number of other notes in the transaction
 }
 
-// notes returns a group, and a transaction of it that is held back until release is called: what is done meanwhile waits.
+// notes returns a group, and holds back a transaction of it until release is called. Other operations wait meanwhile.
 func notes(t *testing.T, s *sqlstore.Store) (group *sqlstore.Group[note], release func()) {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
@@ -51,7 +51,7 @@ func notes(t *testing.T, s *sqlstore.Store) (group *sqlstore.Group[note], releas
 	}
 }
 
-// queued does something for each note, and releases what holds them back once all of them wait.
+// queued calls do for each note, and calls release when all of them wait.
 func queued(t *testing.T, s *sqlstore.Store, release func(), all []*note, do func(n *note) error) []error {
 	t.Helper()
 	errs := make([]error, len(all))
@@ -83,10 +83,10 @@ func TestGroups(t *testing.T) {
 	t.Parallel()
 	for _, p := range places {
 		for name, test := range map[string]func(*testing.T, *sqlstore.Store){
-			"share a transaction":                      groupShares,
-			"where one fails each is by itself":        groupIsolates,
-			"what writes much shares with few":         groupBounded,
-			"who does not wait any longer does not do": groupAbandons,
+			"operations share a transaction":         groupShares,
+			"after a failure each runs alone":        groupIsolates,
+			"large operations share with few others": groupBounded,
+			"an abandoned operation does not run":    groupAbandons,
 		} {
 			t.Run(p.name+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -125,7 +125,7 @@ func groupIsolates(t *testing.T, s *sqlstore.Store) {
 			t.Errorf("%+v, %v", all[i], err)
 		}
 		if !all[i].alone {
-			t.Errorf("%+v was not tried by itself", all[i])
+			t.Errorf("%+v was not retried alone", all[i])
 		}
 	}
 	if got := tags(t, s); got != "abc" || failed != 1 {

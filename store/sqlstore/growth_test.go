@@ -33,12 +33,11 @@ var (
 	grownLedger = flag.Int("growth.ledger", 20_000, "entries of the ledger in BenchmarkGrowth")
 )
 
-// count selects the numbers from 1 on, as many as its first argument.
+// count selects the numbers from 1 to its first argument.
 const count = "WITH RECURSIVE number (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?) "
 
-// grow fills a database that is closed, SQLite or PostgreSQL: tokens that end at ends, and a ledger of charges that
-// were captured at settled, two
-// entries each, of 1,000 agents.
+// grow fills a closed SQLite or PostgreSQL database with tokens that end at ends, and with a ledger of 1,000 agents. Each charge was
+// captured at settled, and has two entries.
 func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Time) {
 	tb.Helper()
 	driver, tune, blob, after := "sqlite", []string{
@@ -56,7 +55,7 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	charges := entries / 2
 	do := func(query string, args ...any) {
 		tb.Helper()
-		if len(args) > 0 { // numbers, in the same form for both databases
+		if len(args) > 0 { // numbers have the same form in both databases
 			query = fmt.Sprintf(strings.ReplaceAll(strings.ReplaceAll(query, "%", "%%"), "?", "%d"), args...)
 		}
 		if _, err := db.ExecContext(tb.Context(), strings.ReplaceAll(query, "x'00'", blob)); err != nil {
@@ -104,7 +103,7 @@ func grow(tb testing.TB, path string, tokens, entries int, ends, settled time.Ti
 	if driver != "sqlite" {
 		return
 	}
-	// The measured calls must not wait for what was written without waiting for the disk.
+	// Write the data to the disk now, so that the measured calls do not wait for it.
 	f, err := os.OpenFile(path, os.O_RDWR, 0o600)
 	if err != nil {
 		tb.Fatal(err)
@@ -139,7 +138,7 @@ func storeWithData(tb testing.TB, place string, tokens, entries int, ends, settl
 	return s
 }
 
-// places are where a benchmark keeps its state: a new database of each kind.
+// places returns a new database of each kind for a benchmark.
 var places = []struct {
 	name string
 	at   func(testing.TB) string
@@ -225,8 +224,7 @@ func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 	return err
 }
 
-// verifying issues a PAT on the store and returns a function that verifies it, and reads its revocations each time a
-// view would.
+// verifying issues a PAT and returns a function that verifies it. It reads the revocations as often as a view does.
 func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	b.Helper()
 	keyring, err := keys.Open(b.Context(),
@@ -283,7 +281,7 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	}
 }
 
-// noFiles keep the key of one benchmark.
+// A noFiles keeps the keys of one benchmark in memory.
 type noFiles struct{ pem []byte }
 
 func (f *noFiles) Load() ([]byte, error) { return f.pem, nil }
@@ -297,8 +295,8 @@ func (t oneTerm) Scope(context.Context, pat.ScopeRequest) (pat.Scope, error) {
 	return pat.Scope{Entries: []string{"shop.example:buy:v1:execute"}, Limit: limit.Rate{Max: 10, Period: limit.Hour}}, nil
 }
 
-// BenchmarkCallsWhilePurging measures how long calls wait beside a purge with many rows to delete: every step of it is
-// a transaction of its own, in the queue like a call.
+// BenchmarkCallsWhilePurging measures how long calls wait during a purge with many rows to delete: each step of the purge is a transaction
+// in the same queue.
 func BenchmarkCallsWhilePurging(b *testing.B) {
 	for _, p := range places {
 		for _, what := range []string{"nothing", "tokens", "charges"} {
@@ -336,7 +334,7 @@ func BenchmarkCallsWhilePurging(b *testing.B) {
 				stop()
 				slices.Sort(waits)
 				if len(waits) == 0 {
-					b.Skip("the purge was over before a call began")
+					b.Skip("the purge ended before a call began")
 				}
 				at := func(part float64) float64 {
 					return float64(waits[int(part*float64(len(waits)-1))].Microseconds()) / 1000

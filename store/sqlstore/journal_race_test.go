@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A writer drops what it knows of the journal when another process has written, and when a transaction fails, while others read.
+// A writer discards its state of the journal when another process writes and when a transaction fails, while readers use it.
 func TestReadersContinueWhileWriterForgetsJournal(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "state.db"), Options{Now: time.Now})

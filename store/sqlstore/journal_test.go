@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/journal"
 )
 
-// beside runs a statement on a database beside its stores.
+// beside runs a statement over a separate connection.
 func beside(t *testing.T, path, statement string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -42,9 +42,9 @@ func rowsIn(t *testing.T, path, what string) (n int) {
 	return n
 }
 
-// left makes a database whose process ended without a word: one call is captured in the tables, of a second the tables have the beginning
-// and the journal the end, and a third is in the journal only, unresolved.
-func left(t *testing.T) (path string) {
+// killedProcess creates a database whose process was killed. One call is captured in the tables. A second began in the tables and ended in
+// the journal. A third is only in the journal, unresolved.
+func killedProcess(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "state.db")
 	Empty.Copy(t, path)
@@ -81,7 +81,7 @@ func left(t *testing.T) (path string) {
 	return path
 }
 
-// all is what the database of left contains.
+// all is the contents of the database that killedProcess creates.
 var all = Contents{Executions: 3, Unresolved: 1, Entries: 6, Latest: time.Date(2026, 11, 22, 10, 0, 1, 0, time.UTC)}
 
 func same(c Contents) bool {
@@ -92,7 +92,7 @@ func same(c Contents) bool {
 // Opening a database writes the journal into the tables. Reading it without opening it counts the changes in the journal.
 func TestOpenWritesJournalIntoTables(t *testing.T) {
 	t.Parallel()
-	path := left(t)
+	path := killedProcess(t)
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	if err := Backup(t.Context(), path, copied); err != nil {
 		t.Fatal(err)
@@ -106,13 +106,13 @@ func TestOpenWritesJournalIntoTables(t *testing.T) {
 	if found, err := Restore(t.Context(), copied, Options{Now: time.Now}); err != nil || !same(found) {
 		t.Errorf("restored: %+v, %v", found, err)
 	}
-	s := opened(t, path, time.Now, engine.SQLite())
+	s := openTest(t, path, time.Now, engine.SQLite())
 	for _, path := range []string{path, copied} {
 		if n, m, k := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"), rowsIn(t, path, "ledger"); n != 0 || m != 3 || k != 6 {
 			t.Errorf("%d records in the journal, %d executions, %d entries", n, m, k)
 		}
 		if n := rowsIn(t, path, "executions WHERE state = 'captured' AND settled_at = 1795341601000000000"); n != 1 {
-			t.Errorf("%d executions ended as the journal says", n)
+			t.Errorf("%d executions have the state in the journal", n)
 		}
 	}
 	if err := s.CheckBalance(t.Context()); err != nil {
@@ -120,7 +120,7 @@ func TestOpenWritesJournalIntoTables(t *testing.T) {
 	}
 }
 
-// A call that becomes unresolved changes no account: if the journal has nothing else of an agent, the account in the table applies.
+// A call that becomes unresolved changes no account. If the journal has no other change of the agent, the account in the table applies.
 func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -155,12 +155,12 @@ func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	}
 }
 
-// Later versions write a journal of the first version with a journal into the tables.
+// Later versions can write a journal of the first version into the tables.
 func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
 	db := AtVersion(t, path, schema.Journal)
-	for _, record := range []string{ // one call of an agent that is not approved begins and is captured, another begins
+	for _, record := range []string{ // one call of an unapproved agent begins and is captured, and another begins
 		"012C6F28DD8080DAE789EBAAEA3101010630303030303100017300016100016900000200035553440400016704040480E0BA84BF0301010200016C00086C69666574" +
 			"696D650000000101010102050002000101010502008080DAE789EBAAEA31010106",
 		"01901FCA4C8080DAE789EBAAEA310102063030303030310001730001610001690000020003555344000468656C64000863617074757265640004646F6E6501000000" +
@@ -175,7 +175,7 @@ func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := opened(t, path, time.Now, engine.SQLite())
+	s := openTest(t, path, time.Now, engine.SQLite())
 	if n := rowsIn(t, path, "journal"); n != 0 {
 		t.Errorf("%d records are left", n)
 	}
@@ -201,12 +201,12 @@ func TestTheJournalOfAnEarlierVersionIsRead(t *testing.T) {
 	}
 }
 
-// A journal that is damaged is reported, and not written into the tables.
+// A damaged journal is reported, and not written into the tables.
 func TestDamagedJournalIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		do         string
-		open, look error // of Open; of Verify and Inspect
+		open, look error // errors of Open, and of Verify and Inspect
 	}{
 		"an extra byte": {"UPDATE journal SET effects = effects || x'00' WHERE id = 2", ErrDamaged, ErrDamaged},
 		"nothing":       {"UPDATE journal SET effects = x'' WHERE id = 2", ErrDamaged, ErrDamaged},
@@ -223,7 +223,7 @@ func TestDamagedJournalIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := left(t)
+			path := killedProcess(t)
 			beside(t, path, c.do)
 			if _, err := Verify(t.Context(), path); !errors.Is(err, c.look) {
 				t.Errorf("verified: %v; want %v", err, c.look)
@@ -241,9 +241,9 @@ func TestDamagedJournalIsReported(t *testing.T) {
 				err = s.Close()
 			} else if !strings.Contains(err.Error(), path) || errors.Is(err, ErrDamaged) != strings.Contains(err.Error(), "uimgate restore") ||
 				errors.Is(err, journal.ErrVersion) != strings.Contains(err.Error(), "shut it down properly") {
-				t.Errorf("%v: tells not what to do", err)
+				t.Errorf("%v: the error does not suggest the right action", err)
 			} else if n := rowsIn(t, path, "journal"); n != before {
-				t.Errorf("%d records are left of %d", n, before)
+				t.Errorf("%d of %d records are left", n, before)
 			}
 			if !errors.Is(err, c.open) {
 				t.Errorf("opened: %v; want %v", err, c.open)
@@ -281,14 +281,14 @@ func TestNotReadyIfJournalContradictsTables(t *testing.T) {
 	}
 	beside(t, path, "UPDATE executions SET id = '000000'")
 	if err := ready(); err != nil {
-		t.Errorf("once that is undone: %v", err)
+		t.Errorf("after the change was undone: %v", err)
 	}
 	if n, m := rowsIn(t, path, "journal"), rowsIn(t, path, "executions"); n != 0 || m != 2 {
 		t.Errorf("%d records in the journal, %d executions", n, m)
 	}
 }
 
-// A store at rest leaves nothing in the journal: some time after the last call, and when it is closed.
+// The journal is empty some time after the last call, and after Close.
 func TestTheJournalIsEmptyAtRest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -305,7 +305,7 @@ func TestTheJournalIsEmptyAtRest(t *testing.T) {
 	call(1)
 	for rowsIn(t, path, "journal") > 0 || rowsIn(t, path, "executions") == 0 {
 		if t.Context().Err() != nil {
-			t.Fatal("it is never empty")
+			t.Fatal("the journal does not become empty")
 		}
 	}
 	call(2)
@@ -316,11 +316,11 @@ func TestTheJournalIsEmptyAtRest(t *testing.T) {
 		t.Errorf("closed with %d records in the journal and %d executions", n, m)
 	}
 	if _, err := os.Stat(path + "-wal"); err == nil {
-		t.Error("the log is still there")
+		t.Error("the write-ahead log still exists")
 	}
 }
 
-// What is pending is bounded, and what has no form in the journal goes into the tables at once.
+// The number of pending changes is bounded. A change that does not fit in a record is written into the tables at once.
 func TestPendingChangesAreBounded(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")

@@ -18,9 +18,9 @@ import (
 func TestCacheAgreesWithDatabase(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		do   string // by another connection
+		do   string // on another connection
 		by   func(s *Store) error
-		want error // of a further call
+		want error // of the next call
 	}{
 		"nothing":                         {},
 		"a counter by another connection": {do: "UPDATE counters SET counts = x'64'", want: &store.LimitError{}},
@@ -32,7 +32,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 		}},
 		"a restore": {by: func(s *Store) error { return s.MarkRestored(t.Context()) }},
 		"a transaction that failed": {by: func(s *Store) error {
-			again := unapproved("a", "1", 100) // whose record is there already
+			again := unapproved("a", "1", 100) // its record exists already
 			again.Billing.Unapproved = false
 			if _, err := s.Begin(t.Context(), again); !errors.Is(err, store.ErrUnavailable) {
 				return fmt.Errorf("the same record twice: %w", err)
@@ -43,7 +43,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
-			s := opened(t, path, time.Now, engine.SQLite())
+			s := openTest(t, path, time.Now, engine.SQLite())
 			call := func(n int) error {
 				r := unapproved("a", strconv.Itoa(n), 100)
 				r.Billing.Unapproved = false
@@ -58,7 +58,7 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := s.CheckBalance(t.Context()); err != nil { // from then on the tables have all
+			if err := s.CheckBalance(t.Context()); err != nil { // writes all changes into the tables
 				t.Fatal(err)
 			}
 			if c.do != "" {

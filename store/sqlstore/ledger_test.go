@@ -60,7 +60,7 @@ func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 				between()
 			}
 		}
-		if n := read(func() {}); n != 14 { // two of each charge, and one for each that was unresolved
+		if n := read(func() {}); n != 14 { // two for each charge, and one more for each that was unresolved
 			t.Errorf("%d entries, want 14", n)
 		}
 		clock.Advance(48 * time.Hour)
@@ -77,7 +77,7 @@ func TestTheLedgerOfAnAgentPagesByTime(t *testing.T) {
 				}
 			}
 		}); n != 4 {
-			t.Errorf("%d entries while others were deleted, want the 4 that stay", n)
+			t.Errorf("%d entries while others were deleted, want the 4 that were kept", n)
 		}
 		whole, err := s.Ledger(t.Context(), store.Filter{Limit: 100})
 		if err != nil || len(whole) != 4 {

@@ -8,7 +8,7 @@ import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 const (
 	SQLiteLives   = 8 // processes that are killed
 	PostgresLives = 4
-	TwinLives     = 200 // random lives of two stores that are compared
+	TwinLives     = 200 // random runs of two stores that are compared
 	Backups       = 5
 
 	GrownTokens  = 100_000

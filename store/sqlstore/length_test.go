@@ -8,7 +8,7 @@ import pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 const (
 	SQLiteLives   = 2 // processes that are killed
 	PostgresLives = 2
-	TwinLives     = 4 // random lives of two stores that are compared
+	TwinLives     = 4 // random runs of two stores that are compared
 	Backups       = 2
 
 	GrownTokens  = 20_000

@@ -23,7 +23,7 @@ func TestUsedNoncesAreMigrated(t *testing.T) {
 	db := AtVersion(t, path, 17)
 	const rows = 1000
 	until := time.Now().Add(time.Hour)
-	for i := range rows { // most of them end at one moment, some are over
+	for i := range rows { // most of them end at the same time, and some have ended
 		end := until
 		if i < 10 {
 			end = time.Now().Add(-time.Hour)
@@ -36,9 +36,9 @@ func TestUsedNoncesAreMigrated(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := opened(t, path, time.Now, engine.SQLite())
+	s := openTest(t, path, time.Now, engine.SQLite())
 	for _, i := range []int{10, 255, 256, 257, 511, 512, rows - 1} {
-		used(t, s, strconv.Itoa(i))
+		expectUsed(t, s, strconv.Itoa(i))
 	}
 	beginWith(t, s, strconv.Itoa(rows))
 	if err := s.CheckBalance(t.Context()); err != nil {
@@ -50,7 +50,7 @@ func TestUsedNoncesAreMigrated(t *testing.T) {
 	}
 }
 
-// spentBy returns how many nonces the writer holds, and how many rows the database.
+// spentBy returns how many nonces the writer keeps, and how many rows the database has for them.
 func spentBy(t *testing.T, s *Store) (held, rows int) {
 	t.Helper()
 	err := s.db.Update(t.Context(), func(ctx context.Context, x *engine.Tx) error {
@@ -64,24 +64,24 @@ func spentBy(t *testing.T, s *Store) (held, rows int) {
 	return held, rows
 }
 
-// A clock that a test moves.
-type movable struct {
+// A testClock is a clock that the test moves.
+type testClock struct {
 	start time.Time
 	by    atomic.Int64
 }
 
-func (m *movable) minutes() int { return int(time.Duration(m.by.Load()) / time.Minute) }
+func (m *testClock) minutes() int { return int(time.Duration(m.by.Load()) / time.Minute) }
 
-func (m *movable) now() time.Time { return m.start.Add(time.Duration(m.by.Load())) }
+func (m *testClock) now() time.Time { return m.start.Add(time.Duration(m.by.Load())) }
 
 func TestExpiredNoncesAreForgotten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	m := movable{start: time.Now()}
-	s := opened(t, path, m.now, engine.SQLite())
+	m := testClock{start: time.Now()}
+	s := openTest(t, path, m.now, engine.SQLite())
 	const each = 30
 	for i := range 3 * each {
-		r := proved(strconv.Itoa(i), 0)
+		r := provedCall(strconv.Itoa(i), 0)
 		r.Nonce.Until = m.start.Add(time.Duration(1+i%3) * 10 * time.Minute)
 		if _, err := s.Begin(t.Context(), r); err != nil {
 			t.Fatal(err)
@@ -94,7 +94,7 @@ func TestExpiredNoncesAreForgotten(t *testing.T) {
 			gone = 0
 		}
 		if n, err := s.Purge(t.Context()); n != gone || err != nil {
-			t.Errorf("after %d minutes %d records went, %v; want %d", 10*step, n, err, gone)
+			t.Errorf("after %d minutes %d records were deleted, %v; want %d", 10*step, n, err, gone)
 		}
 		if held, rows := spentBy(t, s); held != left || rows != left {
 			t.Errorf("after %d minutes %d are held, %d rows; want %d", 10*step, held, rows, left)
@@ -102,16 +102,16 @@ func TestExpiredNoncesAreForgotten(t *testing.T) {
 	}
 }
 
-// The nonces of a transaction expire separately, and none of them early.
+// The nonces of a transaction expire separately, none of them early.
 func TestNoncesOfATransactionExpireSeparately(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	m := movable{start: time.Now()}
-	s := opened(t, path, m.now, engine.SQLite())
+	m := testClock{start: time.Now()}
+	s := openTest(t, path, m.now, engine.SQLite())
 	var calls []func() error
 	for _, minutes := range []int{10, 11, 12, 13, 60, 14, 15, 16, 17, 18} {
 		calls = append(calls, func() error {
-			_, err := s.Begin(t.Context(), proved(strconv.Itoa(minutes), minutes))
+			_, err := s.Begin(t.Context(), provedCall(strconv.Itoa(minutes), minutes))
 			return err
 		})
 	}
@@ -125,10 +125,10 @@ func TestNoncesOfATransactionExpireSeparately(t *testing.T) {
 	if held, rows := spentBy(t, s); held != 1 || rows != 1 {
 		t.Errorf("%d are held, %d rows", held, rows)
 	}
-	used(t, s, "60")
+	expectUsed(t, s, "60")
 	closed(t, s)
-	s = opened(t, path, m.now, engine.SQLite())
-	used(t, s, "60")
+	s = openTest(t, path, m.now, engine.SQLite())
+	expectUsed(t, s, "60")
 	m.by.Store(int64(2 * time.Hour))
 	if _, err := s.Purge(t.Context()); err != nil {
 		t.Fatal(err)
@@ -139,25 +139,25 @@ func TestNoncesOfATransactionExpireSeparately(t *testing.T) {
 // Nonces over the limit are refused, and their calls take nothing. Once some nonces have expired, new ones are accepted.
 func TestNoncesAreBounded(t *testing.T) {
 	t.Parallel()
-	m := movable{start: time.Now()}
-	s := opened(t, filepath.Join(t.TempDir(), "state.db"), m.now, engine.SQLite())
+	m := testClock{start: time.Now()}
+	s := openTest(t, filepath.Join(t.TempDir(), "state.db"), m.now, engine.SQLite())
 	s.Bounds.Nonces = 3
 	beginWith(t, s, "1", "2", "3")
 	full := func(err error) bool {
 		return errors.Is(err, store.ErrUnavailable) && errors.Is(err, calls.ErrManyNonces)
 	}
-	if _, err := s.Begin(t.Context(), proved("4", 10)); !full(err) {
+	if _, err := s.Begin(t.Context(), provedCall("4", 10)); !full(err) {
 		t.Errorf("a call: %v", err)
 	}
-	if _, err := s.Agree(t.Context(), agreed("1", "4")); !full(err) {
+	if _, err := s.Agree(t.Context(), agreementWith("1", "4")); !full(err) {
 		t.Errorf("an agreement: %v", err)
 	}
-	if _, err := s.Begin(t.Context(), proved("1", 10)); !errors.Is(err, store.ErrNonceUsed) {
+	if _, err := s.Begin(t.Context(), provedCall("1", 10)); !errors.Is(err, store.ErrNonceUsed) {
 		t.Errorf("a used one: %v", err)
 	}
 	m.by.Store(int64(30 * time.Minute))
 	taking := func(nonce string) func() error {
-		return func() error { _, err := s.Begin(t.Context(), proved(nonce, 80+m.minutes())); return err }
+		return func() error { _, err := s.Begin(t.Context(), provedCall(nonce, 80+m.minutes())); return err }
 	}
 	for _, nonce := range []string{"4", "5", "6"} {
 		if err := taking(nonce)(); err != nil {
@@ -178,7 +178,7 @@ func TestNoncesAreBounded(t *testing.T) {
 		}
 	}
 	if refused != 2 {
-		t.Errorf("%d of 5 in one transaction were refused, of which three have room", refused)
+		t.Errorf("%d of 5 in one transaction were refused; want 2", refused)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestNoncesAreBounded(t *testing.T) {
 func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path, time.Now, engine.SQLite())
+	s := openTest(t, path, time.Now, engine.SQLite())
 	beginWith(t, s, "n")
 	beside(t, path, "UPDATE nonce_batches SET digests = x'00'")
 	for _, nonce := range []string{"n", "another"} {
-		if _, err := s.Begin(t.Context(), proved(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {
+		if _, err := s.Begin(t.Context(), provedCall(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {
 			t.Errorf("%s: %v", nonce, err)
 		}
 	}
@@ -203,13 +203,13 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 func TestNonceRowsWithEqualExpiry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s := opened(t, path, time.Now, engine.SQLite())
+	s := openTest(t, path, time.Now, engine.SQLite())
 	n := 0
 	for _, until := range []time.Time{
 		{}, engine.FirstTime, engine.LastTime, engine.LastTime.Add(time.Hour), time.Unix(0, math.MaxInt64-1), time.Now().Add(time.Hour),
 	} {
 		for range 3 {
-			r := proved(strconv.Itoa(n), 0)
+			r := provedCall(strconv.Itoa(n), 0)
 			r.Nonce.Until = until
 			if _, err := s.Begin(t.Context(), r); err != nil {
 				t.Fatal(err)
@@ -218,8 +218,8 @@ func TestNonceRowsWithEqualExpiry(t *testing.T) {
 		}
 	}
 	closed(t, s)
-	s = opened(t, path, time.Now, engine.SQLite())
+	s = openTest(t, path, time.Now, engine.SQLite())
 	for i := range n {
-		used(t, s, strconv.Itoa(i))
+		expectUsed(t, s, strconv.Itoa(i))
 	}
 }

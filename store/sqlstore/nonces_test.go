@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// proved is a call with a proof of key whose nonce ends after so many minutes.
-func proved(nonce string, minutes int) store.BeginRequest {
+// provedCall returns a call with a proof of key whose nonce ends after this number of minutes.
+func provedCall(nonce string, minutes int) store.BeginRequest {
 	return store.BeginRequest{
 		Execution:  store.Execution{Service: "s", AgentID: "a"},
 		Candidates: []store.Candidate{{}},
@@ -26,8 +26,8 @@ func proved(nonce string, minutes int) store.BeginRequest {
 	}
 }
 
-// agreed is an agreement of another key with that nonce.
-func agreed(id, nonce string) pat.NewAgreement {
+// agreementWith returns an agreement of another key with this nonce.
+func agreementWith(id, nonce string) pat.NewAgreement {
 	return pat.NewAgreement{
 		Agreement: pat.Agreement{
 			ID: pat.AgreementID(id), Service: "s", AgentID: pat.AgentID("agent-" + id), KeyID: "k", PolicyDigest: "d",
@@ -38,24 +38,24 @@ func agreed(id, nonce string) pat.NewAgreement {
 	}
 }
 
-// used fails the test unless a nonce is refused as used, with another end as well, and others are not.
-func used(t *testing.T, s *Store, nonce string) {
+// expectUsed checks that a nonce is refused as used, even with another end, and that a fresh nonce is accepted.
+func expectUsed(t *testing.T, s *Store, nonce string) {
 	t.Helper()
 	for _, minutes := range []int{10, 1, 60} {
-		if _, err := s.Begin(t.Context(), proved(nonce, minutes)); !errors.Is(err, store.ErrNonceUsed) {
+		if _, err := s.Begin(t.Context(), provedCall(nonce, minutes)); !errors.Is(err, store.ErrNonceUsed) {
 			t.Errorf("%s, for %d minutes: %v; want %v", nonce, minutes, err, store.ErrNonceUsed)
 		}
 	}
 	fresh := fmt.Sprint("beside ", nonce, time.Now().UnixNano())
-	if _, err := s.Begin(t.Context(), proved(fresh, 10)); err != nil {
-		t.Errorf("a fresh one beside %s: %v", nonce, err)
+	if _, err := s.Begin(t.Context(), provedCall(fresh, 10)); err != nil {
+		t.Errorf("a fresh nonce after %s: %v", nonce, err)
 	}
 }
 
 func beginWith(t *testing.T, s *Store, nonces ...string) {
 	t.Helper()
 	for i, nonce := range nonces {
-		if _, err := s.Begin(t.Context(), proved(nonce, 10+i)); err != nil {
+		if _, err := s.Begin(t.Context(), provedCall(nonce, 10+i)); err != nil {
 			t.Errorf("%s: %v", nonce, err)
 		}
 	}
@@ -76,30 +76,30 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 		"a restart": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			closed(t, s)
-			return opened(t, path, time.Now, engine.SQLite())
+			return openTest(t, path, time.Now, engine.SQLite())
 		},
 		"another process has used them": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
-			other := opened(t, path, time.Now, engine.SQLite())
+			other := openTest(t, path, time.Now, engine.SQLite())
 			beginWith(t, other, "theirs")
 			beginWith(t, s, "ours")
-			used(t, other, "ours")
-			used(t, s, "theirs")
+			expectUsed(t, other, "ours")
+			expectUsed(t, s, "theirs")
 			return other
 		},
 		"a transaction fails, and another process uses one": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
-			other := opened(t, path, time.Now, engine.SQLite())
+			other := openTest(t, path, time.Now, engine.SQLite())
 			r := unapproved("a", "one id", 100)
 			if _, err := s.Begin(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
-			r.Nonce = proved("undone", 10).Nonce
+			r.Nonce = provedCall("undone", 10).Nonce
 			if _, err := s.Begin(t.Context(), r); !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("the same record twice: %v", err)
 			}
 			beginWith(t, other, "undone")
-			used(t, s, "undone")
+			expectUsed(t, s, "undone")
 			return s
 		},
 		"a purge": func(t *testing.T, s *Store, _ string) *Store {
@@ -119,23 +119,23 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			if _, err := Restore(t.Context(), to, Options{Now: time.Now}); err != nil {
 				t.Fatal(err)
 			}
-			return opened(t, to, time.Now, engine.SQLite())
+			return openTest(t, to, time.Now, engine.SQLite())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), "state.db")
-			s := opened(t, path, time.Now, engine.SQLite())
+			s := openTest(t, path, time.Now, engine.SQLite())
 			beginWith(t, s, "call-1", "call-2")
-			if _, err := s.Agree(t.Context(), agreed("1", "agreement")); err != nil {
+			if _, err := s.Agree(t.Context(), agreementWith("1", "agreement")); err != nil {
 				t.Fatal(err)
 			}
 			s = then(t, s, path)
 			for _, nonce := range []string{"call-1", "call-2", "agreement"} {
-				used(t, s, nonce)
+				expectUsed(t, s, nonce)
 			}
 			for _, nonce := range []string{"agreement", "call-1"} {
-				a := agreed("1", nonce)
+				a := agreementWith("1", nonce)
 				a.Agreement.ID = "another"
 				if _, err := s.Agree(t.Context(), a); !errors.Is(err, pat.ErrReplayed) {
 					t.Errorf("an agreement with %s: %v", nonce, err)
@@ -145,7 +145,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 	}
 }
 
-// inOneTransaction runs operations in one transaction, behind one that is held back until all of them wait.
+// inOneTransaction runs operations in one transaction: a held transaction delays them until all of them wait.
 func inOneTransaction(t *testing.T, s *Store, each ...func() error) (errs []error) {
 	t.Helper()
 	held, free := make(chan struct{}), make(chan struct{})
@@ -182,7 +182,7 @@ func TestANonceIsUsedOnceInATransaction(t *testing.T) {
 	var calls, others []func() error
 	for i := range 20 {
 		calls = append(calls, func() error {
-			_, err := s.Begin(t.Context(), proved("call-"+strconv.Itoa(i%2), i))
+			_, err := s.Begin(t.Context(), provedCall("call-"+strconv.Itoa(i%2), i))
 			return err
 		})
 		others = append(others, func() error { return using(t, s, "other-"+strconv.Itoa(i%2), nil) })
@@ -198,12 +198,12 @@ func TestANonceIsUsedOnceInATransaction(t *testing.T) {
 			}
 		}
 		if took != 2 {
-			t.Errorf("%d %s took one of two nonces", took, what)
+			t.Errorf("%d %s used one of two nonces", took, what)
 		}
 	}
 }
 
-// using runs an operation that is no call and uses a nonce, and ends with an error unless that is nil.
+// using runs an operation other than a call that uses a nonce and then returns the given error.
 func using(t *testing.T, s *Store, nonce string, then error) error {
 	t.Helper()
 	return s.db.Update(t.Context(), func(ctx context.Context, t *engine.Tx) error {
@@ -230,12 +230,12 @@ func TestFailedOperationLeavesNonceUnused(t *testing.T) {
 			t.Errorf("operation %d: %v; want %v", i, errs[i], want)
 		}
 	}
-	limited := proved("limited", 10)
-	limited.Limits = []store.Reservation{{Principal: "a"}} // of an invalid rate
+	limited := provedCall("limited", 10)
+	limited.Limits = []store.Reservation{{Principal: "a"}} // the rate is invalid
 	if _, err := s.Begin(t.Context(), limited); err == nil {
-		t.Error("a call without a rate was begun")
+		t.Error("a call without a rate began")
 	}
 	beginWith(t, s, "alone", "undone", "limited")
-	used(t, s, "kept")
-	used(t, s, "kept too")
+	expectUsed(t, s, "kept")
+	expectUsed(t, s, "kept too")
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// A frozen process has read what its calls need, and does not go on until it is woken.
-type frozen struct {
+// A frozenProcess is a process that stops between reading and writing until it is woken.
+type frozenProcess struct {
 	asleep, wake chan struct{}
 	once         sync.Once
 }
 
 // freeze stops the next transaction of a store before it writes a counter.
-func (f *frozen) freeze(d *engine.Dialect) {
+func (f *frozenProcess) freeze(d *engine.Dialect) {
 	f.asleep, f.wake = make(chan struct{}), make(chan struct{})
 	send := d.Send
 	d.Send = func(ctx context.Context, w *engine.Writer, list []engine.Command) error {
@@ -40,7 +40,7 @@ func (f *frozen) freeze(d *engine.Dialect) {
 	}
 }
 
-// Every agent is unapproved: the pool is one row for all of them.
+// unapproved returns a call of an unapproved agent. All of them share the row of the pool.
 func unapproved(agent, id string, most int64) store.BeginRequest {
 	r := store.BeginRequest{
 		Execution:  store.Execution{ID: id, Service: "s", AgentID: pat.AgentID(agent), Intent: "i"},
@@ -55,9 +55,9 @@ func unapproved(agent, id string, most int64) store.BeginRequest {
 func TestFrozenProcessBlocksNoOthers(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
-	var f frozen
+	var f frozenProcess
 	healthy := openOn(t, dsn, nil)
-	if _, err := healthy.Begin(t.Context(), unapproved("agent-1", "0", 1000)); err != nil { // the rows are there
+	if _, err := healthy.Begin(t.Context(), unapproved("agent-1", "0", 1000)); err != nil { // creates the rows
 		t.Fatal(err)
 	}
 	slow := openOn(t, dsn, f.freeze)
@@ -89,8 +89,8 @@ func TestFrozenProcessBlocksNoOthers(t *testing.T) {
 	}
 }
 
-// What a call reads is read by several statements, each of which sees what was committed before it. Another process may begin the same
-// message between any two of them: both its nonce and its key must be found, or neither.
+// Several statements read the data of a call, and each of them reads what was committed before it. If another process begins the same
+// message in between, both its nonce and its key must be found, or neither.
 func TestMessageBegunBetweenReadsIsInProgress(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
@@ -127,7 +127,7 @@ func TestMessageBegunBetweenReadsIsInProgress(t *testing.T) {
 	}
 }
 
-// Processes that conflict all the time take exactly what the limit permits.
+// Processes that conflict constantly admit exactly as many calls as the limit permits.
 func TestConcurrentProcessesTakeExactlyTheLimit(t *testing.T) {
 	t.Parallel()
 	const most = 120

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.
+// PostgreSQL caches plans that are independent of the arguments. None of them may scan a table that grows.
 func TestPostgresPlansScanNoGrowingTable(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
@@ -110,7 +110,7 @@ func TestPostgresPlansScanNoGrowingTable(t *testing.T) {
 		}
 	}
 	if explained < 25 {
-		t.Errorf("only %d statements were seen", explained)
+		t.Errorf("only %d statements were explained", explained)
 	}
 }
 

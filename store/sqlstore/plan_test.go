@@ -11,16 +11,16 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// The suite on SQLite. Then the plan of every statement that it sent is checked: one that reads a whole table would
-// make calls slower as the tables grow.
-func TestConformance(t *testing.T) { //nolint:tparallel // the suite runs its scenarios in parallel, the plans come after them
+// The test runs the suite on SQLite and then checks the plan of every statement that it sent: a statement that scans a whole table would
+// slow down calls as the tables grow.
+func TestConformance(t *testing.T) { //nolint:tparallel // the scenarios of the suite run in parallel, before the plans
 	t.Parallel()
 	var mu sync.Mutex
 	statements := map[string]bool{}
 	openAs := func(t *testing.T, place string, now func() time.Time) storetest.Engine {
 		t.Helper()
 		d := engine.SQLite()
-		d.Counting = engine.ByClock // the clock of a suite is the store's
+		d.Counting = engine.ByClock // the suite sets the clock of the store
 		rewrite := d.Rewrite
 		d.Rewrite = func(query string) string {
 			query = rewrite(query)
@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) { //nolint:tparallel // the suite runs its sc
 		s.KeepLedger(storetest.LedgerKept)
 		return s
 	}
-	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when all of it is done
+	t.Run("suite", func(t *testing.T) { storetest.Run(t, openAs) }) // returns when the whole suite has run
 	t.Run("no statement scans a table", func(t *testing.T) { explainAll(t, openAs, statements) })
 }
 
@@ -65,11 +65,11 @@ func explainAll(t *testing.T, openAs storetest.Opener, statements map[string]boo
 		explain(t, s, query)
 	}
 	if explained < 50 {
-		t.Fatalf("only %d statements were seen", explained)
+		t.Fatalf("only %d statements were explained", explained)
 	}
 }
 
-// explain fails where a statement reads a whole table or sorts one.
+// explain fails if a statement scans or sorts a whole table.
 func explain(t *testing.T, s *Store, query string) {
 	t.Helper()
 	args := make([]any, strings.Count(query, "?"))
@@ -93,9 +93,9 @@ func explain(t *testing.T, s *Store, query string) {
 	}
 }
 
-// allowed reports whether what is read is always small: the keys that sign, the services, the keys of one page of agents, the
-// policies offered (of which those offered at one moment are sorted) and the groups of a statement; and the check of the
-// balance, which has to read everything.
+// allowed reports whether a statement may scan, because it reads few rows: the signing keys, the services, the agent keys of a page, the
+// offered policies (those offered at the same time are sorted) or the groups of a statement. The check of the balance has to read
+// everything.
 func allowed(query, detail string) bool {
 	for _, part := range []string{
 		"AS every", "UPDATE signing_keys", "FROM signing_keys", "FROM services", "FROM policies WHERE true",
@@ -109,5 +109,5 @@ func allowed(query, detail string) bool {
 		(strings.HasPrefix(query, "SELECT 'topped_up'") || strings.Contains(query, "FROM ledger l LEFT JOIN executions")) &&
 			strings.Contains(detail, "GROUP BY") || strings.Contains(detail, "CONSTANT ROW") ||
 		strings.Contains(detail, "-ROW VALUES CLAUSE") ||
-		detail == "SCAN counted" // of a bounded number of rows
+		detail == "SCAN counted" // a bounded number of rows
 }

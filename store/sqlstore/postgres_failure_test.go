@@ -22,7 +22,7 @@ func openOn(t *testing.T, dsn string, change func(*engine.Dialect)) *Store {
 	if change != nil {
 		change(d)
 	}
-	return opened(t, dsn, time.Now, d)
+	return openTest(t, dsn, time.Now, d)
 }
 
 func TestUnresponsiveDatabaseDenies(t *testing.T) {
@@ -35,8 +35,8 @@ func TestUnresponsiveDatabaseDenies(t *testing.T) {
 	s := openOn(t, dsn+"&connect_timeout=1", func(d *engine.Dialect) {
 		d.Patience, d.CallPatience = time.Second, time.Second
 	})
-	// With so little patience a slow machine may take several attempts, and an attempt that was committed too late to be answered holds its
-	// key until the store has undone it.
+	// With so little patience, a slow machine may need several attempts. If an attempt is committed too late for a response, its key stays
+	// in use until the store has undone it.
 	begin := func(n int) error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
@@ -66,7 +66,7 @@ func TestUnresponsiveDatabaseDenies(t *testing.T) {
 	}
 	proxy.Heal()
 	if err := begin(2); err != nil {
-		t.Fatalf("when it answers again: %v", err)
+		t.Fatalf("after the database responds again: %v", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run("SET deadlock_timeout = '1min'") // so that the other one detects it
+	run("SET deadlock_timeout = '1min'") // so that the other transaction detects the deadlock
 	run("BEGIN")
 	run("SELECT 1 FROM accounts FOR UPDATE")
 	second := make(chan error, 1)
@@ -116,8 +116,7 @@ func TestDeadlockIsRetried(t *testing.T) {
 	}
 }
 
-// Acknowledged calls stay begun or settled, whatever happens to the server. A call that was not acknowledged does not hold anything for
-// long.
+// Acknowledged calls stay begun or settled, whatever happens to the server. Calls that were not acknowledged are released soon.
 func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Private(t, nil)
@@ -180,12 +179,12 @@ func TestAServerThatRestartsUnderLoadLosesNothing(t *testing.T) {
 	}
 	close(enough)
 	load.Wait()
-	for { // what was not answered is released
+	for { // wait until calls without a response are released
 		busy, _ := s.Releasing()
 		if !busy {
 			break
 		}
-		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) { // on a connection of before the restart
+		if err := s.Ready(t.Context()); err != nil && !errors.Is(err, store.ErrUnavailable) { // the connection is older than the restart
 			t.Fatal(err)
 		}
 	}

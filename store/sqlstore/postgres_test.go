@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparallel // one database, one setting after another
+func TestAServerThatCouldLoseCommitsIsRejected(t *testing.T) { //nolint:tparallel // one database with changing settings
 	t.Parallel()
 	dsn := ownDatabase(t)
 	name := path.Base(strings.Split(dsn, "?")[0])
@@ -56,7 +56,7 @@ func TestRoleWithoutPrivilegesGetsHint(t *testing.T) {
 		if what, _, _ := strings.Cut(granted, " TO "); err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want it to name %s", err, what)
 		}
-		if schema == 0 { // the owner makes the tables: the role may use the schema, and none of them
+		if schema == 0 { // the owner creates the tables; the role may use the schema but not the tables
 			openShared(t, dsn)
 		}
 		if err := c.Exec(t.Context(), database, granted); err != nil {
@@ -105,7 +105,7 @@ func TestProcessesThatStartAtOnceAgreeOnTheSchema(t *testing.T) {
 	all.Wait()
 }
 
-// byClock returns a store whose process has a clock with an offset.
+// byClock returns a store of a process whose clock is off.
 func byClock(t *testing.T, dsn string, off time.Duration) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(t.Context(), dsn, sqlstore.Options{Now: func() time.Time { return time.Now().Add(off) }})
@@ -124,7 +124,7 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 	dsn := freshDatabase(t)
 	stores := []*sqlstore.Store{byClock(t, dsn, -5*time.Second), byClock(t, dsn, 0), byClock(t, dsn, 5*time.Second)}
 	r := oneOf(50)
-	r.Limits[0].Period = limit.Week // whose slots are long: practically none ends meanwhile
+	r.Limits[0].Period = limit.Week // its slots are so long that practically none ends during the test
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	admitted := 0
@@ -155,10 +155,10 @@ func TestProcessesWhoseClocksAreOffShareOneLimit(t *testing.T) {
 	}
 	all.Wait()
 	if admitted != 50 {
-		t.Errorf("%d were admitted; want 50", admitted)
+		t.Errorf("%d calls were admitted; want 50", admitted)
 	}
 	if last.Sub(first) > 4*time.Second {
-		t.Errorf("from %s to %s: calls were counted by the processes' clocks", first, last)
+		t.Errorf("from %s to %s: the processes used their own clocks", first, last)
 	}
 	if off := stores[2].Now().Sub(stores[0].Now()).Abs(); off > 4*time.Second {
 		t.Errorf("two processes are %s apart", off)
@@ -173,7 +173,7 @@ func TestRevocationBySlowClockTakesEffect(t *testing.T) {
 	if _, err := ahead.Agree(t.Context(), pat.NewAgreement{Agreement: a, Policy: pat.PolicyDocument{Service: "s", Digest: "d"}}); err != nil {
 		t.Fatal(err)
 	}
-	issued := time.Now().Add(time.Hour) // by a process that had not read the database's clock
+	issued := time.Now().Add(time.Hour) // the process had not read the clock of the database
 	if err := ahead.Issue(t.Context(), pat.Token{
 		ID: "t", Service: "s", AgentID: "a", AgreementID: "a", PolicyDigest: "d", IssuedAt: issued,
 		ExpiresAt: issued.Add(time.Hour),
@@ -215,25 +215,25 @@ func TestStoreRecoversWhenDatabaseReturns(t *testing.T) {
 	}
 	proxy.Heal()
 	if err := errors.Join(begin(), s.Ready(t.Context()), errOfRead(s.Executions(t.Context(), store.Filter{}))); err != nil {
-		t.Fatalf("after it came back: %v", err)
+		t.Fatalf("after the database returned: %v", err)
 	}
-	// Idle connections that ended have no effect.
+	// Closed idle connections have no effect.
 	proxy.Cut()
 	proxy.Heal()
 	if err := errors.Join(begin(), s.Ready(t.Context()), errOfRead(s.Executions(t.Context(), store.Filter{}))); err != nil {
-		t.Fatalf("after it was away: %v", err)
+		t.Fatalf("after the connections were closed: %v", err)
 	}
 }
 
 func errOfRead[T any](_ []T, err error) error { return err }
 
-// next waits for a channel as long as the test may take.
+// next waits for a signal until the test ends.
 func next(t *testing.T, ch <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-ch:
 	case <-t.Context().Done():
-		t.Fatal("nothing was told")
+		t.Fatal("got no signal")
 	}
 }
 
@@ -284,7 +284,7 @@ func TestAFailingServerIsUnavailableAndRecovers(t *testing.T) {
 				`'; END $$;
 				CREATE TRIGGER failure BEFORE UPDATE ON counters FOR EACH ROW EXECUTE FUNCTION failure()`)
 			if _, err := s.Begin(t.Context(), oneOf(2)); !errors.Is(err, store.ErrUnavailable) || strings.Contains(err.Error(), "UPDATE") {
-				t.Fatalf("%v; want ErrUnavailable, and no SQL", err)
+				t.Fatalf("%v; want ErrUnavailable without SQL", err)
 			}
 			onDatabase(t, dsn, "DROP TRIGGER failure ON counters")
 			if _, err := s.Begin(t.Context(), oneOf(2)); err != nil {

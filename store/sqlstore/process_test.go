@@ -14,13 +14,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/journal"
 )
 
-// A process is a store whose transactions a test makes: it chooses which operations share one, and what becomes of it.
+// A process is a store whose transactions the test runs: it chooses the operations of each transaction and whether its commit fails.
 type process struct {
 	s       *Store
 	step    *engine.Stepper
 	journal *journal.Journal
-	fault   fault // of the next commit
-	dead    bool  // nothing reaches the database any more
+	fault   fault // for the next commit
+	dead    bool  // nothing is sent to the database any longer
 }
 
 type fault int
@@ -28,12 +28,12 @@ type fault int
 const (
 	noFault fault = iota
 	lostBefore
-	lostAfter // what was committed is said to have failed
+	lostAfter // the commit succeeds but returns an error
 )
 
 var errFault = errors.New("an I/O error")
 
-// A world is the time in which processes live.
+// A world has the clocks of the processes.
 type world struct {
 	now time.Time
 	up  time.Duration
@@ -41,7 +41,7 @@ type world struct {
 
 func (w *world) pass(d time.Duration) { w.now, w.up = w.now.Add(d), w.up+d }
 
-// begin starts a process on the database at path. told is called with each record of the journal that is written.
+// begin starts a process on the database at path. It calls text before each insertion into the journal.
 func begin(t *testing.T, path string, in *world, journals bool, text func()) *process {
 	t.Helper()
 	p, d := &process{}, engine.SQLite()
@@ -79,7 +79,7 @@ func begin(t *testing.T, path string, in *world, journals bool, text func()) *pr
 	return p
 }
 
-// kill ends a process as it is.
+// kill ends a process without closing its store.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	if err := p.step.Kill(); err != nil {
@@ -87,10 +87,10 @@ func (p *process) kill(t *testing.T) {
 	}
 }
 
-// together runs calls whose first operations share a transaction; what they do after that each does alone.
+// together runs calls whose first operations share a transaction. Each further operation has its own.
 func (p *process) together(ctx context.Context, calls ...func()) { p.step.Together(ctx, calls...) }
 
-// dump returns all rows of a database, after what is pending was written into its tables.
+// dump returns all rows of a database after its pending changes were written into the tables.
 func (p *process) dump(t *testing.T, path string) map[string]string {
 	t.Helper()
 	p.step.CatchUp(t.Context())

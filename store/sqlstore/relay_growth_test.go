@@ -19,24 +19,24 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// What a relay has already in the benchmarks:
+// The amount of existing data in the benchmarks:
 //
 //	go test ./store/sqlstore -run '^$' -bench RelayPolls -benchtime 3000x -growth.agents 100000 -growth.messages 10000000 -timeout 2h
 //
-// It takes 700 bytes of disk for a message, and more while it is made.
+// A message needs 700 bytes of disk, and more while it is created.
 var (
 	grownAgents   = flag.Int("growth.agents", 2000, "agents of a relay in benchmarks")
 	grownMessages = flag.Int("growth.messages", 20_000, "messages of a relay in benchmarks")
 )
 
-// numbered is the key of an agent that growRelay makes, from 1 on.
+// numbered returns the key of the nth agent that growRelay creates, from 1 on.
 func numbered(n int) (k mail.Key) {
 	copy(k[:], fmt.Sprintf("%032d", n))
 	return k
 }
 
-// growRelay fills a relay that nobody uses: public agents with two tags each, of which the first is that of one agent in ten, and
-// messages from each agent to the one before, of which every second was delivered, and every third belongs to a thread.
+// growRelay fills an unused relay. Each agent is public and has two tags; one agent in ten has the first of them. Each agent sends messages
+// to the previous one: every second message was delivered, and every third belongs to a thread.
 func growRelay(tb testing.TB, place string, agents, messages int) {
 	tb.Helper()
 	driver, after := "sqlite", "PRAGMA journal_mode = WAL"
@@ -95,8 +95,8 @@ func growRelay(tb testing.TB, place string, agents, messages int) {
 	}
 }
 
-// indexesOf returns statements that drop the indexes which a query lists, and that make them again: that is quicker than to insert into
-// them.
+// indexesOf returns statements that drop the indexes that a query lists, and statements that create them again. That is faster than
+// inserting rows into the indexes.
 func indexesOf(tb testing.TB, db *sql.DB, query string) (drops, makes []string) {
 	tb.Helper()
 	rows, err := db.QueryContext(tb.Context(), query)
@@ -117,7 +117,7 @@ func indexesOf(tb testing.TB, db *sql.DB, query string) (drops, makes []string) 
 	return drops, makes
 }
 
-// relayWithData returns a relay that has so much already.
+// relayWithData returns a relay with existing data.
 func relayWithData(tb testing.TB, place string, agents, messages int) (*sqlstore.Store, *sqlmail.Store) {
 	tb.Helper()
 	s, err := sqlstore.Open(tb.Context(), place, sqlstore.Options{Now: time.Now})
@@ -169,8 +169,8 @@ func TestRelayWithDataWorks(t *testing.T) {
 	}
 }
 
-// BenchmarkRelayGrowth compares what a relay does most on an empty store, on one with few agents that have as much each, and on one with
-// many.
+// BenchmarkRelayGrowth compares the most frequent operations on an empty relay, on one with few agents and on one with many. An agent of
+// either has the same amount of data.
 func BenchmarkRelayGrowth(b *testing.B) {
 	for _, p := range places {
 		for _, state := range []string{"empty", "small", "grown"} {
@@ -179,8 +179,8 @@ func BenchmarkRelayGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkRelayPolls compares polls of relays that have nothing, little and much, taking turns, so that what else a machine does
-// slows all of them alike: of an agent for which nothing waits, and of one with a page of 50. It reports microseconds.
+// BenchmarkRelayPolls compares polls of an empty, a small and a large relay. They take turns, so that other load on the machine slows them
+// down equally. One poll is for an agent without messages, the other for a page of 50. It reports microseconds.
 func BenchmarkRelayPolls(b *testing.B) {
 	for _, p := range places {
 		b.Run(p.name, func(b *testing.B) {
@@ -202,7 +202,7 @@ func BenchmarkRelayPolls(b *testing.B) {
 				if agents == 0 {
 					continue
 				}
-				all = append(all, &question{name: name + "-page", poll: func(n int) error { // every second agent took what was sent
+				all = append(all, &question{name: name + "-page", poll: func(n int) error { // every second agent has waiting messages
 					q := mail.Query{Recipient: numbered(1 + n*7919%(agents/2)*2), Status: mail.Sent, Limit: 50}
 					list, _, err := r.Messages(b.Context(), q)
 					if len(list) == 0 {

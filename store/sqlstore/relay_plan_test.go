@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// relayStatements makes a relay do everything once, and returns the SQL statements of it.
+// relayStatements runs each operation of a relay once, and returns its SQL statements.
 func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string {
 	t.Helper()
 	seen := sqlstore.Statements(s)
@@ -126,12 +126,12 @@ func relayStatements(t *testing.T, s *sqlstore.Store, r *sqlmail.Store) []string
 		}
 	}
 	if len(list) < 60 {
-		t.Fatalf("only %d statements were seen", len(list))
+		t.Fatalf("only %d statements were explained", len(list))
 	}
 	return list
 }
 
-// manyAtOnce sends many messages at the same time, so that the transactions have statements of all lengths.
+// manyAtOnce sends many messages at the same time, so that the statements have all possible lengths.
 func manyAtOnce(ctx context.Context, r *sqlmail.Store, many int) error {
 	var all errgroup.Group
 	for n := range many {
@@ -155,8 +155,8 @@ func ignoring(err, expected error) error {
 	return err
 }
 
-// The polls of waiting messages, the most frequent of all, seek one place in one index. In no statement does SQLite read a whole table, or
-// sort more than the agents with a rare tag.
+// A poll for waiting messages, the most frequent operation, seeks one position in one index. No statement makes SQLite scan a table, or
+// sort more rows than the agents with a rare tag.
 func TestRelayStatementsScanNoTable(t *testing.T) {
 	t.Parallel()
 	s, r := relayWithData(t, places[0].at(t), 50, 500)
@@ -191,7 +191,7 @@ func TestRelayStatementsScanNoTable(t *testing.T) {
 	}
 }
 
-// PostgreSQL keeps plans that are independent of the arguments. None of them may read the whole of a table that grows.
+// PostgreSQL caches plans that are independent of the arguments. None of them may scan a table that grows.
 func TestPostgresPlansScanNoRelayTable(t *testing.T) {
 	t.Parallel()
 	place := ownDatabase(t)
@@ -213,7 +213,7 @@ func TestPostgresPlansScanNoRelayTable(t *testing.T) {
 			continue
 		}
 		m := regexp.MustCompile(`Seq Scan on relay_(messages|agents|tags|tag_counts)\b`).FindString(plan)
-		if m != "" && !strings.Contains(query, " LIKE ") { // a search for a word has no index
+		if m != "" && !strings.Contains(query, " LIKE ") { // no index supports a search for a word
 			t.Errorf("%s\n\t%s\n%s", m, query, plan)
 		}
 	}

@@ -29,22 +29,22 @@ func TestStateOfEarlierReleaseIsMigrated(t *testing.T) {
 	})
 }
 
-// A process of the release of commit 888c3cd could begin calls after the migration, but not settle them: it would call the service, and
-// then find no column for the answer.
+// After the migration, a process of the release of commit 888c3cd could begin calls but not settle them: it would call the service and then
+// fail, because the column for the answer is missing.
 func TestMigrationFailsWhileEarlierReleaseRuns(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
 	dsn, change := pastEngines["PostgreSQL"](t)
 	earlier, err := pgx.Connect(t.Context(), dsn)
 	must(t, err)
-	_, err = earlier.Exec(t.Context(), "LISTEN uimgate_changes") // as it does for as long as it runs
+	_, err = earlier.Exec(t.Context(), "LISTEN uimgate_changes") // that release keeps this connection while it runs
 	must(t, err)
 	_, err = openWith(t.Context(), dsn, nil)
 	if !errors.Is(err, sqlstore.ErrInUse) || !strings.Contains(err.Error(), "stop all uimgate processes") {
-		t.Fatalf("%v; want the order to stop all", err)
+		t.Fatalf("%v; want the request to stop all processes", err)
 	}
 	change("INSERT INTO answers (execution_id, status, content_type, reason, body) " +
-		"VALUES ('01900000-0000-7000-8000-000000000006', 200, '', '', '')") // the earlier release goes on
+		"VALUES ('01900000-0000-7000-8000-000000000006', 200, '', '', '')") // the earlier release can continue
 	must(t, earlier.Close(t.Context()))
 	s, err := openWith(t.Context(), dsn, nil)
 	must(t, err)
@@ -71,7 +71,7 @@ func TestProcessesContinueBesideNewerRelease(t *testing.T) {
 		}
 		holds(t, s, "shop")
 		change("UPDATE sequences SET n = 1000 WHERE name = 'needs'")
-		if strings.HasPrefix(place, "postgres") { // an SQLite database has one process
+		if strings.HasPrefix(place, "postgres") { // only one process uses an SQLite database
 			if _, _, err := s.Changes(t.Context(), 0); !errors.Is(err, schema.ErrNewer) || !errors.Is(err, store.ErrUnavailable) {
 				t.Errorf("after a contraction: %v", err)
 			}
@@ -83,7 +83,7 @@ func TestProcessesContinueBesideNewerRelease(t *testing.T) {
 	})
 }
 
-// Another process would continue under the former id, without revocations and limits.
+// If another process ran, it would continue with the former id, without revocations and limits.
 func TestStateIsNotMovedWhileOthersRun(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)
@@ -94,12 +94,12 @@ func TestStateIsNotMovedWhileOthersRun(t *testing.T) {
 	second, err := openWith(t.Context(), dsn, was)
 	must(t, err)
 	if _, err := openWith(t.Context(), dsn, moving); !errors.Is(err, sqlstore.ErrInUse) || !strings.Contains(err.Error(), "2 connected") {
-		t.Fatalf("%v; want that two processes use the database", err)
+		t.Fatalf("%v; want an error that two processes use the database", err)
 	}
 	holds(t, first, "shop")
-	change("UPDATE sequences SET n = n + 1 WHERE name = 'moves'") // as while this process cannot reach the database
+	change("UPDATE sequences SET n = n + 1 WHERE name = 'moves'") // as if the state moved while this process could not reach the database
 	if _, _, err := first.Changes(t.Context(), 0); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("a process from before: %v", err)
+		t.Errorf("an older process: %v", err)
 	}
 	must(t, errors.Join(first.Close(), second.Close()))
 	s, err := openWith(t.Context(), dsn, moving)

@@ -21,10 +21,10 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// inThePast is when the state of testdata/888c3cd was made.
-var inThePast = time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)
+// pastTime is the time at which the state in testdata/888c3cd was created.
+var pastTime = time.Date(2026, 3, 14, 15, 9, 26, 535_897_932, time.UTC)
 
-// pastEngines are both engines, each with the state that the release of commit 888c3cd left in a database.
+// pastEngines are both engines, each with a database from the release of commit 888c3cd.
 var pastEngines = map[string]func(t *testing.T) (place string, change func(statements string)){
 	"SQLite": func(t *testing.T) (string, func(string)) {
 		t.Helper()
@@ -78,7 +78,7 @@ func onBoth(t *testing.T, test func(t *testing.T, place string, change func(stri
 }
 
 func openWith(ctx context.Context, place string, services *store.Services) (*sqlstore.Store, error) {
-	now := func() time.Time { return inThePast.Add(time.Minute) }
+	now := func() time.Time { return pastTime.Add(time.Minute) }
 	return sqlstore.OpenByClock(ctx, place, sqlstore.Options{Now: now, Services: services})
 }
 
@@ -86,7 +86,7 @@ func served(list ...store.Service) *store.Services { return &store.Services{Serv
 
 const pastIssuer = "shop.example"
 
-// holds checks that a service has all that the release of commit 888c3cd recorded for it.
+// holds checks that a service has all the state that the release of commit 888c3cd recorded.
 func holds(t *testing.T, s *sqlstore.Store, service string) {
 	t.Helper()
 	ctx := t.Context()
@@ -118,7 +118,7 @@ func holds(t *testing.T, s *sqlstore.Store, service string) {
 	call.Candidates[0].Limits = nil
 	call.Execution.IdempotencyKey = "order-1"
 	if _, err := s.Begin(ctx, call); !errors.Is(err, store.ErrKeyReused) {
-		t.Errorf("a key that was used before: %v", err)
+		t.Errorf("a used idempotency key: %v", err)
 	}
 	if err := s.CheckBalance(ctx); err != nil {
 		t.Error(err)
@@ -135,7 +135,7 @@ func TestServiceWithNewIDKeepsItsState(t *testing.T) {
 		_, err := openWith(t.Context(), place, served(store.Service{ID: "new", Issuer: pastIssuer}))
 		lost, ok := errors.AsType[store.ServicesError](err)
 		if !ok || len(lost) != 1 || lost[0].Key != "id" || !strings.Contains(lost[0].Message, "formerly: shop") {
-			t.Fatalf("%v; want that the state of shop would be lost", err)
+			t.Fatalf("%v; want an error that the state of shop would be lost", err)
 		}
 		if _, err := sqlstore.CheckServices(t.Context(), place, *served(store.Service{ID: "new", Issuer: pastIssuer})); !isLost(err) {
 			t.Errorf("check: %v", err)
@@ -144,13 +144,13 @@ func TestServiceWithNewIDKeepsItsState(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A reload does not carry over: calls of the old id may be under way.
+		// A reload does not move the state, because calls of the old id may be running.
 		moving := served(store.Service{ID: "new", Issuer: pastIssuer, Formerly: "shop"}, store.Service{ID: "second", Issuer: "second.example"})
 		if _, err := s.CompareServices(t.Context(), *moving); !isLost(err) || !strings.Contains(err.Error(), "restart") {
 			t.Errorf("a reload: %v", err)
 		}
 		must(t, s.Close())
-		for range 2 { // the second finds it done
+		for range 2 { // the second process finds the state moved
 			s, err := openWith(t.Context(), place, moving)
 			if err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestServiceWithNewIDKeepsItsState(t *testing.T) {
 		}
 		_, err = openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: pastIssuer}))
 		if !isLost(err) {
-			t.Errorf("the configuration from before: %v", err)
+			t.Errorf("the former configuration: %v", err)
 		}
 	})
 }
@@ -201,7 +201,7 @@ func TestIssuerChangeNeedsConfiguration(t *testing.T) {
 		t.Helper()
 		_, err := openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: "other.example"}))
 		if !isLost(err) || !strings.Contains(err.Error(), "issuer: "+pastIssuer) {
-			t.Fatalf("%v; want what to write", err)
+			t.Fatalf("%v; want the setting to add", err)
 		}
 		s, err := openWith(t.Context(), place, served(store.Service{ID: "shop", Issuer: pastIssuer}))
 		must(t, err)
@@ -219,7 +219,7 @@ func TestIssuerChangeNeedsConfiguration(t *testing.T) {
 	})
 }
 
-// The rows of a table that was forgotten would stay under the former id.
+// The rows of a table that is not in ServiceTables would keep the former id.
 func TestEveryTableWithAServiceIsMoved(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, place string, _ func(string)) {
@@ -246,7 +246,7 @@ func TestUsedNoncesStayUsedAfterMove(t *testing.T) {
 		call := store.BeginRequest{
 			Execution:  store.Execution{ID: "01900000-0000-7000-8000-888888888888", AgentID: "agent-1", Intent: "example.com:buy:v1"},
 			Candidates: []store.Candidate{{Rule: "rule"}}, Hold: time.Minute,
-			Nonce: &store.Nonce{KeyID: "key", ID: "once", Until: inThePast.Add(time.Hour)},
+			Nonce: &store.Nonce{KeyID: "key", ID: "once", Until: pastTime.Add(time.Hour)},
 		}
 		for i, id := range []string{"shop", "new", "newer"} {
 			one := store.Service{ID: id, Issuer: pastIssuer}

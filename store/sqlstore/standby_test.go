@@ -15,15 +15,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A replicated database is a primary with an asynchronous standby, and a database on both.
-type replicated struct {
+// A replicatedDatabase is a primary with an asynchronous standby, and a database on both.
+type replicatedDatabase struct {
 	primary, standby *pgtest.Cluster
 	dsn              string
 }
 
-func newReplicated(t *testing.T) *replicated {
+func newReplicated(t *testing.T) *replicatedDatabase {
 	t.Helper()
-	p := &replicated{primary: pgtest.Private(t, pgtest.Replicated)}
+	p := &replicatedDatabase{primary: pgtest.Private(t, pgtest.Replicated)}
 	name, err := p.primary.CreateDatabase(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func newReplicated(t *testing.T) *replicated {
 	return p
 }
 
-func (p *replicated) open(t *testing.T) (s *sqlstore.Store, reports chan int64) {
+func (p *replicatedDatabase) open(t *testing.T) (s *sqlstore.Store, reports chan int64) {
 	t.Helper()
 	reports = make(chan int64, 16)
 	s, err := sqlstore.Open(t.Context(), p.dsn, sqlstore.Options{Now: time.Now, SetBack: func(missing int64) { reports <- missing }})
@@ -44,7 +44,7 @@ func (p *replicated) open(t *testing.T) (s *sqlstore.Store, reports chan int64) 
 	return s, reports
 }
 
-func (p *replicated) failOver(t *testing.T) {
+func (p *replicatedDatabase) failOver(t *testing.T) {
 	t.Helper()
 	if err := p.primary.Kill(t.Context()); err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func (p *replicated) failOver(t *testing.T) {
 	}
 }
 
-// patient repeats an operation while the database is away.
-func untilThere(t *testing.T, do func() error) error {
+// untilAvailable repeats an operation while the database is unavailable.
+func untilAvailable(t *testing.T, do func() error) error {
 	t.Helper()
 	for {
 		if err := do(); !errors.Is(err, store.ErrUnavailable) || t.Context().Err() != nil {
@@ -64,13 +64,13 @@ func untilThere(t *testing.T, do func() error) error {
 	}
 }
 
-// take begins calls under a limit of an hour, until it is used up or there are so many, and returns how many there are.
+// takes begins calls under an hourly limit until the limit is used up or all calls were made, and returns how many were admitted.
 func takes(t *testing.T, s *sqlstore.Store, most int64, calls int) (n int) {
 	t.Helper()
 	r := oneOf(most)
 	r.Limits[0].Period = limit.Hour
 	for n < calls {
-		err := untilThere(t, func() error { _, err := s.Begin(t.Context(), r); return err })
+		err := untilAvailable(t, func() error { _, err := s.Begin(t.Context(), r); return err })
 		if _, full := errors.AsType[*store.LimitError](err); full {
 			return n
 		}
@@ -99,15 +99,15 @@ func pays(t *testing.T, s *sqlstore.Store, id string) {
 
 func polled(t *testing.T, s *sqlstore.Store, seq int64) (list []pat.Change, newest int64) {
 	t.Helper()
-	err := untilThere(t, func() (err error) { list, newest, err = s.Changes(t.Context(), seq); return err })
+	err := untilAvailable(t, func() (err error) { list, newest, err = s.Changes(t.Context(), seq); return err })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return list, newest
 }
 
-// A standby that is promoted may lack what its primary committed last. The process that committed it detects this, and the state is marked
-// as restored for all processes.
+// A standby that is promoted may lack the last commits of its primary. The process that made them detects this, and marks the state as
+// restored for all processes.
 func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"a call comes first": "call", "a poll comes first": "poll"} {
@@ -155,7 +155,7 @@ func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 			if !s.ServerChanged() || !other.ServerChanged() {
 				t.Errorf("moved: %v, %v", s.ServerChanged(), other.ServerChanged())
 			}
-			for who, s := range map[string]*sqlstore.Store{"who missed commits": s, "the other": other} {
+			for who, s := range map[string]*sqlstore.Store{"the process that missed commits": s, "the other": other} {
 				from := map[*sqlstore.Store]int64{s: seq, other: seqOther}[s]
 				list, _ := polled(t, s, from)
 				ended := false
@@ -172,8 +172,8 @@ func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 			if len(setBacks) != 0 {
 				t.Errorf("%d further reports", len(setBacks))
 			}
-			if len(toldOther) > 1 || len(toldOther) == 1 && <-toldOther > 2 { // it may have noted the clock meanwhile
-				t.Errorf("the other misses %d", other.SetBack().Missing)
+			if len(toldOther) > 1 || len(toldOther) == 1 && <-toldOther > 2 { // it may have recorded its clock meanwhile
+				t.Errorf("the other process reports %d missing commits", other.SetBack().Missing)
 			}
 			if err := s.CheckBalance(t.Context()); err != nil {
 				t.Error(err)
@@ -198,7 +198,7 @@ func TestCompleteStandbyContinues(t *testing.T) {
 	}
 	polled(t, s, 0)
 	if again, _ := p.open(t); !s.ServerChanged() || again.ServerChanged() {
-		t.Errorf("moved: %v, and opened again %v", s.ServerChanged(), again.ServerChanged())
+		t.Errorf("server changed: %v, and after reopening %v", s.ServerChanged(), again.ServerChanged())
 	}
 	if len(setBacks) != 0 || !s.RestoredAt().IsZero() || s.SetBack().Missing != 0 {
 		t.Errorf("%d reports; restored at %v, %+v", len(setBacks), s.RestoredAt(), s.SetBack())

@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A machine has a wall clock that may be set, and one that only moves forward.
+// A machine has a wall clock that can be set, and a clock that only moves forward.
 type machine struct {
 	wall *storetest.Clock
 	mu   sync.Mutex
@@ -31,7 +31,7 @@ func (m *machine) elapsed() time.Duration {
 	return m.up
 }
 
-// pass lets time pass on both clocks.
+// pass advances both clocks.
 func (m *machine) pass(d time.Duration) {
 	m.wall.Advance(d)
 	m.mu.Lock()
@@ -48,7 +48,7 @@ func (m *machine) open(t *testing.T, place string) *sqlstore.Store {
 	return s
 }
 
-// admitted begins calls until one is refused, and returns how many were admitted.
+// admitted begins calls until one is refused, and returns the number of admitted calls.
 func admitted(t *testing.T, s *sqlstore.Store, most int64, p limit.Period) int {
 	t.Helper()
 	r := oneOf(most)
@@ -69,7 +69,7 @@ func TestSetWallClockAdmitsNoMoreCalls(t *testing.T) {
 	m := newMachine()
 	s := m.open(t, filepath.Join(t.TempDir(), "state.db"))
 	n := 0
-	for range 17 { // 68 s forward, while half a minute passes
+	for range 17 { // the wall clock moves 68 s forward, while half a minute passes
 		n += admitted(t, s, 150, limit.Minute)
 		m.wall.Advance(4 * time.Second)
 		m.pass(2 * time.Second)
@@ -93,13 +93,13 @@ func TestWallClockSetBackBlocksNothing(t *testing.T) {
 		t.Errorf("after the wall clock was set back: %d admitted of 5", n)
 	}
 	closeStore(t, s)
-	s = m.open(t, place) // whose clock begins at the last slot
+	s = m.open(t, place) // its clock begins at the last slot
 	if n := admitted(t, s, 5, limit.Second); n != 0 {
-		t.Errorf("opened again in the same moment: %d admitted", n)
+		t.Errorf("reopened at the same time: %d admitted", n)
 	}
 	m.pass(2 * time.Second)
 	if n := admitted(t, s, 5, limit.Second); n != 5 {
-		t.Errorf("opened again: %d admitted of 5", n)
+		t.Errorf("reopened: %d admitted of 5", n)
 	}
 	closeStore(t, s)
 }
@@ -111,14 +111,14 @@ func closeStore(t *testing.T, s *sqlstore.Store) {
 	}
 }
 
-// A database whose clock can be set.
-type stepped struct {
+// A steppedDatabase is a database whose clock can be set.
+type steppedDatabase struct {
 	dsn      string
 	direct   string
 	notified chan time.Duration
 }
 
-func newStepped(t *testing.T) *stepped {
+func newStepped(t *testing.T) *steppedDatabase {
 	t.Helper()
 	dsn := ownDatabase(t)
 	onDatabase(t, dsn, `CREATE TABLE steps (by INTERVAL);
@@ -132,15 +132,15 @@ func newStepped(t *testing.T) *stepped {
 	q := u.Query()
 	q.Set("search_path", "public,pg_catalog")
 	u.RawQuery = q.Encode()
-	return &stepped{dsn: u.String(), direct: dsn, notified: make(chan time.Duration, 16)}
+	return &steppedDatabase{dsn: u.String(), direct: dsn, notified: make(chan time.Duration, 16)}
 }
 
-func (c *stepped) set(t *testing.T, by string) {
+func (c *steppedDatabase) set(t *testing.T, by string) {
 	t.Helper()
 	onDatabase(t, c.direct, "UPDATE steps SET by = '"+by+"'")
 }
 
-func (c *stepped) open(t *testing.T) *sqlstore.Store {
+func (c *steppedDatabase) open(t *testing.T) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.Open(t.Context(), c.dsn, sqlstore.Options{Now: time.Now, Stepped: func(by time.Duration) { c.notified <- by }})
 	if err != nil {
@@ -173,7 +173,7 @@ func TestDatabaseClockStepHoldsLimits(t *testing.T) {
 					t.Errorf("%d admitted of 50 a %s after a step", n, p)
 				}
 			}
-			closeStore(t, s) // which waits for what is kept
+			closeStore(t, s) // waits for pending changes
 			select {
 			case reported := <-clock.notified:
 				if reported < c.least || reported > c.least+2*time.Minute {
@@ -184,14 +184,14 @@ func TestDatabaseClockStepHoldsLimits(t *testing.T) {
 			}
 			s = clock.open(t)
 			if n := admitted(t, s, 50, limit.Hour); n != 0 {
-				t.Errorf("opened again: %d admitted", n)
+				t.Errorf("reopened: %d admitted", n)
 			}
 			closeStore(t, s)
 		})
 	}
 }
 
-// The slots of a day are long, so a short step of the clock does not hold back any calls.
+// The slots of a day are long, so a short step of the clock does not block any calls.
 func TestSmallStepHoldsLongPeriodsByOneSlot(t *testing.T) {
 	t.Parallel()
 	clock := newStepped(t)
@@ -223,13 +223,13 @@ func TestFailedStepNoteIsWrittenLater(t *testing.T) {
 		t.Errorf("%d admitted after a step", n)
 	}
 	for execute(t.Context(), clock.direct, "SELECT 1 / CAST((SELECT is_called FROM refused) AS INTEGER)") != nil {
-		continue // it was not refused yet
+		continue // wait until the trigger has rejected the note
 	}
 	onDatabase(t, clock.direct, "DROP TRIGGER refuse ON sequences")
 	closeStore(t, s)
 	s = clock.open(t)
 	if n := admitted(t, s, 50, limit.Hour); n != 0 {
-		t.Errorf("opened again: %d admitted", n)
+		t.Errorf("reopened: %d admitted", n)
 	}
 	closeStore(t, s)
 }

@@ -22,7 +22,7 @@ func TestOpenRequiresNow(t *testing.T) {
 		t.Fatal("opened without a clock")
 	}
 	if _, err := os.Stat(path); err == nil {
-		t.Error("a file was made")
+		t.Error("a file was created")
 	}
 }
 
@@ -50,7 +50,7 @@ func TestFilesAreAccessibleOnlyToOwner(t *testing.T) {
 	}
 }
 
-// newerSchema marks a database as one that only a later version of this program can use.
+// newerSchema makes a database require a later version of this program.
 const newerSchema = "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1); UPDATE sequences SET n = 99999 WHERE name = 'needs'"
 
 func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
@@ -67,7 +67,7 @@ func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	}
 }
 
-// otherProcess opens the same file beside the store.
+// otherProcess opens the database file over a separate connection.
 func otherProcess(t *testing.T, dir string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "state.db"))
@@ -107,8 +107,8 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// If a write fails and the database rolls back, the call is denied, and the next call works again: whether the failed write was that of the
-// call or of an earlier one.
+// If a write fails and the database rolls back, the call is denied and the next call works, whether the write belonged to this call or to
+// an earlier one.
 func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 	for _, table := range []string{"journal", "counters"} {
 		dir := t.TempDir()
@@ -152,7 +152,7 @@ func TestACallWhoseContextEndedDoesNotRun(t *testing.T) {
 		t.Fatalf("%v; want ErrUnavailable and the cause", err)
 	}
 	if _, err := s.Begin(t.Context(), oneOf(1)); err != nil {
-		t.Fatalf("the place was taken: %v", err)
+		t.Fatalf("the call was counted: %v", err)
 	}
 }
 
@@ -175,16 +175,16 @@ func TestChangedReportsCommittedChangesOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	if changed(first) {
-		t.Fatal("told of a change that was none")
+		t.Fatal("got a signal without a change")
 	}
 	if err := s.Revoke(t.Context(),
 		pat.Revocation{Service: "s", Kind: pat.RevokedToken, Subject: "jti", At: time.Now(), Until: time.Now().Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if !changed(first) || !changed(second) {
-		t.Fatal("a waiter was not told")
+		t.Fatal("a waiter got no signal")
 	}
 	if changed(s.Changed()) {
-		t.Fatal("the next change is told before it happened")
+		t.Fatal("got a signal before the next change")
 	}
 }

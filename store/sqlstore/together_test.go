@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// Calls that share a transaction share its statements: 16 calls begin with one insertion into the journal, and are settled with another;
-// they are written into the tables together. Calls with a key need one statement for each table.
+// Calls in one transaction share its statements. 16 calls begin with one insertion into the journal, are settled with a second one, and are
+// written into the tables together. Calls with a key need one statement for each table.
 func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	t.Parallel()
 	const calls = 16
@@ -42,8 +42,8 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		}
 		return send(ctx, w, list)
 	}
-	s := opened(t, t.TempDir()+"/state.db", time.Now, d)
-	// queued lets calls queue behind a transaction that is held back, and returns what they then write.
+	s := openTest(t, t.TempDir()+"/state.db", time.Now, d)
+	// queued makes calls wait behind a held transaction, and returns the statements that they then execute.
 	queued := func(each func(i int) error) []string {
 		t.Helper()
 		mu.Lock()
@@ -103,8 +103,8 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 		do         func(i int) error
 	}{
 		{"begun", journal, begin("")},
-		{"settled, after what had begun", "INSERT {whole}INTO executions" + rest + ";" + journal, settle},
-		{"begun with keys, after what was settled", "UPDATE {whole}executions" + rest +
+		{"settled, after others began", "INSERT {whole}INTO executions" + rest + ";" + journal, settle},
+		{"begun with keys, after others were settled", "UPDATE {whole}executions" + rest +
 			";INSERT {whole}INTO executions;INSERT {whole}INTO idempotency" + rest, begin("key")},
 		{"settled without an answer", journal, settle},
 	} {
@@ -117,7 +117,7 @@ func TestCallsOfATransactionShareItsStatements(t *testing.T) {
 	}
 }
 
-// alike reports whether statements begin as those wanted, which are separated by semicolons.
+// alike reports whether the statements begin with the wanted texts, which are separated by semicolons.
 func alike(got []string, want string) bool {
 	parts := strings.Split(want, ";")
 	if len(got) != len(parts) {

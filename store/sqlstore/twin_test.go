@@ -19,9 +19,9 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// twins are two databases that are used alike: what calls change is journaled in the first, and written into the tables of the second at
-// once. Each has two processes.
-type twins struct {
+// A twinStores is a pair of databases that execute the same operations: the first journals the changes of calls, and the second writes them
+// into the tables at once. Each database has two processes.
+type twinStores struct {
 	t     *testing.T
 	r     *rand.Rand
 	in    *world
@@ -29,20 +29,20 @@ type twins struct {
 	of    [2][2]*process
 	open  []store.Admission
 	ids   int
-	steps map[string]int // that did something
+	steps map[string]int // the number of successful steps by kind
 
-	journaled int // records
+	journaled int // records in the journal
 }
 
-func (w *twins) start(twin int) *process {
+func (w *twinStores) start(twin int) *process {
 	return begin(w.t, w.path[twin], w.in, twin == 0, func() { w.journaled++ })
 }
 
-// on runs the same calls on both twins, by the same process of each, and compares what they return. Where there is one, which is one
-// operation, its commit may fail: only what is stored is the same then, because one that is refused has something to commit in one twin.
-func (w *twins) on(what string, calls ...func(s *Store) (any, error)) []any {
+// on runs the same calls on both twins, in the same process of each, and compares the results. The commit of a single operation may fail.
+// Then only the stored state must be the same, because a refused operation has something to commit in only one of the twins.
+func (w *twinStores) on(what string, calls ...func(s *Store) (any, error)) []any {
 	w.t.Helper()
-	which := w.r.IntN(8) / 7 // seldom the other one
+	which := w.r.IntN(8) / 7 // rarely the second process
 	flaw := noFault
 	if n := w.r.IntN(12); len(calls) == 1 && slices.Contains([]string{"calls", "top-up", "ready", "balance"}, what) && n < 2 {
 		flaw = lostBefore + fault(n)
@@ -81,9 +81,9 @@ func (w *twins) on(what string, calls ...func(s *Store) (any, error)) []any {
 	return values
 }
 
-func (w *twins) agent() pat.AgentID { return pat.AgentID("a" + string(rune('0'+w.r.IntN(4)))) }
+func (w *twinStores) agent() pat.AgentID { return pat.AgentID("a" + string(rune('0'+w.r.IntN(4)))) }
 
-func (w *twins) request() store.BeginRequest {
+func (w *twinStores) request() store.BeginRequest {
 	w.ids++
 	who := w.agent()
 	r := store.BeginRequest{
@@ -120,15 +120,15 @@ func (w *twins) request() store.BeginRequest {
 	return r
 }
 
-func (w *twins) begin() func(s *Store) (any, error) {
+func (w *twinStores) begin() func(s *Store) (any, error) {
 	r := w.request()
 	return func(s *Store) (any, error) { return s.Begin(w.t.Context(), r) }
 }
 
-func (w *twins) settle() func(s *Store) (any, error) {
+func (w *twinStores) settle() func(s *Store) (any, error) {
 	i := w.r.IntN(len(w.open))
 	b := w.open[i]
-	if w.r.IntN(10) > 0 { // else it is settled once more
+	if w.r.IntN(10) > 0 { // otherwise it is settled again
 		w.open = append(w.open[:i:i], w.open[i+1:]...)
 	}
 	to := []store.Settlement{
@@ -142,7 +142,7 @@ func (w *twins) settle() func(s *Store) (any, error) {
 }
 
 // calls begins and settles some calls in one transaction.
-func (w *twins) calls() {
+func (w *twinStores) calls() {
 	list := make([]func(s *Store) (any, error), 1+w.r.IntN(6))
 	for i := range list {
 		if len(w.open) > 0 && w.r.IntN(2) == 0 {
@@ -158,8 +158,8 @@ func (w *twins) calls() {
 	}
 }
 
-// others are all other operations, of which each sees what was before.
-func (w *twins) others() {
+// others runs one of the other operations. Each of them sees all earlier changes.
+func (w *twinStores) others() {
 	ctx, who := w.t.Context(), w.agent()
 	up := store.TopUp{
 		Service: "s", AgentID: who, Amount: money.Amount{Nano: int64(1 + w.r.IntN(30)), Currency: "EUR"}, Reverse: w.r.IntN(3) == 0,
@@ -218,17 +218,17 @@ func (w *twins) others() {
 	w.on(one.what, one.do)
 }
 
-// beside is what happens to the databases beside their stores.
-func (w *twins) beside() {
-	which, again := w.r.IntN(2), w.r.IntN(4) == 0 // of both twins: a process that begins learns what others have told it before
+// beside restarts a process, makes it catch up, or changes the database over a separate connection.
+func (w *twinStores) beside() {
+	which, again := w.r.IntN(2), w.r.IntN(4) == 0 // the same in both twins, because a process that starts reads the changes of others
 	for twin := range w.of {
-		if again { // what is pending stays
+		if again { // pending changes stay in the journal
 			w.of[twin][which].kill(w.t)
 			w.of[twin][which] = w.start(twin)
 			continue
 		}
 		switch w.r.IntN(2) {
-		case 0: // it is time
+		case 0: // the timer fires
 			w.of[twin][which].step.CatchUp(w.t.Context())
 		case 1: // another program writes
 			beside(w.t, w.path[twin], "UPDATE sequences SET n = n WHERE name = 'ready'")
@@ -236,15 +236,15 @@ func (w *twins) beside() {
 	}
 }
 
-// Whatever operations run, in whichever transactions, and whatever fails in between: a store with a journal returns the same results as a
-// store that writes changes into the tables at once, and its tables have the same contents in the end.
+// A store with a journal returns the same results as a store that writes changes into the tables at once, and its tables have the same
+// contents in the end, for random operations, transactions and failures.
 func TestJournalDoesNotChangeResults(t *testing.T) {
 	t.Parallel()
 	for range TwinLives {
 		seed := rand.Uint64()
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			w := &twins{
+			w := &twinStores{
 				t: t, r: rand.New(rand.NewPCG(seed, 1)), in: &world{now: time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)}, steps: map[string]int{},
 			}
 			for twin := range w.of {

@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// hangCommits makes every commit of a server wait, and returns what lets them go on. Reads are answered.
+// hangCommits makes every commit of a server wait until heal is called. Reads still get a response.
 func hangCommits(t *testing.T, c *pgtest.Cluster) (heal func()) {
 	t.Helper()
 	run := func(statements ...string) {
@@ -32,7 +32,7 @@ func hangCommits(t *testing.T, c *pgtest.Cluster) (heal func()) {
 	var probe sync.WaitGroup
 	probe.Go(func() {
 		for c.Exec(t.Context(), "", "SET application_name = 'probe'; INSERT INTO probe VALUES (1)") == nil {
-			continue // until one hangs, which heal ends
+			continue // repeat until a commit hangs; heal ends it
 		}
 	})
 	conn, err := pgx.Connect(t.Context(), c.DSN(""))
@@ -108,7 +108,7 @@ func TestHangingCommitFailsQueuedCalls(t *testing.T) {
 	}
 	calls.Wait()
 	if n := tried.Load(); n > 2 {
-		t.Errorf("%d commits were tried, one after another; want 2 at most", n)
+		t.Errorf("%d commits were tried in sequence; want 2 at most", n)
 	}
 	heal()
 	for busy := true; busy; {

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Both databases, while they are in use.
+// Verify works on both engines while the database is in use.
 func TestVerifyFindsDeletedLedgerEntry(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -34,10 +34,10 @@ func TestVerifyFindsDeletedLedgerEntry(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := sqlstore.Verify(t.Context(), place); !errors.Is(err, store.ErrUnbalanced) {
-			t.Errorf("%v; want that it does not add up", err)
+			t.Errorf("%v; want an error that the balance is wrong", err)
 		}
 	}
 	if _, err := sqlstore.Verify(t.Context(), filepath.Join(dir, "nothing.db")); err == nil {
-		t.Error("verified what is not there")
+		t.Error("verified a missing database")
 	}
 }

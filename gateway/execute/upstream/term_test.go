@@ -18,8 +18,8 @@ func newTerm(ctx context.Context, d time.Duration) *term {
 func TestTermDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, ask := range map[string]func(*term){
-			"nobody waits":      func(*term) {},
-			"somebody waits":    func(c *term) { c.Done() },
+			"nothing waits":     func(*term) {},
+			"Done is requested": func(c *term) { c.Done() },
 			"a derived context": func(c *term) { _, cancel := context.WithCancel(c); t.Cleanup(cancel) },
 		} {
 			c := newTerm(t.Context(), time.Second)

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// A writer remembers so many counters and accounts, and no more.
+// A writer caches a bounded number of counters and accounts.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var m memory
@@ -22,7 +22,7 @@ func TestCacheIsBounded(t *testing.T) {
 		}
 		m.learn(w, &Changes{})
 		if b := ledger.NewBook(nil, engine.Exclusive, &m.accounts); len(b.Read([]ledger.AccountKey{none}, nil)) == 0 {
-			t.Fatal("an account is known that there is not")
+			t.Fatal("a missing account is cached")
 		}
 	}
 	if n, m := len(m.counters), m.accounts.Len(); n > mostKnown+1 || m > mostKnown+1 || n == 0 || m == 0 {

@@ -12,13 +12,13 @@ func TestRecentIsBoundedAndKeepsWhatIsUsed(t *testing.T) {
 	for i := range 1000 {
 		r.add(ref{"s", strconv.Itoa(i)})
 		if !r.has(hot) {
-			t.Fatalf("what is in use was forgotten after %d others", i)
+			t.Fatalf("the used entry was removed after %d others", i)
 		}
 		if n := len(r.now) + len(r.old); n > 20 {
-			t.Fatalf("%d are remembered; want at most 20", n)
+			t.Fatalf("%d entries; want at most 20", n)
 		}
 	}
 	if r.has(ref{"s", "0"}) || r.has(ref{"t", "hot"}) || !r.has(ref{"s", "999"}) {
-		t.Fatal("remembers the wrong ones")
+		t.Fatal("the wrong entries were removed")
 	}
 }

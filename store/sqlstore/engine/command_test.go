@@ -2,7 +2,7 @@ package engine
 
 import "testing"
 
-// Where something is deleted the order of statements counts, so that all stay as they are.
+// Statements are not merged across a deletion, because their order matters.
 func TestStatementsAroundADeletionKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	insert := Command{Query: "INSERT INTO nonces (id) VALUES (?)", Args: []any{"a"}}

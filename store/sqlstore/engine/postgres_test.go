@@ -14,7 +14,7 @@ func TestRemoteServersRequireTLS(t *testing.T) {
 		"postgres://me@192.0.2.7:5433/x":             true,
 		"postgres://me@127.0.0.1,db.example/x":       true,
 		"postgres:///x?host=db.example":              true,
-		"postgres://me@db.example/x?sslmode=disable": false, // explicitly
+		"postgres://me@db.example/x?sslmode=disable": false, // the operator disables TLS
 		"postgres://me@localhost/x?sslmode=disable":  false,
 		"postgres:///x?host=/run/postgresql":         false,
 	} {
@@ -28,20 +28,20 @@ func TestRemoteServersRequireTLS(t *testing.T) {
 		}
 		for _, f := range c.Fallbacks {
 			if secure && (f.TLSConfig == nil || f.TLSConfig.InsecureSkipVerify) {
-				t.Errorf("%s: may do without", place)
+				t.Errorf("%s: a fallback does not use TLS", place)
 			}
 		}
 	}
 }
 
-// A migration of large tables takes as long as it takes: given up and begun again, it would never end.
+// A migration has no deadline. For large tables it would be canceled and repeated forever.
 func TestAMigrationHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
 	var own registration
 	err := own.upgrade(context.WithoutCancel(t.Context()), dsn, func(ctx context.Context, _ *sql.DB, _ func(context.Context) error) error {
 		if at, bounded := ctx.Deadline(); bounded {
-			t.Errorf("it would be given up at %s", at)
+			t.Errorf("the migration has the deadline %s", at)
 		}
 		return nil
 	})

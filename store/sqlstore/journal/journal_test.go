@@ -56,7 +56,7 @@ func counterKey(agent string, p limit.Period) calls.CounterKey {
 	return calls.CounterKey{Service: "s", AgentID: agent, LimitID: "l", Period: p}
 }
 
-// records are some that make sense.
+// records are valid records.
 func records() map[string]*calls.Changes {
 	resolved := unresolved("3")
 	resolved.State, resolved.Outcome, resolved.SettledAt = store.Released, store.Failed, now
@@ -102,7 +102,7 @@ func TestARecordIsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// What one byte less, more or other says is nothing.
+// A record with a byte added, removed or changed is not read.
 func TestADamagedRecordIsNotRead(t *testing.T) {
 	t.Parallel()
 	var e Encoder
@@ -136,7 +136,7 @@ func TestADamagedRecordIsNotRead(t *testing.T) {
 	}
 }
 
-// What would not be read is not written.
+// A record that would be invalid when read is not written.
 func TestInvalidRecordIsNotWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(e *store.Execution){
@@ -170,13 +170,13 @@ func TestInvalidRecordIsNotWritten(t *testing.T) {
 	}
 }
 
-// Records that follow each other become one change of each row.
+// Merging consecutive records leaves one change of each row.
 func TestRecordsAreMerged(t *testing.T) {
 	t.Parallel()
 	later := now.Add(time.Second)
 	var p PendingChanges
 	if !p.Empty() || p.Began("1") {
-		t.Error("something is pending")
+		t.Error("there are pending changes")
 	}
 	account := ledger.Account{AccountKey: accountKey("a"), Held: 14}
 	after := account
@@ -211,7 +211,7 @@ func TestRecordsAreMerged(t *testing.T) {
 		t.Errorf("changed: %+v", p.Changed)
 	}
 	if p.Lines[0].State != store.Held {
-		t.Error("the line of a beginning tells the end")
+		t.Error("the line of the begin has the final state")
 	}
 	if p.Accounts[account.AccountKey] != after || p.Counters[counter.CounterKey].Slot != 2 || p.Pools[pool.PoolKey] != more ||
 		!p.Used[agreement{"s", "g"}].Equal(now) {
@@ -219,7 +219,7 @@ func TestRecordsAreMerged(t *testing.T) {
 	}
 }
 
-// What can be read makes sense, and is written so that it is read as the same.
+// A record that can be read is valid: writing and reading it again returns an equal one.
 func FuzzDecode(f *testing.F) {
 	for _, r := range records() {
 		text, _ := new(Encoder).Encode(r)
@@ -237,7 +237,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		text, fits := new(Encoder).Encode(r)
 		if !fits && len(text) <= MaxRecord {
-			t.Fatalf("%+v is not written", r)
+			t.Fatalf("%+v was not encoded", r)
 		}
 		if again, err := Decode(text); fits && (err != nil || !reflect.DeepEqual(again, r)) {
 			t.Fatalf("%+v, %v; want %+v", again, err, r)

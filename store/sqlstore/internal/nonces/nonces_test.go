@@ -29,11 +29,11 @@ func TestDigestDependsOnPartsOnly(t *testing.T) {
 	} {
 		d := nonces.Of(parts[0], parts[1], parts[2])
 		if other, found := seen[d]; found {
-			t.Errorf("%q and %q are one", parts, other)
+			t.Errorf("%q and %q have the same digest", parts, other)
 		}
 		seen[d] = parts
 	}
-	// printf "\0\0\0\0\0\0\0\1s\0\0\0\0\0\0\0\1kn" | sha256sum: what databases hold.
+	// The form in databases: printf "\0\0\0\0\0\0\0\1s\0\0\0\0\0\0\0\1kn" | sha256sum
 	d := nonces.Of("s", "k", "n")
 	if got := hex.EncodeToString(d[:]); got != "cb2a53b1b9d0b243c19d4fd9f09dcb12" {
 		t.Errorf("the stored form has changed: %s", got)
@@ -48,10 +48,10 @@ func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 	var s nonces.Set
 	for i := range 10_000 {
 		if s.Has(numbered(i)) {
-			t.Fatalf("%d is used, before it is", i)
+			t.Fatalf("%d is in the set before it was added", i)
 		}
 		s.Add(numbered(i), int64(i%10)*minute+7)
-		s.Add(numbered(i), int64(i%10)*minute+7) // twice is once
+		s.Add(numbered(i), int64(i%10)*minute+7) // no effect
 	}
 	for now, left := range []int{10_000, 9000, 8000, 7000} {
 		s.Drop(int64(now-1)*minute + 7)
@@ -60,11 +60,11 @@ func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 		}
 		for i := range 10_000 {
 			if got := s.Has(numbered(i)); got != (i%10 >= now) {
-				t.Fatalf("after %d minutes, one that ends after %d: %v", now, i%10, got)
+				t.Fatalf("after %d minutes, a nonce that ends after %d: %v", now, i%10, got)
 			}
 		}
 	}
-	s.Drop(9*minute + 6) // a generation goes with its last
+	s.Drop(9*minute + 6) // a table is dropped when its last nonce ends
 	if s.Len() != 1000 {
 		t.Errorf("%d left", s.Len())
 	}
@@ -73,7 +73,7 @@ func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 	}
 }
 
-// Nonces that end at very different times are looked for in a bounded number of tables, and none of them ends early.
+// Nonces that end at very different times use a bounded number of tables, and none of them ends early.
 func TestTimesFarApartShareTables(t *testing.T) {
 	t.Parallel()
 	var s nonces.Set
@@ -88,7 +88,7 @@ func TestTimesFarApartShareTables(t *testing.T) {
 	for i, until := range untils {
 		s.Drop(max(until, math.MinInt64+1) - 1)
 		if !s.Has(numbered(i)) && until > math.MinInt64 {
-			t.Fatalf("the one that ends at %d has ended", until)
+			t.Fatalf("the nonce that ends at %d has ended early", until)
 		}
 	}
 	if s.Bytes() > 64<<10 {
@@ -96,17 +96,17 @@ func TestTimesFarApartShareTables(t *testing.T) {
 	}
 }
 
-// Digests with the same first 8 bytes count as the same nonce. Even a digest of zeros, which mark a free position, is kept.
+// Digests with the same first 8 bytes count as the same nonce. A digest of zeros, which mark a free position, is kept too.
 func TestEqualPrefixesCountAsUsed(t *testing.T) {
 	t.Parallel()
 	var s nonces.Set
 	s.Add(nonces.Digest{}, 1)
 	if !s.Has(nonces.Digest{}) || !s.Has(nonces.Digest{15: 9}) || s.Has(nonces.Digest{0: 1}) {
-		t.Error("a digest of zeros is not held as others are")
+		t.Error("a digest of zeros is not kept")
 	}
 }
 
-// Two million nonces of ten minutes take less than 40 MB.
+// Two million nonces of ten minutes use less than 40 MB.
 func TestASetIsSmall(t *testing.T) {
 	t.Parallel()
 	var s nonces.Set

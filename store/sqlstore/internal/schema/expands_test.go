@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// addition matches the statements that programs of the release before do without. A column without a default is required by those.
+// addition matches statements that do not affect programs of the previous release. A new column needs a default for that.
 var addition = regexp.MustCompile(`(?is)^(CREATE TABLE|CREATE INDEX|ALTER TABLE \S+ ADD COLUMN .* DEFAULT |INSERT INTO sequences )`)
 
 func TestExpansionsOnlyAdd(t *testing.T) {
@@ -27,12 +27,12 @@ func TestExpansionsOnlyAdd(t *testing.T) {
 	}
 }
 
-// Programs of releases before Services do not read which version is needed, so none of them can go on.
+// Releases before Services do not read the required version, so none of them can continue after a migration.
 func TestNeedIsRecordedFromServicesOn(t *testing.T) {
 	t.Parallel()
 	for m, err := range all() {
 		if err == nil && m.version <= Services && m.expands {
-			t.Errorf("migration %d expands, and no program of that time goes on", m.version)
+			t.Errorf("migration %d is an expansion, but releases of that time stop", m.version)
 		}
 	}
 	if lastContraction() < Services {

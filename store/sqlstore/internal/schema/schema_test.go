@@ -13,15 +13,15 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// What has to be done before tables change is done at the version that they have, however old that is; not where it is too new.
+// Before runs while the database has its old version, however old that is, but not if the version is too new.
 func TestBeforeRunsBeforeAnyMigration(t *testing.T) {
 	t.Parallel()
 	errNo := errors.New("no")
 	newest := schema.Newest()
 	for name, c := range map[string]struct {
-		made   int64 // by an earlier program
-		marked int64 // as of this version, beside that
-		needed bool  // by its programs
+		made   int64 // schema version that an earlier program created
+		marked int64 // version in the database that a later program marked
+		needed bool  // the later program requires its version
 		before error
 		called bool
 		want   error
@@ -81,7 +81,7 @@ func TestBeforeRunsBeforeAnyMigration(t *testing.T) {
 				t.Errorf("%v, called: %v; want %v", err, called, c.want)
 			}
 			if n := version(); n != c.is {
-				t.Errorf("it is of version %d then; want %d", n, c.is)
+				t.Errorf("the version is %d; want %d", n, c.is)
 			}
 		})
 	}
