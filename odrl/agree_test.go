@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// The gateway's Decide and the whole evaluation have one semantics: from the same facts follows the same result.
+// Decide and the full evaluation return the same result for the same facts.
 func TestDecideAndEvaluateAgree(t *testing.T) {
 	seeds := slices.Insert(richPolicies(t), 3,
 		permit(`"constraint":[{"or":[`+leaf("purpose", "isAnyOf", list{"a", "b"})+`,`+leaf("dateTime", "lt", "2026-12-31")+`]}]`))
@@ -121,7 +121,7 @@ func TestDecideAndEvaluateAgree(t *testing.T) {
 	}
 }
 
-// richPolicies are documents that between them have every kind of rule.
+// richPolicies returns documents that together contain every kind of rule.
 func richPolicies(t *testing.T) []string {
 	t.Helper()
 	return []string{

@@ -8,24 +8,24 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A decided is a policy and a request that it permits.
-type decided struct {
+// A decisionCase is a policy and a request that it permits.
+type decisionCase struct {
 	document string
 	world    odrl.World
 	request  odrl.Request
 }
 
-func exampleCase(tb testing.TB) decided {
+func exampleCase(tb testing.TB) decisionCase {
 	tb.Helper()
 	key := []byte("agent key")
-	return decided{string(file(tb, "uim-core.json")), world(), odrl.Request{
+	return decisionCase{string(file(tb, "uim-core.json")), world(), odrl.Request{
 		AgentID: "agent-1", AgentKey: key, ProofKey: key,
 		Intent: search.UID, Now: noon,
 	}}
 }
 
-// hundredRules are permissions, prohibitions and duties under conditions of several kinds.
-func hundredRules() decided {
+// hundredRules returns a policy of 100 permissions and prohibitions with several kinds of constraints.
+func hundredRules() decisionCase {
 	var permissions, prohibitions []string
 	for i := range 60 {
 		permissions = append(permissions,
@@ -37,15 +37,16 @@ func hundredRules() decided {
 		prohibitions = append(prohibitions, fmt.Sprintf(`{"target":"http://example.com/api/intents","action":"execute","constraint":[%s,%s]}`,
 			leaf("spatial", "isPartOf", []string{"US", "DE", "FR", "JP"}[i%4]), leaf("purpose", "eq", fmt.Sprint("x", i))))
 	}
-	return decided{
+	return decisionCase{
 		policy(`"conflict":"prohibit"`, `"permission":[`+strings.Join(permissions, ",")+`]`,
 			`"prohibition":[`+strings.Join(prohibitions, ",")+`]`), world(),
 		odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "b", "spatial": "GB"}},
 	}
 }
 
-// windows is a policy of 262 time windows, the last of which is open: as a permission each, or as one permission.
-func windows(one bool) decided {
+// windows returns a policy of 262 time windows, where only the last contains the time of the request: as one permission or as one for each
+// window.
+func windows(one bool) decisionCase {
 	var list []string
 	for i := range 262 {
 		at := 262 - i
@@ -62,11 +63,11 @@ func windows(one bool) decided {
 	if one {
 		all = `{"target":"http://example.com/api/intents","action":"execute","constraint":{"or":[` + all + `]}}`
 	}
-	return decided{policy(`"permission":[` + all + `]`), world(), odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon}}
+	return decisionCase{policy(`"permission":[` + all + `]`), world(), odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon}}
 }
 
 func BenchmarkDecide(b *testing.B) {
-	for name, c := range map[string]decided{
+	for name, c := range map[string]decisionCase{
 		"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false),
 		"262 windows in one rule": windows(true),
 	} {
@@ -88,9 +89,9 @@ func BenchmarkDecide(b *testing.B) {
 	}
 }
 
-// The plan alone: Decide adds the facts for the audit record.
+// BenchmarkPlan measures the plan alone; Decide also collects the facts for the audit record.
 func BenchmarkPlan(b *testing.B) {
-	for name, c := range map[string]decided{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false)} {
+	for name, c := range map[string]decisionCase{"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false)} {
 		b.Run(name, func(b *testing.B) {
 			p := publish(b, []byte(c.document), c.world)
 			b.ReportAllocs()
@@ -104,7 +105,7 @@ func BenchmarkPlan(b *testing.B) {
 }
 
 func BenchmarkPublish(b *testing.B) {
-	for name, c := range map[string]decided{
+	for name, c := range map[string]decisionCase{
 		"example": exampleCase(b), "100 rules": hundredRules(), "262 windows": windows(false),
 		"262 windows in one rule": windows(true),
 	} {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestBundleReproducesDecisions(t *testing.T) {
-	for name, c := range map[string]decided{"example": exampleCase(t), "100 rules": hundredRules()} {
+	for name, c := range map[string]decisionCase{"example": exampleCase(t), "100 rules": hundredRules()} {
 		p := publish(t, []byte(c.document), c.world)
 		var first, second bytes.Buffer
 		if err := p.Bundle(&first); err != nil {
@@ -47,7 +47,7 @@ func TestBundleReproducesDecisions(t *testing.T) {
 			active, _ := outcome["active"].([]any)
 			switch {
 			case d.Permit && (len(active) == 0 || len(unmet) > 0), d.Reason == reason.PolicyRequiresVerification && len(unmet) == 0:
-				t.Errorf("%s: %+v, but OPA says %v", name, d, outcome)
+				t.Errorf("%s: %+v, but OPA returned %v", name, d, outcome)
 			}
 		}
 	}

@@ -13,8 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Plain OPA, with nothing but the bundle and the input, finds what Evaluate goes by: the permission permits
-// exactly where the evaluation does.
+// Plain OPA with only the bundle and the input permits an action exactly when Evaluate does.
 func TestBundleDecidesInPlainOPA(t *testing.T) {
 	doc := policy(`"conflict":"prohibit","permission":[{"target":"http://example.com/a","action":"play","constraint":` + leaf("dateTime", "lt", "2030-01-01") + `}],
 		"prohibition":[{"target":"http://example.com/a","action":"play","assignee":"http://example.com/bad"}]`)

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Comparing many permissions with as many prohibitions costs little for each pair: facts that meet both are looked for
-// only where there would be something to tell of them, and so often at most.
+// Comparing many permissions with as many prohibitions is cheap for each pair: the validator searches for facts that match both only if it
+// would report them, and a bounded number of times.
 func TestComparingManyRulesIsCheap(t *testing.T) {
 	list := func(purpose string) string {
 		all := make([]string, odrl.ComparedRules)

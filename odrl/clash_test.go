@@ -18,7 +18,7 @@ func find(l problem.List, code string) *problem.Problem {
 	return nil
 }
 
-// A conflict is reported with the pair and a request that both match. ODRL IM 2.10.
+// A conflict is reported with both rules and a request that matches both. ODRL IM 2.10.
 func TestValidateFindsConflicts(t *testing.T) {
 	const movie = `"target":"http://example.com/movie"`
 	graph := func(policy string, facts ...string) string {
@@ -33,13 +33,13 @@ func TestValidateFindsConflicts(t *testing.T) {
 		level problem.Level // none: no conflict
 		says  string
 	}{
-		"the same":              {setOf(rules(`"action":"play"`, `"action":"play"`)), problem.Error, `to play "http://example.com/movie"`},
-		"a broader permission":  {setOf(rules(`"action":"use"`, `"action":"display"`)), problem.Error, "to display"},
-		"a broader prohibition": {setOf(rules(`"action":"display"`, `"action":"play"`)), problem.Error, "to display"},
-		"what write means":      {setOf(rules(`"action":"odrl:write"`, `"action":"modify"`)), problem.Error, "to modify"},
-		"apart":                 {setOf(rules(`"action":"play"`, `"action":"print"`)), "", ""},
-		"sell is no use":        {setOf(rules(`"action":"use"`, `"action":"sell"`)), "", ""},
-		"overruled":             {setOf(`"conflict":"perm"`, rules(`"action":"use"`, `"action":"display"`)), problem.Warning, "has no effect"},
+		"the same":                    {setOf(rules(`"action":"play"`, `"action":"play"`)), problem.Error, `to play "http://example.com/movie"`},
+		"a broader permission":        {setOf(rules(`"action":"use"`, `"action":"display"`)), problem.Error, "to display"},
+		"a broader prohibition":       {setOf(rules(`"action":"display"`, `"action":"play"`)), problem.Error, "to display"},
+		"the replacement of write":    {setOf(rules(`"action":"odrl:write"`, `"action":"modify"`)), problem.Error, "to modify"},
+		"apart":                       {setOf(rules(`"action":"play"`, `"action":"print"`)), "", ""},
+		"sell is not included in use": {setOf(rules(`"action":"use"`, `"action":"sell"`)), "", ""},
+		"overruled":                   {setOf(`"conflict":"perm"`, rules(`"action":"use"`, `"action":"display"`)), problem.Warning, "has no effect"},
 		"overruling": {
 			setOf(`"conflict":"prohibit"`, rules(`"action":"use"`, `"action":"display"`)), problem.Warning,
 			"has no effect where both apply",
@@ -57,7 +57,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 		"a part of an asset": {graph(`"permission":{"action":"use","target":"ex:archive"},"prohibition":{"action":"use",`+movie+`}`,
 			`{"@id":"ex:movie","partOf":"ex:archive"}`), problem.Error, `"http://example.com/movie"`},
 		"a longer name": {setOf(`"permission":{"action":"use","target":"http://example.com/api/intents"},"prohibition":{"action":"use","target":"http://example.com/api/intents-admin"}`), "", ""},
-		"what is implied": {graph(rules(`"action":"ex:share"`, `"action":"distribute"`),
+		"an implied action": {graph(rules(`"action":"ex:share"`, `"action":"distribute"`),
 			`{"@id":"ex:share","@type":"Action","includedIn":"use","implies":"distribute"}`), problem.Error, "to distribute"},
 		"a profile's action": {graph(rules(`"action":"ex:hum"`, `"action":"play"`), `{"@id":"ex:hum","includedIn":"ex:sing"}`,
 			`{"@id":"ex:sing","includedIn":"play"}`), problem.Error, "to http://example.com/hum"},
@@ -67,7 +67,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 			`purpose is "a"`,
 		},
 		"other purposes": {setOf(rules(under(one("purpose", "eq", `"a"`)), under(one("purpose", "eq", `"b"`)))), "", ""},
-		"any and none": {setOf(rules(under(one("purpose", "isAnyOf", `["a","b"]`)),
+		"isAnyOf and isNoneOf": {setOf(rules(under(one("purpose", "isAnyOf", `["a","b"]`)),
 			under(one("purpose", "isNoneOf", `["a","b","c"]`)))), "", ""},
 		"some of several": {
 			setOf(rules(under(one("purpose", "isAnyOf", `["a","b"]`)), under(one("purpose", "isNoneOf", `["a"]`)))),
@@ -91,7 +91,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 			setOf(rules(under(one("spatial", "isPartOf", `"US"`)), under(one("spatial", "eq", `"US-CA"`)))),
 			problem.Warning, `"US-CA"`,
 		},
-		"inside what is prohibited": {
+		"inside the prohibited values": {
 			setOf(rules(under(one("spatial", "eq", `"US-CA"`)), under(one("spatial", "eq", `"US"`)))), problem.Warning, `"US-CA"`,
 		},
 		"inside one of those prohibited": {
@@ -218,7 +218,7 @@ func TestValidateFindsRulesThatAreNeverActive(t *testing.T) {
 	}
 }
 
-// However many rules and constraints there are, comparing them ends.
+// Comparing rules is bounded, however many rules and constraints there are.
 func TestComparingRulesIsBounded(t *testing.T) {
 	many := func(n int, s func(i int) string) string {
 		list := make([]string, n)

@@ -46,10 +46,10 @@ func TestConflicts(t *testing.T) {
 			t.Errorf("%s of %q: rule %s", tt.strategy, tt.purpose, d.Rule)
 		}
 		if tt.purpose != "" && strings.Contains(d.Detail, tt.purpose) {
-			t.Errorf("the detail tells the fact: %s", d.Detail)
+			t.Errorf("the detail contains the fact: %s", d.Detail)
 		}
 	}
-	// A prohibition alone is no conflict.
+	// A prohibition without a permission does not conflict.
 	p := publish(t, []byte(policy(`"prohibition":{`+all+`,`+marketing+`}`)), world())
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon}); d.Reason != reason.PolicyViolation {
 		t.Errorf("%+v", d)
@@ -141,7 +141,7 @@ func TestCheapestCandidateIsFirst(t *testing.T) {
 		}
 		again := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon})
 		if !slices.EqualFunc(d.Candidates, again.Candidates, func(a, b odrl.Candidate) bool { return a.Rule == b.Rule }) {
-			t.Error("the order changes from call to call")
+			t.Error("the order differs between calls")
 		}
 	}
 }
@@ -152,12 +152,12 @@ func TestPublishWarnsOfUselessLimits(t *testing.T) {
 		other string
 		want  bool
 	}{
-		"none at all":          {`{"target":"example.com","action":"use"}`, true},
-		"a counter of its own": {`{"target":"example.com:buy:v1","action":"execute","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"day"}}`, true},
-		"the same, higher":     {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"unit":"day"}}`, true},
-		"the same, lower":      {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":8,"unit":"day"}}`, false},
-		"under a condition":    {`{` + all + `,"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}}`, false},
-		"another agent only":   {`{` + all + `,"assignee":"http://example.com/ai-agent/1"}`, false},
+		"no limit":           {`{"target":"example.com","action":"use"}`, true},
+		"a separate counter": {`{"target":"example.com:buy:v1","action":"execute","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"day"}}`, true},
+		"the same, higher":   {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"unit":"day"}}`, true},
+		"the same, lower":    {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":8,"unit":"day"}}`, false},
+		"under a condition":  {`{` + all + `,"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}}`, false},
+		"another agent only": {`{` + all + `,"assignee":"http://example.com/ai-agent/1"}`, false},
 	} {
 		p := publish(t, []byte(policy(`"permission":[`+limited+`,`+tt.other+`]`)), world())
 		if got := has(p.Warnings(), problem.Warning, "meaningless", "/permission/0"); got != tt.want {
@@ -184,6 +184,6 @@ func TestDuties(t *testing.T) {
 	d = decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon})
 	want = slices.Insert(want, 2, odrl.Duty{"/permission/duty/2", "inform", ""})
 	if !slices.Equal(d.Duties, want) {
-		t.Errorf("unknown whether owed: %+v", d.Duties)
+		t.Errorf("it is unknown whether the duty applies: %+v", d.Duties)
 	}
 }

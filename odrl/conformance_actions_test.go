@@ -2,7 +2,7 @@ package odrl_test
 
 import "strings"
 
-// The action hierarchy of ODRL V: parent, then what is included in it.
+// The action hierarchy of ODRL V: a parent and the actions that it includes.
 var hierarchy = []struct{ from, parent, included string }{
 	{"V 3.9", "transfer", "give sell"},
 	{"V 4.3", "play", "display"},
@@ -22,7 +22,7 @@ var hierarchy = []struct{ from, parent, included string }{
 	{"UIM 6.2, uimgate", "inform", `uim:logUsage`},
 }
 
-// Deprecated actions, and what stands for each.
+// Deprecated actions and their replacements.
 var successors = strings.Fields(`append=modify appendTo=modify write=modify writeTo=modify copy=reproduce export=transform license=grantUse pay=compensate
 	attachPolicy=cc:Notice attachSource=cc:SourceCode shareAlike=cc:ShareAlike commercialize=cc:CommercialUse share=cc:Sharing`)
 
@@ -37,7 +37,7 @@ func actionRows() []row {
 			if h.parent == "transfer" {
 				top = "transfer"
 			}
-			asks := []ask{on("ann "+a+" x", ok)}
+			asks := []query{on("ann "+a+" x", ok)}
 			if top != h.parent {
 				asks = append(asks, on("ann "+top+" x", none))
 			}
@@ -46,7 +46,7 @@ func actionRows() []row {
 			}, row{
 				name: a + " alone", from: h.from, says: "Who may " + a + " may not " + h.parent + ".", doc: permitting(a),
 				lenient: strings.HasPrefix(a, "uim:"),
-				asks:    []ask{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
+				asks:    []query{on("ann "+a+" x", ok), on("ann "+h.parent+" x", none)},
 			})
 		}
 	}
@@ -56,7 +56,7 @@ func actionRows() []row {
 			name: old + " is " + successor, from: "V 4.6 (exactMatch), TS 009",
 			says: "The deprecated " + old + " means " + successor + ", whichever is written or asked.", doc: permitting("odrl:" + old),
 			fault: "warning deprecated /permission/0/action",
-			asks:  []ask{on("ann "+successor+" x", ok), on("ann odrl:"+old+" x", ok), on("ann transfer x", none)},
+			asks:  []query{on("ann "+successor+" x", ok), on("ann odrl:"+old+" x", ok), on("ann transfer x", none)},
 		})
 	}
 	const dance = `{"@id":"ex:dance","@type":"Action","includedIn":"odrl:present","implies":"ex:move"}`
@@ -66,32 +66,32 @@ func actionRows() []row {
 	return append(list,
 		row{
 			name: "use and transfer", from: "IM 2.4", says: "The two top actions do not include one another.", doc: permitting("use"),
-			asks: []ask{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)},
+			asks: []query{on("ann transfer x", none), on("ann sell x", none), on("ann use x", ok)},
 		},
 		row{
 			name: "nodes in nodes", from: "IM 2.4", says: "An action node may hold the actions that it is included in, one in the other.",
 			doc: doc("Set", `"permission":[{"target":"ex:y","action":{"@id":"ex:deep","includedIn":{"@id":"ex:mid","includedIn":`+
 				`{"@id":"ex:wide","includedIn":"odrl:use"}}}},{"target":"ex:x","action":"ex:wide"}]`),
-			asks: []ask{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
+			asks: []query{on("ann ex:deep x", ok), on("ann ex:mid x", ok), on("ann ex:wide x", ok), on("ann use x", none)},
 		},
 		row{
 			name: "use does not follow from transfer", from: "IM 2.4", says: "Who may transfer may not use.", doc: permitting("transfer"),
-			asks: []ask{on("ann use x", none), on("ann sell x", ok)},
+			asks: []query{on("ann use x", none), on("ann sell x", ok)},
 		},
 		row{
 			name: "any depth", from: "IM 2.4", says: "includedIn is transitive: display is play is use.", doc: permitting("use"),
-			asks: []ask{on("ann display x", ok), on("ann extract x", ok)},
+			asks: []query{on("ann display x", ok), on("ann extract x", ok)},
 		},
 		row{
 			name: "prohibition includes", from: "IM 2.4", says: "A prohibition holds for all that is included in its action.",
 			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
 				`"prohibition":[{"target":"ex:x","action":"play"}]`),
-			asks: []ask{on("ann display x", violates), on("ann print x", ok)},
+			asks: []query{on("ann display x", violates), on("ann print x", ok)},
 		},
 		row{
 			name: "own action", from: "IM 2.4, 3.3", says: "An action that the document includes in another is covered by it.", lenient: true,
 			doc:  with(dance, `"permission":[{"target":"ex:x","action":"present"}]`),
-			asks: []ask{on("ann ex:dance x", ok), on("ann ex:sing x", none)},
+			asks: []query{on("ann ex:dance x", ok), on("ann ex:sing x", none)},
 		},
 		row{
 			name: "implies", from: "IM 2.4", says: "Permitting an action and prohibiting what it implies is a conflict.", lenient: true,
@@ -101,7 +101,7 @@ func actionRows() []row {
 		row{
 			name: "implies grants nothing", from: "IM 2.4", says: "What is implied is not permitted by it.", lenient: true,
 			doc:  with(dance, `"permission":[{"target":"ex:x","action":"ex:dance"}]`),
-			asks: []ask{on("ann ex:dance x", ok), on("ann ex:move x", none)},
+			asks: []query{on("ann ex:dance x", ok), on("ann ex:move x", none)},
 		},
 		row{
 			name: "includedIn in a circle", from: "IM 2.4", says: "An action cannot be included in itself.", fault: "error cycle",
@@ -110,7 +110,7 @@ func actionRows() []row {
 		row{
 			name: "exceedRateLimit", from: "UIM 6.2, uimgate", says: "No permission is ever to exceed a rate limit, not even by name.",
 			doc: permitting("uim:exceedRateLimit"), fault: "warning profile-term /permission/0/action",
-			asks: []ask{on("ann uim:exceedRateLimit x", none), on("ann use x", none)},
+			asks: []query{on("ann uim:exceedRateLimit x", none), on("ann use x", none)},
 		},
 		row{
 			name: "unknown action", from: "IM 3.2, W", says: "Without a profile, an action of nobody's is an error.",
@@ -119,7 +119,7 @@ func actionRows() []row {
 		row{
 			name: "action of a profile", from: "IM 3.3", says: "With its profile known, it is taken as it is, under nothing.",
 			profiles: known, doc: doc("Set", trade, `"permission":[{"target":"ex:x","action":"ex:fly"}]`),
-			asks: []ask{on("ann ex:fly x", ok), on("ann use x", none)},
+			asks: []query{on("ann ex:fly x", ok), on("ann use x", none)},
 		},
 	)
 }

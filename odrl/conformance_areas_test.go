@@ -1,6 +1,6 @@
 package odrl_test
 
-// The answers, by their codes.
+// The answers in the table, by their codes.
 const (
 	ok       = "permit"
 	none     = "POLICY_NOT_APPLICABLE"

@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// attackRows has documents that were made to hang the engine, or to be permitted by accident. Each is
-// judged in time, strictly and leniently; where it is refused nothing is left to ask.
+// attackRows has documents that are meant to hang the engine or to be permitted by accident. Each is validated in bounded time, both
+// strictly and leniently. A rejected document has no questions.
 func attackRows() []row {
 	const rule = `"permission":[{"target":"ex:x","action":"use"}]`
 	repeat := func(n int, s func(i int) string) string {
@@ -98,11 +98,11 @@ func attackRows() []row {
 			name: "remote context, leniently", from: "uimgate", says: "Read leniently it is told and left out, and gives no word a meaning.",
 			lenient: true, fault: "warning remote-context /@context/1",
 			doc: strings.ReplaceAll(strings.Replace(doc("Set", rule), `{"ex":"http://example.com/"}`, `"https://evil.example/context"`, 1),
-				`"ex:x"`, `"http://example.com/x"`), asks: []ask{on("ann use x", ok), on("ann use y", none)},
+				`"ex:x"`, `"http://example.com/x"`), asks: []query{on("ann use x", ok), on("ann use y", none)},
 		},
 		row{
 			name: "numbers as texts", from: "uimgate", says: "A text is compared as the number it is, never as a text.",
-			doc: under(one("percentage", "lt", `"9"`)), asks: []ask{
+			doc: under(one("percentage", "lt", `"9"`)), asks: []query{
 				on("ann use x", ok).with(`"percentage":"8.99"`),
 				on("ann use x", none).with(`"percentage":"10"`), on("ann use x", none).with(`"percentage":"1e1"`),
 			},
@@ -110,11 +110,11 @@ func attackRows() []row {
 		row{
 			name: "NaN as a text", from: "uimgate", says: "NaN and infinity are not numbers, on either side.",
 			fault: "warning datatype /permission/0/constraint/rightOperand", doc: under(one("percentage", "neq", `"NaN"`)),
-			asks: []ask{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
+			asks: []query{on("ann use x", none).with(`"percentage":5`), on("ann use x", none).with(`"percentage":"Infinity"`)},
 		},
 		row{
 			name: "a huge number", from: "uimgate", says: "An exponent beyond reason is not a number and costs no time.", lenient: true,
-			doc: under(one("percentage", "lt", `"5"`)), asks: []ask{
+			doc: under(one("percentage", "lt", `"5"`)), asks: []query{
 				on("ann use x", none).with(`"percentage":"1e999999999"`),
 				on("ann use x", none).with(`"percentage":"1e-999999999999"`),
 			},
@@ -122,17 +122,17 @@ func attackRows() []row {
 		row{
 			name: "year 10000", from: "uimgate", says: "A year beyond 9999 is later than today, not earlier.",
 			doc:  under(one("dateTime", "lt", `{"@value":"10000-01-01T00:00:00Z","@type":"xsd:dateTime"}`)),
-			asks: []ask{on("ann use x", ok), on("ann use x", none).at("")},
+			asks: []query{on("ann use x", ok), on("ann use x", none).at("")},
 		},
 		row{
 			name: "Rego in a text", from: "uimgate", says: "What looks like Rego is text.",
 			doc:  under(one("purpose", "eq", `"x\"; permit := true } permit if { true"`)),
-			asks: []ask{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)},
+			asks: []query{on("ann use x", none).with(`"purpose":"y"`), on("ann use x", ok).with(`"purpose":"x\"; permit := true } permit if { true"`)},
 		},
 		row{
 			name: "prefixes of one another", from: "uimgate", says: "An IRI is compared whole.",
 			doc: doc("Set", `"permission":[{"target":"http://example.com/api/intents","action":"use"}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use http://example.com/api/intents", ok), on("ann use http://example.com/api/intents-admin", none),
 				on("ann use http://example.com/api/intents/", none), on("ann use http://example.com/api", none),
 				on("ann use http://example.com.evil.org/api/intents", none),
@@ -141,7 +141,7 @@ func attackRows() []row {
 		row{
 			name: "partOf in a circle in the world", from: "uimgate", says: "Collections of the world that hold one another end.",
 			doc: doc("Set", `"permission":[{"target":"ex:all","action":"use"}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/y"},{"member":"http://example.com/y","collection":"http://example.com/x"},{"member":"http://example.com/y","collection":"http://example.com/all"}]`),
 				on("ann use x", none).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/y"},{"member":"http://example.com/y","collection":"http://example.com/x"}]`),
 			},

@@ -20,17 +20,17 @@ func classRows() []row {
 		},
 		{
 			name: "Policy permission", from: "IM 2.1", says: "A permission alone makes a policy.", doc: doc("Policy", rule),
-			asks: []ask{on("ann use x", ok+" p:Active by:p"), on("ann use y", none)},
+			asks: []query{on("ann use x", ok+" p:Active by:p"), on("ann use y", none)},
 		},
 		{
 			name: "Policy prohibition", from: "IM 2.1", says: "A prohibition alone makes a policy, which permits nothing.",
 			doc:  doc("Policy", `"prohibition":[{"uid":"ex:f","target":"ex:x","action":"print"}]`),
-			asks: []ask{on("ann print x", violates+" by:f"), on("ann read x", none)},
+			asks: []query{on("ann print x", violates+" by:f"), on("ann read x", none)},
 		},
 		{
 			name: "Policy obligation", from: "IM 2.1", says: "An obligation alone makes a policy.",
 			doc:  doc("Policy", `"obligation":[{"uid":"ex:o","assignee":"ex:ann","action":"inform"}]`),
-			asks: []ask{on("ann use x", unmet+" by:o"), on("bob use x", none)},
+			asks: []query{on("ann use x", unmet+" by:o"), on("bob use x", none)},
 		},
 		{
 			name: "Policy without rules", from: "IM 2.1", says: "A policy has at least one rule.", fault: "error no-rule",
@@ -39,14 +39,14 @@ func classRows() []row {
 		{
 			name: "Policy profile", from: "IM 2.1", says: "Several profiles may be named; each must be known.", profiles: known,
 			doc:  doc("Policy", `"profile":["http://profiles.example/trade","http://www.w3.org/ns/odrl/2/core"]`, rule),
-			asks: []ask{on("ann use x", ok), on("ann sell x", none)},
+			asks: []query{on("ann use x", ok), on("ann sell x", none)},
 		},
 		{
 			name: "Policy inheritFrom", from: "IM 2.1, 2.9", says: "A policy may have several parents.",
 			doc: graphOf(`{"uid":"ex:a","permission":[{"target":"ex:x","action":"read"}]}`,
 				`{"uid":"ex:b","permission":[{"target":"ex:x","action":"print"}]}`,
 				`{"uid":"ex:c","@type":"Set","inheritFrom":["ex:a","ex:b"],"permission":[{"target":"ex:x","action":"play"}]}`),
-			asks: []ask{on("ann read x", ok), on("ann print x", ok), on("ann play x", ok), on("ann index x", none)},
+			asks: []query{on("ann read x", ok), on("ann print x", ok), on("ann play x", ok), on("ann index x", none)},
 		},
 		{
 			name: "Policy conflict", from: "IM 2.1, 2.10", says: "A policy has at most one conflict strategy.",
@@ -54,17 +54,17 @@ func classRows() []row {
 		},
 		{
 			name: "Policy without a class", from: "IM 2.1.1", says: "A policy without a class is a Set.",
-			doc: strings.Replace(doc("Set", rule), `"@type":"Set",`, "", 1), asks: []ask{on("ann use x", ok), on("ann use y", none)},
+			doc: strings.Replace(doc("Set", rule), `"@type":"Set",`, "", 1), asks: []query{on("ann use x", ok), on("ann use y", none)},
 		},
 		{
 			name: "Set and Policy", from: "IM 2.1.1", says: "Policy as a class means Set.", doc: doc("Policy", rule),
-			asks: []ask{on("ann use x", ok), on("ann sell x", none)},
+			asks: []query{on("ann use x", ok), on("ann sell x", none)},
 		},
 		{
 			name: "Set with any rules", from: "IM 2.1.1", says: "A Set may hold rules of every kind, of one party or none.",
 			doc: doc("Set", rule, `"prohibition":[{"target":"ex:y","action":"use","assignee":"ex:bob"}]`,
 				`"obligation":[{"action":"inform","assignee":"ex:cleo"}]`),
-			asks: []ask{on("ann use x", ok), on("bob use y", violates), on("cleo use x", unmet)},
+			asks: []query{on("ann use x", ok), on("bob use y", violates), on("cleo use x", unmet)},
 		},
 		{
 			name: "Offer assigner", from: "IM 2.1.2", says: "Each rule of an Offer has an assigner.", fault: "error assigner /permission/0",
@@ -76,7 +76,7 @@ func classRows() []row {
 		},
 		{
 			name: "Offer grants nothing", from: "IM 2.1.2, FS", says: "The rules of an Offer are judged, and nothing is permitted.",
-			doc: doc("Offer", both), asks: []ask{on("ann use x", none+" p:Active"), on("bob use x", none+" p:Inactive")},
+			doc: doc("Offer", both), asks: []query{on("ann use x", none+" p:Active"), on("bob use x", none+" p:Inactive")},
 		},
 		{
 			name: "Agreement parties", from: "IM 2.1.3", says: "Each rule of an Agreement has an assignee.",
@@ -88,27 +88,27 @@ func classRows() []row {
 		},
 		{
 			name: "Agreement grants", from: "IM 2.1.3, FS", says: "An Agreement grants as a Set does.", doc: doc("Agreement", both),
-			asks: []ask{on("ann use x", ok), on("bob use x", none)},
+			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
 			name: "Privacy", from: "V 4.1.3", says: "A Privacy policy grants, as an Agreement about personal data.", doc: doc("Privacy", both),
-			asks: []ask{on("ann use x", ok), on("bob use x", none)},
+			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
 			name: "Request", from: "V 4.1.4", says: "A Request asks and grants nothing.", doc: doc("Request", both),
-			asks: []ask{on("ann use x", none+" p:Active")},
+			asks: []query{on("ann use x", none+" p:Active")},
 		},
 		{
 			name: "Ticket", from: "V 4.1.5", says: "A Ticket grants to who holds it.", doc: doc("Ticket", both),
-			asks: []ask{on("ann use x", ok), on("bob use x", none)},
+			asks: []query{on("ann use x", ok), on("bob use x", none)},
 		},
 		{
 			name: "Assertion", from: "V 4.1.1", says: "An Assertion claims and grants nothing.", doc: doc("Assertion", both),
-			asks: []ask{on("ann use x", none+" p:Active")},
+			asks: []query{on("ann use x", none+" p:Active")},
 		},
 		{
 			name: "disjoint classes", from: "V 3.1", says: "No policy is an Offer and an Agreement at once.", fault: "warning types /@type/0",
-			doc: strings.Replace(doc("Set", both), `"Set"`, `["Offer","Agreement"]`, 1), asks: []ask{on("ann use x", none)},
+			doc: strings.Replace(doc("Set", both), `"Set"`, `["Offer","Agreement"]`, 1), asks: []query{on("ann use x", none)},
 		},
 		{
 			name: "unknown class", from: "W", says: "A class in ODRL's namespace that ODRL does not have is an error.",
@@ -121,12 +121,12 @@ func classRows() []row {
 		{
 			name: "Rule uid", from: "IM 2.6", says: "A rule is reported by its uid, or by where it stands.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"read"},{"target":"ex:x","action":"print"}]`),
-			asks: []ask{on("ann read x", ok+" by:p"), on("ann print x", ok+" by:/permission/1")},
+			asks: []query{on("ann read x", ok+" by:p"), on("ann print x", ok+" by:/permission/1")},
 		},
 		{
 			name: "Rule constraints", from: "IM 2.5, 2.6", says: "Several constraints must all hold.",
 			doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"read","constraint":[{"uid":"ex:a","leftOperand":"media","operator":"eq","rightOperand":"online"},{"uid":"ex:b","leftOperand":"industry","operator":"eq","rightOperand":"bank"}]}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", ok+" a:Satisfied b:Satisfied").with(`"media":"online","industry":"bank"`),
 				on("ann read x", none+" p:Inactive a:Satisfied b:Unsatisfied").with(`"media":"online","industry":"farm"`),
 			},
@@ -141,16 +141,16 @@ func classRows() []row {
 		},
 		{
 			name: "Permission for everyone", from: "FS", says: "Without an assignee, it is for everyone.", doc: doc("Set", rule),
-			asks: []ask{on("ann use x", ok+" p.party:Absent"), on("- use x", ok), on("ann use y", none)},
+			asks: []query{on("ann use x", ok+" p.party:Absent"), on("- use x", ok), on("ann use y", none)},
 		},
 		{
 			name: "Permission for one", from: "IM 2.6.1", says: "With one, it is not for nobody in particular.", doc: doc("Set", both),
-			asks: []ask{on("ann use x", ok+" p.party:Satisfied"), on("- use x", none+" p.party:Unsatisfied")},
+			asks: []query{on("ann use x", ok+" p.party:Satisfied"), on("- use x", none+" p.party:Unsatisfied")},
 		},
 		{
 			name: "Duty needs no target", from: "IM 2.6.3", says: "A duty may have no target.",
 			doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","duty":[{"uid":"ex:d","action":"inform"}]}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok+" d:Fulfilled").in(`"performed":[{"party":"http://example.com/ann","action":"inform"}]`),
 				on("ann use x", none+" d:NonSet owes:inform"),
 			},
@@ -158,7 +158,7 @@ func classRows() []row {
 		{
 			name: "Duty parties", from: "IM 2.6.5", says: "A duty without parties is that of the permission's assignee.",
 			doc: doc("Set", strings.Replace(both, `"ex:ann"`, `"ex:ann","duty":[{"uid":"ex:d","action":"inform"}]`, 1)),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok).in(`"performed":[{"party":"http://example.com/ann","action":"inform"}]`),
 				on("ann use x", none).in(`"performed":[{"party":"http://example.com/bob","action":"inform"}]`),
 			},
@@ -167,7 +167,7 @@ func classRows() []row {
 			name: "shared Duty", from: "IM 2.6.5", says: "A duty that several permissions share is done once for all.",
 			doc: graphOf(`{"uid":"ex:d","@type":"Duty","action":"inform"}`,
 				`{"uid":"ex:policy/1","@type":"Set","permission":[{"target":"ex:x","action":"read","duty":"ex:d"},{"target":"ex:x","action":"print","duty":"ex:d"}]}`),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", ok).in(`"performed":[{"party":"http://example.com/ann","action":"inform"}]`),
 				on("ann print x", ok).in(`"performed":[{"party":"http://example.com/ann","action":"inform"}]`), on("ann print x", none),
 			},
@@ -184,12 +184,12 @@ func classRows() []row {
 		},
 		{
 			name: "Asset without uid", from: "IM 2.2", says: "An asset should have a uid; without one nothing asked is it.",
-			doc: doc("Set", `"permission":[{"target":{"@type":"Asset","dc:title":"A report"},"action":"use"}]`), asks: []ask{on("ann use x", none)},
+			doc: doc("Set", `"permission":[{"target":{"@type":"Asset","dc:title":"A report"},"action":"use"}]`), asks: []query{on("ann use x", none)},
 		},
 		{
 			name: "AssetCollection", from: "IM 2.2", says: "Its members are targets, through any number of collections.",
 			doc: doc("Set", `"permission":[{"target":{"@type":"AssetCollection","uid":"ex:all"},"action":"use"}]`),
-			asks: []ask{on("ann use x",
+			asks: []query{on("ann use x",
 				ok).in(`"partOf":[{"member":"http://example.com/x","collection":"http://example.com/some"},{"member":"http://example.com/some","collection":"http://example.com/all"}]`), on("ann use x", none).in(`"partOf":[{"member":"http://example.com/some","collection":"http://example.com/all"}]`)},
 		},
 		{
@@ -206,7 +206,7 @@ func classRows() []row {
 		{
 			name: "PartyCollection", from: "IM 2.3", says: "Its members have its function.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","assignee":{"@type":"PartyCollection","uid":"ex:team"}}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok).in(`"partOf":[{"member":"http://example.com/ann","collection":"http://example.com/team"}]`),
 				on("ann use x", none),
 			},
@@ -221,13 +221,13 @@ func classRows() []row {
 			name: "assignerOf", from: "IM 2.3.3", says: "The assigner of a policy assigns every rule of it.",
 			doc: graphOf(`{"@id":"ex:org","@type":"Party","assignerOf":"ex:policy/1"}`,
 				`{"uid":"ex:policy/1","@type":"Offer","permission":[{"target":"ex:x","action":"use"}]}`),
-			asks: []ask{on("ann use x", ok).taken(), on("ann use y", none).taken()},
+			asks: []query{on("ann use x", ok).taken(), on("ann use y", none).taken()},
 		},
 		{
 			name: "hasPolicy of several rules", from: "IM 2.2.3", says: "The asset is the target of every rule.",
 			doc: graphOf(`{"@id":"ex:x","hasPolicy":"ex:policy/1"}`,
 				`{"uid":"ex:policy/1","@type":"Set","permission":[{"action":"read"},{"action":"print","target":"ex:y"}]}`),
-			asks: []ask{on("ann read x", ok), on("ann print x", ok), on("ann print y", ok), on("ann read y", none)},
+			asks: []query{on("ann read x", ok), on("ann print x", ok), on("ann print y", ok), on("ann read y", none)},
 		},
 		{
 			name: "Constraint", from: "IM 2.5.1", says: "A constraint has a left operand, an operator and a right operand.",
@@ -237,19 +237,19 @@ func classRows() []row {
 		{
 			name: "Constraint dataType", from: "IM 2.5.1", says: "dataType names the type of the right operand.",
 			doc:  doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01","dataType":"xsd:date"}}]`),
-			asks: []ask{on("ann use x", ok), on("ann use x", none).at("2026-07-01T00:00:00Z")},
+			asks: []query{on("ann use x", ok), on("ann use x", none).at("2026-07-01T00:00:00Z")},
 		},
 		{
 			name: "Constraint unit", from: "IM 2.5.1", says: "A value of another unit is converted, and of another kind unknown.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"absoluteSize","operator":"lteq","rightOperand":1,"unit":"MB"}}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok).with(`"absoluteSize":{"@value":"900","unit":"kB"}`),
 				on("ann use x", none).with(`"absoluteSize":{"@value":"1","unit":"inch"}`),
 			},
 		},
 		{
 			name: "Constraint status", from: "IM 2.5.1", says: "A status of five leaves five of ten.",
-			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"status":5}}]`), asks: []ask{on("ann use x", ok+" limit:5/lifetime")},
+			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"status":5}}]`), asks: []query{on("ann use x", ok+" limit:5/lifetime")},
 		},
 		{
 			name: "LogicalConstraint", from: "IM 2.5.2", says: "A logical constraint has one operand property.",
@@ -265,7 +265,7 @@ func classRows() []row {
 		list = append(list, row{
 			name: f, from: "IM 2.3.1, V 4.2", says: "The " + f + " is a party of a rule and does not narrow who is permitted.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","`+f+`":"ex:org"}]`),
-			asks: []ask{on("ann use x", ok), on("ann sell x", none)},
+			asks: []query{on("ann use x", ok), on("ann sell x", none)},
 		})
 	}
 	return list

@@ -2,7 +2,7 @@ package odrl_test
 
 import "strings"
 
-// constrained is a policy of one permission under a constraint ex:c.
+// constrained returns the members of a permission with one constraint ex:c.
 func constrained(left, op, right, more string) string {
 	return doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"`+left+`","operator":"`+op+`","rightOperand":`+right+more+`}}]`)
 }
@@ -33,7 +33,7 @@ func operatorRows() []row {
 		{"isNoneOf", "none of those given", "purpose", `["sale","ads"]`, `"study"`, `["study","ads"]`},
 	} {
 		op, _, _ := strings.Cut(o.op, " ")
-		asks := []ask{on("ann use x", met).with(`"` + o.left + `":` + o.yes)}
+		asks := []query{on("ann use x", met).with(`"` + o.left + `":` + o.yes)}
 		if o.no != "" {
 			asks = append(asks, on("ann use x", missed).with(`"`+o.left+`":`+o.no))
 		}
@@ -51,22 +51,22 @@ func operatorRows() []row {
 		row{
 			name: "unknown in a permission", from: "uimgate",
 			says: "A fact that is missing counts as unsatisfied in a permission, whatever the operator.",
-			doc:  constrained("purpose", "neq", `"ads"`, ""), asks: []ask{on("ann use x", missed), on("ann use x", met).with(`"purpose":"study"`)},
+			doc:  constrained("purpose", "neq", `"ads"`, ""), asks: []query{on("ann use x", missed), on("ann use x", met).with(`"purpose":"study"`)},
 		},
 		row{
 			name: "unknown in a prohibition", from: "uimgate", says: "A fact that is missing counts as satisfied in a prohibition.", doc: prohibited,
-			asks: []ask{
+			asks: []query{
 				on("ann use x", violates+" c:Satisfied"), on("ann use x", violates).with(`"purpose":"ads"`),
 				on("ann use x", ok+" c:Unsatisfied").with(`"purpose":"study"`),
 			},
 		},
 		row{
 			name: "unknown in an obligation", from: "uimgate", says: "A fact that is missing makes an obligation bind.", doc: obliged,
-			asks: []ask{on("ann use x", unmet+" c:Satisfied p:Active"), on("ann use x", ok+" p:Inactive").with(`"purpose":"study"`)},
+			asks: []query{on("ann use x", unmet+" c:Satisfied p:Active"), on("ann use x", ok+" p:Inactive").with(`"purpose":"study"`)},
 		},
 		row{
 			name: "a value of another kind", from: "uimgate", says: "A value that cannot be compared is unknown, not unequal.",
-			doc: constrained("percentage", "neq", `50`, ""), asks: []ask{
+			doc: constrained("percentage", "neq", `50`, ""), asks: []query{
 				on("ann use x", missed).with(`"percentage":"half"`),
 				on("ann use x", missed).with(`"percentage":"NaN"`), on("ann use x", met).with(`"percentage":49`),
 			},
@@ -74,7 +74,7 @@ func operatorRows() []row {
 		row{
 			name: "instants", from: "TS 048", says: "Moments are compared as such, not as texts.",
 			doc: constrained("dateTime", "lteq", `{"@value":"2024-12-31T23:59:59Z","@type":"xsd:dateTime"}`, ""),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", met).at("2024-12-31T23:59:59.000Z"), on("ann use x", met).at("2025-01-01T00:59:59+01:00"),
 				on("ann use x", missed).at("2024-12-31T23:59:59.001Z"),
 			},
@@ -82,7 +82,7 @@ func operatorRows() []row {
 		row{
 			name: "excluded places", from: "V 4.4 (isPartOf), uimgate",
 			says: "What is inside a region, a language or a domain is excluded with it.",
-			doc:  constrained("spatial", "isNoneOf", `["US","CU"]`, ""), asks: []ask{
+			doc:  constrained("spatial", "isNoneOf", `["US","CU"]`, ""), asks: []query{
 				on("ann use x", met).with(`"spatial":"DE"`), on("ann use x", missed).with(`"spatial":"US-CA"`),
 				on("ann use x", missed).with(`"spatial":["DE","US-CA"]`),
 			},
@@ -91,18 +91,18 @@ func operatorRows() []row {
 			name: "prohibited places", from: "uimgate", says: "What is inside a region that a prohibition names is prohibited with it.",
 			doc: doc("Set", `"conflict":"prohibit"`, `"permission":[{"target":"ex:x","action":"use"}]`,
 				`"prohibition":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"spatial","operator":"isAnyOf","rightOperand":["US","CU"]}}]`),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok+" c:Unsatisfied").with(`"spatial":"DE"`), on("ann use x", violates+" c:Satisfied").with(`"spatial":"US-CA"`),
 			},
 		},
 		row{
 			name: "policyUsage", from: "V 4.5 (event)", says: "odrl:policyUsage is the moment of the use itself.",
-			doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []ask{on("ann use x", met), on("ann use x", missed).at("")},
+			doc: constrained("dateTime", "eq", `{"@id":"odrl:policyUsage"}`, ""), asks: []query{on("ann use x", met), on("ann use x", missed).at("")},
 		},
 		row{
 			name: "rightOperandReference", from: "IM 2.5.1, uimgate", says: "A reference is never fetched: its value stays unknown.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"neq","rightOperandReference":"http://example.com/list"}}]`),
-			asks: []ask{on("ann use x", missed).with(`"purpose":"study"`)},
+			asks: []query{on("ann use x", missed).with(`"purpose":"study"`)},
 		},
 	)
 	for _, d := range []struct{ op, before, first, last, after string }{
@@ -116,7 +116,7 @@ func operatorRows() []row {
 		list = append(list, row{
 			name: d.op + " a day", from: "uimgate, TS 069", says: "A day is all of it, in UTC.",
 			doc: constrained("dateTime", d.op, `{"@value":"2026-03-10","@type":"xsd:date"}`, ""),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", d.before).at("2026-03-09T23:59:59.999Z"), on("ann use x", d.first).at("2026-03-10T00:00:00Z"),
 				on("ann use x", d.last).at("2026-03-10T23:59:59.999Z"), on("ann use x", d.after).at("2026-03-11T00:00:00Z"),
 			},
@@ -131,27 +131,27 @@ func logicRows() []row {
 	}
 	const both, first, neither = `"purpose":"study","media":"online"`, `"purpose":"study","media":"film"`, `"purpose":"ads","media":"film"`
 	rows := []row{
-		{name: "and", says: "All hold.", asks: []ask{
+		{name: "and", says: "All hold.", asks: []query{
 			on("ann use x", met+" a:Satisfied b:Satisfied").with(both),
 			on("ann use x", missed+" a:Satisfied b:Unsatisfied").with(first), on("ann use x", missed).with(`"purpose":"study"`),
 		}},
 		{
 			name: "or", says: "At least one holds; one that holds makes up for one that is unknown.",
-			asks: []ask{
+			asks: []query{
 				on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"study"`), on("ann use x", missed).with(neither),
 				on("ann use x", missed).with(`"purpose":"ads"`),
 			},
 		},
 		{
 			name: "xone", says: "Exactly one holds; with one unknown none can tell.",
-			asks: []ask{
+			asks: []query{
 				on("ann use x", met).with(first), on("ann use x", missed).with(both), on("ann use x", missed).with(neither),
 				on("ann use x", missed).with(`"purpose":"study"`),
 			},
 		},
 		{
 			name: "andSequence", says: "All hold, in order; of facts at one moment it is as and.",
-			asks: []ask{on("ann use x", met).with(both), on("ann use x", missed).with(first)},
+			asks: []query{on("ann use x", met).with(both), on("ann use x", missed).with(first)},
 		},
 	}
 	for i := range rows {
@@ -160,7 +160,7 @@ func logicRows() []row {
 	return append(rows, row{
 		name: "nested", from: "IM 2.5.2", says: "Logical constraints may be operands.",
 		doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":"use","constraint":{"uid":"ex:c","and":[{"leftOperand":"media","operator":"eq","rightOperand":"online"},{"or":[`+one("purpose", "eq", `"study"`)+`,`+one("purpose", "eq", `"ads"`)+`]}]}}]`),
-		asks: []ask{
+		asks: []query{
 			on("ann use x", met).with(both), on("ann use x", met).with(`"purpose":"ads","media":"online"`),
 			on("ann use x", missed).with(first),
 		},
@@ -211,7 +211,7 @@ func operandRows() []row {
 		list = append(list, row{
 			name: o.name, from: "V 4.5", says: "A value of the context is compared; no value opens nothing.",
 			doc: constrained(o.name, o.op, o.right, o.more),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", met).with(`"` + o.name + `":` + o.yes), on("ann use x", missed).with(`"` + o.name + `":` + o.no),
 				on("ann use x", missed),
 			},
@@ -221,14 +221,14 @@ func operandRows() []row {
 		list = append(list, row{
 			name: s, from: "V 4.6 (deprecated)", says: "It is read as systemDevice.", doc: constrained(s, "eq", `{"@id":"ex:laptop"}`, ""),
 			fault: "warning deprecated /permission/0/constraint/leftOperand",
-			asks:  []ask{on("ann use x", met).with(`"systemDevice":"ex:laptop"`), on("ann use x", missed).with(`"systemDevice":"ex:phone"`)},
+			asks:  []query{on("ann use x", met).with(`"systemDevice":"ex:laptop"`), on("ann use x", missed).with(`"systemDevice":"ex:phone"`)},
 		})
 	}
 	return append(list,
 		row{
 			name: "dateTime", from: "V 4.5", says: "The clock of the world, above what the question says.",
 			doc: constrained("dateTime", "lt", `{"@value":"2026-07-01","@type":"xsd:date"}`, ""),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", met), on("ann use x", missed).at("2026-07-01T00:00:00Z"), on("ann use x", missed).at(""),
 				on("ann use x", missed).with(`"dateTime":"2026-01-01T00:00:00Z"`).at("2026-08-01T00:00:00Z"),
 			},
@@ -236,7 +236,7 @@ func operandRows() []row {
 		row{
 			name: "count", from: "V 4.5", says: "A bound on uses: named as a limit, compared where the question counts.",
 			doc: constrained("count", "lteq", `{"@value":"5","@type":"xsd:integer"}`, ""),
-			asks: []ask{
+			asks: []query{
 				on("ann use x", ok+" limit:5/lifetime"), on("ann use x", ok).with(`"count":5`),
 				on("ann use x", "QUOTA_EXCEEDED").with(`"count":6`),
 			},
@@ -244,24 +244,24 @@ func operandRows() []row {
 		row{
 			name: "rateLimit", from: "UIM 6.2", says: "A bound on uses per period.",
 			doc: constrained("uim:rateLimit", "lteq", `5`, `,"unit":"uim:hour"`), fault: "warning profile-term /permission/0/constraint/leftOperand",
-			asks: []ask{on("ann use x", ok+" limit:5/hour"), on("ann use x", "RATE_LIMIT_EXCEEDED").with(`"rateLimit":6`)},
+			asks: []query{on("ann use x", ok+" limit:5/hour"), on("ann use x", "RATE_LIMIT_EXCEEDED").with(`"rateLimit":6`)},
 		},
 		row{
 			name: "a limit without its period", from: "uimgate",
 			says: "What cannot be counted by permits nothing, whatever is counted.",
 			doc:  constrained("uim:rateLimit", "lteq", `5`, ""), fault: "warning unit /permission/0/constraint",
-			asks: []ask{on("ann use x", missed), on("ann use x", missed).with(`"rateLimit":3`)},
+			asks: []query{on("ann use x", missed), on("ann use x", missed).with(`"rateLimit":3`)},
 		},
 		row{
 			name: "a limit the wrong way round", from: "V 4.5, uimgate",
 			says: "A count that bounds no use is compared where the question counts, and unknown else.",
 			doc:  constrained("count", "gteq", `5`, ""), fault: "warning limit /permission/0/constraint",
-			asks: []ask{on("ann use x", missed), on("ann use x", met).with(`"count":5`), on("ann use x", missed).with(`"count":4`)},
+			asks: []query{on("ann use x", missed), on("ann use x", met).with(`"count":5`), on("ann use x", missed).with(`"count":4`)},
 		},
 		row{
 			name: "timeWindow", from: "UIM 6.2", says: "The moment is inside the window.",
 			doc: constrained("uim:timeWindow", "within", `{"start":"2026-06-01T00:00:00Z","end":"2026-06-30T00:00:00Z"}`, ""), lenient: true,
-			asks: []ask{on("ann use x", ok), on("ann use x", none).at("2026-07-30T00:00:00Z")},
+			asks: []query{on("ann use x", ok), on("ann use x", none).at("2026-07-30T00:00:00Z")},
 		},
 		row{
 			name: "a left operand of nobody's", from: "IM 3.2, W", says: "Without a profile it is an error.",
@@ -270,7 +270,7 @@ func operandRows() []row {
 		row{
 			name: "a left operand of a profile", from: "IM 3.3", says: "With its profile known, it compares as its values do.", profiles: known,
 			doc:  strings.Replace(constrained("ex:level", "gt", `{"@value":"9","@type":"xsd:integer"}`, ""), `"uid"`, trade+`,"uid"`, 1),
-			asks: []ask{on("ann use x", met).with(`"ex:level":10`), on("ann use x", missed).with(`"ex:level":8`), on("ann use x", missed)},
+			asks: []query{on("ann use x", met).with(`"ex:level":10`), on("ann use x", missed).with(`"ex:level":8`), on("ann use x", missed)},
 		},
 	)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// published is a policy as the gateway reads and decides it: an intent of the service, an agent, a moment.
+// published publishes a policy and decides a request for an intent under it, as the gateway does.
 func published(doc string, change func(*odrl.Request), want string) func(*testing.T) string {
 	return func(t *testing.T) string {
 		t.Helper()

@@ -2,7 +2,7 @@ package odrl_test
 
 import "strings"
 
-// readingRows has each point of the JSON-LD serialisation.
+// readingRows covers each point of the JSON-LD serialization.
 func readingRows() []row {
 	ctx := func(context, members string) string { return `{"@context":` + context + `,` + members + `}` }
 	const (
@@ -10,11 +10,11 @@ func readingRows() []row {
 		plain       = `"uid":"http://example.com/policy/1","type":"Set","permission":[{"target":"http://example.com/x","action":"play"}]`
 		long        = "http://www.w3.org/ns/odrl/2/"
 	)
-	both := []ask{on("ann play x", ok), on("ann print x", none)}
+	both := []query{on("ann play x", ok), on("ann print x", none)}
 	permitting := func(members string) string { return doc("Set", `"permission":[{"uid":"ex:p",`+members+`}]`) }
 	playing := func(action string) string { return permitting(`"target":"ex:x","action":` + action) }
 	const small = `"refinement":[{"leftOperand":"resolution","operator":"lteq","rightOperand":600}]`
-	refined := []ask{on("ann print x", ok).with(`"resolution":300`), on("ann print x", none).with(`"resolution":900`)}
+	refined := []query{on("ann print x", ok).with(`"resolution":300`), on("ann print x", none).with(`"resolution":900`)}
 	list := []row{
 		{name: "uid and type", says: "uid is @id, and type is @type.", doc: ctx(odrlContext, plain), asks: both},
 		{name: "@id and @type", says: "@id and @type are read.", doc: ctx(odrlContext,
@@ -69,31 +69,31 @@ func readingRows() []row {
 		{
 			name: "numbers as texts", says: "A numeric text is the number.",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"resolution","operator":"lteq","rightOperand":"600"}`),
-			asks: []ask{on("ann print x", ok).with(`"resolution":"300.0"`), on("ann print x", none).with(`"resolution":"1e3"`)},
+			asks: []query{on("ann print x", ok).with(`"resolution":"300.0"`), on("ann print x", none).with(`"resolution":"1e3"`)},
 		},
 		{
 			name: "numbers exactly", says: "Decimals lose no digit.",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"resolution","operator":"lt","rightOperand":0.30000000000000000001}`),
-			asks: []ask{on("ann print x", ok).with(`"resolution":0.3`), on("ann print x", none).with(`"resolution":0.30000000000000000001`)},
+			asks: []query{on("ann print x", ok).with(`"resolution":0.3`), on("ann print x", none).with(`"resolution":0.30000000000000000001`)},
 		},
 		{
 			name: "unit as a text", says: "The context makes a unit a text; it is read as the IRI it is.",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"payAmount","operator":"lteq","rightOperand":"5","unit":"http://dbpedia.org/resource/Euro"}`),
-			asks: []ask{on("ann print x", ok).with(`"payAmount":"5 EUR"`), on("ann print x", none).with(`"payAmount":"5 USD"`)},
+			asks: []query{on("ann print x", ok).with(`"payAmount":"5 EUR"`), on("ann print x", none).with(`"payAmount":"5 USD"`)},
 		},
 		{
 			name: "neg", says: "neq was neg in old copies of the context.", fault: "warning deprecated /permission/0/constraint/operator",
 			doc:  permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"media","operator":"odrl:neg","rightOperand":"film"}`),
-			asks: []ask{on("ann print x", ok).with(`"media":"paper"`), on("ann print x", none).with(`"media":"film"`)},
+			asks: []query{on("ann print x", ok).with(`"media":"paper"`), on("ann print x", none).with(`"media":"film"`)},
 		},
 		{
 			name: "datatype", says: "dataType is odrl:datatype.",
-			doc: permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01","odrl:datatype":{"@id":"xsd:date"}}`), asks: []ask{on("ann print x", ok), on("ann print x", none).at("2026-07-01T00:00:00Z")},
+			doc: permitting(`"target":"ex:x","action":"print","constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01","odrl:datatype":{"@id":"xsd:date"}}`), asks: []query{on("ann print x", ok), on("ann print x", none).at("2026-07-01T00:00:00Z")},
 		},
 		{
 			name: "plain list of operands", says: "Without @list, the operands of a logical constraint are read in order.",
 			doc: permitting(`"target":"ex:x","action":"print","constraint":{"andSequence":[` + one("media", "eq", `"a"`) + `,` +
-				one("industry", "eq", `"b"`) + `]}`), asks: []ask{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
+				one("industry", "eq", `"b"`) + `]}`), asks: []query{on("ann print x", ok).with(`"media":"a","industry":"b"`), on("ann print x", none)},
 		},
 		{
 			name: "a text among operands", says: "A text is not a reference to a constraint.",

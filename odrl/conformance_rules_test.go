@@ -8,7 +8,7 @@ func expansionRows() []row {
 			name: "nodes by IRI", from: "W 1", says: "What is referred to is read where it stands.",
 			doc: graphOf(`{"uid":"ex:c","@type":"Constraint","leftOperand":"media","operator":"eq","rightOperand":"online"}`,
 				`{"uid":"ex:policy/1","@type":"Set","permission":{"target":"ex:x","action":"use","constraint":{"@id":"ex:c"}}}`),
-			asks: []ask{on("ann use x", ok).with(`"media":"online"`), on("ann use x", none)},
+			asks: []query{on("ann use x", ok).with(`"media":"online"`), on("ann use x", none)},
 		},
 		{
 			name: "a node that is nowhere", from: "W 1", says: "A reference to nothing is an error: no constraint is lost.",
@@ -19,21 +19,21 @@ func expansionRows() []row {
 			name: "links from outside", from: "W 1, IM 2.2.3, 2.3.3", says: "hasPolicy, assignerOf and assigneeOf add to every rule.",
 			doc: graphOf(`{"@id":"ex:x","hasPolicy":"ex:policy/1"}`, `{"@id":"ex:org","assignerOf":"ex:policy/1"}`,
 				`{"@id":"ex:ann","assigneeOf":"ex:policy/1"}`, `{"uid":"ex:policy/1","@type":"Agreement","permission":{"action":"use"}}`),
-			asks: []ask{on("ann use x", ok), on("bob use x", none), on("ann use y", none)},
+			asks: []query{on("ann use x", ok), on("bob use x", none), on("ann use y", none)},
 		},
 		{
 			name: "inheritance adds rules", from: "W 3, IM 2.9", says: "A child permits what its parents permit.",
 			doc:  graphOf(`{"uid":"ex:parent","permission":{"target":"ex:x","action":"read"}}`, `{"uid":"ex:child",`+child+`}`),
-			asks: []ask{on("ann read x", ok), on("ann print y", ok), on("ann read y", none)},
+			asks: []query{on("ann read x", ok), on("ann print y", ok), on("ann read y", none)},
 		},
 		{
 			name: "inheritance adds what is shared", from: "W 3, IM 2.9", says: "What the parent shares goes into the child's rules too.",
 			doc:  graphOf(`{"uid":"ex:parent","target":"ex:x","permission":{"action":"read"}}`, `{"uid":"ex:child",`+child+`}`),
-			asks: []ask{on("ann print x", ok), on("ann print y", ok), on("ann read y", none)},
+			asks: []query{on("ann print x", ok), on("ann print y", ok), on("ann read y", none)},
 		},
 		{
 			name: "inheritance nulls status", from: "IM 2.9", says: "The counts of a parent are not its child's.",
-			doc: graphOf(`{"uid":"ex:parent","permission":{"target":"ex:x","action":"read","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"status":4}}}`, `{"uid":"ex:child",`+child+`}`), asks: []ask{on("ann read x", ok+" limit:10/lifetime"), on("bob use x", none)},
+			doc: graphOf(`{"uid":"ex:parent","permission":{"target":"ex:x","action":"read","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"status":4}}}`, `{"uid":"ex:child",`+child+`}`), asks: []query{on("ann read x", ok+" limit:10/lifetime"), on("bob use x", none)},
 		},
 		{
 			name: "inheritance in a circle", from: "IM 2.9", says: "No policy is its own ancestor.", fault: "error inherit-cycle /@graph/0",
@@ -47,23 +47,23 @@ func expansionRows() []row {
 		{
 			name: "shared properties", from: "W 4, IM 2.7.1", says: "Action, target and parties of the policy go into each rule.",
 			doc:  doc("Set", `"action":"read"`, `"target":"ex:x"`, `"permission":[{"assignee":"ex:ann"}]`),
-			asks: []ask{on("ann read x", ok), on("bob read x", none)},
+			asks: []query{on("ann read x", ok), on("bob read x", none)},
 		},
 		{
 			name: "shared properties add", from: "W 4 (samples 038 to 040)", says: "A rule with its own has both.",
 			doc:  doc("Set", `"target":"ex:x"`, `"permission":[{"target":"ex:y","action":"read"}]`),
-			asks: []ask{on("ann read x", ok), on("ann read y", ok), on("ann read z", none)},
+			asks: []query{on("ann read x", ok), on("ann read y", ok), on("ann read z", none)},
 		},
 		{
 			name: "atomic rules", from: "W 5, IM 2.7", says: "One rule per action, target and party.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:p","action":["read","print"],"target":["ex:x","ex:y"],"assignee":["ex:ann","ex:bob"]}]`),
-			asks: []ask{on("ann read x", ok+" by:p"), on("bob print y", ok), on("bob play y", none), on("cleo read x", none)},
+			asks: []query{on("ann read x", ok+" by:p"), on("bob print y", ok), on("bob play y", none), on("cleo read x", none)},
 		},
 		{
 			name: "partOf is closed over", from: "W 6", says: "Membership in the document is transitive.",
 			doc: graphOf(`{"@id":"ex:x","partOf":"ex:box"}`, `{"@id":"ex:box","partOf":"ex:room"}`,
 				`{"uid":"ex:policy/1","@type":"Set","permission":{"action":"read","target":"ex:room"}}`),
-			asks: []ask{on("ann read x", ok), on("ann read y", none)},
+			asks: []query{on("ann read x", ok), on("ann read y", none)},
 		},
 		{
 			name: "partOf in a circle", from: "uimgate", says: "No collection is part of itself.", fault: "error cycle",
@@ -74,12 +74,12 @@ func expansionRows() []row {
 			name: "isReplacedBy", from: "IM 2.8", says: "A policy that is replaced is void; the other is used.",
 			fault: "warning replaced /@graph/0/dct:isReplacedBy",
 			doc: graphOf(`{"uid":"ex:old","dct:isReplacedBy":{"@id":"ex:new"},"permission":{"action":"read","target":"ex:x"}}`,
-				`{"uid":"ex:new","permission":{"action":"print","target":"ex:x"}}`), asks: []ask{on("ann print x", ok), on("ann read x", none)},
+				`{"uid":"ex:new","permission":{"action":"print","target":"ex:x"}}`), asks: []query{on("ann print x", ok), on("ann read x", none)},
 		},
 		{
 			name: "isReplacedBy nowhere", from: "IM 2.8", says: "Replaced by what is not here, it permits nothing.",
 			fault: "warning replaced /dct:isReplacedBy", doc: doc("Set", `"dct:isReplacedBy":{"@id":"ex:new"}`,
-				`"permission":[{"action":"read","target":"ex:x"}]`), asks: []ask{on("ann read x", none)},
+				`"permission":[{"action":"read","target":"ex:x"}]`), asks: []query{on("ann read x", none)},
 		},
 	}
 }
@@ -93,11 +93,11 @@ func conflictRows() []row {
 	return []row{
 		{
 			name: "perm", from: "IM 2.10", says: "Permissions win.", doc: pair(`"conflict":"perm",`, use, `"action":"print"`),
-			fault: "warning conflict /prohibition/0", asks: []ask{on("ann print x", ok+" p:Active f:Active by:p"), on("ann sell x", none)},
+			fault: "warning conflict /prohibition/0", asks: []query{on("ann print x", ok+" p:Active f:Active by:p"), on("ann sell x", none)},
 		},
 		{
 			name: "prohibit", from: "IM 2.10", says: "Prohibitions win.", doc: pair(`"conflict":"prohibit",`, use, `"action":"print"`),
-			asks: []ask{on("ann print x", violates+" p:Active f:Active by:f"), on("ann read x", ok)},
+			asks: []query{on("ann print x", violates+" p:Active f:Active by:f"), on("ann read x", ok)},
 		},
 		{
 			name: "invalid", from: "IM 2.10", says: "A conflict that is certain voids the policy.",
@@ -110,7 +110,7 @@ func conflictRows() []row {
 		{
 			name: "possible conflict", from: "uimgate", says: "A conflict under some requests is a warning, and denies just those.",
 			doc: pair("", use, study), fault: "warning conflict /prohibition/0",
-			asks: []ask{
+			asks: []query{
 				on("ann use x", clashes+" by:f").with(`"purpose":"study"`), on("ann use x", ok).with(`"purpose":"sale"`),
 				on("ann use x", clashes),
 			},
@@ -122,7 +122,7 @@ func conflictRows() []row {
 		{
 			name: "no conflict of conditions", from: "uimgate", says: "Conditions that exclude one another make none.",
 			doc:  pair("", study, `"action":"use","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"sale"}`),
-			asks: []ask{on("ann use x", ok).with(`"purpose":"study"`), on("ann use x", violates).with(`"purpose":"sale"`)},
+			asks: []query{on("ann use x", ok).with(`"purpose":"study"`), on("ann use x", violates).with(`"purpose":"sale"`)},
 		},
 		{
 			name: "narrow permission", from: "IM 2.4, 2.10", says: "A permission to play and a prohibition of use are a conflict.",
@@ -130,12 +130,12 @@ func conflictRows() []row {
 		},
 		{
 			name: "another action", from: "IM 2.10", says: "Actions that do not include one another make none.",
-			doc: pair("", `"action":"play"`, `"action":"print"`), asks: []ask{on("ann play x", ok), on("ann print x", violates)},
+			doc: pair("", `"action":"play"`, `"action":"print"`), asks: []query{on("ann play x", ok), on("ann print x", violates)},
 		},
 		{
 			name: "another party", from: "IM 2.10", says: "Nor do parties that differ.",
 			doc:  pair("", `"action":"play","assignee":"ex:ann"`, `"action":"play","assignee":"ex:bob"`),
-			asks: []ask{on("ann play x", ok), on("bob play x", violates)},
+			asks: []query{on("ann play x", ok), on("bob play x", violates)},
 		},
 		{
 			name: "part of a target", from: "IM 2.2.2, 2.10", says: "A member of a collection that is permitted may not be prohibited.",
@@ -174,7 +174,7 @@ func evaluationRows() []row {
 	return []row{
 		{
 			name: "premises", from: "FS, TS", says: "A rule applies where action, target and party fit; each is reported, if the rule has it.",
-			doc: with(""), asks: []ask{
+			doc: with(""), asks: []query{
 				on("ann read x", ok+" p.action:Satisfied p.target:Satisfied p.party:Satisfied"),
 				on("bob print y", none+" p.action:Unsatisfied p.target:Unsatisfied p.party:Unsatisfied"),
 			},
@@ -182,15 +182,15 @@ func evaluationRows() []row {
 		{
 			name: "refinements are not constraints", from: "FS B1",
 			says: "A refinement that does not fit leaves the rule active and the request denied. The working group's evaluator (E14-2) calls the rule inactive; *here it differs on purpose*, and decides the same.", doc: doc("Set", `"permission":[{"uid":"ex:p","target":"ex:x","action":[{"rdf:value":{"@id":"odrl:print"},"refinement":{"leftOperand":"resolution","operator":"lteq","rightOperand":600}}]}]`),
-			asks: []ask{on("ann print x", ok+" p:Active").with(`"resolution":300`), on("ann print x", none+" p:Active").with(`"resolution":900`)},
+			asks: []query{on("ann print x", ok+" p:Active").with(`"resolution":300`), on("ann print x", none+" p:Active").with(`"resolution":900`)},
 		},
 		{
 			name: "duties fulfilled", from: "IM 2.6.5, FS", says: "By default a permission waits for its duties.", doc: duty(""),
-			asks: []ask{on("ann read x", none+" p:Inactive d:NonSet owes:inform"), on("ann read x", ok+" p:Active d:Fulfilled").in(done)},
+			asks: []query{on("ann read x", none+" p:Inactive d:NonSet owes:inform"), on("ann read x", ok+" p:Active d:Fulfilled").in(done)},
 		},
 		{
 			name: "duties not violated", from: "TS 059 to 061", says: "In the other mode only a violated duty is in its way.", doc: duty(""),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", ok+" p:Active d:NonSet owes:inform").open(),
 				on("ann read x", none+" p:Inactive d:Violated").in(`"dutyReports":[{"rule":"http://example.com/d","performanceState":"Unperformed","deonticState":"Violated"}]`).open(),
 			},
@@ -198,22 +198,22 @@ func evaluationRows() []row {
 		{
 			name: "duty inactive", from: "FS", says: "A duty that does not apply is not waited for.",
 			doc:  duty(`,"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`),
-			asks: []ask{on("ann read x", ok+" d:Inactive").with(`"purpose":"study"`), on("ann read x", none+" d:Active").with(`"purpose":"ads"`)},
+			asks: []query{on("ann read x", ok+" d:Inactive").with(`"purpose":"study"`), on("ann read x", none+" d:Active").with(`"purpose":"ads"`)},
 		},
 		{
 			name: "performed before", from: "IM 2.6.5", says: "What is done after the request does not count.", doc: duty(""),
-			asks: []ask{on("ann read x", none+" d:NonSet").in(done).at("2026-06-15T10:00:00Z"), on("ann read x", ok).in(done)},
+			asks: []query{on("ann read x", none+" d:NonSet").in(done).at("2026-06-15T10:00:00Z"), on("ann read x", ok).in(done)},
 		},
 		{
 			name: "performed by whom", from: "IM 2.6.3", says: "Nor what another does.", doc: duty(`,"assignee":"ex:bob"`),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", none+" d:NonSet").in(done),
 				on("ann read x", ok+" d:Fulfilled").in(`"performed":[{"party":"http://example.com/bob","action":"inform"}]`),
 			},
 		},
 		{
 			name: "deadline", from: "FS", says: "A duty is violated once it can no longer be done in time.", doc: duty(deadline),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", none+" d:Violated").open(), on("ann read x", ok+" d:NonSet").open().at("2026-05-15T00:00:00Z"),
 				on("ann read x", ok+" d:Fulfilled").in(`"performed":[` + act("inform", "2026-05-20") + `]`),
 			},
@@ -221,7 +221,7 @@ func evaluationRows() []row {
 		{
 			name: "consequence", from: "IM 2.6.6, FS", says: "A late duty is cured by doing it and its consequences.",
 			doc: duty(deadline + `,"consequence":{"uid":"ex:k","action":"acceptTracking"}`),
-			asks: []ask{
+			asks: []query{
 				on("ann read x", none+" d:Violated k:Active owes:acceptTracking"),
 				on("ann read x", none+" d:Violated").in(`"performed":[` + act("inform", "2026-06-10") + `]`),
 				on("ann read x", ok+" d:Fulfilled k:Fulfilled").in(`"performed":[` + act("inform", "2026-06-10") + `,` +
@@ -231,7 +231,7 @@ func evaluationRows() []row {
 		{
 			name: "prohibition infringed", from: "IM 2.6.2, 2.6.7",
 			says: "An act that was prohibited violates, and its remedy is due until it is done after it.", doc: remedied,
-			asks: []ask{
+			asks: []query{
 				on("ann print x", ok+" f:NonSet r:Inactive"), on("ann print x",
 					ok+" f:Violated r:Active owes:anonymize").in(`"performed":[` + act("read", "2026-06-02") + `]`),
 				on("ann print x", ok+" f:NonSet r:Fulfilled").
@@ -241,33 +241,33 @@ func evaluationRows() []row {
 		},
 		{
 			name: "closed world", from: "FS", says: "What no permission permits is denied.", doc: with(""),
-			asks: []ask{on("ann read x", ok), on("ann print x", none), on("ann read y", none), on("bob read x", none)},
+			asks: []query{on("ann read x", ok), on("ann print x", none), on("ann read y", none), on("bob read x", none)},
 		},
 		{
 			name: "obligations bind", from: "uimgate", says: "An obligation that the party has not met denies it everything.",
 			doc: doc("Set", `"permission":[{"target":"ex:x","action":"use"}]`,
 				`"obligation":[{"uid":"ex:o","assignee":"ex:ann","action":"inform"}]`),
-			asks: []ask{on("ann use x", unmet+" by:o owes:inform"), on("bob use x", ok), on("ann use x", ok+" o:Fulfilled").in(done)},
+			asks: []query{on("ann use x", unmet+" by:o owes:inform"), on("bob use x", ok), on("ann use x", ok+" o:Fulfilled").in(done)},
 		},
 		{
 			name: "payment", from: "uimgate", says: "A duty to pay is named with its amount.",
 			doc:  with(`,"duty":{"uid":"ex:d","action":[{"rdf:value":{"@id":"odrl:compensate"},"refinement":{"leftOperand":"payAmount","operator":"eq","rightOperand":"2.5","unit":"http://dbpedia.org/resource/Euro"}}]}`),
-			asks: []ask{on("ann read x", unpaid), on("ann read x", ok+" charge:2.50EUR owes:compensate").open()},
+			asks: []query{on("ann read x", unpaid), on("ann read x", ok+" charge:2.50EUR owes:compensate").open()},
 		},
 		{
 			name: "best permission", from: "uimgate",
 			says: "Of several permissions the cheapest is used, then the least limited, then the first.",
 			doc:  doc("Set", `"permission":[{"uid":"ex:dear","target":"ex:x","action":"read","duty":{"action":"pay","amount":"2","unit":"EUR"}},{"uid":"ex:counted","target":"ex:x","action":"read","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":3}},{"uid":"ex:free","target":"ex:x","action":"read"}]`), lenient: true,
-			asks: []ask{on("ann read x", ok+" by:free").open(), on("ann sell x", none).open()},
+			asks: []query{on("ann read x", ok+" by:free").open(), on("ann sell x", none).open()},
 		},
 		{
 			name: "nobody in particular", from: "uimgate", says: "A question without a party fits only what is for everyone.", doc: with(""),
-			asks: []ask{on("- read x", none+" p.party:Unsatisfied"), on("ann read x", ok)},
+			asks: []query{on("- read x", none+" p.party:Unsatisfied"), on("ann read x", ok)},
 		},
 		{
 			name: "names are whole", from: "uimgate", says: "An IRI that another begins with is another.",
 			doc: doc("Set", `"permission":[{"target":"http://example.com/api/intents","action":"use","assignee":"http://example.com"}]`),
-			asks: []ask{
+			asks: []query{
 				on("http://example.com use http://example.com/api/intents", ok),
 				on("http://example.com use http://example.com/api/intents-admin", none),
 				on("http://example.com use http://example.com/api/intents/one", none),

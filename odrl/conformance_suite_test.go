@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The cases of the public ODRL test suite (SolidLab), in names of our own. Its policies that the model
-// calls invalid are read leniently, and its duties need only not be violated.
+// suiteRows has the cases of the public ODRL test suite (SolidLab), with our own names. Policies that the model calls invalid are read
+// leniently, and a permission only requires that its duties are not violated.
 func suiteRows() []row {
 	const (
 		moment = "2024-02-12T11:20:10.999Z"
@@ -19,16 +19,16 @@ func suiteRows() []row {
 		return `{"member":"http://example.com/` + who + `","collection":"http://example.com/` + of + `"}`
 	}
 	var list []row
-	add := func(n int, says, rules, question, want string, change func(ask) ask) {
+	add := func(n int, says, rules, question, want string, change func(query) query) {
 		a := on(question, want).at(moment).open()
 		if change != nil {
 			a = change(a)
 		}
-		list = append(list, row{name: fmt.Sprintf("%03d", n), from: "TS", says: says, lenient: true, doc: doc("Set", rules), asks: []ask{a}})
+		list = append(list, row{name: fmt.Sprintf("%03d", n), from: "TS", says: says, lenient: true, doc: doc("Set", rules), asks: []query{a}})
 	}
-	at := func(now string) func(ask) ask { return func(a ask) ask { return a.at(now) } }
-	with := func(facts string) func(ask) ask { return func(a ask) ask { return a.with(facts) } }
-	in := func(world string) func(ask) ask { return func(a ask) ask { return a.in(world) } }
+	at := func(now string) func(query) query { return func(a query) query { return a.at(now) } }
+	with := func(facts string) func(query) query { return func(a query) query { return a.with(facts) } }
+	in := func(world string) func(query) query { return func(a query) query { return a.in(world) } }
 	permission := func(members string) string { return `"permission":[{"uid":"ex:p",` + members + `}]` }
 	prohibition := func(members string) string { return `"prohibition":[{"uid":"ex:p",` + members + `}]` }
 	const (
@@ -144,12 +144,12 @@ func suiteRows() []row {
 	add(66, "No member, another action.", all, "bob sell x",
 		inactive+" c:Satisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Satisfied", world)
 	add(67, "A member, before the year.", all, "alice read x", inactive+" c:Unsatisfied from:Unsatisfied to:Satisfied",
-		func(a ask) ask { return world(a).at(past) })
+		func(a query) query { return world(a).at(past) })
 	add(68, "Nothing fits.", all, "bob write y", inactive+" c:Unsatisfied p.party:Unsatisfied p.action:Unsatisfied p.target:Unsatisfied",
-		func(a ask) ask { return world(a).at(past) })
+		func(a query) query { return world(a).at(past) })
 	add(69, "A moment on a day.",
 		permission(alice+`,"constraint":{"uid":"ex:c","leftOperand":"dateTime","operator":"eq","rightOperand":{"@value":"2024-02-12","@type":"xsd:date"}}`), "alice read x", active+" c:Satisfied",
-		func(a ask) ask { return a.with(`"dateTime":"2024-02-12T00:00:00Z"`).at("") })
+		func(a query) query { return a.with(`"dateTime":"2024-02-12T00:00:00Z"`).at("") })
 
 	purpose := func(op, right string) string {
 		return permission(alice + `,"constraint":{"uid":"ex:c","leftOperand":"purpose","operator":"` + op + `","rightOperand":` + right + `}`)
@@ -162,7 +162,7 @@ func suiteRows() []row {
 	add(73, "The purpose is neither.", purpose("isAnyOf", `[`+accounts+`,`+quality+`]`), "alice read x", inactive+" c:Unsatisfied",
 		with(`"purpose":"https://w3id.org/dpv#Marketing"`))
 	add(74, "The purpose is an instance of this class.", purpose("isA", accounts), "alice read x", active+" c:Satisfied",
-		func(a ask) ask {
+		func(a query) query {
 			return a.with(`"purpose":"ex:ours"`).in(`"partOf":[{"member":"http://example.com/ours","collection":"https://w3id.org/dpv#AccountManagement"}]`)
 		})
 	add(75, "The purpose is an instance of nothing known.", purpose("isA", accounts), "alice read x", inactive+" c:Unsatisfied",

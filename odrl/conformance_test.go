@@ -15,38 +15,37 @@ import (
 
 var update = flag.Bool("update", false, "write what the tests get as what they want")
 
-// A row is one line of the conformance table: a document, what validation reports, and what comes of
-// questions under it.
+// A row is a line of the conformance table: a document, the result of its validation, and questions with the expected answers.
 type row struct {
 	name, from, says string
 	doc              string
-	fault            string // "error|warning code pointer"; empty: it has no error
+	fault            string // "error|warning code pointer"; empty: the document is valid
 	lenient          bool
 	profiles         []string
-	asks             []ask
-	try              func(t *testing.T) string // in place of a document; its answer stands in the table
+	asks             []query
+	try              func(t *testing.T) string // replaces the document; its result is part of the table
 }
 
-// An ask is one question and its answer: permit, or the reason of the denial, followed by what the
-// report must have, as name:State, p.target:State, owes:action, charge:amount or limit:limit.
-type ask struct {
+// A query is a question and its answer: permit or the reason of the denial, followed by parts of the report in the form name:State,
+// p.target:State, owes:action, charge:amount or limit:limit.
+type query struct {
 	question, want string // "party action target", each a term, an IRI, or a name under http://example.com/
 	facts, world   string // members of the context and of the state of the world
 	now            string
 	mode           odrl.DutyMode
-	agreed         bool // ask the Offer as a Set: once it was taken
+	agreed         bool // ask the Offer as a Set, as after an agreement
 }
 
-func on(question, want string) ask {
-	return ask{question: question, want: want, now: "2026-06-15T12:00:00Z"}
+func on(question, want string) query {
+	return query{question: question, want: want, now: "2026-06-15T12:00:00Z"}
 }
-func (a ask) with(facts string) ask { a.facts = facts; return a }
-func (a ask) in(world string) ask   { a.world = world; return a }
-func (a ask) at(now string) ask     { a.now = now; return a }
-func (a ask) open() ask             { a.mode = odrl.DutiesNotViolated; return a }
-func (a ask) taken() ask            { a.agreed = true; return a }
+func (a query) with(facts string) query { a.facts = facts; return a }
+func (a query) in(world string) query   { a.world = world; return a }
+func (a query) at(now string) query     { a.now = now; return a }
+func (a query) open() query             { a.mode = odrl.DutiesNotViolated; return a }
+func (a query) taken() query            { a.agreed = true; return a }
 
-// doc is a policy of a class, with ex: for http://example.com/.
+// doc returns a policy of a class with the prefix ex: for http://example.com/.
 func doc(class string, members ...string) string {
 	return `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.com/"}],"@type":"` + class + `","uid":"http://example.com/policy/1",` + strings.Join(members, ",") + `}`
 }
@@ -70,7 +69,7 @@ func TestConformance(t *testing.T) {
 		})
 	}
 	if t.Failed() || rows != ran || rows == 0 {
-		return // only a part was asked for, or it is wrong
+		return // only some rows ran, or one failed
 	}
 	const file = "../docs/reference/odrl-conformance.md"
 	if *update {
@@ -79,7 +78,7 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	if old, err := os.ReadFile(file); err != nil || string(old) != page.String() {
-		t.Errorf("%s does not say what ran: go test ./odrl -run TestConformance$ -update (%v)", file, err)
+		t.Errorf("%s is not up to date: go test ./odrl -run TestConformance$ -update (%v)", file, err)
 	}
 }
 
@@ -87,7 +86,7 @@ func cell(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, "|", `\|`), "\n", " ")
 }
 
-// check returns what the table says of the row. Where it is asked again, its document written canonically answers the same.
+// check returns the text of the row in the table. With again, its canonical form must give the same answers.
 func (r row) check(t *testing.T, again bool) string {
 	t.Helper()
 	if r.try != nil {
@@ -127,7 +126,7 @@ func (r row) check(t *testing.T, again bool) string {
 	return strings.Join(shown, "; ")
 }
 
-// rewrite writes the document canonically: read and written again it is the same.
+// rewrite returns the canonical form of the document, and checks that it does not change when it is written again.
 func (r row) rewrite(t *testing.T) string {
 	t.Helper()
 	out, problems := odrl.Canonical([]byte(r.doc), odrl.LoadOptions{Lenient: r.lenient, Profiles: r.profiles})
@@ -141,7 +140,7 @@ func (r row) rewrite(t *testing.T) string {
 	return string(out)
 }
 
-// load reads a document, the Offer in it as a Set where it was taken.
+// load reads a document. If taken is set, it reads an Offer as a Set.
 func (r row) load(t *testing.T, text string, taken bool) *odrl.Policy {
 	t.Helper()
 	if taken {
@@ -156,16 +155,16 @@ func (r row) load(t *testing.T, text string, taken bool) *odrl.Policy {
 	return p
 }
 
-// askAgain asks the document and what is written of it.
-func (r row) askAgain(t *testing.T, a ask, canonical string) {
+// askAgain compares the answers of the document and of its canonical form.
+func (r row) askAgain(t *testing.T, a query, canonical string) {
 	t.Helper()
 	e, c := a.of(t, r.load(t, r.doc, a.agreed), r.lenient), a.of(t, r.load(t, canonical, a.agreed), r.lenient)
 	if c.Permit != e.Permit || c.Reason != e.Reason {
-		t.Errorf("%s\nis written as %s\n%s: %s, then %s", r.doc, canonical, a.question, outcome(e), outcome(c))
+		t.Errorf("%s\nhas the canonical form %s\n%s: %s, then %s", r.doc, canonical, a.question, outcome(e), outcome(c))
 	}
 }
 
-func (r row) ask(t *testing.T, a ask) string {
+func (r row) ask(t *testing.T, a query) string {
 	t.Helper()
 	text := r.doc
 	e := a.of(t, r.load(t, text, a.agreed), r.lenient)
@@ -175,14 +174,14 @@ func (r row) ask(t *testing.T, a ask) string {
 	}
 	for _, w := range want[1:] {
 		if !stated(e, w) {
-			t.Errorf("%s\n%s %s: the report does not say %s: %+v", text, a.question, a.facts, w, e)
+			t.Errorf("%s\n%s %s: the report does not contain %s: %+v", text, a.question, a.facts, w, e)
 		}
 	}
 	return a.shown()
 }
 
-// of asks it of a policy.
-func (a ask) of(t *testing.T, p *odrl.Policy, lenient bool) odrl.Evaluation {
+// of evaluates the question under a policy.
+func (a query) of(t *testing.T, p *odrl.Policy, lenient bool) odrl.Evaluation {
 	t.Helper()
 	words := strings.Fields(a.question)
 	for i, w := range words {
@@ -218,8 +217,8 @@ func (a ask) of(t *testing.T, p *odrl.Policy, lenient bool) odrl.Evaluation {
 	return e
 }
 
-// shown is the question and its answer as the table has them.
-func (a ask) shown() string {
+// shown formats the question and its answer for the table.
+func (a query) shown() string {
 	s := a.question
 	if a.agreed {
 		s += " once taken"
@@ -239,7 +238,7 @@ func (a ask) shown() string {
 	return "`" + strings.ReplaceAll(s, "http://example.com/", "ex:") + "` → " + a.want
 }
 
-// stated reports whether the evaluation has what one word of an expectation names.
+// stated reports whether the evaluation contains the part of the report that word names.
 func stated(e odrl.Evaluation, word string) bool {
 	i := strings.LastIndex(word, ":")
 	name, state := word[:i], odrl.State(word[i+1:])
@@ -286,7 +285,7 @@ func stated(e odrl.Evaluation, word string) bool {
 	return false
 }
 
-// stateOr is Absent where a rule has no such part.
+// stateOr returns Absent if the rule does not have the part.
 func stateOr(s odrl.State) odrl.State {
 	if s == "" {
 		return "Absent"

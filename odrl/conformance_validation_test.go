@@ -1,6 +1,6 @@
 package odrl_test
 
-// validationRows has each check of a document, by the numbers of the working group's validator where it has one.
+// validationRows has each check of a document, with its number in the working group's validator if it has one.
 func validationRows() []row {
 	const rule, parties = `"permission":[{"target":"ex:x","action":"use"}]`, `"assigner":"ex:org","assignee":"ex:ann"`
 	set := func(members ...string) string { return doc("Set", members...) }

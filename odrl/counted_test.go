@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 )
 
-// manyConditions is a policy of rules under conditions of their own.
+// manyConditions returns a policy whose rules each have their own constraints.
 func manyConditions(t *testing.T) *Policy {
 	t.Helper()
 	list := make([]string, ConditionedRules)
@@ -25,7 +25,7 @@ func manyConditions(t *testing.T) *Policy {
 	return published(t, `"permission":[`+strings.Join(list, ",")+`]`)
 }
 
-// The same policy gets the same answer however busy the machine is.
+// Publish returns the same result however busy the machine is.
 func TestPublishIsIndependentOfLoad(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var stop atomic.Bool
@@ -40,11 +40,11 @@ func TestPublishIsIndependentOfLoad(t *testing.T) {
 	}
 	p := manyConditions(t)
 	if engine, why := p.Engine(); engine != EnginePlan {
-		t.Errorf("under load it stays with OPA: %s", why)
+		t.Errorf("under load the policy has no plan: %s", why)
 	}
 }
 
-// No verdict depends on a clock, but that of rules of the operator's own, which are bounded by a time of theirs.
+// No verdict depends on a clock, except for the operator's own rules, which have a time limit.
 func TestPackageReadsNoClock(t *testing.T) {
 	clocks := regexp.MustCompile(`context\.With(Timeout|Deadline)|time\.(Now|Since|Until|After)\b`)
 	err := filepath.WalkDir(".", func(name string, _ fs.DirEntry, err error) error {
@@ -62,7 +62,7 @@ func TestPackageReadsNoClock(t *testing.T) {
 	}
 }
 
-// What a plan may cost is a number of steps, which the reason names; with one step more there is a plan.
+// The cost of a plan is bounded by a number of steps. The reason names that number, and one step more is enough for a plan.
 func TestPlanStepsAreBounded(t *testing.T) {
 	p := published(t, `"permission":[{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}]`)
 	compile := func(most plan.Bounds) string {
@@ -93,12 +93,12 @@ func TestPlanStepsAreBounded(t *testing.T) {
 	compared := func(n int) plan.Bounds { return plan.Bounds{Partial: plan.UsualBounds.Partial, Compared: n} }
 	for name, within := range map[string]func(int) plan.Bounds{"partial evaluation": partial, "comparing": compared} {
 		n := least(within)
-		for range 3 { // it takes as many each time
+		for range 3 { // the number is the same each time
 			if why := compile(within(n)); why != "" {
 				t.Errorf("%s with %d steps: %s", name, n, why)
 			}
 			if why := compile(within(n - 1)); !strings.Contains(why, name) || !strings.Contains(why, "steps") {
-				t.Errorf("%s with a step too few: %q", name, why)
+				t.Errorf("%s with one step too few: %q", name, why)
 			}
 		}
 	}

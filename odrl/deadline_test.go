@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// ODRL IM 2.6.3: the time in a duty is its deadline. Once it is past the duty can no longer be fulfilled, and the permission
-// does not become free or unsigned by that.
+// ODRL IM 2.6.3: the time in a duty is its deadline. After it the duty can no longer be fulfilled, but the permission still requires the
+// payment or signature.
 func TestLateDutyIsNotExcused(t *testing.T) {
 	end := leaf("dateTime", "lteq", "2025-12-31")
 	before, after := time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
@@ -68,7 +68,8 @@ func TestLateDutyIsNotExcused(t *testing.T) {
 	}
 }
 
-// A signature fulfils a duty only if it is made in time: where that depends on a fact that the agent did not declare, it does not.
+// A signature fulfills a duty only if it is made in time. If that depends on a fact that the agent did not declare, the duty is not
+// fulfilled.
 func TestUntimedSignatureFulfilsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		constraint string
@@ -99,7 +100,7 @@ func TestUntimedSignatureFulfilsNothing(t *testing.T) {
 	}
 }
 
-// Of times under xone it is not certain which is the deadline.
+// If times are operands of xone, it is uncertain which of them is the deadline.
 func TestTimeUnderXoneIsNotADeadline(t *testing.T) {
 	if _, problems := odrl.Publish(t.Context(), []byte(permit(`"duty":[{"action":"pay","amount":1,"unit":"USD","constraint":[{"xone":[`+
 		leaf("dateTime", "gteq", "2025-01-01")+`,`+leaf("dateTime", "gteq", "2026-01-01")+`]}]}]`)), world()); !problems.Failed() {
@@ -107,8 +108,8 @@ func TestTimeUnderXoneIsNotADeadline(t *testing.T) {
 	}
 }
 
-// sameEverywhere decides as a gateway does, and fails where the published policy evaluated, or policy decide by the document
-// alone, decide otherwise. There are no decisions of a policy that cannot be published.
+// sameEverywhere decides as a gateway does, and fails if Evaluate of the published policy or policy decide with the document alone decides
+// differently. It returns nil if the policy cannot be published.
 func sameEverywhere(t *testing.T, doc []byte, requests ...odrl.Request) []odrl.Decision {
 	t.Helper()
 	w := world()
@@ -155,7 +156,7 @@ func edKey(tb testing.TB) []byte {
 	return der
 }
 
-// A dutyChooser makes policies with duties under conditions, and requests, of bytes.
+// A dutyChooser generates policies with conditional duties, and requests, from bytes.
 type dutyChooser struct{ rest []byte }
 
 func (c *dutyChooser) of(n int) int {
@@ -254,8 +255,8 @@ func differOnDuties(t *testing.T, data []byte) bool {
 	return sameEverywhere(t, doc, c.request(key), c.request(key), c.request(key)) != nil
 }
 
-// FuzzDuties: a gateway, the published policy and policy decide agree on duties under conditions, whether their times
-// are past, present or to come.
+// FuzzDuties checks that a gateway, the published policy and policy decide agree on conditional duties, whether their times are past,
+// present or future.
 func FuzzDuties(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(dutyBytes(seed))

@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// A choice reads decisions of a generator from bytes, so that the fuzzer steers it; when they are used up everything
-// is the first possibility, which is the smallest.
+// A choice makes the decisions of a generator from bytes, so that the fuzzer can steer them. Without further bytes it always chooses the
+// first and smallest possibility.
 type choice struct{ rest []byte }
 
 func (c *choice) of(n int) int {
@@ -34,7 +34,7 @@ func (c *choice) maybe() bool { return c.of(2) == 1 }
 
 func pick[T any](c *choice, list ...T) T { return list[c.of(len(list))] }
 
-// pickSome is one to three of the list.
+// pickSome returns one to three elements of the list.
 func pickSome(c *choice, list ...string) []string {
 	var out []string
 	for range 1 + c.of(3) {
@@ -90,7 +90,7 @@ func differentialWorld() World {
 	}
 }
 
-// constraint makes one of any operand and operator, or a logical one.
+// constraint generates a comparison with any operand and operator, or a logical constraint.
 func (c *choice) constraint(depth int) any {
 	if depth > 0 && c.of(4) == 3 {
 		var list []any
@@ -214,7 +214,7 @@ func (c *choice) rule(kind string) map[string]any {
 	return r
 }
 
-// policy is a document that Publish mostly takes.
+// policy generates a document that Publish usually accepts.
 func (c *choice) policy() []byte {
 	d := map[string]any{
 		"@context": "http://www.w3.org/ns/odrl.jsonld", "uid": "http://example.com/p", "profile": "http://example.com/profile/odrl-uim",
@@ -299,7 +299,7 @@ func (c *choice) request(w World) Request {
 	return r
 }
 
-// odd is a value for any place of the input document, of types that no request has.
+// odd generates a value for any place of the input document, with types that no request has.
 func (c *choice) odd(depth int) *ast.Term {
 	switch c.of(9) {
 	case 0:
@@ -331,7 +331,7 @@ func (c *choice) odd(depth int) *ast.Term {
 	}
 }
 
-// disturb puts odd values into an input document.
+// disturb inserts odd values into an input document.
 func (c *choice) disturb(input ast.Object, slots []plan.PolicySlot) ast.Object {
 	out := ast.NewObject()
 	input.Foreach(func(k, v *ast.Term) { out.Insert(k, v) })
@@ -358,7 +358,7 @@ func (c *choice) disturb(input ast.Object, slots []plan.PolicySlot) ast.Object {
 	return out
 }
 
-// residualAlone evaluates the residual of a policy by OPA.
+// residualAlone prepares the residual of a policy for evaluation in OPA.
 func residualAlone(ctx context.Context, r *plan.Residual) (rego.PreparedEvalQuery, error) {
 	modules := map[string]*ast.Module{}
 	for i, m := range r.Modules {
@@ -374,7 +374,7 @@ func residualAlone(ctx context.Context, r *plan.Residual) (rego.PreparedEvalQuer
 	).PrepareForEval(ctx)
 }
 
-// differ publishes a policy and holds the module, its residual and the plan against one another for many inputs.
+// differ publishes a policy and compares the results of the module, the residual and the plan for many inputs.
 func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 	t.Helper()
 	c := &choice{data}
@@ -383,7 +383,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 	p, problems := Publish(t.Context(), doc, w)
 	if p == nil {
 		if !problems.Failed() {
-			t.Fatalf("neither a policy nor a problem: %s", doc)
+			t.Fatalf("got no policy and no problem: %s", doc)
 		}
 		return false
 	}
@@ -401,13 +401,13 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 			continue
 		}
 		input, _ := p.inputs.Document((*plan.Request)(&r), false).(ast.Object)
-		// As Decide does it: slots filled from the request, rules of this intent alone.
+		// As in Decide: the request fills the slots, and only the rules of this intent run.
 		f := made.Frame()
 		made.Fill.Fill(f, (*plan.Request)(&r), made.Intents[r.Intent])
 		f.Run(made.Intents[r.Intent].Outcome)
 		f.Run(made.Intents[r.Intent].Reasons)
 		if f.Failed {
-			t.Fatalf("%s\n%+v: a request that the plan cannot judge", doc, r)
+			t.Fatalf("%s\n%+v: the plan failed for this request", doc, r)
 		}
 		three(t, p, partial, f, input, doc)
 		made.Done(f)
@@ -423,7 +423,7 @@ func differ(t *testing.T, data []byte, inputs int) (planned bool) {
 		if have, want := fmt.Sprintf("%+v", d), fmt.Sprintf("%+v", *again); have != want {
 			t.Fatalf("%s\n%+v\nplan %s\nOPA  %s", doc, r, have, want)
 		}
-		// As no request is: values of any type in any place.
+		// Unlike any request: values of any type in any place.
 		odd := c.disturb(input, p.inputs.Slots)
 		f = made.Frame()
 		if made.Load(f, odd) {
@@ -457,14 +457,14 @@ func three(t *testing.T, p *Policy, partial rego.PreparedEvalQuery, f *plan.Fram
 	}
 }
 
-// FuzzDifferential: for any policy and any input the semantics module, its partial evaluation and the plan made of that
-// agree on which rules are active and which constraints are not met.
+// FuzzDifferential checks that the semantics module, its partial evaluation and the plan agree on active rules and unmet constraints, for
+// any policy and input.
 func FuzzDifferential(f *testing.F) {
 	for seed := range DifferentialSeeds {
 		f.Add(randomBytes(uint64(seed), 80))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		const most = 160 // the fuzzer gives one input ten seconds, instrumented
+		const most = 160 // the fuzzer allows ten seconds for an instrumented input
 		differ(t, data[:min(len(data), most)], 2)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// everywhere calls visit with every node of the tree and a way to replace it.
+// everywhere calls visit for each node of the tree, with a function that replaces the node.
 func everywhere(v any, pointer string, replace func(any), visit func(pointer string, v any, replace func(any))) {
 	visit(pointer, v, replace)
 	switch v := v.(type) {
@@ -34,8 +34,7 @@ func wholeWorld() odrl.World {
 	return w
 }
 
-// Wherever a policy gets a key that is not known, or a text that means nothing, it is refused and the
-// place is named.
+// A policy with an unknown key or a meaningless text at any place is refused, and the problem has the pointer of the place.
 func TestNothingIsDroppedSilently(t *testing.T) {
 	docs := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
@@ -57,7 +56,7 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 			}
 			p, problems := odrl.Publish(t.Context(), changed, wholeWorld())
 			if p != nil {
-				t.Errorf("published with nonsense at %s", pointer)
+				t.Errorf("published with a meaningless value at %s", pointer)
 			}
 			return problems
 		}
@@ -73,12 +72,12 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 					named = named || p.Level == problem.Error && (p.Pointer == pointer+"/zz" || p.Pointer == pointer)
 				}
 				if !named {
-					t.Errorf("nothing about %s/zz in %v", pointer, problems)
+					t.Errorf("no problem at %s/zz: %v", pointer, problems)
 				}
 				delete(v, "zz")
 			case string:
-				// Contexts are names only; an elided key may look like anything; a purpose, an amount of
-				// a foreign price list and a type of value are the operator's own words.
+				// Contexts only name vocabularies, and an elided key may have any text. Purposes, amounts of a foreign price list and value
+				// types are the operator's own words.
 				if strings.HasPrefix(pointer, "/@context") || strings.Contains(v, "MIIB") || strings.HasPrefix(v,
 					"http://p.example/") || v == "xsd:decimal" {
 					return
@@ -95,7 +94,7 @@ func TestNothingIsDroppedSilently(t *testing.T) {
 			}
 		})
 		if nodes < 15 {
-			t.Errorf("only %d nodes were looked at", nodes)
+			t.Errorf("only %d nodes were visited", nodes)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// outcome is the result of an evaluation in short.
+// outcome returns permit or the reason of the denial.
 func outcome(e odrl.Evaluation) string {
 	if e.Permit {
 		return "permit"
@@ -27,7 +27,7 @@ func report(t *testing.T, e odrl.Evaluation, rule string) odrl.RuleReport {
 	return odrl.RuleReport{}
 }
 
-// ODRL IM 2.4 includedIn, ODRL V 3.9 and the deprecated actions of 4.6 with their replacements.
+// ODRL IM 2.4 includedIn, ODRL V 3.9, and the replacements of the deprecated actions in 4.6.
 func TestConformanceActionHierarchy(t *testing.T) {
 	for _, tt := range []struct {
 		rule, request string
@@ -72,7 +72,7 @@ func TestConformanceActionHierarchy(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.4: a profile's own actions, and implies.
+// ODRL IM 2.4: actions of a profile, and implies.
 func TestConformanceActionFacts(t *testing.T) {
 	dance := `{"@id":"http://example.org/dance","@type":"Action","includedIn":"odrl:present","implies":"http://example.org/move"}`
 	doc := func(rules string) string {
@@ -80,7 +80,7 @@ func TestConformanceActionFacts(t *testing.T) {
 	}
 	request := `{"party":"http://example.org/alice","action":"http://example.org/dance","target":"http://example.org/x"}`
 	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"use"}`)), request, noWorld, ""); !e.Permit {
-		t.Errorf("use covers what is included in it: %+v", e)
+		t.Errorf("use does not cover an included action: %+v", e)
 	}
 	for rule, want := range map[string]string{"http://example.org/move": "POLICY_CONFLICT", "http://example.org/sing": "permit"} {
 		e := evaluate(t, load(t,
@@ -91,11 +91,11 @@ func TestConformanceActionFacts(t *testing.T) {
 	}
 	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(request, "dance", "move", 1),
 		noWorld, ""); e.Permit {
-		t.Error("implying grants nothing")
+		t.Error("a permission of dance permits the implied move")
 	}
 }
 
-// ODRL IM 2.2, 2.3: assets and parties, their collections, and rules that name none.
+// ODRL IM 2.2, 2.3: assets and parties, their collections, and rules without them.
 func TestConformanceTargetsAndParties(t *testing.T) {
 	world := `{"partOf":[{"member":"http://example.org/alice","collection":"http://example.org/staff"},{"member":"http://example.org/staff","collection":"http://example.org/people"},
 		{"member":"http://example.org/x","collection":"http://example.org/things"},{"member":"http://example.org/people","collection":"http://example.org/staff"}]}`
@@ -134,19 +134,19 @@ func TestConformanceTargetsAndParties(t *testing.T) {
 	doc := `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.org/"}],"@graph":[{"uid":"ex:x","@type":"Asset","partOf":"ex:box"},{"uid":"ex:alice","@type":"Party","partOf":["ex:club"]},
 		{"uid":"ex:policy","type":"Set","permission":{"action":"read","target":"ex:box","assignee":"ex:club"}}]}`
 	if e := evaluate(t, load(t, doc), aliceReads, noWorld, ""); !e.Permit {
-		t.Errorf("partOf of the document: %s", outcome(e))
+		t.Errorf("partOf in the document: %s", outcome(e))
 	}
 	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x","assignee":"ex:alice"}`)),
 		`{"action":"read","target":"ex:x"}`, noWorld, ""); e.Permit {
-		t.Error("nobody in particular is not alice")
+		t.Error("a question without a party is permitted as alice")
 	}
 	if e := evaluate(t, load(t, set(`"permission":{"action":"read","target":"ex:x"}`)), `{"action":"read","target":"ex:x"}`, noWorld,
 		""); !e.Permit {
-		t.Error("everyone is nobody in particular as well")
+		t.Error("a rule for everyone does not permit a question without a party")
 	}
 }
 
-// ODRL IM 2.10, ODRL V 3.11: the three strategies, and what is unset.
+// ODRL IM 2.10, ODRL V 3.11: the three strategies, and no strategy.
 func TestConformanceConflictStrategies(t *testing.T) {
 	for strategy, want := range map[string]string{
 		`"conflict":"perm",`: "permit", `"conflict":"prohibit",`: "POLICY_VIOLATION", `"conflict":"invalid",`: "POLICY_CONFLICT",
@@ -169,7 +169,7 @@ func TestConformanceConflictStrategies(t *testing.T) {
 			t.Errorf("%s: decided by %s", strategy, e.Rule)
 		}
 		if e := evaluate(t, p, strings.Replace(aliceReads, "read", "print", 1), noWorld, ""); !e.Permit {
-			t.Errorf("%s: a conflict elsewhere voids nothing", strategy)
+			t.Errorf("%s: a conflict about another target affects this one", strategy)
 		}
 	}
 	only := load(t, set(`"prohibition":{"uid":"ex:f","action":"read","target":"ex:x"}`))
@@ -177,11 +177,11 @@ func TestConformanceConflictStrategies(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if e := evaluate(t, only, strings.Replace(aliceReads, "read", "print", 1), noWorld, ""); outcome(e) != "POLICY_NOT_APPLICABLE" {
-		t.Errorf("what is not permitted is denied: %+v", e)
+		t.Errorf("an action without a permission: %+v", e)
 	}
 }
 
-// ODRL IM 2.1: which policies grant anything.
+// ODRL IM 2.1: policy types that grant permissions.
 func TestConformancePolicyTypes(t *testing.T) {
 	for kind, grants := range map[string]bool{
 		"Set": true, "Policy": true, "Agreement": true, "Privacy": true, "Ticket": true,
@@ -199,7 +199,7 @@ func TestConformancePolicyTypes(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.4, 2.2.2, 2.3.2 refinement: they decide what a rule is about and not whether it is active.
+// ODRL IM 2.4, 2.2.2, 2.3.2 refinement: refinements decide whether a rule applies, not whether it is active.
 func TestConformanceRefinements(t *testing.T) {
 	refined := `"refinement":{"uid":"ex:r","leftOperand":"resolution","operator":"lteq","rightOperand":{"@value":"1200","@type":"xsd:integer"},"unit":"http://dbpedia.org/resource/Dots_per_inch"}`
 	for name, rule := range map[string]string{
@@ -231,7 +231,7 @@ func TestConformanceRefinements(t *testing.T) {
 	}
 }
 
-// Duties of a permission, ODRL IM 2.6.5: before what was done, by whom, upon what.
+// ODRL IM 2.6.5: a duty of a permission is fulfilled by acts before the action, by its party and on its target.
 func TestConformanceDutiesOfAPermission(t *testing.T) {
 	with := func(duty string) *odrl.Policy {
 		return load(t, set(`"permission":{"uid":"ex:p","assignee":"ex:alice","action":"read","target":"ex:x","duty":{"uid":"ex:d",`+duty+`}}`))
@@ -247,7 +247,7 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		name, duty, world          string
 		fulfilled, notViolated     string
 		deontic                    odrl.State
-		activation, dutyActivation odrl.State // of the permission under fulfilled
+		activation, dutyActivation odrl.State // of the permission when its duties must be fulfilled
 	}{
 		{"not done", `"action":"inform"`, done(""), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
 		{
@@ -275,7 +275,7 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active,
 		},
 		{
-			"something else", `"action":"inform"`, done(act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE",
+			"another action", `"action":"inform"`, done(act("alice", "attribute", "x", "2026-06-15T11:00:00Z")), "POLICY_NOT_APPLICABLE",
 			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
 		},
 		{
@@ -342,12 +342,12 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 		},
 		{"not before the use", `"action":"inform","constraint":{"leftOperand":"event","operator":"lt","rightOperand":{"@id":"odrl:policyUsage"}}`, done(act("alice", "inform", "x", "2026-06-15T12:00:00Z")), "POLICY_NOT_APPLICABLE", "permit", odrl.NonSet, odrl.Inactive, odrl.Active},
 		{
-			"refined, nothing told",
+			"refined, without facts of the act",
 			`"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`,
 			done(act("alice", "inform", "x", "2026-06-15T11:00:00Z")), "permit", "permit", odrl.Fulfilled, odrl.Active, odrl.Active,
 		},
 		{
-			"refined, told without it",
+			"refined, with empty facts of the act",
 			`"action":[{"rdf:value":{"@id":"odrl:inform"},"refinement":{"leftOperand":"media","operator":"eq","rightOperand":"letter"}}]`,
 			done(`{"party":"http://example.org/alice","action":"inform","time":"2026-06-15T11:00:00Z","context":{}}`), "POLICY_NOT_APPLICABLE",
 			"permit", odrl.NonSet, odrl.Inactive, odrl.Active,
@@ -394,11 +394,11 @@ func TestConformanceDutiesOfAPermission(t *testing.T) {
 	known := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"study"},"party"`, 1)
 	if e := evaluate(t, with(`"action":"inform","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"ads"}`), known,
 		noWorld, ""); !e.Permit {
-		t.Errorf("a duty under a condition that is known not to be met: %s", outcome(e))
+		t.Errorf("a duty whose constraint is false: %s", outcome(e))
 	}
 }
 
-// ODRL IM 2.6.5: a duty of one uid is fulfilled once for all permissions that share it.
+// ODRL IM 2.6.5: permissions that share a duty by its uid also share its fulfillment.
 func TestConformanceSharedDuty(t *testing.T) {
 	doc := `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.org/"}],"@graph":[{"uid":"ex:d","@type":"Duty","action":"inform"},
 		{"uid":"ex:policy","type":"Set","permission":[{"uid":"ex:p1","assignee":"ex:alice","action":"read","target":"ex:x","duty":"ex:d"},{"uid":"ex:p2","assignee":"ex:alice","action":"print","target":"ex:x","duty":"ex:d"}]}]}`
@@ -415,7 +415,7 @@ func TestConformanceSharedDuty(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.6.3 obligations: what is not met denies the party that it binds.
+// ODRL IM 2.6.3: an obligation that is not met denies every action of its party.
 func TestConformanceObligations(t *testing.T) {
 	for _, tt := range []struct{ name, obligation, world, want string }{
 		{"open", `"action":"inform"`, noWorld, "POLICY_REQUIRES_VERIFICATION"},
@@ -442,7 +442,7 @@ func TestConformanceObligations(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.6.7: a consequence is due once its duty is late, and cures it together with the duty itself.
+// ODRL IM 2.6.7: a consequence is due when its duty is late. Performing both cures the duty.
 func TestConformanceConsequences(t *testing.T) {
 	p := load(t, set(`"permission":{"action":"read","target":"ex:x"}`, `"obligation":{"uid":"ex:o","assignee":"ex:alice","action":"delete","target":"ex:y",
 		"constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-06-01T00:00:00Z"},"consequence":{"uid":"ex:k","action":"compensate","target":"ex:fine"}}`))
@@ -470,7 +470,7 @@ func TestConformanceConsequences(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.6.6: a prohibition is infringed by what was performed, and its remedies then are due.
+// ODRL IM 2.6.6: a performed act infringes a prohibition, and its remedies are then due.
 func TestConformanceRemedies(t *testing.T) {
 	p := load(t, set(`"permission":{"action":"print","target":"ex:x"}`, `"prohibition":{"uid":"ex:f","assignee":"ex:alice","action":"read","target":"ex:x",
 		"constraint":{"leftOperand":"dateTime","operator":"lt","rightOperand":"2026-07-01"},"remedy":{"uid":"ex:r","action":"anonymize","target":"ex:x"}}`))
@@ -502,7 +502,7 @@ func TestConformanceRemedies(t *testing.T) {
 	}
 }
 
-// Limits are named and not compared, unless the question gives the count.
+// Limits are reported but not compared, unless the question has the count.
 func TestConformanceLimits(t *testing.T) {
 	for _, tt := range []struct{ constraint, context, want, limits string }{
 		{`{"leftOperand":"count","operator":"lteq","rightOperand":10}`, ``, "permit", "10/lifetime"},
@@ -544,7 +544,7 @@ func TestConformanceLimits(t *testing.T) {
 	}
 }
 
-// Several permissions: the cheapest, then the least limited, then the first.
+// Of several permissions, the cheapest is first, then the least limited, then the first in the document.
 func TestConformanceCandidates(t *testing.T) {
 	perm := func(uid, rest string) string {
 		return `{"uid":"ex:` + uid + `","action":"read","target":"ex:x"` + rest + `}`

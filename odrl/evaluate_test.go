@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// load reads a policy literally and leniently.
+// load reads a policy leniently, without a world.
 func load(t *testing.T, doc string) *odrl.Policy {
 	t.Helper()
 	p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Lenient: true})
@@ -18,7 +18,7 @@ func load(t *testing.T, doc string) *odrl.Policy {
 	return p
 }
 
-// set writes a Set of rules, with prefixes for terms and things.
+// set returns a Set of rules, with prefixes for terms and names.
 func set(members ...string) string {
 	return `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.org/"}],"type":"Set","uid":"http://example.org/policy",` + strings.Join(members, ",") + `}`
 }

@@ -50,7 +50,7 @@ func constraint(left, op, right, unit string) string {
 	return c + `}`
 }
 
-// value writes a fact: JSON as it is, anything else as a text.
+// value returns a fact as JSON. A text that is not JSON becomes a string.
 func value(s string) string {
 	if json.Valid([]byte(s)) {
 		return s
@@ -79,7 +79,7 @@ func compareAll(t *testing.T, list []comparison) {
 	}
 }
 
-// ODRL V 4.5 numbers: exact decimals, whatever their size and however they are written.
+// ODRL V 4.5 numbers: exact decimals of any size and notation.
 func TestConformanceNumbers(t *testing.T) {
 	compareAll(t, []comparison{
 		{"percentage", "lteq", "50", "", "50", yes},
@@ -118,7 +118,7 @@ func TestConformanceNumbers(t *testing.T) {
 		{"absoluteSize", "gt", "9", "", `"1_000"`, unknown},
 		{"absoluteSize", "gt", "9", "", `"1/2"`, unknown},
 		{"absoluteSize", "gt", "9", "", `"1e999999999"`, unknown},
-		// Units of one dimension are converted; others are not.
+		// Units of the same dimension are converted; others are not.
 		{"absoluteSize", "lteq", "1", "MB", `{"value":1000,"unit":"KB"}`, yes},
 		{"absoluteSize", "lteq", "1", "http://qudt.org/vocab/unit/MegaByte", `{"value":1001,"unit":"http://dbpedia.org/resource/Kilobyte"}`, no},
 		{"absoluteSize", "lteq", "1", "MB", "1", yes},
@@ -127,7 +127,7 @@ func TestConformanceNumbers(t *testing.T) {
 	})
 }
 
-// ODRL V 4.5 elapsedTime and its like: xsd:duration, which has only a partial order.
+// ODRL V 4.5 elapsedTime and similar operands: xsd:duration has only a partial order.
 func TestConformanceDurations(t *testing.T) {
 	compareAll(t, []comparison{
 		{"elapsedTime", "lteq", "P30D", "", "P29DT23H59M59.999S", yes},
@@ -187,7 +187,7 @@ func TestConformanceDatesOfTheWorld(t *testing.T) {
 		}
 		if got := weigh(t, constraint("dateTime", tt.op, tt.right, ""), `"dateTime":{"@value":"`+tt.now+`","@type":"xsd:dateTime"}`,
 			noWorld); got != tt.want {
-			t.Errorf("%s %s, the question says %s: %s, want %s", tt.op, tt.right, tt.now, got, tt.want)
+			t.Errorf("%s %s, the question has the time %s: %s, want %s", tt.op, tt.right, tt.now, got, tt.want)
 		}
 	}
 	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), "", noWorld); got != unknown {
@@ -195,16 +195,16 @@ func TestConformanceDatesOfTheWorld(t *testing.T) {
 	}
 	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), `"dateTime":"2020-01-01T00:00:00Z"`,
 		`{"currentTime":"2026-08-01T00:00:00Z"}`); got != no {
-		t.Errorf("the world knows the time better than the question: %s", got)
+		t.Errorf("the time of the question overrides the world's: %s", got)
 	}
 	for fact, want := range map[string]truth{`"2026-06-15"`: yes, `"2026-06-16"`: no, `"10000-01-01"`: unknown} {
 		if got := weigh(t, constraint("http://example.org/birthday", "lteq", `{"@value":"2026-06-15","@type":"xsd:date"}`, ""),
 			`"ex:birthday":`+fact, noWorld); got != want {
-			t.Errorf("a day among the facts, %s: %s", fact, got)
+			t.Errorf("a date in the facts, %s: %s", fact, got)
 		}
 	}
 	if _, err := odrl.ParseWorldState([]byte(`{"currentTime":"10000-01-01T00:00:00Z"}`)); err == nil {
-		t.Error("a clock beyond what is told apart")
+		t.Error("a time after the year 9999 is accepted")
 	}
 }
 
@@ -253,7 +253,7 @@ func TestConformancePlaces(t *testing.T) {
 	})
 }
 
-// IRIs and texts: compact and expanded are one, prefixes of one another are not.
+// IRIs and texts: the compact and the expanded form are equal; a prefix of a value is not equal to it.
 func TestConformanceTexts(t *testing.T) {
 	compareAll(t, []comparison{
 		{"purpose", "eq", "ex:research", "", "http://example.org/research", yes},
@@ -287,7 +287,7 @@ func TestConformanceTexts(t *testing.T) {
 	}{
 		{"isA", "ex:science", "ex:cancer-research", yes},
 		{"isPartOf", "ex:research", "ex:cancer-research", yes},
-		{"isPartOf", "ex:cancer-research", "ex:research", no}, // the world places it elsewhere
+		{"isPartOf", "ex:cancer-research", "ex:research", no}, // the world gives another class
 		{"isPartOf", "ex:cancer-research", "ex:marketing", unknown},
 		{"hasPart", "ex:cancer-research", "ex:science", yes},
 		{"hasPart", "ex:science", "ex:cancer-research", unknown},
@@ -311,18 +311,18 @@ func TestConformanceAmounts(t *testing.T) {
 	})
 }
 
-// A start value holds where the question has none. ODRL IM 2.5.1 status.
+// The status of a constraint counts if the question has no fact. ODRL IM 2.5.1 status.
 func TestConformanceStatus(t *testing.T) {
 	c := `{"leftOperand":"meteredTime","operator":"lteq","rightOperand":"PT10H","status":"PT11H"}`
 	if got := weigh(t, c, "", noWorld); got != no {
-		t.Errorf("by its status: %s", got)
+		t.Errorf("with the status: %s", got)
 	}
 	if got := weigh(t, c, `"meteredTime":"PT1H"`, noWorld); got != yes {
-		t.Errorf("by what the question says: %s", got)
+		t.Errorf("with a fact in the question: %s", got)
 	}
 }
 
-// Kleene's tables under both polarities, and each operand in the report.
+// Kleene's tables in permissions and prohibitions, with each operand in the report.
 func TestConformanceLogicalConstraints(t *testing.T) {
 	operand := map[truth]string{
 		yes: constraint("purpose", "eq", "a", ""), no: constraint("purpose", "eq", "b", ""),

@@ -34,15 +34,15 @@ func file(tb testing.TB, name string) []byte {
 	return b
 }
 
-// What the rows of the conformance table loaded and validated.
-var loads, validations policies
+// loads and validations cache the policies and problems of the conformance table.
+var loads, validations policyCache
 
-// policies are made once each, by whatever they are made of.
-type policies struct{ made sync.Map }
+// policyCache caches results by their input.
+type policyCache struct{ made sync.Map }
 
-func (l *policies) once(of string, do func() (*odrl.Policy, problem.List)) (*odrl.Policy, problem.List) {
+func (l *policyCache) once(of string, do func() (*odrl.Policy, problem.List)) (*odrl.Policy, problem.List) {
 	made, _ := l.made.LoadOrStore(of, sync.OnceValues(do))
-	return made.(func() (*odrl.Policy, problem.List))() //nolint:forcetypeassert // holds nothing else
+	return made.(func() (*odrl.Policy, problem.List))() //nolint:forcetypeassert // has only this type
 }
 
 func decide(tb testing.TB, p *odrl.Policy, r odrl.Request) odrl.Decision {
@@ -57,7 +57,7 @@ func decide(tb testing.TB, p *odrl.Policy, r odrl.Request) odrl.Decision {
 	return d
 }
 
-// has reports whether a problem of that level and code stands at the pointer.
+// has reports whether the list has a problem with this level, code and pointer.
 func has(l problem.List, level problem.Level, code, pointer string) bool {
 	return slices.ContainsFunc(l, func(p problem.Problem) bool {
 		return p.Level == level && p.Code == code && p.Pointer == pointer
@@ -90,7 +90,7 @@ func TestUIMCoreExample(t *testing.T) {
 			other := r
 			other.Intent = "other.org:buy:v1"
 			if d2 := decide(t, p, other); !d2.Permit || d2.Candidates[0].Limits[0].ID != c.Limits[0].ID {
-				t.Error("the intents of one collection do not share its counter")
+				t.Error("the intents of a collection have separate counters")
 			}
 
 			unsigned := r
@@ -111,7 +111,7 @@ func TestUIMCoreExample(t *testing.T) {
 			stranger := r
 			stranger.AgentID = "agent-9"
 			if d := decide(t, p, stranger); d.Permit != w.AnyAssignee {
-				t.Errorf("an agent the policy does not name: %+v", d)
+				t.Errorf("an agent that the policy does not name: %+v", d)
 			}
 
 			terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: key, Intent: search.UID})
@@ -131,7 +131,7 @@ func TestUIMCoreExampleNeedsItsParty(t *testing.T) {
 	}
 	text := problems[len(problems)-1].Message
 	if !strings.Contains(text, "map it") || !strings.Contains(text, "assignee: anyone") {
-		t.Errorf("%q names not both ways out", text)
+		t.Errorf("%q does not contain both solutions", text)
 	}
 }
 

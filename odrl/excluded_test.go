@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// exclusions are conditions on codes, and what each makes of what is inside, outside and around a value.
+// exclusions are constraints on codes, with facts inside, outside and around their values.
 var exclusions = []comparison{
 	{"spatial", "isNoneOf", `["US","CU"]`, "", "US-CA", no},
 	{"spatial", "isNoneOf", `["US","CU"]`, "", "CU", no},
@@ -27,7 +27,7 @@ var exclusions = []comparison{
 	{"language", "neq", "en", "", "de", yes},
 	{"virtualLocation", "neq", "example.com", "", "api.example.com", no},
 	{"virtualLocation", "neq", "example.com", "", "example.com.evil.org", yes},
-	// What is inside a value is not equal to it, and a prohibition of the value holds for it all the same.
+	// A part of a value does not equal the value, but a prohibition of the value applies to the part.
 	{"spatial", "eq", "US", "", "US", yes},
 	{"spatial", "eq", "US", "", "US-CA", unknown},
 	{"spatial", "eq", "US", "", "DE", no},
@@ -36,7 +36,7 @@ var exclusions = []comparison{
 	{"spatial", "isAllOf", `["US"]`, "", "US-CA", unknown},
 	{"spatial", "isAllOf", `["US"]`, "", "DE", no},
 	{"language", "eq", "en", "", "en-GB", unknown},
-	// A group of which nobody here knows the members excludes what it can, and the rest stays unknown.
+	// If the members of a group are unknown here, it excludes only its known parts, and the result for others is unknown.
 	{"spatial", "isNoneOf", `["US","EU"]`, "", "US-CA", no},
 	{"spatial", "isNoneOf", `["US","EU"]`, "", "EU", no},
 	{"spatial", "isNoneOf", `["US","EU"]`, "", "DE", unknown},
@@ -45,10 +45,10 @@ var exclusions = []comparison{
 	{"spatial", "isAnyOf", `["US","EU"]`, "", "DE", unknown},
 }
 
-// Exclusions hold for what is inside them, wherever a policy is asked by itself.
+// Exclusions apply to parts in Evaluate.
 func TestExclusionsCoverParts(t *testing.T) { compareAll(t, exclusions) }
 
-// The gateway decides the same, by its plan as by OPA.
+// Decide applies the same exclusions, with a plan and with OPA.
 func TestDecideExclusions(t *testing.T) {
 	for _, tt := range exclusions {
 		c := constraint(tt.left, tt.op, tt.right, tt.unit)
@@ -70,7 +70,7 @@ func TestDecideExclusions(t *testing.T) {
 	}
 }
 
-// Explain says what is excluded, of policies that are served as of any other.
+// Explain describes the exclusions, both for published and for loaded policies.
 func TestExclusionsAreExplained(t *testing.T) {
 	for c, says := range map[string]string{
 		one("spatial", "neq", `"US"`):              "neither US nor part of it",
@@ -95,7 +95,7 @@ func TestExclusionsAreExplained(t *testing.T) {
 		for _, p := range append(opens, binds...) {
 			text := strings.ReplaceAll(explained(p), `"`, "")
 			if !strings.Contains(text, says) || strings.Contains(c, "purpose") && strings.Contains(text, "part of") {
-				t.Errorf("%s does not say %q:\n%s", c, says, text)
+				t.Errorf("%s: the text lacks %q:\n%s", c, says, text)
 			}
 		}
 	}

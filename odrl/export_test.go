@@ -1,6 +1,6 @@
 package odrl
 
-// Planned decides by the plan alone, without telling the facts it read; false where there is none.
+// Planned decides with the plan alone, without collecting facts. It returns false if there is no plan.
 func (p *Policy) Planned(r *Request) bool {
 	_, ok := p.planned(r)
 	return ok

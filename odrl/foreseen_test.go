@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// onePerIntent is a published policy of n intents with a permission each, one in ten for a partner alone.
+// onePerIntent publishes a policy of n intents with a permission each. Every tenth permission is for a partner only.
 func onePerIntent(tb testing.TB, n int) (*Policy, []Asset) {
 	tb.Helper()
 	w := World{Hosts: []string{"example.com"}, Parties: map[string]Party{"http://example.com/partner": {AgentID: "partner", KeyID: "k"}}}
@@ -36,7 +36,7 @@ func onePerIntent(tb testing.TB, n int) (*Policy, []Asset) {
 	return p, w.Intents
 }
 
-// What is asked of agents is evaluated when the policy is prepared, for those that it names and once for all others.
+// Prepare evaluates the terms once for each agent that the policy names and once for all others.
 func TestTermsAreCached(t *testing.T) {
 	p, offered := onePerIntent(t, 40)
 	if err := p.Prepare(t.Context()); err != nil {
@@ -44,7 +44,7 @@ func TestTermsAreCached(t *testing.T) {
 	}
 	const partners = 4
 	if n := len(p.foreseen.known); n != len(offered)+partners {
-		t.Errorf("%d are prepared for %d intents", n, len(offered))
+		t.Errorf("%d terms are prepared for %d intents", n, len(offered))
 	}
 	permitted := map[string]int{}
 	for _, who := range []Request{
@@ -65,11 +65,11 @@ func TestTermsAreCached(t *testing.T) {
 		t.Errorf("%v, want %v", permitted, want)
 	}
 	if n := len(p.foreseen.known); n != len(offered)+partners {
-		t.Errorf("%d are known after strangers have asked", n)
+		t.Errorf("%d terms are cached after other agents asked", n)
 	}
 }
 
-// Terms that are remembered are those that an evaluation gives, for every agent, key, intent and fact.
+// Cached terms equal those of an evaluation, for every agent, key, intent and fact.
 func TestCachedTermsMatchAnEvaluation(t *testing.T) {
 	var keys [][]byte
 	for _, seed := range []string{"named", "other"} {
@@ -115,12 +115,12 @@ func TestCachedTermsMatchAnEvaluation(t *testing.T) {
 			}
 		}
 		if len(p.foreseen.known) == 0 {
-			t.Errorf("nothing is remembered of %s", rules)
+			t.Errorf("no terms are cached for %s", rules)
 		}
 	}
 }
 
-// What issuing to a stranger asks of a policy: the terms of every intent.
+// BenchmarkTermsOf1500Intents measures the terms of all intents, as issuing to an unnamed agent requires.
 func BenchmarkTermsOf1500Intents(b *testing.B) {
 	p, offered := onePerIntent(b, 1500)
 	if err := p.Prepare(b.Context()); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const head = odrltest.Head
 
-// permit is a policy of one permission on every intent, with more members.
+// permit returns a policy of one permission for every intent, with additional members.
 func permit(more string) string {
 	if more != "" {
 		more = "," + more
@@ -105,7 +105,7 @@ func TestProhibitedCountsAreLimits(t *testing.T) {
 			Max:    500,
 			Period: limit.Hour,
 		}, {Max: 5, Period: limit.Minute}},
-		// A bound under a condition counts for itself; unknown, it holds; false, it does not.
+		// A bound with another constraint has its own limit. It applies if the constraint is unknown, but not if it is false.
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}`:           {{Max: 500, Period: limit.Hour}, {Max: 5, Period: limit.Hour}},
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"}]}`: {{Max: 500, Period: limit.Hour}},
 	} {
@@ -122,7 +122,7 @@ func TestProhibitedCountsAreLimits(t *testing.T) {
 	}
 }
 
-// The counter of a limit goes by what is limited: not by how much, what it costs, or where it stands.
+// The limited rule determines the counter of a limit; its number, price and position do not.
 func TestLimitIDs(t *testing.T) {
 	base := `"constraint":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"}]`
 	id := func(doc string) string { t.Helper(); return candidate(t, doc).Limits[0].ID }
@@ -153,7 +153,7 @@ func TestLimitIDs(t *testing.T) {
 		other[got] = name
 	}
 	if want != "67a2726b443b1746" {
-		t.Errorf("the id of a known rule is %s: every counter in every store would start anew", want)
+		t.Errorf("the id of a known rule is %s: all existing counters would restart", want)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestTargets(t *testing.T) {
 		p, problems := odrl.Publish(t.Context(), []byte(doc), world())
 		if want == "" {
 			if p != nil || !has(problems, problem.Error, "target", "/permission/0/target") {
-				t.Errorf("%s: published, or another refusal: %v", in, problems)
+				t.Errorf("%s: published, or refused for another reason: %v", in, problems)
 			}
 			continue
 		}
@@ -275,7 +275,7 @@ func TestGraphOfOnePolicy(t *testing.T) {
 	}
 }
 
-// A document may name terms by its own prefixes and aliases; they mean what they expand to.
+// Terms in a document may use its own prefixes and aliases.
 func TestInlineContexts(t *testing.T) {
 	doc := `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"o":"https://www.w3.org/ns/odrl/2/","run":"odrl:execute","u":{"@id":"http://example.com/vocab/","@prefix":true},"ex":"http://p.example/","odrl":"http://www.w3.org/ns/odrl/2/"}],
 		"uid":"http://example.com/p","o:permission":{"target":"http://example.com/api/intents","action":"run","o:constraint":[{"leftOperand":"u:rateLimit","operator":"o:lteq","rightOperand":5,"unit":"u:hour"},

@@ -28,7 +28,7 @@ func TestPublishFetchesNothing(t *testing.T) {
 	}
 	if _, problems := odrl.Publish(t.Context(), []byte(in(`"profile":"`+s.URL+`/profile","inheritFrom":"`+s.URL+`/parent"`)),
 		world()); !problems.Failed() {
-		t.Error("an unknown profile was taken")
+		t.Error("an unknown profile was accepted")
 	}
 	if n := requests.Load(); n > 0 {
 		t.Errorf("%d requests were made", n)
@@ -63,8 +63,8 @@ func TestPublishManyRules(t *testing.T) {
 	}
 }
 
-// FuzzPublish: no document makes publishing panic or hang, a Policy and errors exclude one another,
-// and a permit names a permission that stands in the document.
+// FuzzPublish checks that no document makes Publish panic or hang, that it returns either a Policy or errors, and that a permit names a
+// permission in the document.
 func FuzzPublish(f *testing.F) {
 	for _, name := range []string{"uim-core.json", "homes.json", "draft.json"} {
 		f.Add(file(f, name))
@@ -108,12 +108,12 @@ func FuzzPublish(f *testing.F) {
 					continue
 				}
 				if !terms.Permitted {
-					t.Fatalf("permitted, but not by the terms: %+v", terms)
+					t.Fatalf("permitted, but the terms do not include it: %+v", terms)
 				}
 				for _, c := range d.Candidates {
 					if strings.HasPrefix(c.Rule, "/") {
 						if _, ok := strictjson.Lookup(tree, c.Rule); !ok {
-							t.Fatalf("permitted by %q, which does not stand in the document", c.Rule)
+							t.Fatalf("permitted by %q, which is not in the document", c.Rule)
 						}
 					}
 				}

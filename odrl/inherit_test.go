@@ -13,7 +13,7 @@ func graphOf(nodes ...string) string {
 	return `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"ex":"http://example.com/"}],"@graph":[` + strings.Join(nodes, ",") + `]}`
 }
 
-// permits asks one question of a policy.
+// permits reports whether a policy permits an action.
 func permits(t *testing.T, p *odrl.Policy, party, action, target string) bool {
 	t.Helper()
 	e, err := p.Evaluate(t.Context(), odrl.Question{Party: party, Action: action, Target: target}, odrl.WorldState{Now: noon},
@@ -33,7 +33,7 @@ func loaded(t *testing.T, doc string, o odrl.LoadOptions) *odrl.Policy {
 	return p
 }
 
-// ODRL IM 2.8: a child has the rules, assets, parties and actions of its parents, at any depth.
+// ODRL IM 2.8: a child inherits the rules, assets, parties and actions of its parents, at any depth.
 func TestInheritance(t *testing.T) {
 	doc := graphOf(
 		`{"uid":"ex:root","assigner":"ex:org","target":"ex:book","permission":{"uid":"ex:root/1","action":"read","constraint":{"leftOperand":"count","operator":"lt","rightOperand":1,"status":5}}}`,
@@ -49,7 +49,7 @@ func TestInheritance(t *testing.T) {
 		action, target string
 		want           bool
 	}{
-		{"print", "map", true}, {"print", "book", true}, // what the root shares adds to the middle's rules
+		{"print", "map", true}, {"print", "book", true}, // the shared target of the root applies to the rules of its child
 		{"play", "film", true}, {"play", "book", true}, {"play", "map", false}, {"sell", "book", false},
 	} {
 		if got := permits(t, p, "ex:any", tt.action, "http://example.com/"+tt.target); got != tt.want {
@@ -58,7 +58,7 @@ func TestInheritance(t *testing.T) {
 	}
 	if root := loaded(t, doc, odrl.LoadOptions{Policy: "http://example.com/root"}); permits(t, root, "ex:any", "play",
 		"http://example.com/film") {
-		t.Error("a parent permits what its child adds")
+		t.Error("a parent permits what only its child permits")
 	}
 	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil ||
 		!has(problems, problem.Error, "no-policy", "") {
@@ -97,7 +97,7 @@ func TestAssigneesByMembership(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.2.1, 2.3.1: what an asset or a party states about a policy holds for every rule of it.
+// ODRL IM 2.2.1, 2.3.1: a policy link of an asset or a party applies to every rule of the policy.
 func TestLinksFromOutside(t *testing.T) {
 	doc := graphOf(
 		`{"uid":"ex:p","@type":"Agreement","permission":[{"action":"read"},{"action":"print","target":"ex:map"}]}`,
@@ -122,7 +122,7 @@ func TestLinksFromOutside(t *testing.T) {
 	}
 }
 
-// ODRL IM 2.7: a policy that is replaced is void; where the other is at hand, that one counts.
+// ODRL IM 2.7: a replaced policy is void. If the replacement is in the document, it applies instead.
 func TestReplacedPolicies(t *testing.T) {
 	old := `{"uid":"ex:old","dct:isReplacedBy":{"@id":"ex:new"},"permission":{"action":"use","target":"ex:book"}}`
 	if p := loaded(t, graphOf(old), odrl.LoadOptions{}); permits(t, p, "ex:a", "read", "http://example.com/book") {
@@ -138,7 +138,7 @@ func TestReplacedPolicies(t *testing.T) {
 	}
 }
 
-// Nothing hangs, grows without bound, or is permitted by accident.
+// No document makes the package hang, use unbounded memory, or permit by accident.
 func TestBadDocuments(t *testing.T) {
 	repeat := func(n int, s func(i int) string) string {
 		list := make([]string, n)
@@ -232,13 +232,13 @@ func TestBadDocuments(t *testing.T) {
 				t.Errorf("%s: valid, %v", name, judged[:min(3, len(judged))])
 			}
 			if out, _ := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Lenient: lenient}); out != nil && len(out) > 4*odrl.MaxDocument {
-				t.Errorf("%s: written as %d bytes", name, len(out))
+				t.Errorf("%s: its canonical form has %d bytes", name, len(out))
 			}
 		}
 	}
 }
 
-// One node may stand in several places where it is the same in each.
+// A node may occur in several places if it has the same meaning in each.
 func TestOneNodeInSeveralPlaces(t *testing.T) {
 	c := `{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":5}`
 	for name, doc := range map[string]string{
@@ -252,7 +252,7 @@ func TestOneNodeInSeveralPlaces(t *testing.T) {
 	}
 }
 
-// What ODRL IM 2.2 calls invalid and can be evaluated is a warning in lenient mode.
+// Documents that ODRL IM 2.2 calls invalid but that can be evaluated cause warnings in lenient mode.
 func TestLenientLoad(t *testing.T) {
 	for code, doc := range map[string]string{
 		"action":       setOf(`"permission":{` + asset + `}`),

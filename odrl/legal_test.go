@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Legal ODRL in the spelling of other publishers is read as what it says.
+// Legal ODRL in the notations of other publishers has the same meaning.
 func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 	const to, study = `"target":"http://example.org/x"`, `"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}`
 	of := func(logic string) string {
@@ -43,20 +43,20 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		}
 		again, problems := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Lenient: false})
 		if q, _ := odrl.Load(t.Context(), again, odrl.LoadOptions{}); q == nil {
-			t.Errorf("%s is written as %s: %v", name, again, problems)
+			t.Errorf("%s: canonical form %s: %v", name, again, problems)
 		} else if e := evaluate(t, q, question, noWorld, ""); outcome(e) != tt.want {
-			t.Errorf("%s is written as %s, which is %s, want %s", name, again, outcome(e), tt.want)
+			t.Errorf("%s: canonical form %s gives %s, want %s", name, again, outcome(e), tt.want)
 		}
 	}
 	for name, doc := range map[string]string{
-		"two actions in one node":      set(`"permission":{"action":{"@id":"odrl:print","rdf:value":{"@id":"odrl:read"}},` + to + `}`),
-		"a type that is not an action": set(`"permission":{"action":{"type":"USED"},` + to + `}`),
-		"a hierarchy rearranged":       graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:sell","includedIn":"use"}`),
-		"a hierarchy upside down":      graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:use","includedIn":"odrl:read"}`),
-		"what ODRL does not imply":     graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","implies":"odrl:use"}`),
-		"exactly one of one":           of("xone"),
-		"one that cannot be read":      set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
-		"one, another unreadable":      set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
+		"two actions in one node":            set(`"permission":{"action":{"@id":"odrl:print","rdf:value":{"@id":"odrl:read"}},` + to + `}`),
+		"a type that is not an action":       set(`"permission":{"action":{"type":"USED"},` + to + `}`),
+		"a hierarchy rearranged":             graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:sell","includedIn":"use"}`),
+		"a hierarchy upside down":            graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:use","includedIn":"odrl:read"}`),
+		"an action that ODRL does not imply": graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","implies":"odrl:use"}`),
+		"exactly one of one":                 of("xone"),
+		"one that cannot be read":            set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
+		"one, another unreadable":            set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
 	} {
 		if p, _ := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{}); p != nil {
 			t.Errorf("%s is not refused", name)
@@ -64,8 +64,8 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 	}
 }
 
-// permitsStudy expects that a document, or the policy of a uid in it, is refused with a code; without a code, that it lets alice
-// read for study, and for nothing else.
+// permitsStudy expects that a document, or the policy with this uid in it, is refused with the code. If the code is empty, it expects that
+// alice may read for study, and for no other purpose.
 func permitsStudy(t *testing.T, name, doc, uid, code string) {
 	t.Helper()
 	p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: uid})
@@ -83,7 +83,7 @@ func permitsStudy(t *testing.T, name, doc, uid, code string) {
 	}
 }
 
-// Policies as dataspace connectors keep and send them: inside a definition, under a vocabulary of their own.
+// Policies as dataspace connectors store and send them: inside a definition, with the connector's vocabulary.
 func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 	const rule = `"permission":[{"action":"use","target":"http://example.org/x","constraint":{"leftOperand":"purpose","operator":"eq",
 		"rightOperand":"study"}}]`
@@ -99,7 +99,7 @@ func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 		"the context of 2024": {`{"@context":"https://w3id.org/dspace/2024/1/context.json","@type":"odrl:Set","@id":"urn:uuid:1",` + rule + `}`, ""},
 		"no name at all":      {`{` + edc + `,"@id":"definition-1",` + inner + `}`, "uid"},
 		"a rule beside":       {`{` + edc + `,"@id":"http://example.org/definition/1","prohibition":[],` + inner + `}`, "unknown-key"},
-		"a word of its own": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
+		"an unknown operand": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
 			strings.Replace(inner, `"purpose"`, `"membership"`, 1) + `}`, "unknown-term"},
 		"a context in the policy that changes ODRL": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
 			strings.Replace(inner, `"http://www.w3.org/ns/odrl.jsonld"`, `{"permission":"odrl:prohibition"}`, 1) + `}`, "context"},
@@ -108,7 +108,7 @@ func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 	}
 }
 
-// Data is offered under the policies inside its description, which are about that data where they name no other.
+// A policy inside the description of a dataset applies to that dataset unless it names another target.
 func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 	const rule = `"permission":[{"action":"read","constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"study"}}]`
 	const around = `{"@context":["http://www.w3.org/ns/odrl.jsonld",{"dcat":"http://www.w3.org/ns/dcat#"}],"@type":"dcat:Catalog",
@@ -127,7 +127,7 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 		"another target": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", `"target":"http://example.org/x",`) + `}]}`, "", ""},
 		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "http://example.org/policy/2", ""},
-		"which of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
+		"two without a choice": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "", "graph"},
 		"only named": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
 	} {
@@ -135,7 +135,7 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 	}
 }
 
-// Operands that cannot be read are named, each once; that there are too few of them would be wrong.
+// Each unreadable operand is reported once, and not as a missing operand.
 func TestUnreadableOperandsAreNotMissing(t *testing.T) {
 	doc := set(`"permission":{"action":"read","target":"http://example.org/x","constraint":{"and":[` +
 		one("http://example.org/a", "eq", `"a"`) + `,` + one("http://example.org/b", "eq", `"b"`) + `]}}`)

@@ -37,7 +37,7 @@ func TestLenientLoadAcceptsPartialRules(t *testing.T) {
 	}
 }
 
-// What is no ODRL in JSON is named for what it is, with the way out, and not for the first of its words that is unknown.
+// For a document that is not ODRL in JSON, the problem names its format and the solution instead of its first unknown word.
 func TestLoadNamesOtherFormats(t *testing.T) {
 	const offer = `{"@context":{"ids":"https://w3id.org/idsa/core/"},"@type":"ids:ContractOffer","@id":"http://example.com/1",` +
 		`"ids:permission":[{"@type":"ids:Permission","ids:action":[{"@id":"idsc:USE"}]}],"ids:provider":{"@id":"http://p.example"}}`

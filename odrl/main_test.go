@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestMain spends memory instead of time, more of it than make test has all packages do: most of what these tests cost is making
-// policies and throwing them away.
+// TestMain sets a higher GOGC than make test does, because these tests spend most of their time on allocating policies.
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400)
 	os.Exit(m.Run())

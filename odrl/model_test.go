@@ -8,8 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Policies as the sections of the information model describe them, and what becomes of them when one
-// thing is wrong. Each is valid unless want names a fault.
+// Policies as the sections of the information model describe them, and with one fault each. A policy is valid unless want names a fault.
 func TestConformanceOfDocumentsToTheModel(t *testing.T) {
 	policy := func(n, class, more string) string {
 		return `{` + inContext + `,"@type":"` + class + `","uid":"http://example.com/policy:` + n + `",` + more + `}`

@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// pool holds what mutations put in the place of something else.
+// pool has the values that mutations insert.
 var pool = []any{
 	nil, true, "", "a", "*", "/", ":", "http://", "_:x", "execute", "odrl:use", "pay", "signPayload", "exceedRateLimit", "compensate",
 	"http://example.com/api/intents", "example.com:buy:v1",
@@ -102,8 +102,7 @@ func mutate(r *rand.Rand, v any) any {
 	}
 }
 
-// TestMutatedPolicies walks away from good policies step by step. Whatever comes out is refused or
-// holds what a policy promises.
+// TestMutatedPolicies changes valid policies step by step. Each result is either refused or satisfies the invariants of a policy.
 func TestMutatedPolicies(t *testing.T) {
 	seeds := []string{
 		string(file(t, "uim-core.json")), string(file(t, "homes.json")), string(file(t, "draft.json")),
@@ -134,11 +133,11 @@ func TestMutatedPolicies(t *testing.T) {
 		}
 	}
 	if published < times/20 {
-		t.Errorf("only %d of %d mutants were published: the test looks at too little", published, times)
+		t.Errorf("only %d of %d mutants were published: the test covers too little", published, times)
 	}
 }
 
-// holds checks one document and reports whether it was published.
+// holds checks the invariants of a document and reports whether it was published.
 func holds(t *testing.T, doc []byte, w odrl.World) bool {
 	t.Helper()
 	p, problems := odrl.Publish(t.Context(), doc, w)
@@ -148,7 +147,7 @@ func holds(t *testing.T, doc []byte, w odrl.World) bool {
 	tree, _ := strictjson.Decode(doc)
 	for _, x := range problems {
 		if _, ok := strictjson.Lookup(tree, x.Pointer); !ok && x.Code != "json" {
-			t.Fatalf("%s\nthe problem %v stands nowhere", doc, x)
+			t.Fatalf("%s\nthe pointer of the problem %v is not in the document", doc, x)
 		}
 		if x.Message == "" || x.Code == "" || strings.Contains(x.Message, "%!") {
 			t.Fatalf("%s\nproblem %+v", doc, x)
@@ -179,7 +178,7 @@ func holds(t *testing.T, doc []byte, w odrl.World) bool {
 				continue
 			}
 			if !terms.Permitted || len(terms.Candidates) < len(d.Candidates) {
-				t.Fatalf("%s\npermitted, but not by the terms: %+v", doc, terms)
+				t.Fatalf("%s\npermitted, but the terms do not include it: %+v", doc, terms)
 			}
 			for _, c := range d.Candidates {
 				if err := unsound(tree, doc, c, p); err != "" {

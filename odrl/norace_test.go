@@ -2,5 +2,5 @@
 
 package odrl
 
-// Raced: the race detector is on.
+// Raced reports whether the race detector is enabled.
 const Raced = false

@@ -23,8 +23,8 @@ const (
 	unknown truth = "unknown"
 )
 
-// judgements are constraints, each with the facts of a request and the truth that it has under them. They are published
-// together, since most of what a publication costs it costs once.
+// judgements are constraints with the facts of a request and the expected truth. They share publications, because most of the cost of a
+// publication does not depend on the number of rules.
 type judgements []judgement
 
 type judgement struct {
@@ -38,7 +38,7 @@ func (l *judgements) add(constraint string, now time.Time, facts map[string]any,
 	*l = append(*l, judgement{constraint, now, facts, want})
 }
 
-// check publishes the constraints, at most so many in one policy, and compares the truth of each judgement.
+// check publishes the constraints, a bounded number in each policy, and compares the truth of each judgement.
 func (l judgements) check(t *testing.T) {
 	t.Helper()
 	const most = 32
@@ -66,7 +66,7 @@ func (l judgements) check(t *testing.T) {
 	}
 }
 
-// publishConstraints publishes each constraint in four rules, each of them on an intent of its own.
+// publishConstraints publishes each constraint in four rules with separate intents.
 func publishConstraints(t *testing.T, constraints []string) *odrl.Policy {
 	t.Helper()
 	w := odrl.World{Hosts: []string{"example.com"}}
@@ -87,9 +87,9 @@ func publishConstraints(t *testing.T, constraints []string) *odrl.Policy {
 		",")+`]}`), w)
 }
 
-// judge reads the truth of a constraint off the decisions about its four rules: a permission opens only if it is true, as a
-// constraint or as a refinement; a prohibition and an obligation bind unless it is false. Whoever is not asked about the
-// obligation has signed.
+// judge derives the truth of a constraint from the decisions about its four rules: a permission applies only if the constraint is true,
+// both as a constraint and as a refinement; a prohibition and an obligation bind unless it is false. The agent has signed in all requests
+// except the one for the obligation.
 func judge(t *testing.T, p *odrl.Policy, i int, j judgement) truth {
 	t.Helper()
 	about := func(name string) odrl.Decision {
@@ -105,7 +105,7 @@ func judge(t *testing.T, p *odrl.Policy, i int, j judgement) truth {
 	if opens != refines {
 		t.Errorf("%s: as a refinement %v, as a constraint %v", j.constraint, refines, opens)
 	}
-	overdue := strings.Contains(binds.Detail, "deadline") // the constraint is false, and was a deadline
+	overdue := strings.Contains(binds.Detail, "deadline") // the constraint is false because its deadline has passed
 	if forbids.Permit != (binds.Permit || overdue) {
 		t.Errorf("%s: a prohibition and an obligation disagree", j.constraint)
 	}
@@ -133,7 +133,7 @@ func TestOperators(t *testing.T) {
 	for _, tt := range []struct {
 		op    string
 		right any
-		want  map[string]truth // fact → truth; values below
+		want  map[string]truth // by fact; see the values below
 	}{
 		{"eq", "a", map[string]truth{"a": yes, "b": no, "a a": yes, "a b": unknown, "b c": no}},
 		{"neq", "a", map[string]truth{"a": no, "b": yes, "a b": unknown, "b c": yes}},
@@ -165,10 +165,10 @@ func TestOperators(t *testing.T) {
 			{"purpose": json.Number("1")},
 			{"purpose": true},
 			{"purpose": noon},
-			{"purpose": list{"a", json.Number("1")}}, // half of a wrong type
+			{"purpose": list{"a", json.Number("1")}}, // one element has the wrong type
 			{"purpose": list{list{"a"}}},
 			{"recipient": "a"},              // another operand
-			{"purpose": make([]string, 65)}, // too many
+			{"purpose": make([]string, 65)}, // too many values
 		} {
 			all.add(c, noon, facts, unknown)
 		}
@@ -298,7 +298,7 @@ func TestQuantitiesAndPlaces(t *testing.T) {
 	all.check(t)
 }
 
-// A bare number has the unit of the constraint that it is compared with, of each by itself.
+// A bare number has the unit of each constraint that it is compared with.
 func TestNumbersOfSeveralUnits(t *testing.T) {
 	p := publish(t, []byte(permit(`"constraint":[{"leftOperand":"absoluteSize","operator":"lteq","rightOperand":5,"unit":"MB"},{"leftOperand":"absoluteSize","operator":"gteq","rightOperand":1,"unit":"KB"}]`)), world())
 	for fact, want := range map[string]bool{"5": true, "0.5": false, "6": false} {
@@ -317,7 +317,7 @@ func TestDates(t *testing.T) {
 		op, right, now string
 		want           truth
 	}{
-		// Instants, not texts.
+		// Times are compared as instants, not as texts.
 		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T11:59:59.999999999Z", yes},
 		{"lt", "2026-06-15T12:00:00Z", "2026-06-15T12:00:00Z", no},
 		{"lteq", "2026-06-15T12:00:00.000Z", "2026-06-15T12:00:00Z", yes},
@@ -329,7 +329,7 @@ func TestDates(t *testing.T) {
 		{"lte", "2026-06-15T12:00:00", "2026-06-15T12:00:00Z", yes},
 		{"lt", "9999-12-31T23:59:59Z", "2026-06-15T12:00:00Z", yes},
 		{"gt", "0001-01-01T00:00:00Z", "2026-06-15T12:00:00Z", yes},
-		// A date is its whole day.
+		// A date means the whole day.
 		{"lt", "2026-06-15", "2026-06-14T23:59:59.999Z", yes},
 		{"lt", "2026-06-15", "2026-06-15T00:00:00Z", no},
 		{"lteq", "2026-06-15", "2026-06-15T23:59:59.999Z", yes},
@@ -448,7 +448,7 @@ func TestLogicalConstraints(t *testing.T) {
 	facts := map[string]any{"purpose": "a"}
 	order := []truth{yes, no, unknown}
 	var all judgements
-	want := map[string]string{ // rows and columns in that order
+	want := map[string]string{ // rows and columns in this order
 		"and": "TFU FFF UFU", "andSequence": "TFU FFF UFU", "or": "TTT TFU TUU", "xone": "FTU TFU UUU",
 	}
 	for op, table := range want {
@@ -462,7 +462,7 @@ func TestLogicalConstraints(t *testing.T) {
 					"prefixed": `{"odrl:` + op + `":[` + body + `]}`,
 					"under or": `{"or":[` + operand[no] + `,{"` + op + `":[` + body + `]}]}`,
 				} {
-					if name != "plain" && i != j { // each form with each truth is enough
+					if name != "plain" && i != j { // test each form with one pair of truths
 						continue
 					}
 					all.add(c, noon, facts, w)
@@ -486,7 +486,7 @@ func TestLogicalConstraints(t *testing.T) {
 	c := leaf("recipient", "eq", "a")
 	for depth := 1; depth <= model.MaxNesting; depth++ {
 		c = `{"or":[` + c + `,` + operand[no] + `]}`
-		if depth%2 == 0 { // a neutral element of the other operator, so that every level is used
+		if depth%2 == 0 { // a neutral element of another operator, so that every level is used
 			c = strings.Replace(c, `{"or"`, `{"xone"`, 1)
 		}
 		var nested judgements

@@ -41,7 +41,7 @@ func call(facts map[string]any) Request {
 	return Request{AgentID: "agent-1", Intent: "example.com:search:v1", Now: time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC), Facts: facts}
 }
 
-// Without a plan OPA decides the same, and the decision names it as its engine.
+// Without a plan OPA returns the same decision, and the decision has OPA as its engine.
 func TestOPADecidesWithoutAPlan(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
 	with, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
@@ -69,14 +69,14 @@ func TestCancelledPlanStaysWithOPA(t *testing.T) {
 	p.program.Leaves = nil
 	p.plan, p.residual, p.unplanned = plan.Compile(ctx, p.program, p.inputs, plan.UsualBounds)
 	if p.plan != nil || p.unplanned == nil {
-		t.Error("a plan that nobody compared")
+		t.Error("the policy has a plan that was not compared with OPA")
 	}
 	if d, err := p.Decide(t.Context(), call(nil)); err != nil || !d.Permit {
 		t.Errorf("%+v %v", d, err)
 	}
 }
 
-// Reasons stand beside the rules in what a policy remembers: two denials for different reasons are two.
+// Cached decisions depend on the reasons as well as on the rules: denials for different reasons are different entries.
 func TestDecisionsAreCachedByReasonsToo(t *testing.T) {
 	p := published(t, `"permission":[{"uid":"http://r/a",`+everyCall+`,"constraint":[`+purposeIs("a")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"x"}]},{"uid":"http://r/b",`+everyCall+`,"constraint":[`+purposeIs("b")+`,{"leftOperand":"industry","operator":"eq","rightOperand":"y"}]}]`)
 	for range 3 {
@@ -115,7 +115,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 		t.Fatal(problems)
 	}
 	if Raced {
-		t.Skip("the race detector drops what is pooled")
+		t.Skip("the race detector drops pooled objects")
 	}
 	r := call(nil)
 	r.AgentKey, r.ProofKey = []byte("key"), []byte("key")
@@ -128,7 +128,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// Texts of a policy are values in the data and constants in the residual, whatever they look like.
+// Texts of a policy become values in the data and constants in the residual, whatever they contain.
 func TestPolicyTextNeverBecomesRego(t *testing.T) {
 	for _, text := range []string{
 		`a"; true #`, "a\nactive contains 1 if true\n", `data.partial.uimgate.odrl.active`, `input.facts`, "`",
@@ -154,7 +154,7 @@ func TestPolicyTextNeverBecomesRego(t *testing.T) {
 	}
 }
 
-// Rego text enters OPA in three places: the modules of this package, the constant queries, and the operator's file.
+// Rego text enters OPA in three places: the modules of this package, the constant queries and the operator's file.
 func TestRegoTextIsConstant(t *testing.T) {
 	var files []string
 	for _, folder := range []string{".", "internal/model", "internal/rules", "internal/plan", "words"} {
@@ -207,7 +207,7 @@ func TestRegoTextIsConstant(t *testing.T) {
 			ident, isIdent := arg.(*ast.Ident)
 			constant := literal || isIdent && (ident.Name == "residualQuery" || ident.Name == "ExtraRule")
 			if !constant && allowed[name+" "+text] == "" {
-				t.Errorf("%s: Rego is made of %s", set.Position(arg.Pos()), text)
+				t.Errorf("%s: Rego is built from %s", set.Position(arg.Pos()), text)
 			}
 			return true
 		})
@@ -217,7 +217,7 @@ func TestRegoTextIsConstant(t *testing.T) {
 	}
 }
 
-// BenchmarkFallback decides the example as a policy without a plan is decided: by the prepared query.
+// BenchmarkFallback decides the example with the prepared query, as for a policy without a plan.
 func BenchmarkFallback(b *testing.B) {
 	doc, err := os.ReadFile("testdata/uim-core.json")
 	if err != nil {

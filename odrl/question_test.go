@@ -111,7 +111,7 @@ func TestStatesOfTheWorld(t *testing.T) {
 	}
 }
 
-// FuzzParseQuestion: an error means the zero value; what is read can be asked of any policy.
+// FuzzParseQuestion checks that an error comes with the zero value, and that a policy can evaluate a parsed question.
 func FuzzParseQuestion(f *testing.F) {
 	for _, s := range []string{
 		aliceReads, asRequest,
@@ -146,7 +146,7 @@ func FuzzParseQuestion(f *testing.F) {
 	})
 }
 
-// FuzzParseWorldState: an error means the zero value; in whatever world, nothing that is forbidden is permitted.
+// FuzzParseWorldState checks that an error comes with the zero value, and that a prohibition holds in every world.
 func FuzzParseWorldState(f *testing.F) {
 	for _, s := range []string{
 		noWorld, atNoon, `{"currentTime":"2026-06-15T12:00:00Z","partOf":[{"member":"a","collection":"b"},{"member":"b","collection":"a"}],"performed":[{"party":"http://example.org/alice","action":"read","target":"http://example.org/x","time":"2026-06-15T11:00:00Z"}],

@@ -2,5 +2,5 @@
 
 package odrl
 
-// Raced: the race detector is on, which lets pools forget.
+// Raced reports whether the race detector is enabled, which makes pools drop objects.
 const Raced = true

@@ -15,7 +15,7 @@ func in(more string) string {
 
 func limited(c string) string { return permit(`"constraint":` + c) }
 
-// Everything unknown refuses the policy, names itself and where it stands.
+// Each unknown part refuses the policy. The problem names the part and its pointer.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct{ doc, code, pointer, says string }{
 		// The document.
@@ -329,7 +329,7 @@ func TestPublishReportsEveryProblem(t *testing.T) {
 			found = found || p.Pointer == pointer
 		}
 		if !found {
-			t.Errorf("nothing about %s in %v", pointer, problems)
+			t.Errorf("no problem at %s: %v", pointer, problems)
 		}
 	}
 }
@@ -386,7 +386,7 @@ func TestPublishingIsBounded(t *testing.T) {
 		}
 	}
 	publish(t, []byte(nest(8)), world())
-	// Warnings, however many, refuse nothing.
+	// Warnings do not refuse a policy, however many there are.
 	many := permit(`"constraint":[` +
 		repeat(odrl.WarnedConstraints, func(i int) string { return leaf("dateTime", "neq", fmt.Sprintf("%d-01-01T00:00:00", 1900+i)) }) + `]`)
 	if p := publish(t, []byte(many), world()); len(p.Warnings()) > 150 || len(p.Warnings()) < 50 {

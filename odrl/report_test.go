@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Plain OPA, given the module's files, the data and the input as JSON, finds what Evaluate finds.
+// Plain OPA with the module's files, and the data and input as JSON, returns the same as Evaluate.
 func TestConformancePlainOPA(t *testing.T) {
 	p := load(t, set(`"conflict":"perm"`,
 		`"permission":[{"uid":"ex:p","assignee":"ex:staff","action":"use","target":"ex:x","constraint":[`+constraint("elapsedTime", "lt",
@@ -69,7 +69,7 @@ func TestConformancePlainOPA(t *testing.T) {
 			t.Fatalf("%T", results[0].Expressions[0].Value)
 		}
 		if permits := found["ruling"] == "permit"; permits != e.Permit {
-			t.Errorf("%s: OPA says %v, Evaluate %s", world, found["ruling"], outcome(e))
+			t.Errorf("%s: OPA returns %v, Evaluate %s", world, found["ruling"], outcome(e))
 		}
 		active := map[string]bool{}
 		for _, n := range found["active"].([]any) {

@@ -12,8 +12,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// What the gateway decided, the policy's document alone decides again: the names of the gateway's world travel with the
-// question.
+// The document of a policy alone reproduces the decisions of the gateway, because the question contains the names in the gateway's world.
 func TestReproduceDecisions(t *testing.T) {
 	seeds := richPolicies(t)
 	der, err := x509.MarshalPKIXPublicKey(ed25519.PublicKey(make([]byte, ed25519.PublicKeySize)))
@@ -77,7 +76,7 @@ func TestReproduceDecisions(t *testing.T) {
 	}
 }
 
-// again evaluates as uimgate policy decide does, from what was written down.
+// again evaluates a recorded question as uimgate policy decide does.
 func again(t *testing.T, doc []byte, message odrl.Reproduction) odrl.Evaluation {
 	t.Helper()
 	text, err := json.Marshal(message)

@@ -176,7 +176,7 @@ func TestDecidingConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// Policies are published and evaluated side by side, and one policy is evaluated by many, from its first evaluation on.
+// Policies are published and evaluated concurrently. One policy is evaluated by many goroutines, including its first evaluation.
 func TestPublishingAndEvaluatingConcurrently(t *testing.T) {
 	doc := file(t, "uim-core.json")
 	shared, problems := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: true})

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// unreadable are limits that no gateway could count by, with what is said of each at every door.
+// unreadable are limits that a gateway cannot enforce, with the text that every command reports.
 var unreadable = []struct{ limit, context, says string }{
 	{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5}`, `"rateLimit":3`, "needs a unit"},
 	{`{"leftOperand":"rateLimit","operator":"lteq","rightOperand":5,"unit":"fortnight"}`, `"rateLimit":3`, `"fortnight" is not a period`},
@@ -35,12 +35,12 @@ var unreadable = []struct{ limit, context, says string }{
 	},
 }
 
-// A limit that cannot be read never permits: Publish refuses it, and whoever asks the policy alone is denied, in the same words.
+// An unreadable limit never permits: Publish refuses it, and Evaluate of the loaded policy denies, with the same text.
 func TestUnreadableLimitNeverPermits(t *testing.T) {
 	const may, target = `"permission":{"action":"read","target":"ex:x"`, `"target":"ex:x"`
 	for _, tt := range unreadable {
 		if _, problems := odrl.Publish(t.Context(), []byte(permit(`"constraint":`+tt.limit)), world()); !reports(problems, problem.Error, tt.says) {
-			t.Errorf("Publish of %s does not say %q: %v", tt.limit, tt.says, problems)
+			t.Errorf("Publish of %s does not report %q: %v", tt.limit, tt.says, problems)
 		}
 		for where, doc := range map[string]string{
 			"constraint":     set(may + `,"constraint":` + tt.limit + `}`),
@@ -55,7 +55,7 @@ func TestUnreadableLimitNeverPermits(t *testing.T) {
 			if strings.HasSuffix(where, "prohibition") {
 				says = strings.ReplaceAll(says, "lteq or lt", "gt or gteq")
 				if strings.Contains(tt.limit, "gteq") {
-					continue // a prohibition has it
+					continue // a prohibition requires this operator
 				}
 			}
 			p := load(t, doc)
@@ -66,20 +66,20 @@ func TestUnreadableLimitNeverPermits(t *testing.T) {
 			for _, context := range contexts {
 				e := evaluate(t, p, strings.Replace(aliceReads, `"party"`, `"context":{`+context+`},"party"`, 1), noWorld, "")
 				if e.Permit || !strings.Contains(e.Detail, says) {
-					t.Errorf("%s %s of {%s}: permit %t, limits %v, %q does not say %q", where, tt.limit, context, e.Permit, e.Limits, e.Detail, says)
+					t.Errorf("%s %s of {%s}: permit %t, limits %v, %q does not contain %q", where, tt.limit, context, e.Permit, e.Limits, e.Detail, says)
 				}
 			}
 			if text := explained(p); !strings.Contains(text, says) {
-				t.Errorf("%s %s: explain does not say %q:\n%s", where, tt.limit, says, text)
+				t.Errorf("%s %s: explain does not contain %q:\n%s", where, tt.limit, says, text)
 			}
 			if problems := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{}); !reports(problems, problem.Warning, says) {
-				t.Errorf("%s %s: validate does not say %q: %v", where, tt.limit, says, problems)
+				t.Errorf("%s %s: validate does not report %q: %v", where, tt.limit, says, problems)
 			}
 		}
 	}
 }
 
-// reports returns whether one of the problems has a level and a text.
+// reports returns whether a problem has this level and text.
 func reports(problems problem.List, level problem.Level, says string) bool {
 	for _, p := range problems {
 		if p.Level == level && strings.Contains(p.Message, says) {

@@ -14,7 +14,7 @@ const (
 	asset     = `"target":"http://example.com/asset:9898"`
 )
 
-// setOf is a policy with more members.
+// setOf returns a Set with additional members.
 func setOf(members ...string) string {
 	return `{` + inContext + `,"uid":"http://example.com/policy:1",` + strings.Join(members, ",") + `}`
 }

@@ -8,10 +8,10 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// profiled are policies in the manner of their publishers, each with the vocabulary that has its terms.
+// profiled are policies in the style of the publishers, each with the vocabulary of its terms.
 var profiled = []struct {
 	vocabulary, doc string
-	asks            map[string]string // "action context" → permit, or the reason of the denial
+	asks            map[string]string // "action context" → permit or the reason of the denial
 	says            string            // one of the sentences
 }{
 	{
@@ -21,7 +21,7 @@ var profiled = []struct {
 		"prohibition":[{"target":"https://example.com/","action":[{"id":"uim:aiUse"}]}]}`,
 		map[string]string{
 			"http://uimprotocol.com/uim/odrl/index {}": "permit", "distribute {}": "permit",
-			"http://uimprotocol.com/uim/odrl/aiTraining {}": "POLICY_VIOLATION", // what is in AI use is prohibited with it
+			"http://uimprotocol.com/uim/odrl/aiTraining {}": "POLICY_VIOLATION", // a prohibition of AI use includes its parts
 			"http://uimprotocol.com/uim/odrl/aiResearch {}": "POLICY_NOT_APPLICABLE",
 		},
 		"perform the action AI use on",
@@ -48,7 +48,7 @@ var profiled = []struct {
 		},
 		`the framework agreement is "Traceability:1.0"`,
 	},
-	{ // under the contexts of 25.09, where terms have no prefix
+	{ // with the contexts of 25.09, where terms have no prefix
 		"catena-x", `{"@context":["https://w3id.org/catenax/2025/9/policy/odrl.jsonld","https://w3id.org/catenax/2025/9/policy/context.jsonld"],
 		"@type":"Set","@id":"https://example.com/policy/cx25","permission":[{"target":"https://example.com/","action":"use","constraint":[{"and":[
 		{"leftOperand":"FrameworkAgreement","operator":"eq","rightOperand":"DataExchangeGovernance:1.0"},
@@ -120,8 +120,8 @@ var profiled = []struct {
 		map[string]string{
 			`use {"purpose":"https://w3id.org/dpv#TargetedAdvertising"}`: "POLICY_VIOLATION", // four steps below
 			`use {"purpose":"https://w3id.org/dpv#Marketing"}`:           "POLICY_VIOLATION",
-			`use {"purpose":"https://w3id.org/dpv#AcademicResearch"}`:    "permit",           // it is placed elsewhere
-			`use {"purpose":"https://example.com/ours"}`:                 "POLICY_VIOLATION", // nobody places it
+			`use {"purpose":"https://w3id.org/dpv#AcademicResearch"}`:    "permit",           // the vocabulary places it elsewhere
+			`use {"purpose":"https://example.com/ours"}`:                 "POLICY_VIOLATION", // not in the vocabulary
 			`use {}`: "POLICY_VIOLATION",
 		},
 		"Marketing",
@@ -196,7 +196,7 @@ func TestProfileVocabularies(t *testing.T) {
 	}
 }
 
-// The gateway enforces terms of a vocabulary, by its plan as by OPA, and without it refuses them as it did.
+// The gateway enforces terms of a vocabulary, with a plan and with OPA. Without the vocabulary it refuses them as before.
 func TestVocabularyTermsAreEnforced(t *testing.T) {
 	doc := func(constraint string) []byte {
 		return []byte(strings.Replace(permit(`"constraint":`+constraint), `"http://www.w3.org/ns/odrl.jsonld"`,
@@ -238,7 +238,7 @@ func TestVocabularyTermsAreEnforced(t *testing.T) {
 	}
 }
 
-// A vocabulary says nothing about ODRL's own terms, and a label is no sentence of its own.
+// A vocabulary cannot redefine terms of ODRL, and its labels cannot pose as other sentences.
 func TestVocabularyCannotRedefineODRL(t *testing.T) {
 	const prefixes = "@prefix odrl: <http://www.w3.org/ns/odrl/2/> .\n@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .\n" +
 		"@prefix e: <http://e.example/> .\n"
@@ -259,7 +259,7 @@ func TestVocabularyCannotRedefineODRL(t *testing.T) {
 		}
 	}
 	if text := explained(p); strings.Contains(text, "everything") {
-		t.Errorf("a label speaks for itself: %s", text)
+		t.Errorf("the label changes the sentence: %s", text)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestInvalidVocabularies(t *testing.T) {
 	}
 }
 
-// text is every message of a list.
+// text returns the messages of a list.
 func text(l problem.List) string {
 	var b strings.Builder
 	for _, p := range l {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// documents are policies in every form, for reading, writing and fuzzing.
+// documents returns policies in every form, for tests of reading and writing and for fuzzing.
 func documents(tb testing.TB) map[string]string {
 	tb.Helper()
 	docs := map[string]string{
@@ -62,7 +62,7 @@ func TestCanonicalRoundTrip(t *testing.T) {
 		}
 		again, problems := odrl.Canonical(out, odrl.LoadOptions{Lenient: true})
 		if diff := cmp.Diff(string(out), string(again)); diff != "" {
-			t.Errorf("%s: not the same again: %v\n%s", name, problems, diff)
+			t.Errorf("%s: the canonical form has another meaning: %v\n%s", name, problems, diff)
 		}
 		if before, after := odrl.Validate(t.Context(), []byte(doc), odrl.ValidateOptions{Lenient: true}), odrl.Validate(t.Context(), out,
 			odrl.ValidateOptions{Lenient: true}); before.Failed() != after.Failed() {
@@ -97,7 +97,7 @@ func TestCanonicalForms(t *testing.T) {
 	}
 }
 
-// FuzzCanonical: what is written reads as the same policies, and is written the same again.
+// FuzzCanonical checks that the canonical form has the same policies and does not change when it is written again.
 func FuzzCanonical(f *testing.F) {
 	for _, doc := range documents(f) {
 		f.Add([]byte(doc), true)
@@ -110,7 +110,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// FuzzLoad: no document makes Load or Validate panic or hang, and a Policy and errors exclude one another.
+// FuzzLoad checks that no document makes Load or Validate panic or hang, and that Load returns either a Policy or errors.
 func FuzzLoad(f *testing.F) {
 	for _, doc := range documents(f) {
 		f.Add([]byte(doc), true)
@@ -122,13 +122,12 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("loaded %v, problems %v", p != nil, problems)
 		}
 		if judged := odrl.Validate(t.Context(), doc, odrl.ValidateOptions{Lenient: lenient}); find(judged, "json") != nil && p != nil {
-			t.Fatalf("loaded what is not JSON: %v", judged)
+			t.Fatalf("a document that is not JSON was loaded: %v", judged)
 		}
 	})
 }
 
-// TestMutatedDocuments walks away from good documents step by step: reading, judging and writing agree
-// about whatever comes out.
+// TestMutatedDocuments changes valid documents step by step, and checks that reading, validating and writing agree on each result.
 func TestMutatedDocuments(t *testing.T) {
 	docs := documents(t)
 	names := slices.Sorted(maps.Keys(docs))
@@ -154,11 +153,11 @@ func TestMutatedDocuments(t *testing.T) {
 		}
 	}
 	if written < times/4 {
-		t.Errorf("only %d of %d mutants were written: the test looks at too little", written, 2*times)
+		t.Errorf("only %d of %d mutants were written: the test covers too little", written, 2*times)
 	}
 }
 
-// agree holds one document against what reading, judging and writing promise, and reports whether it was written.
+// agree checks the invariants of reading, validating and writing a document, and reports whether it was written.
 func agree(t *testing.T, doc []byte, lenient bool) bool {
 	t.Helper()
 	p, loading := odrl.Load(t.Context(), doc, odrl.LoadOptions{Lenient: lenient})
@@ -167,7 +166,7 @@ func agree(t *testing.T, doc []byte, lenient bool) bool {
 	}
 	judged := odrl.Validate(t.Context(), doc, odrl.ValidateOptions{Lenient: lenient})
 	if p == nil && !judged.Failed() && find(loading, "graph") == nil && find(loading, "no-policy") == nil {
-		t.Fatalf("%s\nvalid, and not loaded: %v", doc, loading)
+		t.Fatalf("%s\nvalid, but not loaded: %v", doc, loading)
 	}
 	tree, err := strictjson.Decode(doc)
 	if err != nil {
@@ -175,7 +174,7 @@ func agree(t *testing.T, doc []byte, lenient bool) bool {
 	}
 	for _, x := range judged {
 		if _, ok := strictjson.Lookup(tree, x.Pointer); !ok && x.Code != "json" {
-			t.Fatalf("%s\nthe problem %v stands nowhere", doc, x)
+			t.Fatalf("%s\nthe pointer of the problem %v is not in the document", doc, x)
 		}
 		if x.Message == "" || x.Code == "" || strings.Contains(x.Message, "%!") {
 			t.Fatalf("%s\nproblem %+v", doc, x)

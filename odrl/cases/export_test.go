@@ -1,4 +1,4 @@
 package cases
 
-// Wanted returns what is expected of a case as a JSON value.
+// Wanted returns the expected result of a case as a JSON value.
 func Wanted(c *Case) map[string]any { return c.Expect.wanted() }

@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 		},
 		{"the world of the first", first.World.Value, `{"currentTime":"2030-06-15T12:00:00Z"}`},
 		{
-			"what is wanted of the first", cases.Wanted(&first),
+			"the expectation of the first", cases.Wanted(&first),
 			`{"charges":[],"code":null,"decision":"permit","limits":[{"max":30,"period_s":60}]}`,
 		},
 		{"the policy of the second", second.Policy.Value, `{"permission":[{"action":"use"}],"uid":"https://shop.example/policy/2"}`},
@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 			`{"action":"execute","context":{"count":0,"purpose":"research"},"party":"https://a.example/1"}`,
 		},
 		{"the world of the second", second.World.Value, `{"currentTime":"2031-01-01T00:00:00Z","partOf":[{"collection":"b","member":"a"}]}`},
-		{"what is wanted of the second", cases.Wanted(&second), `{"decision":"deny","rule":"/permission/0"}`},
+		{"the expectation of the second", cases.Wanted(&second), `{"decision":"deny","rule":"/permission/0"}`},
 	} {
 		got, err := json.Marshal(test.got)
 		if err != nil {
@@ -120,11 +120,11 @@ func TestParseReportsWhatIsWrong(t *testing.T) {
 		}
 	}
 	if _, problems := cases.Load(filepath.Join(t.TempDir(), "none.yaml")); !problems.Failed() {
-		t.Error("a file that is not there is read")
+		t.Error("reading a missing file succeeded")
 	}
 }
 
-// A bomb of aliases ends as a problem.
+// A document whose aliases expand exponentially is rejected.
 func TestParseBoundsAliases(t *testing.T) {
 	bomb := "policy: p.json\ndefaults:\n  world:\n    a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n"
 	for i := range 9 {
@@ -137,7 +137,7 @@ func TestParseBoundsAliases(t *testing.T) {
 	}
 }
 
-// Whatever the file holds: a table or an error, never both; every case has a policy, and its request is JSON.
+// For any file, Parse returns either a table or an error. Every case has a policy, and its request is JSON.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(table))
 	f.Add([]byte("policy: p\ncases: [{name: a, expect: {decision: deny, rule: null}, request: &r {a: [1, 2.5e3, yes, true, null, ~]}}, {name: b, request: *r, expect: {decision: permit}}]"))

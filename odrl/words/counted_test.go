@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// allocated is how many bytes the work takes in all, garbage among them.
+// allocated returns the number of bytes that work allocates in total.
 func allocated(work func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -19,7 +19,7 @@ func allocated(work func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// nested is a condition of 2 to the power of depth comparisons, each with another value.
+// nested returns a condition of 2 to the power of depth comparisons, each with a different value.
 func nested(depth int, next *int) string {
 	if depth == 0 {
 		*next++
@@ -29,8 +29,8 @@ func nested(depth int, next *int) string {
 	return `{"` + logic + `":[` + nested(depth-1, next) + `,` + nested(depth-1, next) + `]}`
 }
 
-// What large documents cost is bounded by what they hold: the parts of a tree are not written anew at each of its
-// levels, and the ways of an exclusive choice are not all made before one of them is tried.
+// The cost of large documents is bounded by their size: the parts of a tree are not rewritten at each level, and the alternatives of
+// an exclusive choice are not all expanded before the first is tried.
 func TestLargeConditionsAreCounted(t *testing.T) {
 	const most = 64 << 20 // bytes; comparing took 14 GB and more, validating an xone 3 GB
 	document := func(condition string) []byte {

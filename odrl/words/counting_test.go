@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// What the words say of limits and prices is how a gateway counts and charges: each step is a call, and what it answers.
+// Sentences about limits and prices match how a gateway counts and charges. Each step is a call with its answer.
 func TestExplainMatchesCounting(t *testing.T) {
 	const head = `{"@context":"http://www.w3.org/ns/odrl.jsonld","uid":"http://example.com/p","profile":"http://example.com/profile/odrl-uim",` +
 		`"permission":`
@@ -62,7 +62,7 @@ func TestExplainMatchesCounting(t *testing.T) {
 			[]step{{"one", search, ok}, {"one", order, over}},
 		},
 		"each call is paid": {
-			`{"target":"` + order + `","action":"execute",` + priced + `}`, "5 EUR", // of which one newcomer is lent a tenth
+			`{"target":"` + order + `","action":"execute",` + priced + `}`, "5 EUR", // an unapproved agent has a tenth of the credit
 			[]string{"must pay 0.25 EUR for each call."},
 			apart,
 			[]step{{"one", order, ok}, {"one", order, ok}, {"one", order, short}},

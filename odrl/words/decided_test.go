@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// What the words say is what is decided: each row has a sentence, judged by hand, and the decision that proves it.
+// Sentences match the decisions: each row has a sentence and the decision that proves it.
 func TestExplainMatchesDecisions(t *testing.T) {
 	const prohibited = `"permission":{"target":"urn:a","action":"play"},"prohibition":{"target":"urn:a","action":"play","constraint":`
 	for _, tt := range []struct {

@@ -22,7 +22,7 @@ func lenient(t *testing.T, doc string) *odrl.Policy {
 	return p
 }
 
-// changed writes a comparison for reading: effect, rule and text of each change.
+// changed formats a comparison: effect, rule and text of each change.
 func changed(c words.Comparison) string {
 	var b strings.Builder
 	b.WriteString(string(c.Verdict) + "\n")
@@ -151,7 +151,7 @@ func TestCompare(t *testing.T) {
 				verdict = words.Mixed
 			}
 			if (change.Old != "" || change.New != "") != (change.About != "") {
-				t.Errorf("%s: about what is %+v?", name, change)
+				t.Errorf("%s: the change has no subject: %+v", name, change)
 			}
 		}
 		if diff := cmp.Diff(string(verdict)+strings.ReplaceAll(test.want, "\t", "")+"\n", changed(c)); diff != "" {
@@ -160,7 +160,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// A policy that is written differently and means the same has no changes.
+// A policy in another notation with the same meaning has no changes.
 func TestCompareIgnoresSpelling(t *testing.T) {
 	const base = `"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"http://www.w3.org/ns/odrl/2/reproduce","constraint":[
 		{"leftOperand":"dateTime","operator":"lteq","rightOperand":"2030-01-01T12:00:00+02:00"},{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"},
@@ -183,7 +183,7 @@ func TestCompareIgnoresSpelling(t *testing.T) {
 	}
 }
 
-// No change is lost: where two example policies differ in meaning, there is a change.
+// If two example policies differ in meaning, the comparison has a change.
 func TestCompareExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
@@ -199,8 +199,7 @@ func TestCompareExamples(t *testing.T) {
 	}
 }
 
-// A policy does not differ from itself, whatever order its members are written in, and what changes one
-// way changes the other way too.
+// A policy equals itself in any order of members, and a change in one direction is also a change in the other.
 func FuzzCompare(f *testing.F) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) == 0 {
@@ -234,7 +233,7 @@ func FuzzCompare(f *testing.F) {
 	})
 }
 
-// rewritten writes a document anew, its members sorted.
+// rewritten returns a document with sorted members.
 func rewritten(doc []byte) ([]byte, bool) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()

@@ -34,7 +34,7 @@ func shop() odrl.World {
 	return w
 }
 
-// written writes sentences for reading.
+// written formats sentences for the golden file.
 func written(list []words.Sentence) string {
 	var b strings.Builder
 	for _, s := range list {
@@ -50,7 +50,7 @@ func written(list []words.Sentence) string {
 	return b.String()
 }
 
-// Every example policy, as a person reads it. Read the golden file when it changes: it is what lawyers see.
+// The sentences of every example policy. Read the golden file when it changes, because lawyers see these sentences.
 func TestExplainExamplePolicies(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
@@ -70,7 +70,7 @@ func TestExplainExamplePolicies(t *testing.T) {
 	}
 	fmt.Fprintf(&b, "== draft.json\n%s\n", written(words.Explain(publish(t, read(t, "../testdata/draft.json"), world()))))
 	if strings.Contains(b.String(), "secret-") {
-		t.Error("plain words tell which agents the operator knows a party by")
+		t.Error("the sentences contain the agents that the operator maps to a party")
 	}
 	const golden = "testdata/plain.txt"
 	if *update {
@@ -132,7 +132,7 @@ func TestExplainConditions(t *testing.T) {
 		open := strings.Contains(c, "purpose") || strings.Contains(c, "spatial") || strings.Contains(c, "language") ||
 			strings.Contains(c, "virtualLocation")
 		if got := len(s.Terms) == 2 && s.Terms[1] == "If a call leaves that open, the permission does not apply."; got != open {
-			t.Errorf("%s: what is not known: %q", c, s.Terms)
+			t.Errorf("%s: the unknown part: %q", c, s.Terms)
 		}
 	}
 }
@@ -215,7 +215,7 @@ func TestExplainShortensManyTargets(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	if again := words.Explain(p); !cmp.Equal(list, again) {
-		t.Error("not the same twice")
+		t.Error("two explanations differ")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// wide is a condition of 4 to the power of depth comparisons, each with another value.
+// wide returns a condition of 4 to the power of depth comparisons, each with a different value.
 func wide(depth int, next *int) string {
 	if depth == 0 {
 		*next++
@@ -22,7 +22,7 @@ func wide(depth int, next *int) string {
 	return `{"` + []string{"xone", "or", "and"}[depth%3] + `":[` + strings.Join(parts, ",") + `]}`
 }
 
-// choice is an exclusive choice of 5,000 values.
+// choice returns an exclusive choice of 5,000 values.
 func choice(from int) string {
 	list := make([]string, 5000)
 	for i := range list {
@@ -31,8 +31,8 @@ func choice(from int) string {
 	return `{"xone":[` + strings.Join(list, ",") + `]}`
 }
 
-// Where two policies have many conditions on one operand, each of their values is not held against each condition, which would be many
-// millions: after a bound that is counted, no more facts are looked for. The comparison names the bound for which requests were not asked.
+// If two policies have many conditions on one operand, testing each value against each condition would take many millions of tests. After a
+// bounded number the search stops, and the comparison reports that some requests were not tested.
 func TestFactTestsAreBounded(t *testing.T) {
 	n := 0
 	for _, c := range []struct{ name, old, new string }{

@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// Pairs of policies, judged by hand: which way a request is decided otherwise, if any is.
+// Pairs of policies with the expected direction of the difference, if there is one.
 func TestJudge(t *testing.T) {
 	rule := func(parts string) string {
 		return `{"target":"http://example.com/a","action":"play"` + parts + `}`
@@ -50,14 +50,14 @@ func TestJudge(t *testing.T) {
 		"a rule that another covers": {
 			permission(``), `"permission":[` + rule(``) + `,` + rule(`,"constraint":[`+ads+`]`) + `]`, words.None, words.Same,
 		},
-		"a prohibition of what is not permitted": {
+		"a prohibition without a permission": {
 			constraint(ads),
 			`"conflict":"prohibit",` + constraint(ads) + `,"prohibition":[` + rule(`,"constraint":[`+leaf("purpose", "neq", "ads")+`]`) + `]`,
 			words.None, words.Same,
 		},
-		"a prohibition of what is permitted": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
-		"a narrower action":                  {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
-		"for one party":                      {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
+		"a prohibition of a permitted action": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
+		"a narrower action":                   {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
+		"for one party":                       {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
 		"for another": {
 			permission(`,"assignee":"http://example.com/x"`), permission(`,"assignee":"http://example.com/y"`), words.Both, words.Mixed,
 		},
@@ -161,7 +161,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// eight are conditions on as many operands.
+// eight returns conditions on eight operands.
 func eight(value string) []string {
 	var conditions []string
 	for operand := range strings.FieldsSeq("purpose product media industry fileFormat deliveryChannel systemDevice recipient") {

@@ -14,8 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/words"
 )
 
-// Policies of every form with what they mean, side by side. Read the golden text when it changes: it is
-// what a lawyer would hold against us.
+// Policies of every form next to their sentences. Read the golden file when it changes: readers may rely on the sentences.
 func TestExplainLoadedPolicies(t *testing.T) {
 	const golden = "testdata/explain.txtar"
 	archive, err := txtar.ParseFile(golden)
@@ -40,7 +39,7 @@ func TestExplainLoadedPolicies(t *testing.T) {
 		got := []byte(written(append(words.Explain(p), words.Notes(odrl.Validate(t.Context(), f.Data,
 			odrl.ValidateOptions{Lenient: lenient}))...)))
 		if again := written(words.Explain(p)); !strings.HasPrefix(string(got), again) {
-			t.Errorf("%s: not the same twice", f.Name)
+			t.Errorf("%s: two explanations differ", f.Name)
 		}
 		out.Files = append(out.Files, f, txtar.File{Name: strings.TrimSuffix(f.Name, ".json") + ".txt", Data: got})
 	}
@@ -62,7 +61,7 @@ func TestExplainLoadedPolicies(t *testing.T) {
 	}
 }
 
-// The example policies by themselves, without a gateway that defines their names.
+// The example policies without a gateway that defines their names.
 func TestExplainLoadedExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {

@@ -22,7 +22,7 @@ func TestCurrencies(t *testing.T) {
 	}
 }
 
-// A change that the library already contains must not be repeated in our lists.
+// The lists must not repeat a change that the library already contains.
 func TestCurrencyListsAreNeeded(t *testing.T) {
 	var inLibrary []string
 	for q := currency.Query(); q.Next(); {

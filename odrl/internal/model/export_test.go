@@ -1,6 +1,6 @@
 package model
 
-// Exported for a test, which compares them with the library.
+// Exported for a test that compares them with the library.
 var (
 	NewCurrencies   = newCurrencies
 	EndedCurrencies = endedCurrencies

@@ -1,4 +1,4 @@
-# Constraints, ODRL IM 2.5.1: what a fact makes of a leaf. Both ways to ask a policy read this module.
+# Constraints (ODRL IM 2.5.1): whether facts meet a leaf. Decide and Evaluate both use this module.
 #
 # data.policy.leaves[id]  slot, type, operator, value; windows have from and to, odrl:policyUsage has usage and no value
 # input.facts[slot]       the facts, a list; a slot without facts is unknown
@@ -47,7 +47,7 @@ met("isNoneOf", leaf, facts) if disjoint(leaf, facts)
 
 met("isAllOf", leaf, facts) if complete(leaf, facts)
 
-# Of codes, where one may be inside another: what is inside a value is neither that value nor certainly another.
+# These operators compare codes, where one may contain another: a part of a value does not equal it, and does not certainly differ from it.
 met("isExactly", leaf, facts) if same(leaf, facts)
 
 met("isExactlyAny", leaf, facts) if overlaps(leaf, facts)
@@ -60,7 +60,7 @@ missed("isExactlyAll", leaf, facts) if {
 	not reaches(leaf, value, facts)
 }
 
-# Of codes and other names together: what is inside the others is not known.
+# These operators compare lists of codes and other names. Whether the other names contain a fact is unknown.
 met("isKnownAny", leaf, facts) if overlaps(leaf, facts)
 
 met("isKnownAll", leaf, facts) if complete(leaf, facts)
@@ -84,7 +84,7 @@ met("within", leaf, facts) if inside(leaf, facts)
 
 met("outside", leaf, facts) if beyond(leaf, facts)
 
-# What is met by one operator is missed by its opposite.
+# Facts miss an operator if they meet its opposite.
 missed(operator, leaf, facts) if met(opposites[operator], leaf, facts)
 
 opposites := {
@@ -100,8 +100,8 @@ missed("isAllOf", leaf, facts) if {
 	omits(leaf, facts)
 }
 
-# Only codes (regions, languages) have a containment that is known to be complete. Of any other value
-# that is not the same, nothing is known.
+# Only for codes (regions, languages) the containment is known to be complete. For any other value that is not equal, the result is
+# unknown.
 missed("isPartOf", leaf, facts) if {
 	leaf.type == "code"
 	known(leaf, facts)
@@ -114,8 +114,7 @@ missed("hasPart", leaf, facts) if {
 	partless(leaf, facts)
 }
 
-# A value that the world, the document or a vocabulary places is where they place it, and nowhere else. Of one that none
-# of them places nothing is known.
+# If the world, the document or a vocabulary gives the classes of a value, it has no others. If none of them does, its classes are unknown.
 missed("isPartOf", leaf, facts) if {
 	leaf.type == "class"
 	known(leaf, facts)
@@ -136,7 +135,7 @@ unplaced(facts) if {
 	not input.within[fact]
 }
 
-# Of ranges of addresses, to be equal to one is to be in it; of codes, to be unequal to one is not to be in it.
+# Equality with an address range means membership in it. Inequality with a code means that the code does not contain the fact.
 met("isNotPartOf", leaf, facts) if {
 	known(leaf, facts)
 	not touches(leaf, facts)
@@ -152,7 +151,7 @@ met("isNonePartOf", leaf, facts) if {
 	not lands(leaf, facts)
 }
 
-# Several facts are equal to a value only if each is, and unequal only if none is.
+# Several facts equal a value only if all of them do, and differ from it only if all of them do.
 same(leaf, facts) if {
 	known(leaf, facts)
 	not differs(leaf, facts)
@@ -194,7 +193,7 @@ omits(leaf, facts) if {
 	not value in facts
 }
 
-# isPartOf, hasPart: reflexive and transitive; codes contain what continues them after a hyphen.
+# isPartOf and hasPart are reflexive and transitive. A code contains the codes that continue it after a hyphen.
 strays(leaf, facts) if {
 	some fact in facts
 	not part(leaf.type, fact, leaf.value)
@@ -230,10 +229,10 @@ part(_, piece, whole) if piece == whole
 
 part("code", piece, whole) if startswith(piece, concat("", [whole, "-"]))
 
-# A value is part of what it is part of in the world.
+# A value is part of the classes that the world gives for it.
 part("class", piece, whole) if whole in input.within[piece]
 
-# Windows hold their start and not their end; one whose end comes first runs over midnight.
+# A window contains its start but not its end. If the end precedes the start, the window includes midnight.
 inside(leaf, facts) if {
 	now := single(leaf, facts)
 	leaf.from < leaf.to
@@ -268,7 +267,7 @@ beyond(leaf, facts) if {
 	now < leaf.from
 }
 
-# Rego orders values across types ("abc" > 5 is true), so every comparison passes a guard first.
+# Rego orders values of different types ("abc" > 5 is true), so each comparison first checks the types.
 single(leaf, facts) := facts[0] if {
 	known(leaf, facts)
 	count(facts) == 1
@@ -293,10 +292,10 @@ typed("class", fact) if is_string(fact)
 
 typed("number", fact) if is_number(fact)
 
-# A pattern, and no count: what negates this in a partial evaluation is asked of values of any type.
+# This is a pattern instead of a count, because a partial evaluation of its negation applies it to values of any type.
 typed("version", fact) if [_, _, _] = fact
 
-# Numbers of any size and versions are written as lists that sort as they do.
+# Numbers of any size, and versions, are encoded as lists with the same order.
 typed("ordered", fact) if {
 	is_array(fact)
 	is_number(fact[0])
@@ -309,8 +308,8 @@ worded(fact) if {
 	not is_array(part)
 }
 
-# A duration with months has no one length: it is written as the four that XML Schema 1.0 part 2,
-# 3.2.6.2, compares by. Two are ordered only where all four agree.
+# A duration with months has no fixed length. It is encoded as the four lengths that XML Schema 1.0 part 2, 3.2.6.2, compares. Two
+# durations are ordered only if all four agree.
 typed("duration", fact) if {
 	is_array(fact)
 	count(fact) == 4

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// If no vocabulary describes an operand, the datatype or else the form of its value determines its kind.
+// If no vocabulary describes an operand, the datatype of its value determines its kind; without a datatype, the form of the value does.
 func TestKindOfUndescribedOperand(t *testing.T) {
 	for value, want := range map[string]model.Kind{
 		"5": model.Number, "-0.5": model.Number, "1e3": model.Number, " 7 ": model.Number, "2026": model.Number, "20260101": model.Number,
@@ -22,7 +22,7 @@ func TestKindOfUndescribedOperand(t *testing.T) {
 		}
 		c := &model.Constraint{Operand: "http://example.com/height", Operator: "eq", Right: []model.Literal{{Text: value}}}
 		if got := kindOf(c); got != model.Text {
-			t.Errorf("%q by eq: kind %d, want a text", value, got)
+			t.Errorf("%q with eq: kind %d, want a text", value, got)
 		}
 		c.DataType = "http://www.w3.org/2001/XMLSchema#decimal"
 		if got := kindOf(c); got != model.Number {

@@ -1,9 +1,8 @@
-# Logical constraints, IM 2.5.2, one set of rules per level of nesting (Rego has no recursion).
+# Logical constraints (IM 2.5.2). Rego has no recursion, so each level of nesting has its own set of rules.
 #
-# Level k reads levels below k through holds_{k-1} and fails_{k-1}, which pass on what lower levels
-# find. Kleene's logic: and, or and xone are true or false only where no unknown operand could change
-# that. andSequence is "and": the facts of one request have one time. Level 1 is the one to read; the
-# others are the same text with other numbers, which engine.go adds.
+# Level k reads the levels below k through holds_{k-1} and fails_{k-1}, which include the results of all lower levels. In Kleene's logic,
+# and, or and xone are true or false only if no unknown operand can change that. andSequence means "and", because the facts of one request
+# have one time. Read level 1: engine.go generates the other levels from it.
 package uimgate.odrl
 
 holds_at(1, id) if holds_1[id]

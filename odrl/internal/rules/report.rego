@@ -1,18 +1,18 @@
-# The whole of evaluation, rule by rule as written: matching, activity, duties and what became of them.
+# The full evaluation, with a report of each rule as written: matching, activity, duties and their states.
 #
-# data.policy.strategy  perm, prohibit or invalid; data.policy.grants: its permissions permit anything
+# data.policy.strategy  perm, prohibit or invalid; data.policy.grants: the policy's permissions permit actions
 # data.policy.rules[n]  every rule and duty: n, its key, kind, the parts action, target and party (a part that is
 #                       absent is a wildcard), constraints, logic, limits, duties, atoms, when, deadlines, lasting
-# input.is[part]        the names the question's action, target and party go by: themselves, what they
-#                       are included in, what they are part of
-# input.implied         what the action implies, and what that is included in (ODRL IM 2.4)
+# input.is[part]        the names of the question's action, target and party: their own, those of actions that include
+#                       them and those of collections that they are part of
+# input.implied         the names that the action implies, and the actions that include them (ODRL IM 2.4)
 # input.given           the slots that the question has facts for, readable or not
-# input.performed       acts of the world, each with names and facts of its own
-# input.reports[key]    states of duties that are reported and stand above what was performed
-# input.mode            fulfilled or notViolated: which duties a permission waits for
+# input.performed       acts in the world, each with its names and facts
+# input.reports[key]    reported states of duties; they override the performed acts
+# input.mode            fulfilled or notViolated: which duties a permission requires
 #
-# Premises and constraints decide whether a rule is active; refinements decide whether it is about this
-# question at all. Where something is unknown, the polarity of the rule decides, as in semantics.rego.
+# Premises and constraints decide whether a rule is active; refinements decide whether it applies to this question. If something is
+# unknown, the polarity of the rule decides, as in semantics.rego.
 package uimgate.odrl
 
 evaluation := {
@@ -59,7 +59,7 @@ on(rule, part) if {
 	meets(piece, input.is[part])
 }
 
-# A permission of one action asserts that what it implies is not prohibited.
+# A permission of an action asserts that no implied action is prohibited.
 on(rule, "action") if {
 	rule.kind == "prohibition"
 	some piece in rule.action
@@ -77,7 +77,7 @@ astray(rule) if {
 	not on(rule, part)
 }
 
-# A permission is about the question if refinements of its parts hold, anything else unless they fail.
+# A permission applies to the question if the refinements of its parts hold. Other rules apply unless they fail.
 unsure(rule) if {
 	some part in parts
 	rule[part]
@@ -162,7 +162,7 @@ prohibiting contains rule.n if {
 	not outside(rule)
 }
 
-# Limits are compared only with a count that the question itself gives; else they bound the answer.
+# A limit is compared only with a count in the question. Without a count, the limit becomes part of the answer.
 over(rule) if {
 	some id in rule.limits
 	counted(id)
@@ -231,7 +231,7 @@ blocks(rule) if {
 	breached(rule)
 }
 
-# What the gateway sees to, it does at the time of the call: not after the deadline.
+# The gateway fulfills the duties that it handles at the time of the call, so only their deadline can block.
 blocks(rule) if {
 	rule.handled
 	overdue(rule)
@@ -241,7 +241,7 @@ wanted(_) if input.mode == "fulfilled"
 
 wanted(rule) if rule.strict
 
-# Obligations that bind this party and are open. One that the gateway sees to is about its target.
+# Open obligations of this party. An obligation that the gateway handles applies only to its target.
 wanting contains rule.n if {
 	some rule in data.policy.rules
 	rule.kind == "obligation"
@@ -309,7 +309,7 @@ late_rules contains rule.n if {
 
 late(rule) if input.reports[rule.key] == "Violated"
 
-# A late duty is cured by doing it after all, and every consequence with it. ODRL IM 2.6.7.
+# A late duty is cured once it is performed together with all its consequences. ODRL IM 2.6.7.
 cured(rule) if {
 	rule.consequences
 	late(rule)
@@ -368,8 +368,8 @@ accomplishes(act, atom) if {
 	not short(atom, act)
 }
 
-# An act that has facts of its own must be as refined. One without is taken to be what was
-# owed, unless the facts of the question are against it.
+# An act with its own facts must meet the refinements. An act without facts counts as the owed one, unless the facts of the question
+# contradict the refinements.
 short(atom, act) if {
 	refined(atom)
 	not act.presumed
@@ -403,7 +403,7 @@ upon(atom, act) if {
 
 beyond_now(act) if act.at > input.now
 
-# When an act counts: the duty's own times hold at the time of the act.
+# An act counts only if the duty's own times hold at the time of the act.
 untimely(rule, act) if {
 	some id in rule.when.constraints
 	not holds_8[id] with input.facts as act.facts
@@ -411,7 +411,7 @@ untimely(rule, act) if {
 
 untimely(rule, act) if excused(rule.deadlines) with input.facts as act.facts
 
-# What was done before the infringement is no remedy of it.
+# An act before the infringement does not remedy it.
 untimely(rule, act) if {
 	rule.kind == "remedy"
 	some [n, at] in infringements

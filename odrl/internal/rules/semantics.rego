@@ -1,7 +1,7 @@
-# What ODRL 2.2 means, for one request, over a policy in normal form.
+# The semantics of ODRL 2.2 for one request, over a policy in normal form.
 #
-# The policy is data (data.policy), the request is input; nothing here reads a clock, a counter or a
-# network. Section numbers are those of the ODRL Information Model 2.2 ("IM").
+# The policy is data (data.policy) and the request is input. The module reads no clock, counter or network. Section numbers refer to the
+# ODRL Information Model 2.2 ("IM").
 #
 # data.policy.always[target]      rules of any kind that have no conditions
 # data.policy.permission[target]  permissions on execute, under conditions
@@ -10,20 +10,20 @@
 # data.policy.leaves[id]          constraints (constraints.rego)
 # data.policy.logic[id]           logical constraints: level, operator, operands (levels.rego)
 #
-# input.targets  the collections this intent belongs to, itself included
-# input.parties  the party IRIs the agent is known under, and "*", which is everyone
+# input.targets  the intent and the collections that contain it
+# input.parties  the party IRIs of the agent, and "*" for everyone
 # input.facts    values of left operands by slot, each a list; a slot without facts is unknown
-# input.proof    the key that signed this call; absent: none did
+# input.proof    the key that signed this call; absent: the call is not signed
 # input.agent    the key of the agreement
 #
-# A constraint is true, false or unknown. That is kept as two positive sets, holds and fails, never as
-# a negation of one: what stands in neither is unknown. A permission needs every constraint to hold; a
-# prohibition or an obligation binds unless one fails. So a missing or wrong-typed fact never helps.
+# A constraint is true, false or unknown. Two sets, holds and fails, represent this; a constraint in neither of them is unknown. A
+# permission requires every constraint to hold; a prohibition or an obligation binds unless one fails. A missing fact or one of the wrong
+# type therefore never helps the agent.
 package uimgate.odrl
 
 outcome := {"active": active, "unmet": unmet, "late": late_obligations}
 
-# IM 2.2.1, 2.3.1: a rule is about a target and an assignee; one that names no assignee is for everyone.
+# IM 2.2.1, 2.3.1: a rule has a target and an assignee. Without an assignee it applies to everyone.
 active contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.always[target]
@@ -38,7 +38,7 @@ active contains rule.n if {
 	not lacking(rule)
 }
 
-# IM 2.6.4: duties of a permission that are owed under constraints of their own.
+# IM 2.6.4: duties of a permission, with their own constraints.
 active contains duty.n if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
@@ -54,7 +54,7 @@ active contains rule.n if {
 	not excused(rule)
 }
 
-# Obligations that bind this agent and that this call does not fulfil: to sign, and those whose time is past.
+# Obligations that bind this agent and that this call does not fulfill: to sign, and those whose deadline has passed.
 unmet contains rule.n if {
 	some target in input.targets
 	some rule in data.policy.signing[target]
@@ -71,7 +71,7 @@ unmet contains rule.n if {
 	overdue(rule)
 }
 
-# Of these, the ones whose time is past.
+# The unmet obligations whose deadline has passed.
 late_obligations contains rule.n if {
 	some kind in ["binding", "signing"]
 	some target in input.targets
@@ -101,8 +101,8 @@ lacking(rule) if {
 	overdue(duty)
 }
 
-# The time in a duty is its deadline (IM 2.6.3): after it the duty cannot be fulfilled any more, and is not excused. deadlines
-# hold until then, lasting are the conditions of the duty without its times.
+# The time in a duty is its deadline (IM 2.6.3): after it the duty can no longer be fulfilled, and is not excused. The constraints in
+# deadlines hold until then; lasting has the other constraints of the duty.
 overdue(duty) if {
 	excused(duty.deadlines)
 	not excused(duty.lasting)
@@ -118,8 +118,8 @@ excused(rule) if {
 	fails_at(node.level, node.id)
 }
 
-# An elided key in the policy stands for the key of the agreement. A signature that may be too late, because
-# a fact is unknown, does not count.
+# An elided key in the policy stands for the key of the agreement. If an unknown fact leaves open whether a signature is in time, the
+# signature does not count.
 signed(duty) if {
 	input.proof in duty.keys
 	not untimed(duty)
@@ -141,7 +141,7 @@ untimed(duty) if {
 	not holds_at(node.level, node.id)
 }
 
-# --- What an agent may ever do: facts not given stay open -------------------------------------------
+# --- Terms, the rules that may ever apply to an agent: facts that are not given stay open -----------
 
 terms := {"possible": possible, "certain": certain}
 
@@ -168,7 +168,7 @@ certain contains rule.n if {
 	not lacking(rule)
 }
 
-# --- Why not: asked only after a denial -------------------------------------------------------------
+# --- Reasons, evaluated only after a denial ---------------------------------------------------------
 
 reasons := {"unsatisfied": unsatisfied, "unsigned": unsigned, "late": late_duties}
 
@@ -188,7 +188,7 @@ unsatisfied contains [rule.n, node.id] if {
 	not holds_at(node.level, node.id)
 }
 
-# Permissions with duties whose time is past, and what these duties are to do.
+# Permissions with duties whose deadline has passed, and the actions of these duties.
 late_duties contains [rule.n, duty.action] if {
 	some target in input.targets
 	some rule in data.policy.permission[target]
@@ -206,7 +206,7 @@ unsigned contains rule.n if {
 	not signed(duty)
 }
 
-# --- Each constraint by itself: by this a plan is compared with this module --------------------------
+# --- Each constraint alone: the comparison of a plan with this module uses these rules ---------------
 
 leaves := {"holds": leaf_holds, "fails": leaf_fails}
 

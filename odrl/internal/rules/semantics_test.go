@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// outcomeOf queries the modules alone, because with opa eval an operator can query them without any of the Go code.
+// outcomeOf queries the modules without any Go code, as an operator can do with opa eval.
 func outcomeOf(t *testing.T, leafJSON, factJSON string) (opens, binds bool) {
 	t.Helper()
 	var leaf any
@@ -128,7 +128,7 @@ func TestAllLevelsHaveTheSameRules(t *testing.T) {
 	}
 	want := plain(1, parts[1])
 	if !strings.Contains(want, "holds_J[operand]") || !strings.Contains(want, "node.level == K") {
-		t.Fatal("the first level is not read as meant")
+		t.Fatal("level 1 was not found")
 	}
 	for i, part := range parts[2:] {
 		if plain(i+2, part) != want {
@@ -138,7 +138,7 @@ func TestAllLevelsHaveTheSameRules(t *testing.T) {
 	for k := 1; k <= model.MaxNesting; k++ {
 		if !strings.Contains(parts[0], fmt.Sprintf("holds_at(%d, id) if holds_%d[id]", k, k)) ||
 			!strings.Contains(parts[0], fmt.Sprintf("fails_at(%d, id) if fails_%d[id]", k, k)) {
-			t.Errorf("level %d is not reached", k)
+			t.Errorf("level %d is not used", k)
 		}
 	}
 }
@@ -150,7 +150,7 @@ func TestModuleUsesOnlyListedBuiltins(t *testing.T) {
 	}
 	caps := c.Capabilities()
 	if len(caps.AllowNet) != 0 || caps.AllowNet == nil {
-		t.Error("the network is allowed")
+		t.Error("network access is allowed")
 	}
 	for _, b := range caps.Builtins {
 		if b.Nondeterministic || !slices.Contains(builtins, b.Name) {
@@ -163,7 +163,7 @@ func TestModuleUsesOnlyListedBuiltins(t *testing.T) {
 	used := strings.Join(slices.Collect(maps.Values(Modules())), "")
 	for _, name := range []string{"http.send", "opa.runtime", "time.now_ns", "rand.", "net."} {
 		if strings.Contains(used, name) {
-			t.Errorf("the module mentions %s", name)
+			t.Errorf("the module uses %s", name)
 		}
 	}
 }

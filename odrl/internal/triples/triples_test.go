@@ -44,7 +44,7 @@ func TestTurtleAndJSONLDAreEquivalent(t *testing.T) {
 			"http://e.example/within":[{"@id":"http://e.example/b"},{"@id":"http://f.example/c"}]}]`,
 	} {
 		list, err := triples.Read([]byte(doc))
-		if name == "escapes" { // a name cannot contain such an escape
+		if name == "escapes" { // a name cannot contain this escape
 			if err == nil {
 				t.Error("a name with \\u was read")
 			}
@@ -103,7 +103,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// For any input, Read returns, and every name that it returns is absolute.
+// For any input, Read returns, and all names in the result are absolute.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		"@prefix e: <http://e.example/> .\ne:a a e:B ; e:p ( 1 \"x\"@en [ e:q e:r ] ) .", `{"@id":"x:a","@type":"x:B"}`, `<a> "\u00`,

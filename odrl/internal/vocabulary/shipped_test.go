@@ -8,8 +8,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// published are the built-in vocabularies as their publishers define them: the profiles, then an entry for each term: "a = b" for another
-// name of an ODRL term, "a in b" for actions and values, "a, type" for left operands.
+// published are the terms of the built-in vocabularies as their publishers define them: the profiles, then an entry for each term: "a = b"
+// for another name of an ODRL term, "a in b" for actions and values, "a, type" for left operands.
 var published = map[string]struct {
 	prefixes map[string]string
 	profiles string
@@ -53,7 +53,7 @@ var published = map[string]struct {
 		idsc:LT = lt; idsc:LTEQ = lteq; idsc:BEFORE = lt; idsc:AFTER = gt; idsc:TEMPORAL_EQUALS = eq; idsc:DURATION_EQ = eq;
 		idsc:LONGER = gt; idsc:LONGER_EQ = gteq; idsc:SHORTER = lt; idsc:SHORTER_EQ = lteq; idsc:IN = isAnyOf`,
 	},
-	"dpv": { // and 118 purposes
+	"dpv": { // plus 118 purposes
 		map[string]string{"https://w3id.org/dpv#": "dpv:", "https://w3id.org/dpv/mappings/odrl#": "map:"},
 		"dpv: https://w3id.org/dpv https://w3id.org/dpv/mappings/odrl",
 		`map:Purpose = purpose; dpv:hasPurpose = purpose; map:Duration, duration; map:Data, text; map:DataController, text;
@@ -110,7 +110,7 @@ func TestShippedTermsMatchPublished(t *testing.T) {
 				terms = append(terms, short.Replace(describe(iri, term)))
 			}
 			if term.Class == "LeftOperand" && term.Same == "" && term.Words == "" {
-				t.Errorf("%s: %s has no name for a sentence", name, iri)
+				t.Errorf("%s: %s has no label", name, iri)
 			}
 		}
 		same(t, name+", profiles", profiles, strings.Fields(want.profiles))
@@ -161,7 +161,7 @@ func TestDPVPurposeHierarchy(t *testing.T) {
 		}
 		purposes++
 		if !reaches(v, iri, dpv+"Purpose", 0) {
-			t.Errorf("%s is not part of a purpose", iri)
+			t.Errorf("%s is not below Purpose", iri)
 		}
 	}
 	if purposes != 118 {
