@@ -11,16 +11,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestAddressesBelongToTheirKeys claims an address of each protocol with the key of a stranger, in each form of agreement that
-// names its own agent id.
+// TestAddressesBelongToTheirKeys claims an address of each protocol with another key, in each form of agreement that contains an agent id.
 func TestAddressesBelongToTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	relay := newEd()
 	address := wire.KeyOf(relay).String()
-	lax := address[:len(address)-1] + string(address[len(address)-1]+1) // another spelling of the same bits
+	lax := address[:len(address)-1] + string(address[len(address)-1]+1) // another encoding of the same bits
 	if lax == address || base64Of(t, lax) != base64Of(t, address) {
-		t.Fatalf("%s and %s are not one key", address, lax)
+		t.Fatalf("%s and %s encode different keys", address, lax)
 	}
 	for name, id := range map[string]string{
 		"uAgents": string(seeded(t, "carol recovery password").Address()),
@@ -37,10 +36,10 @@ func TestAddressesBelongToTheirKeys(t *testing.T) {
 	}
 	w.issue(t, w.fresh(t, address, relay))
 	own := newEd()
-	w.issue(t, w.fresh(t, string(keyOf(t, own).Thumbprint()), own)) // a thumbprint has the form of a key, and belongs to its key
+	w.issue(t, w.fresh(t, string(keyOf(t, own).Thumbprint()), own)) // a thumbprint looks like a key, but belongs to the key that it identifies
 }
 
-// TestOperatorAssignsAddressToKey tries both ways to do so.
+// TestOperatorAssignsAddressToKey tries both ways of assigning an address.
 func TestOperatorAssignsAddressToKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -80,7 +80,7 @@ func TestDetachedSignaturesInEveryForm(t *testing.T) {
 						t.Errorf("%s, %s: %+v", form, scheme, a)
 					}
 					if (a.Signed == nil) != (form == "served") || (a.Signed != nil && string(a.Signed) != string(text)) {
-						t.Errorf("%s: kept as evidence: %s", form, a.Signed)
+						t.Errorf("%s: the evidence is %s", form, a.Signed)
 					}
 				}
 			}
@@ -112,7 +112,7 @@ func TestPolicyAsJWS(t *testing.T) {
 	}
 }
 
-// A policy with other spacing is still that policy, but not with as much of it as anybody likes: the JWS is kept.
+// Other white space does not change a policy, but the amount is bounded because the JWS is stored.
 func TestPolicyAsJWSIsNotPadded(t *testing.T) {
 	offer := offerOf(t, policyV1)
 	for pad, want := range map[int]error{len(policyV1) / 2: nil, 20 * len(policyV1): pat.ErrPolicyMismatch} {
@@ -241,7 +241,7 @@ func TestInvalidFreshAgreements(t *testing.T) {
 	}
 }
 
-// absent marks a member that is left out.
+// absent marks a member that is omitted.
 const absent = "(left out)"
 
 func deep(n int) any {
@@ -312,18 +312,18 @@ func TestInvalidAgreements(t *testing.T) {
 		}
 		mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err)
 		if ok && (mismatch.UID != policyUID || mismatch.Digest != current.Digest) {
-			t.Errorf("%s: %v does not say what is offered now", name, err)
+			t.Errorf("%s: %v does not contain the current digest", name, err)
 		}
 		if name == "older policy" && mismatch.SignedDigest != old.Digest {
-			t.Errorf("%s: %v does not say what was signed", name, err)
+			t.Errorf("%s: %v does not contain the signed digest", name, err)
 		}
 	}
 	if _, err := pat.VerifyAgreement(pat.Presentation{AgentID: "a", Signed: goodJWS, Key: ed}, recipient, current, nil, noon); err != nil {
-		t.Errorf("the good one: %v", err)
+		t.Errorf("the valid agreement: %v", err)
 	}
 }
 
-// otherDigit returns a base64url digit that differs in the last bits only, which no byte uses.
+// otherDigit returns a base64url digit that differs only in the last bits, which no byte uses.
 func otherDigit(c byte) string {
 	const digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	return string(digits[strings.IndexByte(digits, c)^1])
@@ -349,7 +349,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 			}
 			return
 		}
-		// Only this test holds the key: a text that verifies must be another spelling of a signature made here.
+		// Only this test has the key, so a text that verifies must be another encoding of a signature made here.
 		if s := string(a.Signature); s != raw && s != fresh && s != static {
 			t.Fatalf("forged: %q as %s", signed, a.Form)
 		}

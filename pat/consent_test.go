@@ -72,7 +72,7 @@ func TestConsentIsRecorded(t *testing.T) {
 		record.Policy.Digest != w.terms.offer.Digest || record.ClientName != "Client" || record.Page != "sha-256:p" {
 		t.Errorf("%+v\n%+v", a, record)
 	}
-	if diff := cmp.Diff([]string{search + ":execute"}, record.Scope); diff != "" { // what charges is out of reach
+	if diff := cmp.Diff([]string{search + ":execute"}, record.Scope); diff != "" { // intents that charge are excluded
 		t.Errorf("scope (-want +got):\n%s", diff)
 	}
 	issued := w.consentedToken(t, a.ID)
@@ -93,7 +93,7 @@ func TestConsentIsRecorded(t *testing.T) {
 		t.Errorf("introspection: %+v, %v", found, err)
 	}
 	if other := w.consented(t); other.AgentID == a.AgentID {
-		t.Error("two consents are one agent")
+		t.Error("two consents have the same agent")
 	}
 }
 
@@ -109,7 +109,7 @@ func TestConsentLimits(t *testing.T) {
 		"fresh": w.fresh(t, string(issued.Claims.Subject), newEd()), "static": w.static(t, "mcp.0123456789abcdef", newEd()),
 	} {
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
-			t.Errorf("a key claims the id of a consent, %s: %v", name, err)
+			t.Errorf("a key claims the agent id of a consent, %s: %v", name, err)
 		}
 	}
 	refused := map[string]struct {
@@ -130,10 +130,10 @@ func TestConsentLimits(t *testing.T) {
 	w.rules.Freshness = pat.FreshnessRequired
 	w.reissue(t)
 	if _, err := w.consent(t); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("where only fresh agreements are taken: %v", err)
+		t.Errorf("if fresh agreements are required: %v", err)
 	}
 	if _, err := w.issuer.ConsentedToken(t.Context(), issued.AgreementID, resource, nil); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("a further token where only fresh agreements are taken: %v", err)
+		t.Errorf("a further token if fresh agreements are required: %v", err)
 	}
 }
 
@@ -148,8 +148,8 @@ func TestConsentEnds(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		end   func(*testing.T, *world, pat.Issuance)
-		token error // of the PAT there is
-		next  error // of a further one
+		token error // of the existing PATs
+		next  error // of a new PAT
 	}{
 		"its bearer": {func(t *testing.T, w *world, i pat.Issuance) {
 			t.Helper()
@@ -168,7 +168,7 @@ func TestConsentEnds(t *testing.T) {
 			t.Helper()
 			w.terms = &terms{offer: offerOf(t, policyV2), limit: w.terms.limit}
 			w.reissue(t)
-		}, nil, pat.ErrPolicyChanged}, // the PAT is refused by Claims.Agreed
+		}, nil, pat.ErrPolicyChanged}, // Claims.Agreed refuses the PAT
 		"admission of known agents": {func(t *testing.T, w *world, _ pat.Issuance) {
 			t.Helper()
 			w.rules.Admission = pat.AdmitAllowlist
@@ -194,7 +194,7 @@ func TestConsentEnds(t *testing.T) {
 	fresh := w.issue(t, w.fresh(t, "agent", newEd()))
 	for _, id := range []pat.AgreementID{"unknown", fresh.AgreementID} {
 		if _, err := w.issuer.ConsentedToken(t.Context(), id, resource, nil); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("a PAT of consent under %s: %v", id, err)
+			t.Errorf("a consent PAT for the agreement %s: %v", id, err)
 		}
 	}
 }
@@ -205,7 +205,7 @@ func TestConsentAdmission(t *testing.T) {
 	w.reissue(t)
 	a := w.consented(t)
 	if issued := w.consentedToken(t, a.ID); a.State != pat.AgreementPending || issued.State != pat.AgreementPending || issued.Token != "" {
-		t.Fatalf("%+v %+v; want that it is pending", a, issued)
+		t.Fatalf("%+v %+v; want a pending consent", a, issued)
 	}
 	noError(t, w.issuer.Approve(t.Context(), a.AgentID))
 	if issued := w.consentedToken(t, a.ID); issued.Token == "" {
@@ -224,7 +224,7 @@ func TestConsentAdmission(t *testing.T) {
 	}
 	agent, err := w.store.Agent(t.Context(), service, a.AgentID)
 	if err != nil || !agent.Approved {
-		t.Errorf("%+v, %v; want an agent that is approved", agent, err)
+		t.Errorf("%+v, %v; want an approved agent", agent, err)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 	noError(t, err)
 	if text := string(bundle); strings.Contains(text, "agent_public_key") || strings.Contains(text, `"jkt"`) ||
 		!strings.Contains(text, "gateway_public_key") {
-		t.Errorf("the bundle does not say whose key it is: %.600s", text)
+		t.Errorf("the bundle does not identify the key: %.600s", text)
 	}
 	e, err := pat.VerifyExport(bundle, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != "" {
@@ -262,7 +262,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 	}
 }
 
-// A PAT with a key must not pass for one of consent, nor the other way round.
+// A PAT with a key must not pass for a consent PAT, or the other way round.
 func TestClaimsOfConsentAreReadStrictly(t *testing.T) {
 	w := newWorld(t)
 	good := payloadOf(t, w.consentedToken(t, w.consented(t).ID).Token)

@@ -93,7 +93,7 @@ func TestRenewalProvedByItsMessage(t *testing.T) {
 	}
 	other := pat.RenewRequest{Token: issued.Token, Proved: proved("n", "bob recovery password")}
 	if _, err := w.issuer.Renew(t.Context(), other); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("of another key: %v", err)
+		t.Errorf("with another key: %v", err)
 	}
 	next := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("n", "alice recovery password")})
 	for name, token := range map[string]string{"of the same PAT": issued.Token, "of another": next.Token} {
@@ -104,6 +104,6 @@ func TestRenewalProvedByItsMessage(t *testing.T) {
 	}
 	same := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("m", "alice recovery password")})
 	if same.Claims.ID != next.Claims.ID {
-		t.Errorf("%s, want the successor that there is, %s", same.Claims.ID, next.Claims.ID)
+		t.Errorf("%s, want the existing successor %s", same.Claims.ID, next.Claims.ID)
 	}
 }

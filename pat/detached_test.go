@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// BenchmarkInvalidDetachedSignature is what a stranger's signature by the largest key costs after eight changes of policy.
+// BenchmarkInvalidDetachedSignature measures the cost of an invalid signature by the largest key after eight policy changes.
 func BenchmarkInvalidDetachedSignature(b *testing.B) {
 	key, err := keys.New(&rsa.PublicKey{N: new(big.Int).SetBit(big.NewInt(1), 4095, 1), E: 65537})
 	if err != nil {

@@ -30,25 +30,25 @@ func seeded(tb testing.TB, seed string) identity.Key {
 	return key
 }
 
-// target is the address of the gateway.
+// target returns the address of the gateway.
 func target(tb testing.TB) identity.Address {
 	tb.Helper()
 	return seeded(tb, "uimgate test seed").Address()
 }
 
-// An enveloping is an agreement in the making.
-type enveloping struct {
+// A draft is an envelope with an agreement that is not yet signed.
+type draft struct {
 	envelope envelope.Envelope
 	message  map[string]any
-	raw      string // the message, where it is no object that can be written
+	raw      string // replaces message, for texts that are not JSON objects
 	key      identity.Key
 }
 
-// envelope returns a signed envelope with an agreement.
-func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*enveloping)) []byte {
+// envelope returns a signed envelope with an agreement. Each change is applied before it is signed.
+func (w *world) envelope(tb testing.TB, key identity.Key, change ...func(*draft)) []byte {
 	tb.Helper()
 	until := uint64(w.now().Add(30 * time.Second).Unix())
-	e := enveloping{
+	e := draft{
 		envelope: envelope.Envelope{
 			Target: target(tb), Session: envelope.NewSession(), SchemaDigest: protocol.Standard("UIMAgree").Digest, Expires: &until,
 		},
@@ -76,13 +76,13 @@ func TestEnvelopeIsAFreshAgreement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	alice := seeded(t, "alice recovery password")
-	raw := w.envelope(t, alice, func(e *enveloping) { e.message["scope"] = []string{search, buy + ":execute"} })
+	raw := w.envelope(t, alice, func(e *draft) { e.message["scope"] = []string{search, buy + ":execute"} })
 	issued, err := w.issueEnvelope(t, raw)
 	if err != nil {
 		t.Fatal(err)
 	}
 	claims, err := w.verify(t, issued.Token)
-	// Key and thumbprint are what OpenSSL makes of the private key.
+	// OpenSSL computes this thumbprint from the private key.
 	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
 	const spki = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
 	if err != nil || claims.Subject != pat.AgentID(alice.Address()) || claims.KeyID != jkt || claims.Assurance != pat.Fresh ||
@@ -96,7 +96,7 @@ func TestEnvelopeIsAFreshAgreement(t *testing.T) {
 	}
 }
 
-// What is signed once is used once, whoever writes it anew: no PAT is told twice.
+// An envelope is used once, in every encoding, and its PAT is returned once.
 func TestEnvelopeIsUsedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,21 +122,21 @@ func TestEnvelopeIsUsedOnce(t *testing.T) {
 	}
 	w.advance(t, 29*time.Second)
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("in its last second: %v", err)
+		t.Errorf("just before it expires: %v", err)
 	}
 	w.advance(t, time.Second)
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("once it has expired: %v", err)
+		t.Errorf("after it expired: %v", err)
 	}
 	if _, err := w.issueEnvelope(t, must(json.Marshal(second))); !errors.Is(err, pat.ErrAgreementStale) {
-		t.Errorf("once it has expired, with the other s: %v", err)
+		t.Errorf("after it expired, with the other s: %v", err)
 	}
 	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
 		t.Errorf("another one: %v", err)
 	}
 }
 
-// negate makes s of a signature n−s: n is the order of secp256k1.
+// negate replaces s of a signature by n-s, where n is the order of secp256k1.
 func negate(s []byte) {
 	order := must(base64.RawStdEncoding.DecodeString("/////////////////////rqu3OavSKA7v9JejNA2QUE"))
 	borrow := 0
@@ -156,32 +156,34 @@ func TestInvalidEnvelopes(t *testing.T) {
 	alice, bob := seeded(t, "alice recovery password"), seeded(t, "bob recovery password")
 	at := func(d time.Duration) *uint64 { s := uint64(w.now().Add(d).Unix()); return &s }
 	for name, c := range map[string]struct {
-		change func(*enveloping)
+		change func(*draft)
 		want   error
 	}{
-		"for another target":           {func(e *enveloping) { e.envelope.Target = bob.Address() }, pat.ErrAgreementMisdirected},
-		"for another issuer":           {func(e *enveloping) { e.message["issuer"] = "bank.example" }, pat.ErrAgreementMisdirected},
-		"an issuer in another case":    {func(e *enveloping) { e.message["issuer"] = "Shop.example" }, pat.ErrAgreementMisdirected},
-		"no issuer":                    {func(e *enveloping) { delete(e.message, "issuer") }, pat.ErrBadAgreement},
-		"another policy":               {func(e *enveloping) { e.message["policy_digest"] = must(pat.PolicyDigest(policyV2)) }, pat.ErrPolicyMismatch},
-		"no policy":                    {func(e *enveloping) { e.message["policy_digest"] = nil }, pat.ErrBadAgreement},
-		"a digest that is a number":    {func(e *enveloping) { e.message["policy_digest"] = 7 }, pat.ErrBadAgreement},
-		"a member more":                {func(e *enveloping) { e.message["declared"] = map[string]any{} }, pat.ErrBadAgreement},
-		"a scope of text":              {func(e *enveloping) { e.message["scope"] = search }, pat.ErrBadAgreement},
-		"a scope of numbers":           {func(e *enveloping) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
-		"an empty scope":               {func(e *enveloping) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
-		"a scope that is not an entry": {func(e *enveloping) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
-		"a member twice":               {func(e *enveloping) { e.raw = `{"issuer":"shop.example","issuer":"shop.example","policy_digest":"x"}` }, pat.ErrBadAgreement},
-		"a list":                       {func(e *enveloping) { e.raw = `[]` }, pat.ErrBadAgreement},
-		"no JSON":                      {func(e *enveloping) { e.raw = `agree` }, pat.ErrBadAgreement},
-		"no base64":                    {func(e *enveloping) { e.envelope.Payload = "{}" }, pat.ErrBadAgreement},
-		"another message":              {func(e *enveloping) { e.envelope.SchemaDigest = protocol.Standard("UIMRenew").Digest }, pat.ErrBadAgreement},
-		"never expires":                {func(e *enveloping) { e.envelope.Expires = nil }, pat.ErrAgreementStale},
-		"has expired":                  {func(e *enveloping) { e.envelope.Expires = at(0) }, pat.ErrAgreementStale},
-		"expires in a quarter":         {func(e *enveloping) { e.envelope.Expires = at(15 * time.Minute) }, nil},
-		"expires later than that":      {func(e *enveloping) { e.envelope.Expires = at(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"expires in a thousand years":  {func(e *enveloping) { e.envelope.Expires = at(290 * 365 * 24 * time.Hour) }, pat.ErrAgreementStale},
-		"longer than 16 KiB":           {func(e *enveloping) { e.raw = `{"issuer":"` + strings.Repeat("x", 16<<10) + `"}` }, pat.ErrBadSignature},
+		"for another target":           {func(e *draft) { e.envelope.Target = bob.Address() }, pat.ErrAgreementMisdirected},
+		"for another issuer":           {func(e *draft) { e.message["issuer"] = "bank.example" }, pat.ErrAgreementMisdirected},
+		"an issuer in another case":    {func(e *draft) { e.message["issuer"] = "Shop.example" }, pat.ErrAgreementMisdirected},
+		"no issuer":                    {func(e *draft) { delete(e.message, "issuer") }, pat.ErrBadAgreement},
+		"another policy":               {func(e *draft) { e.message["policy_digest"] = must(pat.PolicyDigest(policyV2)) }, pat.ErrPolicyMismatch},
+		"no policy":                    {func(e *draft) { e.message["policy_digest"] = nil }, pat.ErrBadAgreement},
+		"a digest that is a number":    {func(e *draft) { e.message["policy_digest"] = 7 }, pat.ErrBadAgreement},
+		"a member more":                {func(e *draft) { e.message["declared"] = map[string]any{} }, pat.ErrBadAgreement},
+		"a scope of text":              {func(e *draft) { e.message["scope"] = search }, pat.ErrBadAgreement},
+		"a scope of numbers":           {func(e *draft) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
+		"an empty scope":               {func(e *draft) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
+		"a scope that is not an entry": {func(e *draft) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
+		"a member twice": {func(e *draft) {
+			e.raw = `{"issuer":"shop.example","issuer":"shop.example","policy_digest":"x"}`
+		}, pat.ErrBadAgreement},
+		"a list":                      {func(e *draft) { e.raw = `[]` }, pat.ErrBadAgreement},
+		"no JSON":                     {func(e *draft) { e.raw = `agree` }, pat.ErrBadAgreement},
+		"no base64":                   {func(e *draft) { e.envelope.Payload = "{}" }, pat.ErrBadAgreement},
+		"another message":             {func(e *draft) { e.envelope.SchemaDigest = protocol.Standard("UIMRenew").Digest }, pat.ErrBadAgreement},
+		"never expires":               {func(e *draft) { e.envelope.Expires = nil }, pat.ErrAgreementStale},
+		"has expired":                 {func(e *draft) { e.envelope.Expires = at(0) }, pat.ErrAgreementStale},
+		"expires in a quarter":        {func(e *draft) { e.envelope.Expires = at(15 * time.Minute) }, nil},
+		"expires later than that":     {func(e *draft) { e.envelope.Expires = at(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"expires in a thousand years": {func(e *draft) { e.envelope.Expires = at(290 * 365 * 24 * time.Hour) }, pat.ErrAgreementStale},
+		"longer than 16 KiB":          {func(e *draft) { e.raw = `{"issuer":"` + strings.Repeat("x", 16<<10) + `"}` }, pat.ErrBadSignature},
 	} {
 		issued, err := w.issueEnvelope(t, w.envelope(t, alice, c.change))
 		if !errors.Is(err, c.want) || (c.want == nil) != (issued.Token != "") {
@@ -217,7 +219,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 		t.Errorf("not admitted: %v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request}); err != nil {
-		t.Errorf("what was refused is not used up: %v", err)
+		t.Errorf("the refused agreement, once it is valid: %v", err)
 	}
 }
 
@@ -247,7 +249,7 @@ func TestEnvelopeWaitsForApproval(t *testing.T) {
 	}
 }
 
-// A key on secp256k1 signs envelopes alone, and its address is nobody else's id.
+// A secp256k1 key signs only envelopes, and its address cannot be the id of another agent.
 func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -272,19 +274,19 @@ func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 		w.fresh(t, string(alice.Address()), squatter), w.static(t, string(alice.Address()), squatter),
 	} {
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
-			t.Errorf("the address of another: %v", err)
+			t.Errorf("an address of another key: %v", err)
 		}
 	}
 	request := w.fresh(t, "other", squatter)
 	request.SignedPolicy = string(w.envelope(t, alice))
 	if _, err := w.issuer.Issue(t.Context(), request); !errors.Is(err, pat.ErrBadSignature) {
-		t.Errorf("an envelope in place of a JWS: %v", err)
+		t.Errorf("an envelope instead of a JWS: %v", err)
 	}
 	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
-		t.Errorf("the address is its own key's: %v", err)
+		t.Errorf("the address with its own key: %v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, string(alice.Address()), squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
-		t.Errorf("the address of another that has agreed: %v", err)
+		t.Errorf("an address of another key that has agreed: %v", err)
 	}
 	if err := w.issuer.AddKey(t.Context(), pat.AgentID(alice.Address()), keyOf(t, squatter).Thumbprint()); err != nil {
 		t.Fatal(err)
@@ -295,7 +297,7 @@ func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 	w.reissue(t)
 	w.issue(t, w.fresh(t, bob, listed))
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, bob, edKey())); !errors.Is(err, pat.ErrAgentIDTaken) {
-		t.Errorf("a key that is listed without an id: %v", err)
+		t.Errorf("a key that is listed without an agent id: %v", err)
 	}
 }
 
@@ -360,18 +362,18 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 	}
 }
 
-// What was said in words verifies later as well, and is told apart from a message that names the service.
+// An agreement in a chat message can be verified later, and its form differs from that of a message with the issuer.
 func TestChatMessageProvesAnAgreement(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	text := fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","msg_id":"6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f",`+
 		`"content":[{"type":"text","text":"agree %s"}]}`, w.terms.offer.Digest)
-	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *enveloping) {
+	raw := w.envelope(t, seeded(t, "alice recovery password"), func(e *draft) {
 		e.envelope.SchemaDigest, e.raw = protocol.Standard("ChatMessage").Digest, text
 	})
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: "agent1another"}}); !errors.Is(err,
 		pat.ErrAgreementMisdirected) {
-		t.Errorf("to another agent: %v", err)
+		t.Errorf("addressed to another agent: %v", err)
 	}
 	issued, err := w.issueEnvelope(t, raw)
 	if err != nil {
@@ -393,6 +395,6 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	}
 	a.Form = "uagents-envelope"
 	if _, err := pat.Export(a, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-		t.Errorf("as another form: %v", err)
+		t.Errorf("with another form: %v", err)
 	}
 }

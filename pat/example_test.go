@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An agent agrees to a policy by signature.
+// An agent agrees to a policy by signing it.
 func ExampleSignAgreement() {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {

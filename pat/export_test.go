@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// exports makes agreements of every kind on the real store, and exports them.
+// exports creates agreements of every kind in a real store, and exports them.
 func exports(tb testing.TB) map[string][]byte {
 	tb.Helper()
 	w := newWorld(tb)
@@ -50,7 +50,7 @@ func exports(tb testing.TB) map[string][]byte {
 			})
 		}
 	}
-	scoped := func(e *enveloping) { e.message["scope"] = []string{search} }
+	scoped := func(e *draft) { e.message["scope"] = []string{search} }
 	issued, err := w.issueEnvelope(tb, w.envelope(tb, seeded(tb, "alice recovery password"), scoped))
 	if err != nil {
 		tb.Fatal(err)
@@ -70,7 +70,7 @@ func TestExportVerifiesOffline(t *testing.T) {
 		}
 		again, err := pat.Export(e.Agreement, e.Policy, bindings.Forms())
 		if err != nil || !bytes.Equal(again, bundle) {
-			t.Errorf("%s: written again it is another: %v", name, err)
+			t.Errorf("%s: encoding it again changes it: %v", name, err)
 		}
 		if string(e.Policy.Bytes) != string(policyV1) || e.Agreement.Issuer != issuer || e.Agreement.Service != service {
 			t.Errorf("%s: %+v", name, e)
@@ -136,7 +136,7 @@ func TestTamperedExportsAreRejected(t *testing.T) {
 	}
 }
 
-// flip changes one bit near the end.
+// flip changes a bit near the end.
 func flip(tb testing.TB, v any) string {
 	tb.Helper()
 	b := must(base64url(v.(string)))

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew with the python3 and node that are here")
 
-// writers are the ways in which agents of other languages write the policy they sign.
+// writers are the ways in which agents in other languages encode the policy that they sign.
 var writers = []struct {
 	form, suffix, program string
 	args                  []string
@@ -48,7 +48,7 @@ func read(tb testing.TB, name string) []byte {
 	return b
 }
 
-// verifiedForm returns the form of the offer over which a detached signature over text verifies.
+// verifiedForm returns the form of the offer for which a detached signature over text verifies.
 func verifiedForm(tb testing.TB, o pat.Offer, text []byte) (string, error) {
 	tb.Helper()
 	a, err := pat.VerifyAgreement(pat.Presentation{
@@ -77,18 +77,18 @@ func TestPolicySignedInOtherEncodings(t *testing.T) {
 				t.Errorf("%s as %s: %q, %v", name, w.form, got, err)
 			}
 			if got, err := verifiedForm(t, o, append(text, '\n', '\n')); err == nil {
-				t.Errorf("%s as %s and more: accepted as %q", name, w.form, got)
+				t.Errorf("%s as %s with trailing newlines: accepted as %q", name, w.form, got)
 			}
 		}
 	}
 }
 
-// The files in testdata are what the languages really write. Languages that are not installed are skipped.
+// The languages must produce the files in testdata. Languages that are not installed are skipped.
 func TestTestdataMatchesTheLanguages(t *testing.T) {
 	for _, w := range writers {
 		t.Run(w.program, func(t *testing.T) {
 			if _, err := exec.LookPath(w.program); err != nil {
-				t.Skipf("SKIPPED: no %s here; only what it wrote elsewhere is compared", w.program)
+				t.Skipf("SKIPPED: %s is not installed; only its files in testdata are tested", w.program)
 			}
 			for _, name := range policies(t) {
 				cmd := exec.CommandContext(t.Context(), w.program, w.args...)
@@ -141,7 +141,7 @@ func TestPolicyDigest(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got, err)
 		}
 		if o, err := pat.NewOffer([]byte(text), policyUID); err == nil || o.Digest != "" {
-			t.Errorf("%s: an offer was made", name)
+			t.Errorf("%s: the offer was accepted", name)
 		}
 	}
 	_, err := pat.NewOffer([]byte(`{"a":[0.12345678901234567890]}`), "")

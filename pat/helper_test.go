@@ -40,7 +40,7 @@ var recipient = pat.Recipient{Issuer: issuer, URLs: []string{issueURL}}
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// A clock stands still until a test moves it.
+// A clock changes only when add is called.
 type clock struct {
 	mu sync.Mutex
 	t  time.Time
@@ -58,7 +58,7 @@ func (c *clock) add(d time.Duration) {
 	c.t = c.t.Add(d)
 }
 
-// Keys of every kind, made once.
+// Keys of every kind.
 var (
 	rsaKey   = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	ecKey    = sync.OnceValue(func() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })
@@ -97,7 +97,7 @@ func offerOf(tb testing.TB, raw []byte) pat.Offer {
 	return o
 }
 
-// jws makes a compact JWS of any header and payload. A signer signs it in the form of JOSE; a function returns the
+// jws returns a compact JWS with any header and payload. sign is a crypto.Signer for a JOSE signature, or a function that returns the
 // signature.
 func jws(tb testing.TB, header, payload any, sign func(input []byte) []byte) string {
 	tb.Helper()
@@ -119,13 +119,13 @@ func edSign(k ed25519.PrivateKey) func([]byte) []byte {
 	return func(input []byte) []byte { return ed25519.Sign(k, input) }
 }
 
-// memory keeps the private keys of a test in memory.
+// A memory stores private keys in memory.
 type memory struct{ pem []byte }
 
 func (m *memory) Load() ([]byte, error) { return m.pem, nil }
 func (m *memory) Save(b []byte) error   { m.pem = slices.Clone(b); return nil }
 
-// terms offer search for free and buy for money, and more where a test adds it.
+// A terms offers search for free, buy for a charge, and the intents in more.
 type terms struct {
 	offer   pat.Offer
 	past    []pat.Offer
@@ -159,7 +159,7 @@ func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) 
 	return s, nil
 }
 
-// A world is one service on the real store.
+// A world is a service with a real store.
 type world struct {
 	*clock
 	store  *sqlstore.Store
@@ -204,7 +204,7 @@ func newWorld(tb testing.TB, change ...func(*world, *keys.Config)) *world {
 	return w
 }
 
-// reissue makes the issuer anew, as a reload of the configuration does.
+// reissue replaces the issuer, as a reload of the configuration does.
 func (w *world) reissue(tb testing.TB) {
 	tb.Helper()
 	i, err := pat.NewIssuer(pat.IssuerConfig{
@@ -224,14 +224,14 @@ func (w *world) refresh(tb testing.TB) {
 	}
 }
 
-// advance moves the clock, and the view with it.
+// advance moves the clock and refreshes the view.
 func (w *world) advance(tb testing.TB, d time.Duration) {
 	tb.Helper()
 	w.add(d)
 	w.refresh(tb)
 }
 
-// fresh returns the request of an agent that signs a fresh agreement now.
+// fresh returns a request with a fresh agreement that is signed now.
 func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, change ...func(*pat.AgreementClaims)) pat.IssueRequest {
 	tb.Helper()
 	c := pat.AgreementClaims{
@@ -248,7 +248,7 @@ func (w *world) fresh(tb testing.TB, agentID string, key ed25519.PrivateKey, cha
 	return pat.IssueRequest{AgentID: agentID, SignedPolicy: signed, PublicKey: string(keyOf(tb, key).JWK())}
 }
 
-// static returns the request of an agent that signs the policy alone.
+// static returns a request with a signature over the policy.
 func (w *world) static(tb testing.TB, agentID string, key ed25519.PrivateKey) pat.IssueRequest {
 	tb.Helper()
 	return pat.IssueRequest{

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// jtiForm is that of every jti: a form that no command line reads as a flag.
+// jtiForm matches every jti. No command line reads a text of this form as a flag.
 var jtiForm = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func TestIssueForAFreshAgreement(t *testing.T) {
@@ -47,7 +47,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	if !jtiForm.MatchString(string(c.ID)) {
 		t.Errorf("jti %s, want %s", c.ID, jtiForm)
 	}
-	// The wire: exactly these members.
+	// The token has exactly these members.
 	parts := strings.Split(issued.Token, ".")
 	header := string(must(base64url(parts[0])))
 	if want := `{"alg":"EdDSA","kid":"` + string(w.keys.Current()) + `","typ":"uim-pat+jwt"}`; header != want {
@@ -62,7 +62,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	if got := strings.Join(names, " "); got != "agr aud cnf exp iat iss jti lmt nbf pol pol_digest scope sub" {
 		t.Errorf("members %s", got)
 	}
-	// The stored record.
+	// The stored agreement.
 	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
 	if err != nil || a.AgentID != "agent" || a.Assurance != pat.Fresh || a.State != pat.AgreementActive || a.KeyID != c.KeyID {
 		t.Errorf("%+v, %v", a, err)
@@ -92,7 +92,7 @@ func TestStaticAgreementIsLimited(t *testing.T) {
 	}
 	r.Scope = []string{buy}
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("only what charges: %v", err)
+		t.Errorf("a scope that only has charges: %v", err)
 	}
 	w.rules.Freshness = pat.FreshnessRequired
 	w.reissue(t)
@@ -119,9 +119,9 @@ func TestFreshAgreementIsUsedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), r); err == nil {
-		t.Error("days later it was taken again")
+		t.Error("the agreement was accepted again days later")
 	}
-	// A nonce is used up for one key only: another agent may send the same.
+	// Each key has its own nonces, so another agent may send the same one.
 	nonce := func(c *pat.AgreementClaims) { c.Nonce = "0123456789abcdef" }
 	w.issue(t, w.fresh(t, "b", newEd(), nonce))
 	w.issue(t, w.fresh(t, "c", newEd(), nonce))
@@ -181,7 +181,7 @@ func TestAdmission(t *testing.T) {
 		w.issue(t, w.fresh(t, "party", edKey()))
 		taken := pat.ErrAgentIDTaken
 		if admission == pat.AdmitAllowlist {
-			taken = pat.ErrNotAdmitted // a key that is not listed learns nothing of ids
+			taken = pat.ErrNotAdmitted // an unlisted key does not learn whether an id is taken
 		}
 		refused("bound", w.fresh(t, "bound", stranger), taken)
 		refused("bound", w.fresh(t, "bound", known), pat.ErrAgentIDTaken)
@@ -195,10 +195,10 @@ func TestAdmission(t *testing.T) {
 	w.reissue(t)
 	w.issue(t, w.fresh(t, "stranger", stranger))
 	if a, err := w.store.Agent(t.Context(), service, "bound"); err != nil || !a.Approved {
-		t.Errorf("who stands in allow is approved: %+v, %v", a, err)
+		t.Errorf("an agent in allow: %+v, %v; want it approved", a, err)
 	}
 	if a, err := w.store.Agent(t.Context(), service, "stranger"); err != nil || a.Approved {
-		t.Errorf("who does not is not: %+v, %v", a, err)
+		t.Errorf("another agent: %+v, %v; want it unapproved", a, err)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestApproval(t *testing.T) {
 			if first.State != pat.AgreementPending || first.Token != "" || first.Claims != nil || first.AgreementID == "" {
 				t.Fatalf("%+v", first)
 			}
-			w.advance(t, 2*time.Hour) // the same request, long after the agreement was fresh
+			w.advance(t, 2*time.Hour) // the same request, long after the agreement expired
 			if again := w.issue(t, r); again.State != pat.AgreementPending || again.AgreementID != first.AgreementID || again.Token != "" {
 				t.Fatalf("%+v", again)
 			}
@@ -232,7 +232,7 @@ func TestApproval(t *testing.T) {
 			}
 			again := w.issue(t, w.fresh(t, "agent", edKey()))
 			if want := map[string]pat.AgreementState{"fresh": pat.AgreementActive, "static": pat.AgreementPending}[name]; again.State != want {
-				t.Errorf("a fresh agreement after one that was approved: %s, want %s", again.State, want)
+				t.Errorf("an agreement after the first was approved: %s, want %s", again.State, want)
 			}
 		})
 	}
@@ -240,7 +240,7 @@ func TestApproval(t *testing.T) {
 	old := w.fresh(t, "agent", edKey())
 	w.advance(t, 6*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), old); !errors.Is(err, pat.ErrAgreementStale) {
-		t.Errorf("an old agreement nobody waited with: %v", err)
+		t.Errorf("an expired agreement that was not pending: %v", err)
 	}
 }
 
@@ -287,13 +287,13 @@ func TestScope(t *testing.T) {
 	}
 	signed := func(c *pat.AgreementClaims) { c.Scope = []string{search} }
 	if got, _ := entries(w.fresh(t, "b", newEd(), signed)); !slices.Equal(got, []string{search + ":execute"}) {
-		t.Errorf("the agreement's scope: %v", got)
+		t.Errorf("the scope of the agreement: %v", got)
 	}
 	r = w.fresh(t, "c", newEd(), signed)
 	r.Scope = []string{buy, search}
 	if got, omitted := entries(r); !slices.Equal(got, []string{search + ":execute"}) ||
 		!slices.Equal(omitted, []pat.OmittedEntry{{Entry: buy + ":execute", Reason: reason.ScopeExceeded}}) {
-		t.Errorf("beyond the agreement: %v, %v", got, omitted)
+		t.Errorf("a scope beyond the agreement: %v, %v", got, omitted)
 	}
 	r = w.fresh(t, "d", newEd(), signed)
 	r.Scope = []string{buy}
@@ -302,7 +302,7 @@ func TestScope(t *testing.T) {
 		t.Errorf("nothing left: %v", err)
 	}
 	if _, err := w.store.Agent(t.Context(), service, "d"); !errors.Is(err, pat.ErrNotFound) {
-		t.Errorf("a refusal left something behind: %v", err)
+		t.Errorf("after a refusal: %v", err)
 	}
 	for _, bad := range [][]string{
 		{"x"},
@@ -327,7 +327,7 @@ func TestLargeScopeNamesTheNamespace(t *testing.T) {
 	}
 	i := w.issue(t, w.fresh(t, "a", newEd()))
 	if len(i.Claims.Scope) != 64 {
-		t.Errorf("64 entries are listed, not %d", len(i.Claims.Scope))
+		t.Errorf("%d entries, want 64", len(i.Claims.Scope))
 	}
 	w.terms.more = append(w.terms.more, "other.example:x:v1")
 	i = w.issue(t, w.fresh(t, "b", newEd()))
@@ -338,7 +338,7 @@ func TestLargeScopeNamesTheNamespace(t *testing.T) {
 	r.Scope = append([]string{search}, w.terms.more...)
 	r.Scope = append(r.Scope, buy)
 	if i = w.issue(t, r); len(i.Claims.Scope) != 65 {
-		t.Errorf("what was asked for by name is listed by name: %d entries", len(i.Claims.Scope))
+		t.Errorf("%d entries, want the 65 that were requested by name", len(i.Claims.Scope))
 	}
 	for n := range 900 {
 		w.terms.more = append(w.terms.more, fmt.Sprintf("shop.example:%s%d:v1", strings.Repeat("x", 100), n))
@@ -346,7 +346,7 @@ func TestLargeScopeNamesTheNamespace(t *testing.T) {
 	r = w.fresh(t, "d", newEd())
 	r.Scope = w.terms.more
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrBadScope) {
-		t.Errorf("a PAT too long to be sent: %v", err)
+		t.Errorf("a PAT that is too long: %v", err)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestRulesAreChecked(t *testing.T) {
 	}
 }
 
-// TestReservedIDBelongsToItsKey has a stranger claim an id before the configuration reserves it for a party.
+// TestReservedIDBelongsToItsKey claims an id with another key before the configuration reserves the id for a party.
 func TestReservedIDBelongsToItsKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -407,7 +407,7 @@ func TestReservedIDBelongsToItsKey(t *testing.T) {
 		t.Errorf("the stranger's PAT: %v, want %v", err, pat.ErrRevoked)
 	}
 	if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, squatted, stranger)); err == nil {
-		t.Error("the stranger renews its PAT")
+		t.Error("the PAT of the stranger was renewed")
 	}
 	w.advance(t, 2*time.Second)
 	issued := w.issue(t, w.fresh(t, "party", party))

@@ -34,7 +34,7 @@ func privateOf(tb testing.TB, text []byte) ed25519.PrivateKey {
 	return ed
 }
 
-// open makes another process on the same store.
+// open opens a Keyring on the same store, as another process does.
 func (w *world) open(tb testing.TB, files *memory, algorithm string) *keys.Keyring {
 	tb.Helper()
 	k, err := keys.Open(tb.Context(), keys.Config{
@@ -81,7 +81,7 @@ func TestKeyMissingInTheStoreIsReplaced(t *testing.T) {
 	}
 	ring := w.open(t, stale, keys.EdDSA)
 	if slices.Contains(ids(ring.Keys(w.now())), first) || ring.Current() == first {
-		t.Error("it signs or verifies again")
+		t.Error("the missing key signs or verifies")
 	}
 }
 
@@ -107,10 +107,10 @@ func TestRotation(t *testing.T) {
 	}
 	w.advance(t, 2*time.Hour)
 	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []keys.ID{second.ID}) {
-		t.Errorf("after the overlap: %v", got)
+		t.Errorf("keys after the overlap: %v", got)
 	}
 	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
-		t.Error("the files hold the key that signs and the one before, as PKCS#8")
+		t.Error("the files do not contain the signing key and the previous one as PKCS#8")
 	}
 }
 
@@ -128,7 +128,7 @@ func TestKeyOutlivesItsPATsWithALongerTTL(t *testing.T) {
 	}
 	w.advance(t, time.Hour)
 	if got := w.keys.Keys(w.now()); len(got) != 1 {
-		t.Errorf("%d keys long after", len(got))
+		t.Errorf("%d keys an hour later", len(got))
 	}
 }
 
@@ -143,10 +143,10 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("out of the cache, too: %v", err)
+		t.Errorf("a cached PAT of the retired key: %v", err)
 	}
 	if w.keys.Current() == first {
-		t.Error("it still signs")
+		t.Error("the retired key still signs")
 	}
 	w.issue(t, w.fresh(t, "agent2", newEd()))
 	soon := w.issue(t, w.fresh(t, "agent3", newEd())).Token
@@ -165,10 +165,10 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, keys.ErrNoKey) {
 		t.Errorf("%v", err)
 	}
-	// The process that has its private key reads the end when it starts again.
+	// A process that has the private key reads the end of the key when it starts.
 	again := w.open(t, w.files, keys.EdDSA)
 	if again.Current() == first {
-		t.Error("after a restart it signs again")
+		t.Error("after a restart the retired key signs")
 	}
 }
 
@@ -180,7 +180,7 @@ func TestKeyRetiredElsewhereIsReplaced(t *testing.T) {
 	w.refresh(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	if _, err := w.verify(t, issued.Token); err != nil || w.keys.Current() == first {
-		t.Errorf("it goes on signing: %v", err)
+		t.Errorf("the retired key signs: %v", err)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// This process has not read the key yet: the unknown kid makes it read the store.
+	// This process has not read the new key yet. The unknown kid makes it read the store.
 	if _, err := w.verify(t, issued.Token); err != nil {
 		t.Errorf("%v", err)
 	}
@@ -224,7 +224,7 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 		_, err := w.verify(t, jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": "x"}, map[string]any{}, edSign(edKey())))
 		return err
 	}
-	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // uses up the one read of this second
+	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // the only read in this second
 		t.Fatal(err)
 	}
 	ring := w.open(t, &memory{}, keys.EdDSA)
@@ -258,8 +258,8 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// TestPATsOutliveAlgorithmChange starts the process again with each other algorithm. Its PATs verify until they expire, and a
-// key that was retired at once verifies nothing, whatever its algorithm.
+// TestPATsOutliveAlgorithmChange restarts the process with each other algorithm. Earlier PATs verify until they expire. The PATs of a key
+// that was retired at once do not verify, whatever its algorithm.
 func TestPATsOutliveAlgorithmChange(t *testing.T) {
 	t.Parallel()
 	for _, before := range []string{keys.EdDSA, keys.ES256, keys.RS256} {
@@ -273,7 +273,7 @@ func TestPATsOutliveAlgorithmChange(t *testing.T) {
 			w.refresh(t)
 			w.reissue(t)
 			if _, err := w.verify(t, issued.Token); err != nil {
-				t.Errorf("%s to %s: a PAT from before: %v", before, after, err)
+				t.Errorf("%s to %s: an earlier PAT: %v", before, after, err)
 			}
 			w.advance(t, w.rules.TTL-time.Second)
 			if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, issued, agent)); err != nil {
@@ -331,7 +331,7 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	signed, err := cards.SignDetached(t.Context(), map[string]any{"typ": "JOSE"}, payload)
 	noError(t, err)
 	input := signed.Protected + "." + base64.RawURLEncoding.EncodeToString(payload)
-	public := privateOf(t, files.pem).Public().(ed25519.PublicKey) //nolint:forcetypeassert // it is one
+	public := privateOf(t, files.pem).Public().(ed25519.PublicKey) //nolint:forcetypeassert // the test opened an Ed25519 key
 	if !ed25519.Verify(public, []byte(input), must(base64url(signed.Signature))) {
 		t.Error("the signature does not verify")
 	}
@@ -343,9 +343,9 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 		t.Errorf("published %v", got)
 	}
 	if got, want := w.keys.PublicKey(w.now()), base64.StdEncoding.EncodeToString(keyOf(t, privateOf(t, w.files.pem)).SPKI()); got != want {
-		t.Error("uim-public-key is another key than that of PATs")
+		t.Error("uim-public-key is not the key of PATs")
 	}
-	// What it signs is no PAT, though its key is published.
+	// The card key is published, but a PAT that it signs does not verify.
 	own := w.issue(t, w.fresh(t, "agent", newEd())).Token
 	var claims map[string]any
 	noError(t, json.Unmarshal(must(base64url(strings.Split(own, ".")[1])), &claims))
@@ -361,12 +361,12 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	first := cards.Current()
 	noError(t, w.keys.Retire(t.Context(), first, w.now()))
 	if _, err = cards.SignDetached(t.Context(), nil, payload); err != nil || cards.Current() == first {
-		t.Errorf("a key that was retired signs: %v", err)
+		t.Errorf("a retired key signs: %v", err)
 	}
 	if w.keys.Current() == first {
-		t.Error("it signs PATs")
+		t.Error("the card key signs PATs")
 	}
-	// A file of another purpose does not lend its key.
+	// A key file of another purpose is not used.
 	other, err := w.keys.For(t.Context(), keys.ForCards, keys.EdDSA, &memory{pem: w.files.pem})
 	noError(t, err)
 	if other.Current() == w.keys.Current() {

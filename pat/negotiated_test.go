@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Keys that others have published for tests.
+// Test keys that others have published.
 const (
 	publishedKey = "6d8d2b87d987641e2ca3f1991c1cccf08a118759e81fabdbf7e8484f27af015e"
 	firstKey     = "0000000000000000000000000000000000000000000000000000000000000001"
@@ -25,24 +25,24 @@ func aeaKey(tb testing.TB, digits string) identity.Key {
 	return must(identity.NewKey(must(hex.DecodeString(digits))))
 }
 
-// A negotiating is an acceptance in the making.
-type negotiating struct {
+// An acceptance is the evidence of an accepted offer, and the options of the request.
+type acceptance struct {
 	agreement.Evidence
 
 	Scope []string
 	Admit func() error
 }
 
-func (w *world) issueNegotiated(tb testing.TB, r negotiating) (pat.Issuance, error) {
+func (w *world) issueNegotiated(tb testing.TB, r acceptance) (pat.Issuance, error) {
 	tb.Helper()
 	return w.issuer.Issue(tb.Context(), pat.IssueRequest{Evidence: r.Evidence, Scope: r.Scope, Admit: r.Admit})
 }
 
-// accepted is the acceptance of an offer by an agent, signed once change is done.
-func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*negotiating)) negotiating {
+// accepted returns an agent's acceptance of an offer, which it signs after the changes.
+func (w *world) accepted(tb testing.TB, ledger identity.Ledger, change ...func(*acceptance)) acceptance {
 	tb.Helper()
 	agent := aeaKey(tb, publishedKey)
-	r := negotiating{Scope: []string{search}, Evidence: agreement.Evidence{
+	r := acceptance{Scope: []string{search}, Evidence: agreement.Evidence{
 		Agreement: identity.Agreement{
 			Gateway: aeaKey(tb, firstKey).Public(identity.Fetchai).Address(), Agent: agent.Public(ledger).Address(),
 			Nonce: strings.Repeat("0123456789abcdef", 2), PolicySHA256: w.terms.offer.SHA256(),
@@ -87,7 +87,7 @@ func TestAcceptedOfferIsAFreshAgreement(t *testing.T) {
 			t.Errorf("%s: %+v, %v", ledger, e, err)
 		}
 		again := r
-		again.Until = w.now().Add(time.Minute) // the nonce is what counts
+		again.Until = w.now().Add(time.Minute) // the nonce determines whether the acceptance is used
 		if twice, err := w.issueNegotiated(t, again); !errors.Is(err, pat.ErrAgreementReplayed) || twice.Token != "" {
 			t.Errorf("%s: a second PAT: %v", ledger, err)
 		}
@@ -101,38 +101,38 @@ func TestInvalidAcceptances(t *testing.T) {
 	signed := w.accepted(t, identity.Fetchai).Signature
 	other := aeaKey(t, firstKey).Public(identity.Fetchai)
 	for name, c := range map[string]struct {
-		change func(*negotiating)
+		change func(*acceptance)
 		want   error
 	}{
-		"no signature":           {func(r *negotiating) { r.Signature = " " }, pat.ErrBadSignature},
-		"of another offer":       {func(r *negotiating) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
-		"of another gateway":     {func(r *negotiating) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
-		"of another agent":       {func(r *negotiating) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
-		"with another's key":     {func(r *negotiating) { r.PublicKey = other.String() }, pat.ErrBadSignature},
-		"from no address":        {func(r *negotiating) { r.Agent = "alice" }, pat.ErrBadSignature},
-		"no sender":              {func(r *negotiating) { r.Agent = "" }, pat.ErrBadSignature},
-		"no recipient":           {func(r *negotiating) { r.Gateway = "" }, pat.ErrBadSignature},
-		"without nonce":          {func(r *negotiating) { r.Nonce = "" }, pat.ErrBadSignature},
-		"no key":                 {func(r *negotiating) { r.PublicKey = "" }, keys.ErrUnsupported},
-		"on another ledger":      {func(r *negotiating) { r.Ledger = "solana" }, keys.ErrUnsupported},
-		"as Ethereum writes":     {func(r *negotiating) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
-		"to another policy":      {func(r *negotiating) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
-		"to no policy":           {func(r *negotiating) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
-		"expired offer":          {func(r *negotiating) { r.Until = w.now() }, pat.ErrAgreementStale},
-		"offer expires too late": {func(r *negotiating) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"with a bad scope":       {func(r *negotiating) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
-		"not admitted":           {func(r *negotiating) { r.Admit = func() error { return refused } }, refused},
+		"no signature":           {func(r *acceptance) { r.Signature = " " }, pat.ErrBadSignature},
+		"of another offer":       {func(r *acceptance) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
+		"of another gateway":     {func(r *acceptance) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
+		"of another agent":       {func(r *acceptance) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
+		"with another's key":     {func(r *acceptance) { r.PublicKey = other.String() }, pat.ErrBadSignature},
+		"from no address":        {func(r *acceptance) { r.Agent = "alice" }, pat.ErrBadSignature},
+		"no sender":              {func(r *acceptance) { r.Agent = "" }, pat.ErrBadSignature},
+		"no recipient":           {func(r *acceptance) { r.Gateway = "" }, pat.ErrBadSignature},
+		"without nonce":          {func(r *acceptance) { r.Nonce = "" }, pat.ErrBadSignature},
+		"no key":                 {func(r *acceptance) { r.PublicKey = "" }, keys.ErrUnsupported},
+		"on another ledger":      {func(r *acceptance) { r.Ledger = "solana" }, keys.ErrUnsupported},
+		"as Ethereum writes":     {func(r *acceptance) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
+		"to another policy":      {func(r *acceptance) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
+		"to no policy":           {func(r *acceptance) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
+		"expired offer":          {func(r *acceptance) { r.Until = w.now() }, pat.ErrAgreementStale},
+		"offer expires too late": {func(r *acceptance) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"with a bad scope":       {func(r *acceptance) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
+		"not admitted":           {func(r *acceptance) { r.Admit = func() error { return refused } }, refused},
 	} {
 		if _, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if _, err := w.issueNegotiated(t, w.accepted(t, "")); err == nil {
-		t.Error("an agent without ledger and address")
+		t.Error("an acceptance without a ledger is accepted")
 	}
-	good := w.accepted(t, identity.Fetchai, func(r *negotiating) { r.Ledger = "" })
+	good := w.accepted(t, identity.Fetchai, func(r *acceptance) { r.Ledger = "" })
 	if _, err := w.issueNegotiated(t, good); err != nil {
-		t.Errorf("what was refused is not used up, and fetchai is the default: %v", err)
+		t.Errorf("the refused acceptance, once it is valid and with the default ledger: %v", err)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestAcceptanceWaitsForApproval(t *testing.T) {
 	}
 }
 
-// An address of an agent is nobody's id but of the key that it comes of.
+// Only the key of an agent address can have the address as its id.
 func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -174,14 +174,14 @@ func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 			}
 		}
 	}
-	for _, id := range []string{"fetch1", "0x12", "cosmos1w508d6qejxtdg4y5r3zarvary0c5xw7k6ah60d"} { // of nobody
+	for _, id := range []string{"fetch1", "0x12", "cosmos1w508d6qejxtdg4y5r3zarvary0c5xw7k6ah60d"} { // not the address of a key
 		w.issue(t, w.fresh(t, id, newEd()))
 	}
 	r := w.accepted(t, identity.Fetchai)
 	if _, err := w.issueNegotiated(t, r); err != nil {
-		t.Errorf("the address is its own key's: %v", err)
+		t.Errorf("the address with its own key: %v", err)
 	}
-	second := w.accepted(t, identity.Cosmos, func(r *negotiating) { r.Nonce = "another" })
+	second := w.accepted(t, identity.Cosmos, func(r *acceptance) { r.Nonce = "another" })
 	if _, err := w.issueNegotiated(t, second); !errors.Is(err, pat.ErrKeyTaken) {
 		t.Errorf("a key with two ids: %v", err)
 	}
@@ -211,7 +211,7 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 		"no text":            func(a *pat.Agreement) { a.Signed = nil },
 		"an assurance less":  func(a *pat.Agreement) { a.Assurance = pat.Static },
 		"another form":       func(a *pat.Agreement) { a.Form = "uagents-envelope" },
-		"a form of its own":  func(a *pat.Agreement) { a.Form = "jws-agreement" },
+		"the form of a JWS":  func(a *pat.Agreement) { a.Form = "jws-agreement" },
 		"another policy uid": func(a *pat.Agreement) { a.PolicyUID += "x" },
 	} {
 		changed := a
@@ -221,7 +221,7 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 		}
 	}
 	spaced := policy
-	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, and not what was signed
+	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, but not the signed bytes
 	if _, err := pat.Export(a, spaced, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
 		t.Errorf("other bytes of the policy: %v", err)
 	}

@@ -61,7 +61,7 @@ func TestProofOfKey(t *testing.T) {
 				t.Errorf("%T: %+v, %v", signer, p, err)
 			}
 			if p.Until.Sub(noon) < 0 {
-				t.Errorf("the nonce may be forgotten at %s, while the proof is still good", p.Until)
+				t.Errorf("the nonce may be dropped at %s, while the proof is still valid", p.Until)
 			}
 		}
 	}
@@ -122,7 +122,7 @@ func TestInvalidProofs(t *testing.T) {
 	for _, open := range []pat.ProofBinding{{}, {Audience: issuer, TokenID: "token"}, {Audience: issuer, Digest: "digest"}} {
 		text := must(pat.SignProof(edKey(), open, noon))
 		if _, err := pat.VerifyProof(text, key, open, noon); err == nil {
-			t.Errorf("%+v binds to nothing and verified", open)
+			t.Errorf("the incomplete binding %+v verified", open)
 		}
 	}
 }

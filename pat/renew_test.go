@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// provedRenewal returns a renewal of a PAT with a proof by the key.
+// renewalWithProof returns a request to renew a PAT with a proof of this key.
 func (w *world) renewalWithProof(tb testing.TB, i pat.Issuance, key ed25519.PrivateKey) pat.RenewRequest {
 	tb.Helper()
 	proof, err := pat.SignProof(key, pat.ProofBinding{Audience: issuer, TokenID: i.Claims.ID, Digest: must(pat.RenewDigest(i.Claims.ID))},
@@ -44,7 +44,7 @@ func TestRenewal(t *testing.T) {
 	}
 	w.advance(t, 59*time.Second)
 	if _, err := w.verify(t, old.Token); err != nil {
-		t.Errorf("in its last minute: %v", err)
+		t.Errorf("just before it expires: %v", err)
 	}
 	w.advance(t, time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrRevoked) {
@@ -68,7 +68,7 @@ func TestRepeatedRenewalHasTheSameSuccessor(t *testing.T) {
 			t.Errorf("%s: the same request gave another PAT", name)
 		}
 		if again := w.renew(t, w.renewalWithProof(t, old, key)); again.Claims.ID != next.Claims.ID {
-			t.Errorf("%s: another proof gave another PAT", name)
+			t.Errorf("%s: a second proof gave another PAT", name)
 		}
 		w.advance(t, 2*time.Second)
 		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, old, key)); !errors.Is(err, pat.ErrRevoked) {
@@ -83,7 +83,7 @@ func TestRenewalInTheGrace(t *testing.T) {
 	old := w.issue(t, w.fresh(t, "agent", key))
 	w.advance(t, time.Hour+10*time.Minute+29*time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrExpired) {
-		t.Errorf("it has expired: %v", err)
+		t.Errorf("the expired PAT: %v", err)
 	}
 	if next := w.renew(t, w.renewalWithProof(t, old, key)); next.Token == "" {
 		t.Error("no PAT")
@@ -204,7 +204,7 @@ func TestProofRenewsOnce(t *testing.T) {
 	issued := w.issue(t, w.fresh(t, "agent", key))
 	r := w.renewalWithProof(t, issued, key)
 	next := w.renew(t, r)
-	// The nonce is used up for every other purpose of the key.
+	// The nonce of the proof is used for every other purpose of the key too.
 	spent := must(pat.VerifyProof(r.Proof, keyOf(t, key),
 		pat.ProofBinding{Audience: issuer, TokenID: issued.Claims.ID, Digest: must(pat.RenewDigest(issued.Claims.ID))}, w.now()))
 	type m = map[string]any
@@ -233,7 +233,7 @@ func TestRenewalWithoutProofEndsAfterADay(t *testing.T) {
 		w.advance(t, 30*time.Minute)
 		issued = w.renew(t, pat.RenewRequest{Token: issued.Token})
 		if got := issued.Claims.ExpiresAt; !got.Equal(made.Add(24 * time.Hour)) {
-			t.Errorf("%s: lives until %s, beyond a day", assurance, got)
+			t.Errorf("%s: expires at %s, want a day after the agreement", assurance, got)
 		}
 		w.advance(t, 30*time.Minute)
 		if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
@@ -241,12 +241,12 @@ func TestRenewalWithoutProofEndsAfterADay(t *testing.T) {
 		}
 		next := w.renew(t, w.renewalWithProof(t, issued, key))
 		if next.Claims.Assurance != assurance || len(next.Claims.Scope) != entries {
-			t.Errorf("a proof for renewal does not change the agreement: %+v", next.Claims)
+			t.Errorf("the proof of a renewal changed the agreement: %+v", next.Claims)
 		}
 	}
 }
 
-// A stolen PAT is renewed by the thief: whoever ends it ends what came of it as well.
+// A thief can renew a stolen PAT, so revoking a PAT also revokes its renewals.
 func TestRevokingAPATEndsItsRenewals(t *testing.T) {
 	for name, revoke := range map[string]func(w *world, first, second, third pat.Issuance) error{
 		"the first, by the operator": func(w *world, first, _, _ pat.Issuance) error {
@@ -276,7 +276,7 @@ func TestRevokingAPATEndsItsRenewals(t *testing.T) {
 			t.Errorf("%s: its renewal: %v", name, err)
 		}
 		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, third, key)); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("%s: its renewal is renewed: %v", name, err)
+			t.Errorf("%s: renewing its renewal: %v", name, err)
 		}
 		if _, err := w.verify(t, other.Token); err != nil {
 			t.Errorf("%s: another PAT of the agent: %v", name, err)

@@ -22,7 +22,7 @@ func TestRevocation(t *testing.T) {
 			hit := w.issue(t, w.fresh(t, "agent", key))
 			second := w.issue(t, w.fresh(t, "agent", key))
 			third := w.issue(t, w.fresh(t, "bystander", bystander))
-			for _, i := range []pat.Issuance{hit, second, third} { // into the cache
+			for _, i := range []pat.Issuance{hit, second, third} { // cache all of them
 				if _, err := w.verify(t, i.Token); err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +56,7 @@ func TestRevocation(t *testing.T) {
 				check("another of the agent", second, nil)
 				check("another agent's", third, nil)
 			}
-			// A restart keeps every revocation.
+			// Revocations survive a restart.
 			w.view = pat.NewView(w.store, w.keys, w.now)
 			w.refresh(t)
 			w.reissue(t)
@@ -68,7 +68,7 @@ func TestRevocation(t *testing.T) {
 				noError(t, w.issuer.Unblock(t.Context(), "agent"))
 				check("after it was unblocked", hit, pat.ErrRevoked)
 			}
-			again := w.issue(t, w.fresh(t, "agent", key)) // in the same second
+			again := w.issue(t, w.fresh(t, "agent", key)) // in the same second as the revocation
 			check("a new agreement", again, nil)
 			if !again.Claims.IssuedAt.Truncate(time.Second).Equal(again.Claims.IssuedAt) {
 				t.Errorf("iat %s", again.Claims.IssuedAt)
@@ -95,7 +95,7 @@ func TestRevocationByPossession(t *testing.T) {
 		}
 	}
 	if _, err := w.verify(t, issued.Token); err != nil {
-		t.Fatalf("others ended it: %v", err)
+		t.Fatalf("another bearer revoked it: %v", err)
 	}
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
@@ -126,7 +126,7 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 	replica := pat.NewView(w.store, w.keys, w.now)
 	there := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: w.keys, View: replica}))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("a view that knows nothing yet: %v", err)
+		t.Errorf("a view that was not refreshed: %v", err)
 	}
 	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
@@ -135,11 +135,11 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 	noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedToken, Subject: string(issued.Claims.ID)}))
 	w.add(time.Second)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
-		t.Errorf("not asked again yet, at most a second old: %v", err)
+		t.Errorf("a view that is at most a second old: %v", err)
 	}
 	w.add(time.Millisecond)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("older than a second, nobody is let in: %v", err)
+		t.Errorf("a view older than a second: %v", err)
 	}
 	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrRevoked) {
@@ -151,11 +151,11 @@ func TestViewReportsBlockedAgents(t *testing.T) {
 	w := newWorld(t)
 	w.issue(t, w.fresh(t, "agent", newEd()))
 	if w.view.Blocked(service, "agent") {
-		t.Error("blocked for nothing")
+		t.Error("the agent is blocked without a revocation")
 	}
 	noError(t, w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: "agent"}))
 	if !w.view.Blocked(service, "agent") || w.view.Blocked("other", "agent") {
-		t.Error("want it blocked, at this service")
+		t.Error("the agent is not blocked, or blocked at another service")
 	}
 	noError(t, w.issuer.Unblock(t.Context(), "agent"))
 	if w.view.Blocked(service, "agent") {
@@ -166,7 +166,7 @@ func TestViewReportsBlockedAgents(t *testing.T) {
 	}
 }
 
-// feed is the ViewStore of a test that owns the clock: it counts the reads and fails on demand.
+// A feed is a ViewStore that counts reads and fails on demand.
 type feed struct {
 	mu    sync.Mutex
 	reads int
@@ -194,27 +194,27 @@ func TestViewRunsUntilContextEnds(t *testing.T) {
 		var failures atomic.Int64
 		done := make(chan error, 1)
 		go func() { done <- v.Run(ctx, func(error) { failures.Add(1) }) }()
-		time.Sleep(1100 * time.Millisecond) // in the bubble: no real time passes
+		time.Sleep(1100 * time.Millisecond) // no real time passes in the bubble
 		synctest.Wait()
 		if f.reads != 5 || !v.Fresh(time.Now()) || failures.Load() != 0 {
-			t.Errorf("asked %d times, fresh %v, %d failures", f.reads, v.Fresh(time.Now()), failures.Load())
+			t.Errorf("%d reads, fresh %v, %d failures", f.reads, v.Fresh(time.Now()), failures.Load())
 		}
 		f.fail(errors.New("down"))
 		time.Sleep(800 * time.Millisecond)
 		synctest.Wait()
 		if !v.Fresh(time.Now()) || failures.Load() == 0 {
-			t.Errorf("the last answer is not a second old; %d failures", failures.Load())
+			t.Errorf("the last read is less than a second old; %d failures", failures.Load())
 		}
 		time.Sleep(500 * time.Millisecond)
 		synctest.Wait()
 		if v.Fresh(time.Now()) {
-			t.Error("fresh, though the store has not answered for a second")
+			t.Error("fresh, although the store has failed for a second")
 		}
 		f.fail(nil)
 		time.Sleep(250 * time.Millisecond)
 		synctest.Wait()
 		if !v.Fresh(time.Now()) {
-			t.Error("not fresh, though the store answers again")
+			t.Error("not fresh, although the store recovered")
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -252,7 +252,7 @@ func TestConcurrentUse(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRepeatedRevocationsAreOneChange revokes one PAT by each way, under a clock that moves at each reading.
+// TestRepeatedRevocationsAreOneChange revokes a PAT in each way twice, under a clock that advances at each reading.
 func TestRepeatedRevocationsAreOneChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 
 func base64url(s string) ([]byte, error) { return base64.RawURLEncoding.DecodeString(s) }
 
-// private returns the Ed25519 key a world signs with.
+// private returns the Ed25519 key that signs the PATs of a world.
 func (w *world) private(tb testing.TB) ed25519.PrivateKey {
 	tb.Helper()
 	return privateOf(tb, w.files.pem)
@@ -92,13 +92,13 @@ func TestInvalidTokens(t *testing.T) {
 		maps.Copy(header, tt.header)
 		maps.Copy(payload, tt.payload)
 		token := jws(t, header, payload, tt.sign)
-		for range 2 { // the second time from the cache
+		for range 2 { // the second token comes from the cache
 			if c, err := w.verify(t, token); !errors.Is(err, tt.want) || (err != nil) != (c == nil) {
 				t.Errorf("%s: %v, want %v", name, err, tt.want)
 			}
 		}
 	}
-	// Each claim must be there.
+	// Each claim is required.
 	for claim := range strings.FieldsSeq("agr aud cnf exp iat iss jti lmt nbf pol pol_digest scope sub") {
 		for _, v := range []any{nil, true, []any{}, m{}} {
 			var payload m
@@ -202,15 +202,15 @@ func TestIntrospection(t *testing.T) {
 		t.Error(got)
 	}
 	if got := introspect(issued.Token, offerOf(t, policyV2).Digest); got != inactive {
-		t.Errorf("after the policy changed: %s", got)
+		t.Errorf("after a policy change: %s", got)
 	}
 	w.add(2 * time.Second)
 	if _, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, c.PolicyDigest, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("with an old view: %v", err)
+		t.Errorf("with a stale view: %v", err)
 	}
 }
 
-// FuzzVerify checks that of all variants of a PAT only the one that was issued verifies.
+// FuzzVerify checks that no variant of an issued PAT verifies.
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f)
 	token := w.issue(f, w.fresh(f, "agent", newEd())).Token

@@ -7,8 +7,8 @@ import (
 	"testing/synctest"
 )
 
-// Not more signatures are verified at once than there are workers, whoever waits too long is refused, and a panic frees
-// its worker.
+// At most as many signatures are verified at once as there are workers. A caller that waits too long is refused, and a panic releases its
+// worker.
 func TestSignaturesWaitForAWorker(t *testing.T) {
 	before := verifying
 	t.Cleanup(func() { verifying = before })
@@ -47,7 +47,7 @@ func TestSignaturesWaitForAWorker(t *testing.T) {
 			_ = w.inTurn(t.Context(), func() error { panic("canary") })
 		}()
 		if !w.free.TryAcquire(2) {
-			t.Error("a panic kept its worker")
+			t.Error("a panic did not release its worker")
 		}
 	})
 }

@@ -228,7 +228,7 @@ func nearP(low byte) []byte {
 	return b
 }
 
-// Every key that crypto/ed25519 makes is accepted: both have the same arithmetic.
+// Every key that crypto/ed25519 generates is accepted.
 func TestEveryGeneratedEd25519KeyIsAccepted(t *testing.T) {
 	for range 200 {
 		if _, err := keys.New(newEd().Public()); err != nil {
@@ -259,7 +259,7 @@ func FuzzParsePublicKey(f *testing.F) {
 	})
 }
 
-// Keys of every kind, made once.
+// Keys of every kind.
 var (
 	rsaKey = sync.OnceValue(func() *rsa.PrivateKey { return must(rsa.GenerateKey(rand.Reader, 2048)) })
 	ecKey  = sync.OnceValue(func() *ecdsa.PrivateKey { return must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)) })

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// Both paddings are judged as crypto/rsa judges them: good ones, and such that differ in one byte of the encoded message.
+// The package accepts the same signatures as crypto/rsa for both paddings: valid ones, and ones that differ in one byte of the encoded
+// message.
 func TestRSASignaturesMatchStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for _, bits := range []int{2048, 2049, 2055, 3072} {
