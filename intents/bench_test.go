@@ -80,7 +80,7 @@ func BenchmarkValidate(b *testing.B) {
 	}
 }
 
-// What an answer is compared with is made when the intent is read, and not for each answer.
+// BenchmarkFit shows that the schema of the outputs is prepared when the intent is read, not for each response.
 func BenchmarkFit(b *testing.B) {
 	var outputs []string
 	body := map[string]any{}

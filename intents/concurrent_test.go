@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// One catalogue serves all calls at once. The schema has parts that the library checks and parts that the walk checks.
+// Concurrent calls share one catalogue. The library checks some parts of the schema, and the walk the others.
 func TestConcurrentValidate(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/x"}]},
 		"$defs": {"x": {"type": "string", "pattern": "^[a-z]+$"}}}, {"name": "b", "type": "string", "format": "date", "default": "2026-11-22"}]`)

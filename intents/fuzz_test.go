@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// For every document there is a catalogue if and only if there is no error, and a published strict document reads the
-// same again.
+// FuzzParse checks that Parse returns either a catalogue or errors, and that a published document from strict parsing has the same meaning
+// when it is parsed again.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(strings.Replace(shop, "?full={full}", "", 1)))
 	f.Add([]byte(one(`"input_parameters": {"a": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}}`)))
@@ -42,7 +42,7 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%s is not found", i.UID)
 				}
 				if _, err := strictjson.DecodeObject(i.JSON()); err != nil {
-					t.Fatalf("%s is served as %s: %v", i.UID, i.JSON(), err)
+					t.Fatalf("%s is published as %s: %v", i.UID, i.JSON(), err)
 				}
 				if _, err := json.Marshal(i.InputSchema()); err != nil {
 					t.Fatal(err)
@@ -68,7 +68,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Valid parameters stay valid with their defaults, and adding the defaults again changes nothing.
+// FuzzValidate checks that valid parameters with their defaults are valid, and that adding the defaults again changes nothing.
 func FuzzValidate(f *testing.F) {
 	schemas := []string{
 		`[{"name": "a", "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$"}, {"name": "b", "type": "integer", "default": ` +
@@ -109,7 +109,7 @@ func FuzzValidate(f *testing.F) {
 			t.Fatalf("%v with %v", filled, violations)
 		}
 		for _, v := range violations {
-			// A name that is too long for the answer is reported with the pointer of its object.
+			// If a name is too long for the response, the violation has the pointer of its object.
 			nameless := v.Pointer == "" && v.Reason == reason.UnknownParameter
 			if v.Reason == "" || v.Keyword == "" || v.Message == "" || v.Pointer == "" && !nameless {
 				t.Fatalf("%+v", v)
@@ -124,7 +124,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// A shaped answer has declared members only and every required one, and shaping it again by name changes nothing.
+// FuzzShape checks that a shaped response has only declared members and every required one, and that shaping it again by name changes
+// nothing.
 func FuzzShape(f *testing.F) {
 	c, list := intents.Parse([]byte(one(`"output_parameters": [
 	  {"name": "a", "type": "number", "required": true}, {"name": "b", "type": "string"}, {"name": "c", "type": "boolean"},

@@ -2,8 +2,8 @@
 
 package intents_test
 
-// How much the tests do.
+// The amount of tests.
 const (
-	dearTexts = 100     // matched against a pattern that visits each byte a thousand times: more than the budget of a call
-	manyItems = 100_000 // of one array
+	dearTexts = 100     // matched against a pattern that visits each byte a thousand times, which exceeds the budget of a call
+	manyItems = 100_000 // elements of one array
 )

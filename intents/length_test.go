@@ -2,8 +2,8 @@
 
 package intents_test
 
-// How much the tests do. With the build tag soak it is more.
+// The amount of tests. With the build tag soak there are more.
 const (
 	dearTexts = 2      // matched against a pattern that visits each byte a thousand times
-	manyItems = 20_000 // of one array
+	manyItems = 20_000 // elements of one array
 )

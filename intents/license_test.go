@@ -113,7 +113,7 @@ func FuzzParseLicense(f *testing.F) {
 		}
 		again, err := intents.ParseLicense(l.String())
 		if err != nil || !cmp.Equal(l, again) {
-			t.Fatalf("%q: %v is read again as %v, %v", s, l, again, err)
+			t.Fatalf("%q: %v is parsed again as %v, %v", s, l, again, err)
 		}
 		if strings.ContainsFunc(l.String(), func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 			t.Fatalf("%q: %q", s, l)

@@ -53,7 +53,7 @@ func strict(tb testing.TB, doc string) *intents.Catalog {
 	return c
 }
 
-// one returns a catalogue of one intent with these members besides uid, name and description.
+// one returns a catalogue of one intent with these members in addition to uid, name and description.
 func one(members string) string {
 	return `{"service-info": {"name": "S"}, "intents": [{"intent_uid": "example.com:it:v1", "intent_name": "It", "description": "d", ` +
 		members + `}]}`
@@ -94,7 +94,7 @@ func TestCoreDialect(t *testing.T) {
 	}
 	get, _ := c.Lookup(intents.UID{Namespace: "example.com", Name: "get-product", Version: "v2"})
 	if get.Endpoint.Method != http.MethodGet || !get.Safe {
-		t.Errorf("GET is safe: %+v", get)
+		t.Errorf("GET is not safe: %+v", get)
 	}
 	if got := c.Namespaces(); !cmp.Equal(got, []string{"example.com"}) {
 		t.Error(got)
@@ -124,7 +124,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 		names = append(names, p.Name)
 	}
 	if !cmp.Equal(names, []string{"city", "max_rent", "area", "sort"}) {
-		t.Errorf("a map keeps its order: %v", names)
+		t.Errorf("the order of the map changed: %v", names)
 	}
 	filled, violations := i.Validate(map[string]any{"city": "Ulm", "max_rent": nil})
 	if len(violations) > 0 || !cmp.Equal(filled, strictjson.Object{"city": "Ulm", "area": nil, "sort": "rent"}) {
@@ -139,7 +139,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 		t.Error(violations)
 	}
 	if out, err := shaped(i, map[string]any{"homes": []any{}}); err != nil || !cmp.Equal(out, map[string]any{"homes": []any{}}) {
-		t.Errorf("outputs in a map are not required: %v, %v", out, err)
+		t.Errorf("a missing output from a map: %v, %v", out, err)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestOtherDialects(t *testing.T) {
 	}
 }
 
-// A fault in the operator's document is an error that names the place and the nearest name.
+// An error in the operator's document has its pointer and the nearest valid name.
 func TestStrictErrors(t *testing.T) {
 	in := func(p string) string { return one(`"input_parameters": [{"name": "a", ` + p + `}]`) }
 	for _, tt := range []struct{ name, doc, pointer, message string }{
@@ -331,7 +331,7 @@ func TestDuplicateUIDs(t *testing.T) {
 	}
 }
 
-// Lenient reading keeps everything that is usable.
+// Lenient parsing keeps all usable parts.
 func TestLenientOmitsOnlyInvalidIntents(t *testing.T) {
 	doc := "{\"intents\": [42, {\"intent_uid\": \"nonsense\"}, {\"intent_uid\": \"a.example:dup:v1\", \"tags\": [], \"tags\": []}, {\"x\": " +
 		"\"\xff\"}," +
@@ -356,7 +356,7 @@ func TestLenientOmitsOnlyInvalidIntents(t *testing.T) {
 		t.Errorf("%v, %v", filled, violations)
 	}
 	if c, list := intents.Parse([]byte("{"), intents.Options{}); c != nil || !list.Failed() {
-		t.Error("what cannot be read at all is an error")
+		t.Error("an unreadable document is accepted")
 	}
 }
 

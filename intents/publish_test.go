@@ -56,7 +56,7 @@ func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	}
 }
 
-// The place of an output in the upstream's answer is private.
+// The pointer into the upstream's response is private.
 func TestFromIsNotPublished(t *testing.T) {
 	for outputs, want := range map[string]string{
 		`[{"from": "/a", "name": "x", "type": "any"}]`:                              `[{"name": "x", "type": "any"}]`,
@@ -72,7 +72,7 @@ func TestFromIsNotPublished(t *testing.T) {
 			t.Errorf("%s", published)
 		}
 		if !strings.Contains(string(published), string(i.JSON())) {
-			t.Errorf("the intent alone differs: %s", i.JSON())
+			t.Errorf("the single intent differs: %s", i.JSON())
 		}
 		if wire, err := json.Marshal(i); err != nil || !json.Valid(wire) {
 			t.Errorf("%s %v", wire, err)

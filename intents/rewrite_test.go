@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// What Rewrite writes is what Shape returns, in the order of the answer; and it writes all that is usual.
+// Rewrite writes the same value as Shape, in the order of the response. It handles all common responses.
 func TestRewrite(t *testing.T) {
 	many := func(n int, format string) string {
 		var list []string
@@ -71,7 +71,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// rewriteAgrees holds Rewrite against Fit.
+// rewriteAgrees compares Rewrite with Fit.
 func rewriteAgrees(t *testing.T, i *intents.Intent, answer []byte) {
 	t.Helper()
 	got, undeclared, ok := i.Rewrite(nil, answer)
@@ -80,11 +80,11 @@ func rewriteAgrees(t *testing.T, i *intents.Intent, answer []byte) {
 	}
 	body, err := strictjson.Decode(answer)
 	if err != nil {
-		t.Fatalf("%s is written as %s, and is not acceptable: %v", answer, got, err)
+		t.Fatalf("%s is rewritten as %s, but is invalid: %v", answer, got, err)
 	}
 	want, err := i.Fit(body, false)
 	if err != nil || len(want.Dropped) > 0 {
-		t.Fatalf("%s is written as %s; it does not fit: %v %v", answer, got, err, want.Dropped)
+		t.Fatalf("%s is rewritten as %s, but does not fit: %v %v", answer, got, err, want.Dropped)
 	}
 	few := undeclared.Count <= intents.MaxUndeclared
 	if undeclared.Count != want.Undeclared.Count || few && !cmp.Equal(undeclared, want.Undeclared) {
@@ -92,7 +92,7 @@ func rewriteAgrees(t *testing.T, i *intents.Intent, answer []byte) {
 	}
 	written, err := strictjson.Decode(got)
 	if err != nil || !cmp.Equal(written, want.Output) {
-		t.Fatalf("%s is written as %s, %v; want %v", answer, got, err, want.Output)
+		t.Fatalf("%s is rewritten as %s, %v; want %v", answer, got, err, want.Output)
 	}
 }
 
@@ -137,11 +137,11 @@ func TestRewriteReturnsPartOfResponse(t *testing.T) {
 	}
 	data := []byte(`{"a":[` + strings.Repeat(`{"n":1,"m":"x"},`, 10_000) + `{"n":2}],"b":"x"}`)
 	if n := testing.AllocsPerRun(100, func() { i.Rewrite(nil, data) }); n > 1 {
-		t.Errorf("%g allocations for an answer that stays", n)
+		t.Errorf("%g allocations for an unchanged response", n)
 	}
 }
 
-// The cache of member names is used only for the same schema, and for the same names in the same order.
+// The cache of member names is used only for the same schema and the same names in the same order.
 func TestRewriteCacheOfMemberNames(t *testing.T) {
 	i := strict(t, one(`"output_parameters": [
 		{"name": "a", "type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}, "m": {"type": "string"}}, "required": ["n"]}},

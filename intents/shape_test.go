@@ -133,7 +133,7 @@ func TestLenientFitReportsMissing(t *testing.T) {
 	}
 }
 
-// shaped is what an answer becomes where Fit is strict.
+// shaped returns the output of a strict Fit.
 func shaped(i *intents.Intent, body any) (any, error) {
 	fitted, err := i.Fit(body, false)
 	return fitted.Output, err

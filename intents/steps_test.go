@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// times returns a list of n times the same value.
+// times returns a list with n copies of value.
 func times(n int, value string) string { return "[" + strings.Repeat(value+",", n-1) + value + "]" }
 
-// numbered returns a list of n values that differ in a number.
+// numbered returns a list of n values, each with its own number.
 func numbered(n int, form string) string {
 	list := make([]string, n)
 	for i := range list {
@@ -23,7 +23,7 @@ func numbered(n int, form string) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// A dearValue would take a checker that does not count a second or more: the largest document that an agent may send.
+// A dearValue would take a checker without a budget a second or more. It has the largest size that an agent may send.
 type dearValue struct{ name, schema, value string }
 
 func dearValues() []dearValue {
@@ -62,7 +62,7 @@ func dearValues() []dearValue {
 	}
 }
 
-// The work of one call is bounded: what goes beyond is refused by one clear violation, whatever the schema and the value.
+// The work of a call is bounded. If a call exceeds the bound, one clear violation rejects it, whatever the schema and the value.
 func TestWorkOfOneCallIsBounded(t *testing.T) {
 	for _, tt := range dearValues() {
 		i := with(t, `[{"name": "a", `+tt.schema+`}]`)
@@ -84,7 +84,7 @@ func TestWorkOfOneCallIsBounded(t *testing.T) {
 	if len(violations) != 1 || violations[0].Keyword != "work" || violations[0].Pointer != "" {
 		t.Errorf("unknown names: %v", violations)
 	}
-	// The steps are those of one call, not of one parameter.
+	// The parameters of a call share one budget.
 	if _, violations := with(t, `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`).Validate(strictjson.Object{
 		"a": make([]any, schema.CallSteps/2), "b": make([]any, schema.CallSteps/2),
 	}); len(violations) != 1 || violations[0].Pointer != "/b" {
@@ -92,7 +92,7 @@ func TestWorkOfOneCallIsBounded(t *testing.T) {
 	}
 }
 
-// What honest agents send is far below the bound.
+// Typical calls use a small part of the budget.
 func TestWorkOfTypicalCalls(t *testing.T) {
 	order := `{"sku":"a-17","count":2,"price":"19.99","ship":{"kind":"parcel","to":"Main Street 1"},"when":"2024-02-29T12:00:00Z"}`
 	for _, tt := range []dearValue{

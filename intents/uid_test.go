@@ -44,7 +44,7 @@ func TestParseUID(t *testing.T) {
 		case want.ok && (err != nil || u.String() != in || u.Canonical() != want.canonical):
 			t.Errorf("%q: %v, %v, canonical %v", in, u, err, u.Canonical())
 		case !want.ok && (!errors.Is(err, intents.ErrUID) || u != intents.UID{}):
-			t.Errorf("%q: %v, %v; want ErrUID and nothing else", in, u, err)
+			t.Errorf("%q: %v, %v; want only ErrUID", in, u, err)
 		}
 	}
 }
@@ -68,7 +68,7 @@ func FuzzParseUID(f *testing.F) {
 		u, err := intents.ParseUID(s)
 		if err != nil {
 			if u != (intents.UID{}) {
-				t.Fatal("an error with a value")
+				t.Fatal("got an error and a value")
 			}
 			return
 		}
@@ -77,7 +77,7 @@ func FuzzParseUID(f *testing.F) {
 		}
 		var again intents.UID
 		if text, _ := u.MarshalText(); again.UnmarshalText(text) != nil || again != u {
-			t.Fatalf("%q does not survive its text", s)
+			t.Fatalf("%q changes when its text is parsed", s)
 		}
 	})
 }

@@ -179,7 +179,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 		t.Error(v)
 	}
 	if _, v := i.Validate(object(t, `{"a": 9223372036854775808}`)); len(v) != 1 {
-		t.Error("int64 takes 2^63")
+		t.Error("int64 accepts 2^63")
 	}
 }
 
@@ -300,7 +300,7 @@ func TestViolationsAreBoundedWithoutValues(t *testing.T) {
 	}
 }
 
-// A call that has used up the budget for checks has one violation that reports this.
+// A call that has used up its budget has one violation that reports this.
 func TestStepBudgetEndsACall(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "array", "items": {"oneOf": [{"enum": [`+strings.Repeat(`"x",`, 2000)+`"y"]}, {"type": "null"}]}}]`)
 	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat(`"y",`, 100_000)+`"y"]}`)); len(violations) != 1 ||
@@ -308,7 +308,7 @@ func TestStepBudgetEndsACall(t *testing.T) {
 		t.Errorf("%d violations, first %v", len(violations), violations[0])
 	}
 	if _, violations := i.Validate(object(t, `{"a": [`+strings.Repeat(`"y",`, 100)+`"y"]}`)); violations != nil {
-		t.Error("the budget outlives its call")
+		t.Error("the budget is not reset for the next call")
 	}
 }
 
@@ -320,7 +320,7 @@ func manyNames(n int) string {
 	return strings.Join(names, ",")
 }
 
-// Trees that are not from a strict decoder are rejected unless they are valid.
+// Trees that do not come from a strict decoder are rejected unless they are valid.
 func TestValidateRejectsInvalidTrees(t *testing.T) {
 	i := with(t, `[{"name": "a", "type": "number", "minimum": 1}, {"name": "b", "type": "any"}]`)
 	deep := any("x")
@@ -337,7 +337,7 @@ func TestValidateRejectsInvalidTrees(t *testing.T) {
 		}
 	}
 	if _, violations := i.Validate(map[string]any{"b": deep}); len(violations) != 1 {
-		t.Error("a tree that is too deep is taken")
+		t.Error("a tree that is too deep is accepted")
 	}
 }
 
@@ -351,7 +351,7 @@ func TestSchemas(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	if i.OutputSchema() != nil {
-		t.Error("no outputs, no schema")
+		t.Error("an intent without outputs has an output schema")
 	}
 }
 
@@ -367,7 +367,7 @@ func TestIsCredential(t *testing.T) {
 	}
 }
 
-// Characters of a long text are counted only if its length in bytes does not decide whether it fits.
+// Validate counts the characters of a long text only if its length in bytes is not enough to decide.
 func TestLengthOfLongTexts(t *testing.T) {
 	in := with(t, `[{"name": "a", "type": "string", "minLength": 2, "maxLength": 10000000}]`)
 	for text, want := range map[string]string{

@@ -16,7 +16,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// The intents of a document accept and reject calls as the constraints of the document require.
+// The intents of a document accept and reject calls according to the constraints in the document.
 func TestDocumentConstraintsApplyToCalls(t *testing.T) {
 	for _, tt := range []struct{ document, uid, good, bad, keyword, pointer string }{
 		{"library.yaml", "list-books:v2.1", `{"q":"go"}`, `{}`, "required", "/q"},
@@ -113,7 +113,7 @@ func TestParameterLocations(t *testing.T) {
 	}
 }
 
-// shaped is what an answer becomes where Fit is strict.
+// shaped returns the output of a strict Fit.
 func shaped(i *intents.Intent, body any) (any, error) {
 	fitted, err := i.Fit(body, false)
 	return fitted.Output, err
@@ -130,10 +130,10 @@ func TestResponseOutputs(t *testing.T) {
 		t.Errorf("got %s, want %s", asJSON(t, got), want)
 	}
 	if _, err := shaped(lookup(t, c, "list-books:v2.1"), tree(t, `{"items":[]}`)); err == nil {
-		t.Error("a required output of a read may be missing")
+		t.Error("a missing required output of a read is accepted")
 	}
 	if _, err := shaped(lookup(t, c, "post-shelves:v2.1"), tree(t, `{}`)); err != nil {
-		t.Errorf("what a write answers costs the answer: %v", err)
+		t.Errorf("a missing output of a write rejects the response: %v", err)
 	}
 	list := lookup(t, catalog(t, convert(t, document(t, "legacy.json"), openapi.Options{})), "parcels-controller-find-all:v1")
 	if got, err := shaped(list, []any{}); err != nil || asJSON(t, got) != `{"result":[]}` {
@@ -201,7 +201,7 @@ func TestServersAndCredentials(t *testing.T) {
 	}
 	secured := convert(t, document(t, "secured.json"), openapi.Options{})
 	if len(secured.Intents) != 1 || len(secured.Intents[0].Tree["input_parameters"].([]any)) != 0 {
-		t.Errorf("the header that carries the credential is not a parameter: %v, %v", secured.Intents, secured.Unmapped)
+		t.Errorf("the header of the credential is a parameter: %v, %v", secured.Intents, secured.Unmapped)
 	}
 	text := string(update(t, secured, nil).Write[openapi.ConfigFile])
 	for _, want := range []string{
@@ -215,7 +215,7 @@ func TestServersAndCredentials(t *testing.T) {
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		if strings.Contains(line, "evil") && !strings.HasPrefix(strings.TrimSpace(line), "#") {
-			t.Errorf("the document wrote into the configuration: %s", line)
+			t.Errorf("a text of the document is in the configuration: %s", line)
 		}
 	}
 	for flow, want := range map[string]string{
@@ -322,7 +322,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	text := strings.Replace(one("null"), `"version":"0"`, `"version":"2025-01-01"`, 1)
-	earlier := map[string][]byte{ // as earlier versions named it
+	earlier := map[string][]byte{ // with a name by an earlier version
 		openapi.RecordFile: []byte(`{"version": 1, "operations": {"GET /users/{id}/HTTPKeys": "` + namespace + `:keys:v2024.5"}, "intents": {"` +
 			namespace + `:keys:v2024.5": {}}}`),
 		openapi.AgentsFile: []byte(`{"intents": [{"intent_uid": "` + namespace + `:keys:v2024.5"}]}`),
@@ -332,7 +332,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := convert(t, []byte(text), openapi.Options{Curation: known}).Intents[0].UID.String(); got != namespace+":keys:v2024.5" {
-		t.Errorf("an intent that has its name already is now %s", got)
+		t.Errorf("an existing intent was renamed to %s", got)
 	}
 	long := convert(t, []byte(one(`"`+strings.Repeat("veryLong", 40)+`"`)), openapi.Options{}).Intents[0].UID
 	if len(long.Name) > 100 {

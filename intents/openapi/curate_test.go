@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// kinds is a document with an operation of each kind.
+// kinds is a document with operations of each kind.
 const kinds = `
 openapi: 3.0.3
 info: {title: T, version: 1.0.0}
@@ -35,7 +35,7 @@ paths:
   /unnamed: {get: {responses: {'200': {description: ok}}}}
 `
 
-// again runs init as the command does, without the writing operations that rerun asks for.
+// again runs init as the command does. Unlike rerun, it does not offer writing operations.
 func again(t *testing.T, dir map[string][]byte, text string, o openapi.Options) (map[string][]byte, *openapi.Result) {
 	t.Helper()
 	curated, err := openapi.Curate(dir, false)
@@ -51,7 +51,7 @@ func again(t *testing.T, dir map[string][]byte, text string, o openapi.Options) 
 	return directory(dir, r), r
 }
 
-// names are the UIDs of the intents, without namespace; retired ones have a minus in front.
+// names returns the UIDs of the intents without the namespace. A minus precedes retired ones.
 func names(t *testing.T, dir map[string][]byte) []string {
 	t.Helper()
 	var out []string
@@ -95,7 +95,7 @@ func TestOnlyReadsAreOfferedByDefault(t *testing.T) {
 		}
 	}
 	if policy := string(dir[openapi.PolicyFile]); strings.Contains(policy, "create-thing") || strings.Contains(policy, "#writes") {
-		t.Errorf("the policy permits what nobody chose: %s", policy)
+		t.Errorf("the policy permits an operation that was not chosen: %s", policy)
 	}
 	edit(t, dir, openapi.CurationFile, "createThing: {hidden: true,", "createThing: {hidden: false,")
 	dir, _ = again(t, dir, kinds, openapi.Options{})
@@ -117,7 +117,7 @@ func TestDecisionsSurviveDocumentChanges(t *testing.T) {
 		switch in := v.(map[string]any); in["intent_uid"] {
 		case namespace + ":get-thing:v1": // deleted
 			continue
-		case namespace + ":list-things:v1": // renamed, and its description is another
+		case namespace + ":list-things:v1": // renamed, with another description
 			in["intent_uid"], in["description"] = namespace+":find-things:v1", "Use it first."
 		case namespace + ":search-things:v1":
 			in["intent_name"] = "Search"
@@ -139,7 +139,7 @@ func TestDecisionsSurviveDocumentChanges(t *testing.T) {
 	}
 	for _, want := range []string{"get-thing:v1 was deleted", "list-things:v1 is called", "make-report:v1 is hidden"} {
 		if !strings.Contains(strings.Join(r.Messages, "\n"), want) {
-			t.Errorf("%q is not said: %q", want, r.Messages)
+			t.Errorf("%q is not reported: %q", want, r.Messages)
 		}
 	}
 	curated := string(dir[openapi.CurationFile])
@@ -165,9 +165,9 @@ func TestSelectionIsRemembered(t *testing.T) {
 	dir, _ = again(t, dir, more, openapi.Options{})
 	wantNames(t, dir, "list-things:v1", "search-things:v1", "create-thing:v1", "list-thing-parts:v1")
 	if curated := string(dir[openapi.CurationFile]); !strings.Contains(curated, "listMore: {hidden: true,") {
-		t.Errorf("an operation that is new is not listed: %s", curated)
+		t.Errorf("a new operation is not listed: %s", curated)
 	}
-	// Another selection adds. What people hid stays hidden, also under the same flags each night.
+	// Another selection adds intents. Intents that a person hid stay hidden, also if the same flags are used again.
 	edit(t, dir, openapi.CurationFile, "searchThings: {hidden: false,", "searchThings: {hidden: true,")
 	for range 2 {
 		dir, _ = again(t, dir, more, openapi.Options{Include: []string{"*Thing*", "listMore"}})
@@ -194,7 +194,7 @@ func TestOnlyPicksAreOffered(t *testing.T) {
 	}
 }
 
-// The uid that people wrote counts, whatever its namespace. Those that init made follow --namespace.
+// A uid that a person wrote is kept, whatever its namespace. Generated uids follow --namespace.
 func TestUIDOfOtherNamespaceIsKept(t *testing.T) {
 	dir, _ := again(t, nil, kinds, openapi.Options{})
 	file := string(dir[openapi.CurationFile])
@@ -221,7 +221,7 @@ func TestUIDOfOtherNamespaceIsKept(t *testing.T) {
 	}
 }
 
-// A directory that an earlier version made has no curation file: what it offers stays, what was deleted stays away.
+// A directory of an earlier version has no curation file: its intents are kept, and deleted ones are not added again.
 func TestDirectoriesOfEarlierVersions(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	delete(dir, openapi.CurationFile)
@@ -231,7 +231,7 @@ func TestDirectoriesOfEarlierVersions(t *testing.T) {
 	}
 	dir[openapi.RecordFile] = []byte(asJSON(t, record))
 	file := tree(t, string(dir[openapi.AgentsFile]))
-	file["intents"] = file["intents"].([]any)[1:] // without a
+	file["intents"] = file["intents"].([]any)[1:] // without the first intent
 	dir[openapi.AgentsFile] = []byte(asJSON(t, file))
 	dir, _ = again(t, dir, before, openapi.Options{})
 	wantNames(t, dir, "b:v1", "c:v1", "d:v1")

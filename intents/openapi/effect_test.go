@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// Names have the form object.verb in Slack's Web API, for example, where GET /auth.revoke revokes the token.
+// Slack's Web API names operations object.verb: GET /auth.revoke revokes the token.
 func TestVerbAfterDot(t *testing.T) {
 	const methods = `
 openapi: 3.0.3

@@ -10,10 +10,10 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// A file of a call: the schema of its parameter, without its description.
+// aFile is the schema of a file parameter without its description.
 const aFile = `{"contentEncoding":"base64","maxLength":1000000,"type":"string"}`
 
-// What becomes of bodies and answers that hold files or texts: the endpoint, the inputs and the outputs, without descriptions.
+// Bodies and responses with files or texts: the endpoint, the inputs and the outputs, without descriptions.
 func TestFileSchemas(t *testing.T) {
 	t.Parallel()
 	multi := func(properties string) string {
@@ -23,7 +23,7 @@ func TestFileSchemas(t *testing.T) {
 	bytes := "{schema: {type: string, format: binary}}"
 	for name, tt := range map[string]struct {
 		version, method, operation string
-		endpoint                   string // content_type, accept
+		endpoint                   string // content_type and accept
 		inputs, outputs            []string
 		note                       string
 	}{
@@ -175,7 +175,7 @@ func schemas(t *testing.T, all []intents.Parameter) []string {
 	var out []string
 	for _, p := range all {
 		if p.Description == "" && strings.Contains(asJSON(t, p.Schema), "base64") && p.Type == "string" {
-			t.Errorf("%s does not say that it is a file", p.Name)
+			t.Errorf("the description of %s does not mention a file", p.Name)
 		}
 		delete(p.Schema, "description")
 		if items, ok := p.Schema["items"].(map[string]any); ok {

@@ -11,7 +11,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// tree of files of one document, in the shape of large published ones: an operation a file, what they share in others.
+// severalFiles is a document in several files, like large published ones: each operation has its own file, and other files contain shared
+// parts.
 var severalFiles = map[string]string{
 	"spec/api.yaml": `
 openapi: 3.0.0
@@ -165,7 +166,7 @@ responses: {'200': {description: ok}}
 	}
 }
 
-// What a reference may not or cannot read costs the operations that need it, by name, and no other.
+// If a reference is not allowed or cannot be read, only the operations that need it are rejected, and the reason names the reference.
 func TestRejectedReferences(t *testing.T) {
 	files := map[string]string{
 		"spec/good.yaml": "{operationId: good, parameters: [{name: q, in: query, schema: {$ref: 'more.yaml#/q'}}]}", "spec/more.yaml": "q: {type: string}",
@@ -206,11 +207,11 @@ func TestRejectedReferences(t *testing.T) {
 	}
 	for operation, tt := range wants {
 		name := strings.TrimPrefix(tt[0], "../")
-		if strings.Contains(tt[1], "/") || tt[1] == "itself" { // another name than that in the operation
+		if strings.Contains(tt[1], "/") || tt[1] == "itself" { // the reason has another name than the operation
 			name = ""
 		}
 		if !foundText(found.Unmapped, "GET "+operation, name, tt[1]) {
-			t.Errorf("%s%q: not told %q: %v", operation, tt[0], tt[1], found.Unmapped)
+			t.Errorf("%s%q: the reason is not %q: %v", operation, tt[0], tt[1], found.Unmapped)
 		}
 	}
 	found = convert(t, []byte(text), openapi.Options{})
@@ -244,6 +245,6 @@ func TestReferencedFilesAreBounded(t *testing.T) {
 	text = "openapi: 3.0.0\nservers: [{url: 'https://s.example'}]\npaths:\n" + paths.String()
 	found = convert(t, []byte(text), openapi.Options{Files: filesOf(files), Name: "api.yaml"})
 	if len(found.Unmapped) == 0 || !foundText(found.Unmapped, "values") {
-		t.Errorf("values of all files together: %d offered; %v", len(found.Intents), found.Unmapped)
+		t.Errorf("too many values in all files together: %d offered; %v", len(found.Intents), found.Unmapped)
 	}
 }

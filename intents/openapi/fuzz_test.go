@@ -12,10 +12,10 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// FuzzConvert checks that any document is rejected with an error of this package, or that its result is accepted by the
-// strict reader, does not change in an update by itself, and is complete.
+// FuzzConvert checks that a document is either rejected with an error of this package, or that the strict parser accepts the result, an
+// update does not change it, and it is complete.
 func FuzzConvert(f *testing.F) {
-	for _, seed := range []string{ // short ones: the engine minimizes each input that is new to it
+	for _, seed := range []string{ // short ones, because the engine minimizes each new input
 		"openapi: 3.1.0\npaths: {/a: {get: {parameters: [{name: q, in: query, schema: {type: [integer, 'null'], exclusiveMinimum: 1}}], " +
 			"responses: {'200': {content: {application/json: {schema: {type: object, required: [a], properties: {a: {type: string}}}}}}}}}}",
 		"openapi: 3.0.0\npaths: {/a/{b}: {put: {parameters: [{name: b, in: path}], requestBody: {content: {application/json: {schema: {$ref: " +
@@ -41,7 +41,7 @@ func FuzzConvert(f *testing.F) {
 		defer cancel()
 		found, err := openapi.Convert(ctx, data, openapi.Options{Namespace: namespace})
 		if err != nil {
-			// the text of a recovered panic
+			// The text of a recovered panic.
 			if found != nil || !errors.Is(err, read.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") {
 				t.Fatalf("%v, %v", found, err)
 			}

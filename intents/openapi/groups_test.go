@@ -41,7 +41,7 @@ func TestSimilarFindingsAreGrouped(t *testing.T) {
 	}
 }
 
-// A document whose operations all have one parameter that is written in another way, in the shape of large published ones.
+// A document like large published ones, where each operation has one parameter in a form that needs a note.
 func TestReadmeGroupsFindings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.0\nservers: [{url: 'https://s.example'}]\npaths:\n")
@@ -54,10 +54,10 @@ func TestReadmeGroupsFindings(t *testing.T) {
 	found := convert(t, []byte(b.String()), openapi.Options{})
 	readme := string(update(t, found, nil).Write[openapi.ReadmeFile])
 	if n := strings.Count(readme, "separators between them"); n != 1 || !strings.Contains(readme, "between them: 190 operations\n  - `GET /p0`\n") {
-		t.Errorf("%d lines say the same", n)
+		t.Errorf("%d lines with the same text, want 1", n)
 	}
 	if !strings.Contains(readme, "URL-encoded forms: 600 operations\n") || !strings.Contains(readme, "  - and 100 more\n") ||
 		strings.Count(readme, "  - `POST /q") != 500 {
-		t.Error("the list has no bound, or does not say what is beyond it")
+		t.Error("the list is not bounded, or lacks the number of omitted entries")
 	}
 }

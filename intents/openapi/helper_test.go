@@ -22,7 +22,7 @@ func document(t *testing.T, name string) []byte {
 	return data
 }
 
-// convert offers the operations that write, too: most tests are about what becomes of an operation that is offered.
+// convert also offers operations that write, because most tests are about offered operations.
 func convert(t *testing.T, data []byte, o openapi.Options) *openapi.Import {
 	t.Helper()
 	o.Namespace, o.All = namespace, o.Pick == nil
@@ -42,7 +42,7 @@ func update(t *testing.T, found *openapi.Import, existing map[string][]byte) *op
 	return result
 }
 
-// catalog reads the result in the way the gateway does.
+// catalog parses the result as the gateway does.
 func catalog(t *testing.T, found *openapi.Import) *intents.Catalog {
 	t.Helper()
 	c, problems := intents.Parse(update(t, found, nil).Write[openapi.AgentsFile], intents.Options{Strict: true})

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// onBase has a base path, as most services behind one host have.
+// onBase has a base path, like most services that share a host.
 const onBase = `
 openapi: 3.0.3
 info: {title: T, version: 1.0.0}
@@ -17,7 +17,7 @@ paths:
 	`{description: ok}}}}
 `
 
-// The address that is published for an intent is one at which the service answers, base path included.
+// The service must answer at the published address of an intent, which includes the base path.
 func TestPublishedAddresses(t *testing.T) {
 	for _, tt := range []struct{ name, server, namespace, address, upstream string }{
 		{"a host below the namespace", "https://app.s.example/api/1.0", "s.example", "https://app.s.example/api/1.0/tasks/{id}", "https://app.s.example"},
@@ -43,7 +43,7 @@ func TestPublishedAddresses(t *testing.T) {
 	}
 }
 
-// A configuration of an earlier version has the base path in upstream.url. It is kept there, because the operator may have edited
+// The configuration of an earlier version has the base path in upstream.url. An update keeps it there, because the operator may have edited
 // upstream.url or the URLs of intents.
 func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
 	dir, _ := rerun(t, map[string][]byte{openapi.RecordFile: []byte(`{"version": 1}`)}, onBase, openapi.Options{})

@@ -23,7 +23,7 @@ paths:
   /d: {get: {operationId: d, summary: Does d, responses: {'200': {description: ok}}}}
 `
 
-// directory applies a result in the way the command does.
+// directory writes a result into a directory as the command does.
 func directory(old map[string][]byte, r *openapi.Result) map[string][]byte {
 	out := maps.Clone(old)
 	if out == nil {
@@ -87,13 +87,13 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 	dir, r := rerun(t, dir, after, openapi.Options{})
 	got := intentsOf(t, dir)
 	if got["a:v1"]["description"] != "Finds an a by x. Use it first." {
-		t.Errorf("the description that was edited: %v", got["a:v1"]["description"])
+		t.Errorf("the edited description: %v", got["a:v1"]["description"])
 	}
 	if s := asJSON(t, got["a:v1"]["input_parameters"]); !strings.Contains(s, `"maxLength":5`) || strings.Contains(s, "minLength") {
-		t.Errorf("the parameters that were edited: %s", s)
+		t.Errorf("the edited parameters: %s", s)
 	}
 	if got["b:v1"]["description"] != "Does B" || got["d:v1"]["retired"] != true || got["e:v1"] == nil {
-		t.Errorf("what was not edited follows the document: %v", got)
+		t.Errorf("the other members do not follow the document: %v", got)
 	}
 	info := tree(t, string(dir[openapi.AgentsFile]))["service-info"].(map[string]any)
 	if info["description"] != "Mine" || info["name"] != "U" {
@@ -106,7 +106,7 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 	if policy := string(dir[openapi.PolicyFile]); strings.Contains(policy, ":d:v1") || !strings.Contains(policy, ":e:v1") {
 		t.Errorf("the policy: %s", policy)
 	}
-	dir, r = rerun(t, dir, before, openapi.Options{}) // d comes back
+	dir, r = rerun(t, dir, before, openapi.Options{}) // operation d is in the document again
 	got = intentsOf(t, dir)
 	if _, retired := got["d:v1"]["retired"]; retired || got["e:v1"]["retired"] != true || r.Retired != 1 {
 		t.Errorf("%v, %+v", got["d:v1"], r)
@@ -116,7 +116,7 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 func TestAddedAndDeletedIntentsAreKept(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{})
 	file := tree(t, string(dir[openapi.AgentsFile]))
-	all := file["intents"].([]any) // a, b, c and d
+	all := file["intents"].([]any) // the intents a, b, c and d
 	own := maps.Clone(all[0].(map[string]any))
 	own["intent_uid"], own["endpoint"] = namespace+":own:v1", map[string]any{"url": "https://" + namespace + "/own", "method": "GET"}
 	file["intents"] = []any{all[0], all[2], all[3], own}
@@ -136,7 +136,7 @@ func TestNewSelectionRetiresNothing(t *testing.T) {
 		t.Errorf("%v, %+v", got, r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); !strings.Contains(policy, ":a:v1") {
-		t.Errorf("the policy forgot what is still offered: %s", policy)
+		t.Errorf("the policy lacks an offered intent: %s", policy)
 	}
 }
 
@@ -167,14 +167,14 @@ func TestEditedFilesAreKept(t *testing.T) {
 		t.Errorf("policy: %s", next[openapi.PolicyFile+".new"])
 	}
 	if !bytes.Equal(next[openapi.ConfigFile], dir[openapi.ConfigFile]) || next[openapi.ConfigFile+".new"] != nil {
-		t.Error("the configuration did not change in the document, so there is nothing new to say")
+		t.Error("the document did not change the configuration, but a new one was written")
 	}
 	if !strings.Contains(strings.Join(r.Messages, "\n"), "policy.json was edited") {
 		t.Errorf("%v", r.Messages)
 	}
 	third, _ := rerun(t, next, more, openapi.Options{})
 	if !bytes.Equal(third[openapi.PolicyFile], dir[openapi.PolicyFile]) {
-		t.Error("the third run overwrites what the second kept")
+		t.Error("the third run overwrote the edited file")
 	}
 }
 
@@ -192,7 +192,7 @@ func TestForeignFilesAreKept(t *testing.T) {
 	readme := map[string][]byte{openapi.ReadmeFile: []byte("# Mine")}
 	r, err = found.Update(readme, false)
 	if err != nil || r.Write[openapi.ReadmeFile] != nil || r.Write[openapi.ReadmeFile+".new"] == nil {
-		t.Errorf("a README of the operator's: %v", err)
+		t.Errorf("a README that the operator wrote: %v", err)
 	}
 	for _, record := range []string{"{", `{"version": 99}`, `{"version": 1, "operations": 5}`} {
 		if _, err := openapi.Curate(map[string][]byte{openapi.RecordFile: []byte(record)}, false); err == nil {

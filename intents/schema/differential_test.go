@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// verdict is ours on one value.
+// verdict returns our report on a value.
 func (c *check) verdict(value any, tracking bool) *Report {
 	r := &Report{most: 64, meter: Meter{left: CallSteps}, tracking: tracking}
 	c.validate(value, nil, r)
 	return r
 }
 
-// The walk here and the library with the whole schema must give the same result.
+// FuzzWalkAgreesWithTheLibrary checks that our walk and the library give the same result for the whole schema.
 func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 	for _, s := range [][2]string{
 		{`{"type": "array", "items": {"type": "object", "properties": {"a": {"enum": [1, "x", [1.0], {"b": null}]}}, "required": ["a"], ` +
@@ -69,15 +69,15 @@ func FuzzWalkAgreesWithTheLibrary(f *testing.F) {
 		}
 		invalid := theirs.Validate(value)
 		if _, ok := errors.AsType[*jsonschema.ValidationError](invalid); invalid != nil && !ok {
-			t.Fatalf("%s: the library gives up: %v", text, invalid)
+			t.Fatalf("%s: the library rejects the schema: %v", text, invalid)
 		}
 		if (len(r.faults) > 0) != (invalid != nil) {
-			t.Fatalf("%s with %s: we say %v, the library %v", text, valueText, r.Violations(), invalid)
+			t.Fatalf("%s with %s: our violations are %v, the library's %v", text, valueText, r.Violations(), invalid)
 		}
 	})
 }
 
-// Two numbers have the same canonical form exactly if they are equal.
+// Two numbers have the same canonical form if and only if they are equal.
 func FuzzCanonicalNumber(f *testing.F) {
 	f.Add("1.0", "10e-1")
 	f.Add("-0", "0E+5")
@@ -98,10 +98,10 @@ func FuzzCanonicalNumber(f *testing.F) {
 	})
 }
 
-// A dice makes random schemas, and values that some of them accept.
-type dice struct{ *rand.Rand }
+// A generator generates random schemas and values.
+type generator struct{ *rand.Rand }
 
-func (d dice) value(depth int) any {
+func (d generator) value(depth int) any {
 	switch n := d.IntN(9); {
 	case n < 2:
 		return json.Number([]string{"0", "1", "1.0", "2", "-3.5", "-0.5", "0.5", "10e-1", "1e2", "12345678901234567890"}[d.IntN(10)])
@@ -126,7 +126,7 @@ func (d dice) value(depth int) any {
 	}
 }
 
-func (d dice) schema(depth int) any {
+func (d generator) schema(depth int) any {
 	if depth == 0 && d.IntN(8) == 0 {
 		return d.IntN(2) == 0
 	}
@@ -187,7 +187,7 @@ func (d dice) schema(depth int) any {
 }
 
 func TestRandomSchemasAgreeWithLibrary(t *testing.T) {
-	d := dice{rand.New(rand.NewPCG(7, 11))}
+	d := generator{rand.New(rand.NewPCG(7, 11))}
 	compared := 0
 	for range randomSchemas {
 		w := &walker{List: &finding.List{Strict: true}, schemas: map[string]bool{}, refs: map[string]string{}, parents: map[string]string{}}
@@ -213,7 +213,7 @@ func TestRandomSchemasAgreeWithLibrary(t *testing.T) {
 			value := d.value(3)
 			r := ours.verdict(value, tracking)
 			if invalid := theirs.Validate(value); (len(r.faults) > 0) != (invalid != nil) {
-				t.Fatalf("%s with %v: we say %v, the library %v", text, value, r.Violations(), invalid)
+				t.Fatalf("%s with %v: our violations are %v, the library's %v", text, value, r.Violations(), invalid)
 			}
 			compared++
 		}

@@ -2,5 +2,5 @@
 
 package schema
 
-// randomSchemas are compared with the library.
+// randomSchemas is the number of schemas that are compared with the library.
 const randomSchemas = 20_000

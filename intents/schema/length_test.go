@@ -2,5 +2,5 @@
 
 package schema
 
-// randomSchemas are compared with the library. With the build tag soak there are more.
+// randomSchemas is the number of schemas that are compared with the library. With the build tag soak there are more.
 const randomSchemas = 400

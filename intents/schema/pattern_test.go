@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Our match of a pattern is that of package regexp.
+// FuzzPattern checks that our matcher agrees with package regexp.
 func FuzzPattern(f *testing.F) {
 	for _, s := range [][2]string{
 		{`^[a-z]+$`, "abc"},
@@ -32,7 +32,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		m := &Meter{left: CallSteps}
-		for range 2 { // the second time with used threads
+		for range 2 { // the second time with reused threads
 			if got := ours.match(s, m); !m.Exhausted() && got != theirs.MatchString(s) {
 				t.Fatalf("%q in %q: %v", text, s, got)
 			}

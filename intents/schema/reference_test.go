@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/intents/finding"
 )
 
-// The library must accept a parameter in the operator's document that combines schemas or has a default.
+// The library must accept a parameter in the operator's document that combines schemas or has a default value.
 func TestConfirm(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -16,8 +16,8 @@ func TestConfirm(t *testing.T) {
 		strict bool
 		plain  bool
 		schema map[string]any
-		value  any    // of the default; nil: none
-		found  string // in the problem; empty: there is none
+		value  any    // of the default; nil: no default
+		found  string // in the problem; empty: no problem
 	}{
 		{"both agree", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "string"}}}, "x", ""},
 		{"invalid schema", true, false, map[string]any{"anyOf": []any{map[string]any{"type": "text"}}}, nil, "not a valid JSON Schema 2020-12"},

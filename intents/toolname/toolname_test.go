@@ -25,7 +25,7 @@ func uids(t *testing.T, texts ...string) []intents.UID {
 	return out
 }
 
-// nameOf is the name of each UID.
+// nameOf maps each UID to its name.
 func nameOf(names map[string]intents.UID) map[intents.UID]string {
 	out := map[intents.UID]string{}
 	for name, uid := range names {
@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 		})
 	}
 	if got := Names([]intents.UID{{}}); len(got) != 0 {
-		t.Errorf("the zero UID is named: %v", got)
+		t.Errorf("the zero UID has a name: %v", got)
 	}
 }
 
@@ -94,9 +94,9 @@ func TestNamesAreUniqueAndStable(t *testing.T) {
 		}
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		if again := nameOf(Names(all)); !maps.Equal(again, before) {
-			t.Fatalf("another order gives other names:\n%v\n%v", before, again)
+			t.Fatalf("the names depend on the order:\n%v\n%v", before, again)
 		}
-		for range 5 { // a new version of an intent that is there
+		for range 5 { // a new version of an existing intent
 			next := all[random.IntN(len(all))]
 			next.Version = one().Version
 			all = append(all, next)
@@ -118,10 +118,10 @@ func nameSet(all []intents.UID) map[intents.UID]bool {
 	return out
 }
 
-// TestEqualSuffixes: names that are the same with 6 digits get more of them.
+// Names that are equal with a suffix of 6 digits get more digits.
 func TestEqualSuffixes(t *testing.T) {
 	t.Parallel()
-	// Of a few thousand names cut alike, two have the same 6 digits.
+	// Among a few thousand names with the same prefix, two have the same 6 digits.
 	found := map[string]intents.UID{}
 	for n := range 1 << 20 {
 		uid := intents.UID{Namespace: "a.example", Name: fmt.Sprintf("%s%d", strings.Repeat("a", 60), n), Version: "v1"}
@@ -136,11 +136,11 @@ func TestEqualSuffixes(t *testing.T) {
 			}
 		}
 		if got := Names([]intents.UID{uid, other}); len(got) != 2 {
-			t.Errorf("two intents have %d names", len(got))
+			t.Errorf("got %d names for two intents", len(got))
 		}
 		return
 	}
-	t.Fatal("no two names are the same")
+	t.Fatal("no two names have the same 6 digits")
 }
 
 func TestUnder(t *testing.T) {

@@ -54,7 +54,7 @@ func TestNewFileHasAddedOperations(t *testing.T) {
 		t.Error(diff)
 	}
 	if again := write(t, back); again != text {
-		t.Errorf("read and written it is another:\n%s", again)
+		t.Errorf("reading and writing it changes it:\n%s", again)
 	}
 }
 
