@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// A service prints the records for its zone file once.
+// The operator of a service prints the records once, for the zone file.
 func ExampleRecords() {
 	records, err := discovery.Records(discovery.Service{
 		Domain: "shop.example", AgentsFile: "https://shop.example/agents.json", Policy: "https://shop.example/api/policy",

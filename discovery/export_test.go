@@ -7,7 +7,7 @@ import (
 	"github.com/miekg/dns"
 )
 
-// For the fuzz targets of the external test package.
+// Exported for the fuzz targets.
 var (
 	Escape   = escape
 	Unescape = unescape
@@ -30,7 +30,7 @@ func ReadZoneLine(line string) (string, error) {
 	return b.String(), nil
 }
 
-// ReadAnswer parses a message as the answer for name.
+// ReadAnswer parses a message as the response for name.
 func ReadAnswer(wire []byte, name string) ([]Record, error) {
 	m := new(dns.Msg)
 	if err := m.Unpack(wire); err != nil {

@@ -21,7 +21,7 @@ func lookup(t *testing.T, timeout time.Duration, servers ...string) (discovery.L
 	return discovery.New(discovery.Options{Servers: servers, Timeout: timeout}).Lookup(t.Context(), "shop.example")
 }
 
-// short is a timeout for servers that never answer; patient is one for servers that do.
+// short is a timeout for servers that never respond; patient is one for servers that do.
 const short, patient = 50 * time.Millisecond, 20 * time.Second
 
 func TestTruncatedAnswerRetriedOverTCP(t *testing.T) {
@@ -61,12 +61,12 @@ func TestTruncatedAnswerOverTCPFails(t *testing.T) {
 func TestSlowServerIsQueriedTwice(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, good)
-	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // never
+	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // no response
 	if _, err := lookup(t, short, s.addr); !errors.Is(err, discovery.ErrTimeout) || !errors.Is(err, discovery.ErrServer) {
 		t.Error(err)
 	}
-	if udp, tcp := s.counts(); udp > 4 || tcp != 0 { // two names
-		t.Errorf("asked %d times, %d over TCP", udp, tcp)
+	if udp, tcp := s.counts(); udp > 4 || tcp != 0 { // two queries for each of two names
+		t.Errorf("%d queries over UDP, %d over TCP", udp, tcp)
 	}
 }
 
@@ -102,7 +102,7 @@ func TestFailoverToNextServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	absent := ln.Addr().String() // nothing listens there for UDP
+	absent := ln.Addr().String() // no server listens there for UDP
 	_ = ln.Close()
 	if _, err := lookup(t, patient, absent, works.addr); err != nil {
 		t.Error(err)
@@ -144,7 +144,7 @@ func TestReferralIsAnError(t *testing.T) {
 	}
 }
 
-// evil makes an answer to q that leads to another agents.json.
+// evil returns a response to q that leads to another agents.json.
 func evil(q *dns.Msg) *dns.Msg {
 	m := new(dns.Msg).SetReply(q)
 	m.RecursionAvailable = true
@@ -186,7 +186,7 @@ func TestForgedPacketsAreIgnored(t *testing.T) {
 			if found, err := lookup(t, patient, addr); err != nil || found.AgentsFile != agentsURL {
 				t.Error(found, err)
 			}
-			// Without any other packet there is no answer.
+			// Without a valid packet there is no response.
 			addr = rawUDP(t, func(q *dns.Msg) [][]byte { return [][]byte{f(q, evil(q))} })
 			if found, err := lookup(t, short, addr); !errors.Is(err, discovery.ErrServer) {
 				t.Error(found, err)
@@ -204,13 +204,13 @@ func TestWrongCaseRetriedOverTCP(t *testing.T) {
 			over.Add(1)
 			return
 		}
-		guess := strings.ToLower(m.Question[0].Name) // the forger cannot see the case
+		guess := strings.ToLower(m.Question[0].Name) // the forger does not know the case
 		if guess == m.Question[0].Name {
 			guess = strings.ToUpper(guess)
 		}
 		m.Question[0].Name = guess
 		for i := range m.Answer {
-			m.Answer[i] = dns.Copy(m.Answer[i]) // the zone keeps its own
+			m.Answer[i] = dns.Copy(m.Answer[i]) // do not change the zone
 			m.Answer[i].(*dns.TXT).Txt = []string{"uim-agents-file=https://evil.example/agents.json"}
 		}
 	})
@@ -316,6 +316,6 @@ func TestCNAMEChainAcrossMessagesIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	if udp, tcp := s.counts(); udp > 2*9+1 || tcp != 0 {
-		t.Errorf("asked %d times, %d over TCP", udp, tcp)
+		t.Errorf("%d queries over UDP, %d over TCP", udp, tcp)
 	}
 }

@@ -19,7 +19,7 @@ import (
 
 const agentsURL = "https://shop.example/agents.json"
 
-// The agents.json in TXT records, in the two forms.
+// The URL of agents.json in TXT records, in both forms.
 const (
 	specAgents  = `"uim-agents-file=https://shop.example/agents.json"`
 	draftAgents = `"uim-agents=https://shop.example/agents.json"`
@@ -139,7 +139,7 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// cnames leads from a name over c1.example. to c<n>.example.
+// cnames returns CNAME records from a name over c1.example. to c<n>.example.
 func cnames(from string, n int) (lines []string) {
 	for i := range n {
 		to := fmt.Sprintf("c%d.example.", i+1)
@@ -196,13 +196,13 @@ func TestQueryRequestsDNSSECAndSmallPackets(t *testing.T) {
 		return false
 	})
 	r, _ := resolver(t, s)
-	for range 4 { // the chance that no letter is upper case is 2⁻¹⁰⁰
+	for range 4 { // with probability 2⁻¹⁰⁰, no letter is upper case
 		if _, _, err := r.Records(t.Context(), fmt.Sprintf("%s.example", strings.Repeat("shop", 5))); err != nil {
 			t.Error(err)
 		}
 	}
 	if !mixed.Load() {
-		t.Error("the case of the letters is not random")
+		t.Error("the case of the names is not random")
 	}
 }
 
@@ -289,7 +289,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 			}
 			_, _ = r.Lookup(t.Context(), "shop.example")
 			if udp, _ := s.counts(); udp < 3 {
-				t.Error("it was not asked again")
+				t.Error("the server was not queried again")
 			}
 		})
 	}
@@ -343,7 +343,7 @@ func TestServersOfResolvConf(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := os.WriteFile(path, []byte("nameserver "+s.addr+"\n"), 0o600); err != nil { // with port, as only tests have it
+	if err := os.WriteFile(path, []byte("nameserver "+s.addr+"\n"), 0o600); err != nil { // with a port, which only tests use
 		t.Fatal(err)
 	}
 	if _, err := r.Lookup(t.Context(), "shop.example"); err != nil {

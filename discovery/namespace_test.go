@@ -11,10 +11,10 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// through sends the requests for some hosts to servers on the loopback address, and answers 404 for others.
-type through struct{ servers map[string]string }
+// A loopbackTransport sends the requests for some hosts to servers on the loopback address, and responds with 404 for others.
+type loopbackTransport struct{ servers map[string]string }
 
-func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p loopbackTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	server, ok := p.servers[r.URL.Host]
 	if !ok {
 		return &http.Response{StatusCode: http.StatusNotFound, Body: http.NoBody, Header: http.Header{}, Request: r}, nil
@@ -28,7 +28,7 @@ func (p through) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// The shop's intents are in the namespace shop.example. A domain whose DNS leads to them has to vouch for that name.
+// The intents of the shop are in the namespace shop.example. If the DNS of another domain leads to them, that domain must confirm the name.
 func TestNamespaceOfAnotherDomainIsRefused(t *testing.T) {
 	t.Parallel()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -46,7 +46,7 @@ func TestNamespaceOfAnotherDomainIsRefused(t *testing.T) {
 	}
 	r, _ := resolver(t, s)
 	wrap := func(http.RoundTripper) http.RoundTripper {
-		return through{map[string]string{"files.example": shop.URL, "customer.example": shop.URL}}
+		return loopbackTransport{map[string]string{"files.example": shop.URL, "customer.example": shop.URL}}
 	}
 	client, err := agent.New(agent.Options{Locate: r.Locate, Now: shop.Clock.Now, Wrap: wrap})
 	if err != nil {
@@ -69,7 +69,7 @@ func TestNamespaceOfAnotherDomainIsRefused(t *testing.T) {
 			t.Errorf("%s: %v, want a *agent.NamespaceError of %s", domain, err, agenttest.Issuer)
 		}
 	}
-	// A caller who names the file itself need not be protected.
+	// A caller that uses the URL of the file needs no protection.
 	if _, err := client.Discover(t.Context(), "https://files.example/agents.json"); err != nil {
 		t.Error(err)
 	}

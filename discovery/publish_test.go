@@ -71,7 +71,7 @@ func TestInvalidRecords(t *testing.T) {
 	}
 }
 
-// A published service is found, through a real zone file and a real server.
+// Lookup finds a published service through a real zone file and a real server.
 func TestPublishedRecordsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*discovery.Service){
@@ -166,7 +166,7 @@ func TestRecordsIncludeConflicts(t *testing.T) {
 	}
 }
 
-// The record has the form that mcp-publisher expects; the key is that of RFC 8032, 7.1, test 1.
+// The record has the form that mcp-publisher expects. The key is test 1 of RFC 8032, 7.1.
 func TestMCPProof(t *testing.T) {
 	t.Parallel()
 	key, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a")
@@ -246,7 +246,7 @@ func FuzzEscapes(f *testing.F) {
 	})
 }
 
-// FuzzAnswer: no message makes a panic, and only records that parse are returned, of bounded size.
+// FuzzAnswer checks that no message causes a panic, and that only valid records of bounded size are returned.
 func FuzzAnswer(f *testing.F) {
 	q := new(dns.Msg).SetQuestion("shop.example.", dns.TypeTXT)
 	for _, line := range []string{good, "shop.example. 1 IN CNAME a.example.", "shop.example. 1 IN CNAME shop.example."} {
@@ -291,7 +291,7 @@ func FuzzParseDomain(f *testing.F) {
 			t.Fatalf("%q: %q, %v", domain, again, err)
 		}
 		if _, ok := dns.IsDomainName("_uim." + domain + "."); !ok {
-			t.Fatalf("%q cannot be asked for", domain)
+			t.Fatalf("%q cannot be queried", domain)
 		}
 	})
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// A name that had a public address when it was looked up first, and has a private one when it is dialled, is refused: over
-// UDP, and over TCP, which Go's resolver uses if an answer is truncated.
+// If a name has a public address in the first look-up and a private one when it is dialed, the connection is refused: over UDP, and over
+// TCP, which Go's resolver uses for truncated responses.
 func TestDNSRebindingIsRefused(t *testing.T) {
 	t.Parallel()
-	web := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the private address was asked") }))
+	web := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the private address got a request") }))
 	t.Cleanup(web.Close)
 	_, port, err := net.SplitHostPort(web.Listener.Addr().String())
 	if err != nil {
@@ -86,7 +86,7 @@ func TestDNSRebindingIsRefused(t *testing.T) {
 				t.Errorf("%s: %v", private, err)
 			}
 			if after, tcp := s.counts(); after <= before || overTCP == (tcp == 0) {
-				t.Errorf("%s: %d, then %d questions over UDP, %d over TCP", private, before, after, tcp)
+				t.Errorf("%s: %d, then %d queries over UDP, %d over TCP", private, before, after, tcp)
 			}
 		}
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/uimgate/uimgate/discovery"
 )
 
-// A server is a real DNS server on the loopback address, over UDP and TCP. Names outside of its zone do not exist.
+// A server is a real DNS server on the loopback address, over UDP and TCP. Names outside its zone do not exist.
 type server struct {
 	addr string
-	udp  atomic.Int32 // questions that came
+	udp  atomic.Int32 // queries received
 	tcp  atomic.Int32
 
 	mu      sync.Mutex
 	zone    map[string][]dns.RR // by canonical name
 	exists  map[string]bool     // names without records
 	soa     *dns.SOA
-	mangle  func(m *dns.Msg, tcp bool) // changes an answer before it is sent
+	mangle  func(m *dns.Msg, tcp bool) // changes a response before it is sent
 	handler func(w dns.ResponseWriter, q *dns.Msg, tcp bool) (done bool)
 }
 
@@ -34,7 +34,7 @@ func newServer(t *testing.T, lines ...string) *server {
 	s.add(t, lines...)
 	var ln net.Listener
 	var pc net.PacketConn
-	for range 20 { // UDP and TCP on one port
+	for range 20 { // UDP and TCP need the same port
 		var err error
 		if ln, err = (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"); err != nil {
 			t.Fatal(err)
@@ -80,14 +80,14 @@ func (s *server) add(t *testing.T, lines ...string) {
 	}
 }
 
-// handle lets f answer questions itself.
+// handle lets f respond to queries itself.
 func (s *server) handle(f func(w dns.ResponseWriter, q *dns.Msg, tcp bool) (done bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handler = f
 }
 
-// mangleBy lets f change each answer before it is sent.
+// mangleBy lets f change each response before it is sent.
 func (s *server) mangleBy(f func(m *dns.Msg, tcp bool)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *server) serve(w dns.ResponseWriter, q *dns.Msg, tcp bool) {
 	m.SetReply(q)
 	m.RecursionAvailable = true
 	name := dns.CanonicalName(q.Question[0].Name)
-	for range 4 { // as far as a recursive resolver would follow here
+	for range 4 { // a recursive resolver would follow as many here
 		records := s.zone[name]
 		m.Answer = append(m.Answer, records...)
 		if len(records) != 1 || records[0].Header().Rrtype != dns.TypeCNAME {
@@ -142,7 +142,7 @@ func soa(t *testing.T, ttl, minimum uint32) *dns.SOA {
 	}
 }
 
-// resolver returns a Resolver that queries the servers, with a clock of its own.
+// resolver returns a Resolver with its own clock that queries the servers.
 func resolver(t *testing.T, servers ...*server) (*discovery.Resolver, *clock) {
 	t.Helper()
 	c := &clock{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -170,7 +170,7 @@ func (c *clock) add(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// rawUDP answers each packet with the packets that reply returns.
+// rawUDP responds to each packet with the packets that reply returns.
 func rawUDP(t *testing.T, reply func(q *dns.Msg) [][]byte) string {
 	t.Helper()
 	pc, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -198,7 +198,7 @@ func rawUDP(t *testing.T, reply func(q *dns.Msg) [][]byte) string {
 	return pc.LocalAddr().String()
 }
 
-// rawTCP truncates every UDP answer and calls talk for each TCP connection.
+// rawTCP truncates every UDP response and calls talk for each TCP connection.
 func rawTCP(t *testing.T, talk func(conn net.Conn, q *dns.Msg)) string {
 	t.Helper()
 	var addr string
