@@ -28,7 +28,7 @@ func open(t *testing.T, path string) *config.DataDir {
 	return d
 }
 
-// mode is the permissions of a path.
+// mode returns the permissions of a path.
 func mode(t *testing.T, path string) os.FileMode {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -55,7 +55,7 @@ func TestDataDirectoryLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "data")
 	first := open(t, path)
 	if mode(t, path) != 0o700 || mode(t, filepath.Join(path, "lock")) != 0o600 {
-		t.Error("others can look in")
+		t.Error("other users can read the directory")
 	}
 	second, err := config.OpenDataDir(path)
 	if second != nil || !errors.Is(err, config.ErrDataInUse) || !strings.Contains(err.Error(), path) ||
@@ -72,7 +72,7 @@ func TestInvalidDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "file"), "")
 	if _, err := config.OpenDataDir(filepath.Join(dir, "file")); err == nil {
-		t.Error("a file is not a directory")
+		t.Error("a file was opened as a data directory")
 	}
 	loose := filepath.Join(dir, "loose")
 	if err := os.Mkdir(loose, 0o700); err != nil {
@@ -87,7 +87,7 @@ func TestInvalidDataDirectory(t *testing.T) {
 		}
 	}
 	if err := errors.Join(os.Chmod(loose, 0o755), os.Chown(loose, 4711, -1)); errors.Is(err, os.ErrPermission) {
-		t.Skip("only root gives directories away")
+		t.Skip("only root can change the owner of a directory")
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestAdminTokenIsCreatedOnce(t *testing.T) {
 	}
 	file := filepath.Join(path, "admin.token")
 	if mode(t, file) != 0o600 {
-		t.Error("others can read the token")
+		t.Error("other users can read the token")
 	}
 	if again, err := d.AdminToken(config.Secret{}); err != nil || !again.Equal(made.Reveal()) {
 		t.Errorf("another token, %v", err)
@@ -137,7 +137,7 @@ func TestSeedIsCreatedOnce(t *testing.T) {
 	}
 	file := filepath.Join(path, "uagents.shop.seed")
 	if mode(t, file) != 0o600 {
-		t.Error("others can read the seed")
+		t.Error("other users can read the seed")
 	}
 	if again, err := d.Seed("uagents", "shop"); err != nil || !again.Equal(made.Reveal()) {
 		t.Errorf("another seed, %v", err)
@@ -167,7 +167,7 @@ func TestPrivateKeyIsCreatedOnce(t *testing.T) {
 	}
 	file := filepath.Join(path, "aea.shop.key")
 	if mode(t, file) != 0o600 {
-		t.Error("others can read the key")
+		t.Error("other users can read the key")
 	}
 	if again, err := d.PrivateKey("aea", "shop"); err != nil || !again.Equal(made.Reveal()) {
 		t.Errorf("another key, %v", err)
@@ -199,7 +199,7 @@ func TestAuditStreamIsAppended(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	if mode(t, path) != 0o600 {
-		t.Error("others can read the audit stream")
+		t.Error("other users can read the audit stream")
 	}
 	if d.StatePath() != filepath.Join(d.Path(), "state.db") {
 		t.Error(d.StatePath())
@@ -210,19 +210,19 @@ func TestKeyFileRoundTrip(t *testing.T) {
 	path := t.TempDir()
 	keys := open(t, path).Keys()
 	if text, err := keys.Load(); text != nil || err != nil {
-		t.Errorf("before anything was saved: %q, %v", text, err)
+		t.Errorf("before Save: %q, %v", text, err)
 	}
 	for _, key := range [][]byte{newKey(t), newKey(t)} {
 		if err := keys.Save(key); err != nil {
 			t.Fatal(err)
 		}
 		if text, err := keys.Load(); err != nil || !bytes.Equal(text, key) {
-			t.Errorf("not what was saved: %v", err)
+			t.Errorf("Load differs from Save: %v", err)
 		}
 	}
 	file := filepath.Join(path, "keys.pem")
 	if mode(t, file) != 0o600 {
-		t.Error("others can read the keys")
+		t.Error("other users can read the keys")
 	}
 	if err := os.Chmod(file, 0o640); err != nil {
 		t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 
 var (
 	comments = regexp.MustCompile(`(?m)  # (default|from).*$`)
-	masks    = regexp.MustCompile(`(?m)^(store|  issuer): .*\n`) // masked only where they come from a file
+	masks    = regexp.MustCompile(`(?m)^(store|  issuer): .*\n`) // masked only if the value comes from a file
 )
 
-// A dump without secrets is a configuration that says the same.
+// A dump with its secrets filled in loads as the same configuration.
 func TestDumpShowsEffectiveConfig(t *testing.T) {
 	dir := directory(t)
 	pair(t, dir)
@@ -31,11 +31,11 @@ func TestDumpShowsEffectiveConfig(t *testing.T) {
 		c := mustLoad(t, dir, text, config.Overrides{Env: env})
 		dump := string(c.Dump().YAML())
 		if strings.Contains(dump, "s3cr3t") || strings.Contains(dump, "0123456789abcdef") || strings.Contains(dump, "PRIVATE") {
-			t.Errorf("%s: a secret is in it:\n%s", name, dump)
+			t.Errorf("%s: the dump contains a secret:\n%s", name, dump)
 		}
 		if !strings.Contains(dump, `listen: 127.0.0.1:8443  # from UIMGATE_LISTEN`) ||
 			name == "five lines" && !strings.Contains(dump, "  read_timeout: 10s  # default\n") {
-			t.Errorf("%s: where values come from is not told:\n%s", name, dump)
+			t.Errorf("%s: the dump lacks the sources of values:\n%s", name, dump)
 		}
 		filled := strings.NewReplacer(`store: "***"`, "store: postgres://db.example", `issuer: "***"`, "issuer: x",
 			`"***"`, "X-Key:0123456789abcdef").Replace(dump)
@@ -49,7 +49,7 @@ func TestDumpShowsEffectiveConfig(t *testing.T) {
 			return masks.ReplaceAllString(text, "")
 		}
 		if diff := cmp.Diff(settings(c), settings(again)); diff != "" {
-			t.Errorf("%s: read again (-was +is):\n%s", name, diff)
+			t.Errorf("%s: after loading the dump (-before +after):\n%s", name, diff)
 		}
 		var tree struct {
 			Server   struct{ Listen string }

@@ -8,11 +8,10 @@ const (
 	SchemaID      = schemaID
 )
 
-// Path is the directory as it was opened.
+// Path returns the path that the directory was opened with.
 func (d *DataDir) Path() string { return d.path }
 
-// Defaults returns a configuration in which every key has its default, and nothing is read or checked. It
-// has no service.
+// Defaults returns a configuration in which every key has its default. Nothing is read or checked, and there is no service.
 func Defaults() *Config {
 	c := &Config{}
 	none := func(string) (string, bool) { return "", false }

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// Whatever the file holds: no panic, a Config or an error but never both, every problem with a place, and
-// no secret shown.
+// FuzzParse checks that Parse does not panic, that it returns either a Config or an error, that every problem has a position, and that no
+// secret is shown.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(five))
 	f.Add([]byte(everything))

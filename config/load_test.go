@@ -43,7 +43,7 @@ func environment(vars map[string]string) func(string) (string, bool) {
 	}
 }
 
-// directory makes a directory with the files of a service and of a secret.
+// directory creates a directory with the files of a service and a secret.
 func directory(tb testing.TB) string {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -60,7 +60,7 @@ func write(tb testing.TB, path, text string) {
 	}
 }
 
-// load writes text as uimgate.yaml into dir, with the certificate's directory as it is, and loads it.
+// load writes text to uimgate.yaml in dir, and loads it.
 func load(tb testing.TB, dir, text string, o config.Overrides) (*config.Config, config.Problems) {
 	tb.Helper()
 	path := filepath.Join(dir, "uimgate.yaml")
@@ -72,7 +72,7 @@ func load(tb testing.TB, dir, text string, o config.Overrides) (*config.Config, 
 	return config.Load(path, o)
 }
 
-// texts is the problems as they print, without the directory.
+// texts returns the problems as text, without the directory.
 func texts(dir string, problems config.Problems) []string {
 	var out []string
 	for _, p := range problems {
@@ -245,12 +245,12 @@ func TestEveryKeyIsRead(t *testing.T) {
 	}
 	for _, name := range []string{"cert.pem", "key.pem", "secret"} {
 		if !slices.Contains(c.Files(), filepath.Join(dir, name)) {
-			t.Errorf("%s is not watched", name)
+			t.Errorf("Files lacks %s", name)
 		}
 	}
 	for _, f := range c.Digests() {
 		if base := filepath.Base(f.Path); base == "secret" || base == "key.pem" {
-			t.Errorf("the digest of %s is told", base)
+			t.Errorf("Digests has the secret file %s", base)
 		}
 	}
 }
@@ -309,7 +309,7 @@ func TestProblemfPosition(t *testing.T) {
 	}
 }
 
-// pair writes a certificate and its key as cert.pem and key.pem.
+// pair writes a certificate and its key to cert.pem and key.pem.
 func pair(tb testing.TB, dir string) {
 	tb.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

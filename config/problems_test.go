@@ -13,14 +13,14 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// Each case is a file and exactly the problems that Load reports. "…" in front stands for five, the five lines
-// that make a gateway; what follows starts at line 6.
+// A problemCase is a file and exactly the problems that Load reports. "…" at the start stands for the five lines of a minimal gateway; the
+// rest starts at line 6.
 type problemCase struct {
 	file string
 	want []string
 }
 
-// problemCases are those of the file and of the gateway; serviceProblems those of a service.
+// problemCases are about the file and the gateway; serviceProblems are about a service.
 var problemCases = map[string]problemCase{
 	"all problems at once": {
 		"data: ./data\nserver:\n  listne: :80\n  max_body: lots\npat:\n  ttl: 25h\nservices:\n- agents_file: no.json\n  upstream: {url: ftp://x}\n",
@@ -319,7 +319,7 @@ var problemCases = map[string]problemCase{
 	"certificate without key": {
 		"…server: {tls: {cert: secret}}\n", []string{"uimgate.yaml:6: server.tls: has only one of cert and key: give both, or neither"},
 	},
-	"TLS that is none": {
+	"an invalid certificate": {
 		"…server: {tls: {cert: secret, key: secret}}\n",
 		[]string{"uimgate.yaml:6: server.tls: cannot load cert and key: tls: failed to find any PEM data in certificate input"},
 	},
@@ -344,7 +344,7 @@ func TestProblems(t *testing.T) {
 			dir := directory(t)
 			c, problems := load(t, dir, strings.Replace(test.file, "…", five, 1), config.Overrides{Blocks: bindings.Blocks()})
 			if c != nil {
-				t.Error("a Config in spite of errors")
+				t.Error("got a Config despite errors")
 			}
 			got := texts(dir, problems)
 			for i := range got {
@@ -382,7 +382,7 @@ func TestMissingFile(t *testing.T) {
 	}
 }
 
-// Aliases make a small file stand for a large one; reading it must not take the time of the large one.
+// A small file can expand to a large one through aliases. Reading it must not take as long as the large one.
 func TestAliasExpansionIsLimited(t *testing.T) {
 	dir := directory(t)
 	file := "services:\n- &s\n  hosts: [" + strings.Repeat("a,", 500) + "]\n" + strings.Repeat("- *s\n", 120)

@@ -43,7 +43,7 @@ func FuzzURL(f *testing.F) {
 		u, err := ParseURL(s)
 		if err != nil {
 			if u != nil {
-				t.Fatal("an error with a value")
+				t.Fatal("got an error and a value")
 			}
 			return
 		}

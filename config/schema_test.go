@@ -122,7 +122,7 @@ telemetry: {metrics: "true"}
 	}
 }
 
-// The schema cannot express everything that Load checks, but an editor has to underline these mistakes.
+// The schema cannot express all checks of Load, but editors must mark these mistakes.
 func TestSchemaRejectsMistakes(t *testing.T) {
 	schema := compiled(t)
 	for name, text := range map[string]string{
@@ -164,7 +164,7 @@ func TestEveryKeyHasADescription(t *testing.T) {
 	walk("", compiled(t))
 }
 
-// Every configuration among the examples is one that an editor and Load accept.
+// The schema and Load accept every example configuration.
 func TestExamplesLoad(t *testing.T) {
 	schema, found := compiled(t), 0
 	err := filepath.WalkDir("../examples", func(path string, e fs.DirEntry, err error) error {
@@ -189,7 +189,7 @@ func TestExamplesLoad(t *testing.T) {
 	}
 }
 
-// The reference shows what entries of mappings hold, as comments at their place.
+// The reference shows the keys of mapping entries as comments after the mapping.
 func TestReferenceShowsKeysOfEntries(t *testing.T) {
 	reference := string(config.Reference(bindings.Blocks()))
 	for _, c := range []struct{ mapping, entry, next string }{
@@ -200,7 +200,7 @@ func TestReferenceShowsKeysOfEntries(t *testing.T) {
 		_, after, found := strings.Cut(reference, c.mapping)
 		entry, _, _ := strings.Cut(after, "\n"+c.next)
 		if !found || !strings.Contains(entry, c.entry) {
-			t.Errorf("behind %q stands\n%s\nwant %q in it", c.mapping, entry, c.entry)
+			t.Errorf("after %q got\n%s\nwant it to contain %q", c.mapping, entry, c.entry)
 		}
 	}
 }

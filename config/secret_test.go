@@ -47,7 +47,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 		}
 	}
 	if holder.S.Reveal() != canary || !holder.S.Equal(canary) || holder.S.Equal("canary-4712") || holder.S.IsEmpty() {
-		t.Error("the secret is not what it was made of")
+		t.Error("the secret has another value")
 	}
 	if (config.Secret{}).Reveal() != "" || !config.NewSecret("").IsEmpty() || !(config.Secret{}).Equal("") {
 		t.Error("the zero Secret is not empty")

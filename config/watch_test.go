@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// watching runs Watch; each receive from the channel is one change reported.
+// watching runs Watch and returns a channel that receives each reported change.
 func watching(t *testing.T, files ...string) <-chan struct{} {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -39,7 +39,7 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// until does change again and again, in case Watch has not begun yet, until it is reported.
+// until repeats change until it is reported, because Watch may not have started yet.
 func until(t *testing.T, changes <-chan struct{}, change func(n int)) {
 	t.Helper()
 	for n := 0; ; n++ {
@@ -48,7 +48,7 @@ func until(t *testing.T, changes <-chan struct{}, change func(n int)) {
 		case <-changes:
 			return
 		case <-t.Context().Done():
-			t.Fatal("the change was not told")
+			t.Fatal("the change was not reported")
 		case <-time.After(time.Second):
 		}
 	}
@@ -76,7 +76,7 @@ func TestWatchReportsChanges(t *testing.T) {
 	}
 }
 
-// Kubernetes shows a ConfigMap as links through ..data, and changes it by swapping that one link.
+// Kubernetes mounts a ConfigMap as links through ..data, and updates it by replacing that link.
 func TestWatchFollowsSwappedLinks(t *testing.T) {
 	dir := t.TempDir()
 	version := func(name, text string) {
@@ -91,7 +91,7 @@ func TestWatchFollowsSwappedLinks(t *testing.T) {
 	path := filepath.Join(dir, "uimgate.yaml")
 	must(t, os.Symlink(filepath.Join("..data", "uimgate.yaml"), path))
 	changes := watching(t, path)
-	for round := range 2 { // the second swap only works if the first was followed
+	for round := range 2 { // the second swap is only reported if Watch followed the first
 		until(t, changes, func(n int) {
 			name := filepath.Join("..v" + string(rune('a'+round)) + string(rune('a'+n%26)))
 			version(name, "next")
@@ -105,7 +105,7 @@ func TestWatchReportsNewFile(t *testing.T) {
 	until(t, watching(t, path), func(int) { write(t, path, "here") })
 }
 
-// Where the link points to a file elsewhere, it is that file's directory which has to be watched.
+// If a link points to a file in another directory, Watch must watch that directory.
 func TestWatchFollowsLinkTarget(t *testing.T) {
 	here, there := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(there, "real.yaml"), "x")
@@ -123,7 +123,7 @@ func TestWatchIgnoresOtherFiles(t *testing.T) {
 		write(t, filepath.Join(dir, "state.db"), "y")
 		select {
 		case <-changes:
-			t.Fatal("told of a file nobody asked about")
+			t.Fatal("a change of another file was reported")
 		case <-time.After(time.Second):
 		}
 	}
