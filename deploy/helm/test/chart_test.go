@@ -1,4 +1,4 @@
-// Package deploy_test checks what deploy ships for orchestrators: the Helm chart and the file of Docker Compose. It is a module of its own,
+// Package deploy_test checks the files for orchestrators in deploy: the Helm chart and the Docker Compose file. It is a separate module,
 // because Helm and Kubernetes are far larger than uimgate, which needs neither.
 package deploy_test
 
@@ -35,7 +35,7 @@ const (
 	namespace = "apis"
 )
 
-// files are the values of the chart's own examples.
+// files are the example values of the chart.
 var files = []string{"sqlite", "postgres", "ha"}
 
 func values(t *testing.T, name string, changes ...map[string]any) map[string]any {
@@ -55,7 +55,7 @@ func values(t *testing.T, name string, changes ...map[string]any) map[string]any
 	return merged
 }
 
-// set returns values with one that a dotted path names.
+// set returns values with one value at a dotted path.
 func set(path string, value any) map[string]any {
 	for _, key := range slices.Backward(strings.Split(path, ".")) {
 		value = map[string]any{key: value}
@@ -81,7 +81,7 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// template renders the chart as helm install does, but refuses keys that do not exist.
+// template renders the chart as helm install does, but rejects unknown keys.
 func template(t *testing.T, release string, values map[string]any) (map[string]string, error) {
 	t.Helper()
 	c := load(t)
@@ -97,7 +97,7 @@ func template(t *testing.T, release string, values map[string]any) (map[string]s
 	return named, err
 }
 
-// variants are the values that the tests render: the chart's own, and others that no file shows.
+// variants are the values that the tests render: the chart's examples, and others that are in no file.
 func variants(t *testing.T) map[string]map[string]any {
 	t.Helper()
 	of := map[string]map[string]any{}
@@ -145,7 +145,7 @@ func TestLint(t *testing.T) {
 	}
 }
 
-// TestSchemaIsOfTheValues finds values without a schema, and schemas of values that the chart does not have.
+// TestSchemaIsOfTheValues finds values without a schema, and schemas without a value in the chart.
 func TestSchemaIsOfTheValues(t *testing.T) {
 	c := load(t)
 	var schema node
@@ -178,7 +178,7 @@ type node struct {
 func compare(t *testing.T, path string, schema node, values map[string]any) {
 	t.Helper()
 	if schema.AdditionalProperties != false {
-		return // a map that the user fills
+		return // the user fills this map
 	}
 	for key, v := range values {
 		s, ok := schema.Properties[key]
@@ -231,8 +231,8 @@ func TestBadValuesAreRefused(t *testing.T) {
 		"ACME without agreement":           {"postgres", set("config.server.tls.acme.agree", false), "config.server.tls.acme.agree must be true"},
 		"ACME in the configuration alone":  {"sqlite", set("config.server.tls.acme.agree", true), "config.server.tls.acme needs tls.mode: acme"},
 		"a route without a gateway":        {"ha", set("httpRoute.parentRefs", []any{}), "/httpRoute/parentRefs"},
-		"a size that is none":              {"sqlite", set("persistence.size", "8 GB"), "/persistence/size"},
-		"a duration that is none":          {"ha", set("serviceMonitor.interval", "30"), "/serviceMonitor/interval"},
+		"an invalid size":                  {"sqlite", set("persistence.size", "8 GB"), "/persistence/size"},
+		"an invalid duration":              {"ha", set("serviceMonitor.interval", "30"), "/serviceMonitor/interval"},
 		"a file in a directory":            {"sqlite", set("files", map[string]any{"a/b.json": "{}"}), "a/b.json"},
 		"the configuration as a file":      {"sqlite", set("files", map[string]any{"uimgate.yaml": ""}), "uimgate.yaml"},
 		"a port of the gateway":            {"ha", set("extraPorts", []any{map[string]any{"name": "x", "port": 8082}}), "/extraPorts/0/port"},
@@ -260,7 +260,7 @@ func TestBadValuesAreRefused(t *testing.T) {
 	}
 }
 
-// decoder refuses unknown and repeated fields.
+// decoder rejects unknown and duplicate fields.
 var decoder = func() runtime.Decoder {
 	types := runtime.NewScheme()
 	if err := errors.Join(scheme.AddToScheme(types), gateways.Install(types), monitoring.AddToScheme(types)); err != nil {

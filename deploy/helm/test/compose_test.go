@@ -18,7 +18,7 @@ import (
 
 const deploy = "../.."
 
-// project loads files of Docker Compose as docker compose does: by its specification, with every reference resolved.
+// project loads Compose files as docker compose does, with all references resolved.
 func project(t *testing.T, files ...string) *types.Project {
 	t.Helper()
 	o, err := cli.NewProjectOptions(files, cli.WithoutEnvironmentResolution, cli.WithResolvedPaths(true), cli.WithWorkingDirectory(deploy))
@@ -34,7 +34,7 @@ func project(t *testing.T, files ...string) *types.Project {
 
 func compose(t *testing.T) *types.Project { return project(t, deploy+"/compose.yaml") }
 
-// pinned is an image with a tag that has a version, or one that is built here.
+// pinned matches an image with a version in its tag, or an image that is built here.
 var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?[0-9]+\.[0-9]+[-.a-z0-9]*$`)
 
 func TestComposeServices(t *testing.T) {
@@ -55,11 +55,11 @@ func TestComposeServices(t *testing.T) {
 			t.Errorf("%s has no health check", name)
 		}
 		if !slices.Contains(s.SecurityOpt, "no-new-privileges:true") || s.Privileged {
-			t.Errorf("%s may gain privileges", name)
+			t.Errorf("%s can gain privileges", name)
 		}
 		for other, d := range s.DependsOn {
 			if d.Condition != types.ServiceConditionHealthy {
-				t.Errorf("%s does not wait until %s is healthy", name, other)
+				t.Errorf("%s does not wait for %s to be healthy", name, other)
 			}
 		}
 		if (len(s.Ports) > 0) != (name == "uimgate") {
@@ -78,7 +78,7 @@ func TestComposeServices(t *testing.T) {
 	}
 	uimgate := p.Services["uimgate"]
 	if !uimgate.ReadOnly || !slices.Equal(uimgate.CapDrop, []string{"ALL"}) {
-		t.Error("the gateway is not confined")
+		t.Error("the gateway container is not restricted")
 	}
 }
 
@@ -109,9 +109,9 @@ func TestComposeFilesExist(t *testing.T) {
 			}
 		}
 		for _, secret := range s.Secrets {
-			// Made by whoever starts it, so not in the repository.
+			// The user creates the secret, so it is not in the repository.
 			if file := p.Secrets[secret.Source].File; filepath.Dir(file) != ignored {
-				t.Errorf("%s reads the secret %s of %q, which is not in the directory that Git ignores", name, secret.Source, file)
+				t.Errorf("%s reads the secret %s from %q, which is not in the directory that Git ignores", name, secret.Source, file)
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func TestComposeFilesExist(t *testing.T) {
 	}
 }
 
-// TestComposeConfiguration runs uimgate check on the configuration that is mounted.
+// TestComposeConfiguration runs uimgate check on the mounted configuration.
 func TestComposeConfiguration(t *testing.T) {
 	binary, err := uimgate()
 	if err != nil {
@@ -137,7 +137,7 @@ func TestComposeConfiguration(t *testing.T) {
 			t.Fatal(err)
 		}
 		here := strings.ReplaceAll(string(text), "/run/secrets/", dir+"/")
-		// The name is that of a container, and a look-up may take long elsewhere.
+		// The host is the name of a container, and looking it up outside may take long.
 		here = strings.ReplaceAll(here, "@postgres/", "@127.0.0.1:1/")
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(here), 0o600); err != nil {
 			t.Fatal(err)
@@ -150,7 +150,7 @@ func TestComposeConfiguration(t *testing.T) {
 		}
 	}
 	c := exec.Command(binary, "check", "-c", filepath.Join(dir, "uimgate.yaml"))
-	c.Env = []string{"UIMGATE_LISTEN=:8080", "UIMGATE_DATA=" + filepath.Join(dir, "data")} // as the image has them
+	c.Env = []string{"UIMGATE_LISTEN=:8080", "UIMGATE_DATA=" + filepath.Join(dir, "data")} // as in the image
 	out, err := c.CombinedOutput()
 	if err != nil || strings.Count(string(out), ": warning: ") != strings.Count(string(out), ": warning: store: cannot be read") {
 		t.Errorf("%v: %s", err, out)
@@ -171,7 +171,7 @@ func readYAML(t *testing.T, path string, into any) {
 	}
 }
 
-// TestComposeServicesFindEachOther follows the names and ports from one file to the other.
+// TestComposeServicesFindEachOther compares the names and ports that the files use for each other.
 func TestComposeServicesFindEachOther(t *testing.T) {
 	p := compose(t)
 	together := func(a, b string) {
@@ -224,15 +224,15 @@ func TestComposeServicesFindEachOther(t *testing.T) {
 	together("uimgate", store.Hostname())
 	database := p.Services["postgres"].Environment
 	if user, name := *database["POSTGRES_USER"], *database["POSTGRES_DB"]; store.User.Username() != user || store.Path != "/"+name {
-		t.Errorf("the gateway connects to %s as %s; the database is %s of %s", store.Path, store.User.Username(), name, user)
+		t.Errorf("the gateway connects to %s as %s; the database is %s with the user %s", store.Path, store.User.Username(), name, user)
 	}
 	published := p.Services["uimgate"].Ports[0]
 	public, err := url.Parse(gate.Services[0].PublicURL)
 	if err != nil || public.Port() != published.Published || public.Hostname() != published.HostIP {
-		t.Errorf("%v: agents look for %s, and %s:%s is published", err, public, published.HostIP, published.Published)
+		t.Errorf("%v: agents use %s, but %s:%s is published", err, public, published.HostIP, published.Published)
 	}
 	if _, port, _ := net.SplitHostPort(gate.Server.Listen); port != "8080" || published.Target != 8080 {
-		t.Errorf("the gateway listens on %s, and %d is published", gate.Server.Listen, published.Target)
+		t.Errorf("the gateway listens on %s, but %d is published", gate.Server.Listen, published.Target)
 	}
 	if mounts("uimgate", "/etc/uimgate") == "" {
 		t.Error("the configuration is not mounted")
@@ -252,7 +252,7 @@ func TestComposeServicesFindEachOther(t *testing.T) {
 	host, port, err := net.SplitHostPort(prometheus.Scrape[0].Static[0].Targets[0])
 	together("prometheus", host)
 	if err != nil || ":"+port != gate.Telemetry.Listen || !slices.Contains(gate.Admin.Hosts, host) {
-		t.Errorf("%v: Prometheus reads %s:%s; the gateway has %s for %q", err, host, port, gate.Telemetry.Listen, gate.Admin.Hosts)
+		t.Errorf("%v: Prometheus scrapes %s:%s; the gateway listens on %s for %q", err, host, port, gate.Telemetry.Listen, gate.Admin.Hosts)
 	}
 	for _, rules := range prometheus.Rules {
 		if _, err := os.Stat(filepath.Join(mounts("prometheus", filepath.Dir(rules)), filepath.Base(rules))); err != nil {
@@ -285,7 +285,7 @@ func TestComposeServicesFindEachOther(t *testing.T) {
 	}
 }
 
-// TestComposeGrafanaIsPublishedOnThisMachine loads the second file over the first.
+// TestComposeGrafanaIsPublishedOnThisMachine loads the second file on top of the first.
 func TestComposeGrafanaIsPublishedOnThisMachine(t *testing.T) {
 	p := project(t, deploy+"/compose.yaml", deploy+"/compose/grafana.yaml")
 	ports := p.Services["grafana"].Ports

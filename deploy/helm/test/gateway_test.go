@@ -29,7 +29,7 @@ import (
 	core "k8s.io/api/core/v1"
 )
 
-var scratch string // of the tests together
+var scratch string // shared by all tests
 
 // uimgate builds the command once.
 var uimgate = sync.OnceValues(func() (string, error) {
@@ -54,16 +54,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A machine is the file system and the environment of a pod, in a directory.
+// A machine is a directory with the file system of a pod, and its environment.
 type machine struct {
 	t      *testing.T
 	dir    string
 	binary string
-	paths  *strings.Replacer // from those of the pod
+	paths  *strings.Replacer // replaces paths of the pod
 	env    []string
 }
 
-// secretsOf are what the Secrets of the examples have.
+// secretsOf returns the contents of the Secrets in the examples.
 func secretsOf(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -88,7 +88,7 @@ func secretsOf(t *testing.T) map[string]map[string]string {
 	}
 }
 
-// newMachine mounts the volumes of a pod as a kubelet does.
+// newMachine creates the volumes of a pod as a kubelet does.
 func newMachine(t *testing.T, r *release) *machine {
 	t.Helper()
 	binary, err := uimgate()
@@ -117,10 +117,10 @@ func newMachine(t *testing.T, r *release) *machine {
 			m.project(here, one[*core.ConfigMap](r).Data)
 		case v.Secret != nil:
 			if secrets[v.Secret.SecretName] == nil {
-				t.Fatalf("the examples have no Secret %s", v.Secret.SecretName)
+				t.Fatalf("the examples lack the Secret %s", v.Secret.SecretName)
 			}
 			m.project(here, secrets[v.Secret.SecretName])
-		default: // its group may write, as with fsGroup
+		default: // group-writable, as with fsGroup
 			if err := os.Chmod(here, 0o775|os.ModeSetgid); err != nil {
 				t.Fatal(err)
 			}
@@ -139,7 +139,7 @@ func newMachine(t *testing.T, r *release) *machine {
 	return m
 }
 
-// local replaces the paths of the pod in the configuration, and the port for probes, which may be in use here.
+// local replaces the paths of the pod in the configuration, and the port for probes, which may be in use on this machine.
 func (m *machine) local(files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	files["uimgate.yaml"] = strings.Replace(m.paths.Replace(files["uimgate.yaml"]), "listen: :8082", "listen: 127.0.0.1:0", 1)
@@ -148,7 +148,7 @@ func (m *machine) local(files map[string]string) map[string]string {
 
 var revisions int
 
-// project writes files as a kubelet does: in a directory of their own, to which one link leads, and the link is replaced.
+// project writes files as a kubelet does: into a new directory, and then it replaces the link to the directory.
 func (m *machine) project(dir string, files map[string]string) {
 	m.t.Helper()
 	revisions++
@@ -186,7 +186,7 @@ func (m *machine) command(ctx context.Context, args ...string) *exec.Cmd {
 	return c
 }
 
-// TestConfigurationIsGood runs uimgate check on what the pods mount.
+// TestConfigurationIsGood runs uimgate check on the mounted configuration of each variant.
 func TestConfigurationIsGood(t *testing.T) {
 	each(t, func(t *testing.T, r *release) {
 		m := newMachine(t, r)
@@ -196,13 +196,13 @@ func TestConfigurationIsGood(t *testing.T) {
 		}
 		out, err := m.command(t.Context(), "check", "-c", "/etc/uimgate/uimgate.yaml").CombinedOutput()
 		warnings, missing := strings.Count(string(out), ": warning: "), strings.Count(string(out), ": warning: store: cannot be read")
-		if err != nil || warnings != missing { // the databases of the examples are not here
+		if err != nil || warnings != missing { // the databases of the examples do not exist here
 			t.Errorf("%v: %s\n%s", err, out, one[*core.ConfigMap](r).Data["uimgate.yaml"])
 		}
 	})
 }
 
-// withRooms adds the files that the examples have in another ConfigMap.
+// withRooms adds the files that the examples keep in another ConfigMap.
 func withRooms(files map[string]string) map[string]string {
 	files = maps.Clone(files)
 	for _, name := range []string{"agents.json", "policy.json"} {
@@ -211,7 +211,7 @@ func withRooms(files map[string]string) map[string]string {
 	return files
 }
 
-// TestPodServes starts what a pod starts, asks what the probes ask, and replaces the ConfigMap under it.
+// TestPodServes starts the command of a pod, sends the probes, and replaces the ConfigMap while it runs.
 func TestPodServes(t *testing.T) {
 	r := render(t, "shop", values(t, "sqlite"))
 	m := newMachine(t, r)
@@ -249,11 +249,11 @@ func TestPodServes(t *testing.T) {
 		"startup": r.gateway.StartupProbe, "liveness": r.gateway.LivenessProbe, "readiness": r.gateway.ReadinessProbe,
 	} {
 		if status, body := get(probe.HTTPGet.Path); status != http.StatusOK {
-			t.Errorf("the %s probe gets %d %s", what, status, body)
+			t.Errorf("the %s probe: status %d, %s", what, status, body)
 		}
 	}
 
-	// The command of NOTES.txt and the first one of helm test.
+	// The command in NOTES.txt, and the first command of helm test.
 	if out, err := m.command(t.Context(), "status", "--data", r.config.Data).CombinedOutput(); err != nil {
 		t.Errorf("status: %v %s", err, out)
 	}
@@ -266,7 +266,7 @@ func TestPodServes(t *testing.T) {
 		t.Errorf("%q: %v %s", args, err, out)
 	}
 
-	// A change of the ConfigMap is taken over, and a bad one is refused.
+	// A change of the ConfigMap is applied, and an invalid one is rejected.
 	metric := func(name string) string {
 		_, text := get("/metrics")
 		for line := range strings.Lines(text) {
@@ -280,7 +280,7 @@ func TestPodServes(t *testing.T) {
 		t.Helper()
 		for end := time.Now().Add(time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
-				t.Fatalf("%s did not come:\n%s", what, log.Bytes())
+				t.Fatalf("timeout while waiting for %s:\n%s", what, log.Bytes())
 			}
 		}
 	}

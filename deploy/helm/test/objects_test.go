@@ -27,7 +27,7 @@ import (
 	gateways "sigs.k8s.io/gateway-api/apis/v1"
 )
 
-// A release is what the chart renders, by kind.
+// A release has the rendered objects of the chart.
 type release struct {
 	t         *testing.T
 	manifests map[string]string
@@ -62,7 +62,7 @@ type gatewayConfig struct {
 	} `yaml:"services"`
 }
 
-// of returns the objects of one kind.
+// of returns the objects of a kind.
 func of[T runtime.Object](r *release) (found []T) {
 	for _, o := range r.objects {
 		if one, ok := o.(T); ok {
@@ -127,12 +127,12 @@ func TestManifestsAreOfTheirTypes(t *testing.T) {
 			}
 		}
 		if found := of[*core.Secret](r); len(found) > 0 {
-			t.Errorf("the chart makes Secrets: %v", found)
+			t.Errorf("the chart creates Secrets: %v", found)
 		}
 	})
 }
 
-// Which kinds a variant has.
+// The kinds of objects that a variant has.
 func TestKinds(t *testing.T) {
 	for name, want := range map[string]string{
 		"sqlite":                    "ConfigMap Ingress NetworkPolicy Pod Service Service ServiceAccount StatefulSet",
@@ -154,7 +154,7 @@ func TestKinds(t *testing.T) {
 }
 
 func TestNamesAreValid(t *testing.T) {
-	long := strings.Repeat("a", 53) // the longest that Helm takes
+	long := strings.Repeat("a", 53) // the longest name that Helm accepts
 	for _, name := range []string{"shop", "uimgate", long} {
 		r := render(t, name, values(t, "ha"))
 		seen := map[string]bool{}
@@ -209,7 +209,7 @@ func TestSelectorsMatchThePods(t *testing.T) {
 			}
 		}
 		if _, ok := r.pod.Labels["app.kubernetes.io/version"]; ok && r.selector.String() != "" && strings.Contains(r.selector.String(), "version") {
-			t.Error("the selector has the version: it cannot be upgraded")
+			t.Error("the selector has the version, which prevents upgrades")
 		}
 		for _, m := range of[*monitoring.ServiceMonitor](r) {
 			s, err := meta.LabelSelectorAsSelector(&m.Spec.Selector)
@@ -239,7 +239,7 @@ func TestPortsExist(t *testing.T) {
 		containers := map[string]int32{}
 		for _, p := range r.gateway.Ports {
 			if problems := validation.IsValidPortName(p.Name); len(problems) > 0 || containers[p.Name] != 0 {
-				t.Errorf("port %s: %v, or twice", p.Name, problems)
+				t.Errorf("port %s: %v, or duplicate", p.Name, problems)
 			}
 			containers[p.Name] = p.ContainerPort
 		}
@@ -256,21 +256,21 @@ func TestPortsExist(t *testing.T) {
 		listening := func(address string) int32 {
 			n, err := strconv.Atoi(strings.TrimPrefix(address, ":"))
 			if err != nil {
-				t.Errorf("the gateway listens on %q, which others cannot reach", address)
+				t.Errorf("the gateway listens on %q, which other pods cannot reach", address)
 			}
 			return int32(n)
 		}
 
-		// Probes go to telemetry.listen.
+		// Probes use telemetry.listen.
 		for what, p := range map[string]*core.Probe{
 			"startup": r.gateway.StartupProbe, "liveness": r.gateway.LivenessProbe, "readiness": r.gateway.ReadinessProbe,
 		} {
 			if p == nil || p.HTTPGet == nil || number(p.HTTPGet.Port) != listening(r.config.Telemetry.Listen) {
-				t.Errorf("the %s probe does not go to telemetry.listen (%s): %+v", what, r.config.Telemetry.Listen, p)
+				t.Errorf("the %s probe does not use telemetry.listen (%s): %+v", what, r.config.Telemetry.Listen, p)
 			}
 		}
 
-		// The Services lead to ports on which the gateway listens, and only the headless one to telemetry.
+		// Services use ports on which the gateway listens, and only the headless one uses the telemetry port.
 		open := []int32{listening(r.config.Server.Listen)}
 		if a := r.config.Server.TLS.ACME.HTTP; a != "" {
 			open = append(open, listening(a))
@@ -287,18 +287,18 @@ func TestPortsExist(t *testing.T) {
 				services[s.Name][p.Port] = true
 				to := number(p.TargetPort)
 				if (to == containers["telemetry"]) != (s.Spec.ClusterIP == core.ClusterIPNone) {
-					t.Errorf("Service %s (cluster IP %q) leads to port %d", s.Name, s.Spec.ClusterIP, to)
+					t.Errorf("Service %s (cluster IP %q) uses port %d", s.Name, s.Spec.ClusterIP, to)
 				}
 			}
 		}
 		if set, ok := r.workload.(*apps.StatefulSet); ok && services[set.Spec.ServiceName] == nil {
-			t.Errorf("the StatefulSet names the Service %s, which is not there", set.Spec.ServiceName)
+			t.Errorf("the StatefulSet uses the Service %s, which does not exist", set.Spec.ServiceName)
 		}
 		for _, i := range of[*networking.Ingress](r) {
 			for _, rule := range i.Spec.Rules {
 				for _, p := range rule.HTTP.Paths {
 					if !services[p.Backend.Service.Name][p.Backend.Service.Port.Number] {
-						t.Errorf("the Ingress leads to %+v, which is not there", p.Backend.Service)
+						t.Errorf("the Ingress uses %+v, which does not exist", p.Backend.Service)
 					}
 				}
 			}
@@ -306,7 +306,7 @@ func TestPortsExist(t *testing.T) {
 		for _, route := range of[*gateways.HTTPRoute](r) {
 			for _, b := range route.Spec.Rules[0].BackendRefs {
 				if !services[string(b.Name)][*b.Port] {
-					t.Errorf("the HTTPRoute leads to %s:%d, which is not there", b.Name, *b.Port)
+					t.Errorf("the HTTPRoute uses %s:%d, which does not exist", b.Name, *b.Port)
 				}
 			}
 		}
@@ -316,13 +316,13 @@ func TestPortsExist(t *testing.T) {
 				for _, p := range rule.Ports {
 					admitted[number(*p.Port)] = true
 					if number(*p.Port) == containers["telemetry"] && len(rule.From) == 0 {
-						t.Error("the NetworkPolicy lets anyone reach telemetry")
+						t.Error("the NetworkPolicy allows telemetry from everywhere")
 					}
 				}
 			}
 			for name, port := range containers {
 				if !admitted[port] {
-					t.Errorf("the NetworkPolicy closes port %s", name)
+					t.Errorf("the NetworkPolicy blocks port %s", name)
 				}
 			}
 		}
@@ -346,7 +346,7 @@ func inside(path, directory string) bool {
 	return path == directory || strings.HasPrefix(path, directory+"/")
 }
 
-// absolute finds paths in uimgate.yaml that only a mount can provide.
+// absolute matches paths in uimgate.yaml that need a mount.
 var absolute = regexp.MustCompile(`/(?:run/secrets|etc|var)/[-._a-zA-Z0-9/]+`)
 
 func TestVolumesAreMounted(t *testing.T) {
@@ -355,26 +355,26 @@ func TestVolumesAreMounted(t *testing.T) {
 		for i := range r.pod.Spec.Volumes {
 			v := &r.pod.Spec.Volumes[i]
 			if problems := validation.IsDNS1123Label(v.Name); len(problems) > 0 || volumes[v.Name] != nil {
-				t.Errorf("volume %s: %v, or twice", v.Name, problems)
+				t.Errorf("volume %s: %v, or duplicate", v.Name, problems)
 			}
 			volumes[v.Name] = v
 		}
 		for _, c := range r.claims {
 			if volumes[c.Name] != nil {
-				t.Errorf("volume %s is a claim as well", c.Name)
+				t.Errorf("volume %s is also a claim", c.Name)
 			}
 			volumes[c.Name] = &core.Volume{Name: c.Name}
 		}
 		mounted, at := map[string]bool{}, map[string]*core.Volume{}
 		for _, m := range r.gateway.VolumeMounts {
 			if volumes[m.Name] == nil {
-				t.Errorf("%s is mounted, and is not a volume", m.Name)
+				t.Errorf("%s is mounted but is not a volume", m.Name)
 			}
 			if at[m.MountPath] != nil {
 				t.Errorf("two mounts at %s", m.MountPath)
 			}
 			if m.SubPath != "" || m.SubPathExpr != "" {
-				t.Errorf("%s is mounted by a subpath: its files would never change", m.Name)
+				t.Errorf("%s is mounted with a subpath, so its files would never be updated", m.Name)
 			}
 			mounted[m.Name], at[m.MountPath] = true, volumes[m.Name]
 		}
@@ -384,17 +384,17 @@ func TestVolumesAreMounted(t *testing.T) {
 			}
 		}
 
-		// Paths of the configuration are in mounts, and Secrets in volumes that read them.
+		// Paths in the configuration are mounted, and the paths of secrets are in Secret volumes.
 		text := one[*core.ConfigMap](r).Data["uimgate.yaml"]
 		for _, path := range absolute.FindAllString(text, -1) {
 			i := slices.IndexFunc(slices.Collect(maps.Keys(at)), func(dir string) bool { return inside(path, dir) })
 			if i < 0 {
-				t.Errorf("uimgate.yaml names %s, which is in no mount", path)
+				t.Errorf("uimgate.yaml uses %s, which is not mounted", path)
 			}
 			if strings.HasPrefix(path, "/run/secrets/") {
 				v := at[filepath.Dir(path)]
 				if v == nil || v.Secret == nil {
-					t.Errorf("uimgate.yaml names %s, which is of no Secret", path)
+					t.Errorf("uimgate.yaml uses %s, which is not in a Secret volume", path)
 				}
 			}
 		}
@@ -424,7 +424,8 @@ func variable(c core.Container, name string) string {
 	return ""
 }
 
-// TestPodIsThatOfTheImage compares with the Dockerfile: its variables have precedence over the configuration, and its user must be the pod's.
+// TestPodIsThatOfTheImage compares a pod with the Dockerfile: the variables of the image override the configuration, and the users must be
+// the same.
 func TestPodIsThatOfTheImage(t *testing.T) {
 	dockerfile, err := os.ReadFile(filepath.Join(root, "deploy", "image", "Dockerfile"))
 	if err != nil {
@@ -441,7 +442,7 @@ func TestPodIsThatOfTheImage(t *testing.T) {
 				t.Errorf("%s is %q in the pod; the configuration has %q", m[1], got, want)
 			}
 		}
-		// The volume itself is not the data directory: its group may write to it.
+		// The data directory is below the volume, because the group may write to the volume itself.
 		if mount := filepath.Dir(r.config.Data); !slices.ContainsFunc(r.gateway.VolumeMounts, func(m core.VolumeMount) bool { return m.MountPath == mount }) {
 			t.Errorf("nothing is mounted at %s", mount)
 		}
@@ -450,7 +451,7 @@ func TestPodIsThatOfTheImage(t *testing.T) {
 			t.Errorf("the Dockerfile lacks %q", user)
 		}
 		if !strings.Contains(string(dockerfile), `ENTRYPOINT ["/usr/bin/uimgate"]`) {
-			t.Error("the arguments of the pod are for another entry point")
+			t.Error("the image has another entry point than the pod expects")
 		}
 	})
 }
@@ -481,7 +482,7 @@ func TestPodsAreConfined(t *testing.T) {
 			}
 		}
 		if *r.pod.Spec.SecurityContext.FSGroupChangePolicy != core.FSGroupChangeOnRootMismatch {
-			t.Error("each start would open the private files to the group, and the gateway would refuse them")
+			t.Error("each start would make the private files readable for the group, and the gateway would reject them")
 		}
 		for _, a := range of[*core.ServiceAccount](r) {
 			if *a.AutomountServiceAccountToken || r.pod.Spec.ServiceAccountName != a.Name {
@@ -494,7 +495,7 @@ func TestPodsAreConfined(t *testing.T) {
 func TestMemoryLimit(t *testing.T) {
 	each(t, func(t *testing.T, r *release) {
 		got, limit := variable(r.gateway, "GOMEMLIMIT"), r.gateway.Resources.Limits.Memory()
-		if limit.String() == "1536Mi" || strings.Contains(limit.String(), ".") { // 1.5Gi: left to the gateway
+		if limit.String() == "1536Mi" || strings.Contains(limit.String(), ".") { // 1.5Gi: the gateway sets its own limit
 			if got != "" {
 				t.Errorf("GOMEMLIMIT=%s for %s", got, limit)
 			}
@@ -512,10 +513,10 @@ func TestPodsHaveTimeToStop(t *testing.T) {
 		if l := r.gateway.Lifecycle; l != nil {
 			pause = time.Duration(l.PreStop.Sleep.Seconds) * time.Second
 		}
-		// Requests, then messages of doors, then ends of calls: each within the drain timeout.
+		// Requests, then messages of doors, then ends of calls: each step takes at most the drain timeout.
 		need := pause + 3*r.config.Server.DrainTimeout
 		if has := time.Duration(*r.pod.Spec.TerminationGracePeriodSeconds) * time.Second; has <= need || r.config.Server.DrainTimeout == 0 {
-			t.Errorf("the pod has %v to stop; it may need %v", has, need)
+			t.Errorf("the pod has %v to stop, but may need %v", has, need)
 		}
 	})
 }
@@ -524,15 +525,15 @@ func TestReplicasShareNoVolume(t *testing.T) {
 	each(t, func(t *testing.T, r *release) {
 		if strings.HasPrefix(r.config.Store, "sqlite") && len(r.claims) == 0 &&
 			!slices.ContainsFunc(r.pod.Spec.Volumes, func(v core.Volume) bool { return v.PersistentVolumeClaim != nil && v.Name == "data" }) {
-			t.Error("the state is on no volume")
+			t.Error("the state is not on a volume")
 		}
 		if s, ok := r.workload.(*apps.StatefulSet); ok && len(s.Spec.VolumeClaimTemplates) > 0 {
 			if p := s.Spec.PersistentVolumeClaimRetentionPolicy; p.WhenDeleted != apps.RetainPersistentVolumeClaimRetentionPolicyType {
-				t.Errorf("the volumes go with the release: %+v", p)
+				t.Errorf("uninstalling deletes the volumes: %+v", p)
 			}
 		}
 		if d, ok := r.workload.(*apps.Deployment); ok && d.Spec.Strategy.RollingUpdate.MaxUnavailable.IntValue() != 0 {
-			t.Error("an upgrade that fails takes a replica away")
+			t.Error("a failed upgrade makes a replica unavailable")
 		}
 	})
 }
