@@ -16,7 +16,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// An agentHome is where the commands of one agent keep their things.
+// An agentHome is the home directory of the commands of one agent.
 type agentHome struct {
 	t     *testing.T
 	stdin string
@@ -31,7 +31,7 @@ func newAgentHome(t *testing.T) *agentHome {
 	return &agentHome{t: t}
 }
 
-// agent runs one command as a process of its own would.
+// agent runs a command with its own state, as a new process would.
 func (h *agentHome) agent(args ...string) (stdout, stderr string, err error) {
 	h.t.Helper()
 	root := &cobra.Command{Use: "uimgate", SilenceErrors: true, SilenceUsage: true}
@@ -72,7 +72,7 @@ func (h *agentHome) usage(want string, args ...string) {
 	}
 }
 
-// theShop is a service that lives now, since the commands do.
+// theShop starts a service with the real time, because the commands use that.
 func theShop(t *testing.T) *agenttest.Service {
 	t.Helper()
 	shop := agenttest.New(t, agenttest.Canonical)
@@ -104,7 +104,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	}
 	h.usage(shop.Digest(), "agree", shop.URL)
 	if shop.Requests("/api/pat/issue") != 0 {
-		t.Fatal("it was signed without being told")
+		t.Fatal("the command signed without --digest or --yes")
 	}
 	if data := h.json("agree", shop.URL, "--digest", shop.Digest()); data["form"] != "fresh" || len(data["scope"].([]any)) != 2 {
 		t.Errorf("%v", data)
@@ -119,7 +119,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	}
 	h.stdin = `{"query":"tea"}`
 	h.ok("execute", agenttest.Search, "--params", "-", "limit=1")
-	if calls := shop.Calls(); len(calls) != 3 { // none was refused for want of a proof
+	if calls := shop.Calls(); len(calls) != 3 { // no call was refused because of a missing proof
 		t.Errorf("%d calls", len(calls))
 	}
 	h.ok("renew")
@@ -186,7 +186,7 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 	shop.Script(rejected, rejected)
 	if _, stderr, err = h.agent("execute", agenttest.Search); err == nil || !strings.Contains(stderr, "channel_not_found") {
-		t.Errorf("what the service said is not shown: %s%v", stderr, err)
+		t.Errorf("the service's message is not shown: %s%v", stderr, err)
 	}
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"upstream": {
@@ -201,7 +201,7 @@ func TestAgentErrorsAreData(t *testing.T) {
 	shop.Script(retired, retired)
 	if _, stderr, err = h.agent("execute", agenttest.Search); err == nil ||
 		!strings.Contains(stderr, "  replaced_by: shop.example:new :v2\n  versions: a:b:v1, a:b:v2\n") {
-		t.Errorf("what the suggestion refers to is not shown: %q %v", stderr, err)
+		t.Errorf("the details of the suggestion are not shown: %q %v", stderr, err)
 	}
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"replaced_by": "shop.example:new`) || strings.Contains(stdout, "nearest") {
@@ -218,7 +218,7 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 }
 
-// Two agents of one person are apart by the directory that each is given.
+// Two agents of one user have separate data directories.
 func TestAgentDataDirectory(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	dir := filepath.Join(t.TempDir(), "second")
@@ -231,7 +231,7 @@ func TestAgentDataDirectory(t *testing.T) {
 		}
 	}
 	if _, _, err := h.agent("execute", agenttest.Search, "query=tea"); err == nil || !strings.Contains(err.Error(), "keygen") {
-		t.Errorf("err = %v, want that there is no key elsewhere", err)
+		t.Errorf("err = %v, want an error that the default directory has no key", err)
 	}
 }
 
@@ -253,18 +253,18 @@ func TestAgentHelpShowsAnExample(t *testing.T) {
 	}
 }
 
-// Before anything is signed the terms are told in the sentences of policy explain.
+// agree prints the terms as policy explain does before it signs.
 func TestAgentAgreeExplainsTheTerms(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("keygen")
 	_, text, err := h.agent("agree", shop.URL)
 	if err == nil || !strings.Contains(text, "What is permitted\n") || !strings.Contains(text, "may execute") {
-		t.Errorf("asked for nothing: %v\n%s", err, text)
+		t.Errorf("without flags: %v\n%s", err, text)
 	}
 	if _, text, err = h.agent("agree", shop.URL, "--yes"); err != nil || !strings.Contains(text, "What is permitted\n") {
 		t.Errorf("--yes: %v\n%s", err, text)
 	}
 	if shop.Requests("/api/pat/issue") != 1 {
-		t.Error("signed before it was told")
+		t.Error("the first command signed")
 	}
 }

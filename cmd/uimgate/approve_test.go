@@ -10,7 +10,7 @@ import (
 
 func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	text, err := os.ReadFile(g.config())
 	if err != nil {
 		t.Fatal(err)
@@ -35,15 +35,15 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	for _, c := range []struct {
 		stdin string
 		args  []string
-		want  string // on stderr; empty: it is approved
+		want  string // on stderr; empty: an agent is approved
 	}{
 		{"", []string{"2"}, "not approved"},
 		{"n\n", []string{"2"}, "Number 2 is b, key "},
 		{"y\n", []string{"4"}, "no waiting agent has the number 4"},
 		{"y\n", []string{"0"}, "no waiting agent has the number 0"},
-		{"", []string{"2", "--id"}, ""}, // nobody's id: approved before it ever agrees, or refused; either way not agent b
+		{"", []string{"2", "--id"}, ""}, // an unused id, which is approved in advance or refused; in either case not agent b
 		{"y\n", []string{"2"}, ""},
-		{"", []string{"2", "--yes"}, ""}, // c, since b has left the list
+		{"", []string{"2", "--yes"}, ""}, // agent c, because b has left the list
 	} {
 		s := g.runWith(c.stdin, append([]string{"agents", "approve"}, c.args...)...)
 		if c.want != "" && (s.code != exitWrong || !strings.Contains(s.errors, c.want)) {
@@ -54,7 +54,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	if len(waiting.Items) != 1 || waiting.Items[0].AgentID != "a" {
 		t.Errorf("%+v", waiting)
 	}
-	g.propose("1") // an agent that calls itself by a number
+	g.propose("1") // an agent whose id is a number
 	if s := g.runWith("y\n", "agents", "approve", "1"); s.code != exitWrong ||
 		!strings.Contains(s.errors, "is also the id of a waiting agent") {
 		t.Errorf("%+v", s)

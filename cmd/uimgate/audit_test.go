@@ -26,8 +26,8 @@ const plainService = `services: [{agents_file: agents.json, policy_file: policy.
 
 func taken(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"order": 1}`) }
 
-// audited are how many records a file of the audit stream has of each call that ended, by request id.
-func (g *running) audited(name string) map[string]int {
+// audited returns, by request id, how many records of permitted calls a file of the audit stream has.
+func (g *testGateway) audited(name string) map[string]int {
 	g.Helper()
 	text, err := os.ReadFile(filepath.Join(g.dir, "data", name))
 	if err != nil {
@@ -39,7 +39,7 @@ func (g *running) audited(name string) map[string]int {
 			RequestID string `json:"request_id"`
 			Decision  string
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil { // cut short by the end of the process
+		if err := json.Unmarshal([]byte(line), &r); err != nil { // incomplete, because the process ended
 			continue
 		}
 		if r.Decision == "permit" {
@@ -77,7 +77,7 @@ func TestDutyRecordSurvivesRestart(t *testing.T) {
 	callers.Wait()
 	g.stop()
 	if len(answered) < 200 {
-		t.Fatalf("%d calls were answered", len(answered))
+		t.Fatalf("%d calls got a response", len(answered))
 	}
 	records, lost := g.audited("audit.jsonl"), 0
 	for _, id := range answered {
@@ -86,7 +86,7 @@ func TestDutyRecordSurvivesRestart(t *testing.T) {
 		}
 	}
 	if lost > 0 {
-		t.Errorf("%d of %d answered calls have no record", lost, len(answered))
+		t.Errorf("%d of %d calls with a response have no record", lost, len(answered))
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAuditStreamRotation(t *testing.T) {
 	call := func(id string) {
 		t.Helper()
 		if !g.order(token, id) {
-			t.Fatalf("%s was not answered", id)
+			t.Fatalf("%s got no response", id)
 		}
 	}
 	now, before := filepath.Join(g.dir, "data", "audit.jsonl"), filepath.Join(g.dir, "data", "audit.jsonl.1")

@@ -12,11 +12,11 @@ import (
 	pgtest "github.com/uimgate/uimgate/internal/test/postgres"
 )
 
-// With PostgreSQL the dump is that of its own tools; what it means to go back is the same.
+// For PostgreSQL, operators use its own tools for dumps. A restore has the same consequences.
 func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	g.stop()
 	text, err := os.ReadFile(g.config())
 	if err != nil {
@@ -39,11 +39,11 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitDone || !strings.Contains(s.out, "postgres") ||
 		strings.Contains(s.out, "file") || strings.Contains(s.out, "bytes") {
-		t.Errorf("what is not true of PostgreSQL: %+v", s)
+		t.Errorf("the output does not fit PostgreSQL: %+v", s)
 	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
-		t.Errorf("a PAT from before: %s", got)
+		t.Errorf("an earlier PAT: %s", got)
 	}
 	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
 		list.Items[0].Closing.Unresolved != "0.25" {
@@ -51,6 +51,6 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	again, _ := g.agree("agent-2")
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {
-		t.Errorf("pat.limit keeps a call from the service after it: %s", got)
+		t.Errorf("pat.limit refuses a call after the restore: %s", got)
 	}
 }

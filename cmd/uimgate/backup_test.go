@@ -17,7 +17,7 @@ var ordering = map[string]any{"intent_uid": "shop.example:order:v1", "parameters
 
 func TestBackupAndRestore(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	before, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", before, ordering)
 	g.run("usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1")
@@ -33,7 +33,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil || bytes.Contains(text, []byte("PRIVATE KEY")) {
-		t.Errorf("%v: the backup holds a private key", err)
+		t.Errorf("%v: the backup contains a private key", err)
 	}
 	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "choose a new file") {
 		t.Errorf("%+v", s)
@@ -52,24 +52,24 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	for _, want := range []string{"PAT issued so far has ended", "counts as used up", "kept as", "Lifetime limits, pat.limit"} {
 		if !strings.Contains(s.errors, want) {
-			t.Errorf("it does not say %q: %s", want, s.errors)
+			t.Errorf("the output lacks %q: %s", want, s.errors)
 		}
 	}
 	aside := rows[1][len(rows[1])-1]
 	if s := command(t, "", "restore", aside, "--data", filepath.Join(t.TempDir(), "elsewhere"), "-c", g.config(), "-o",
 		"json"); s.code != exitDone || !strings.Contains(s.out, `"agreements": 2`) && !strings.Contains(s.out, `"agreements":2`) {
-		t.Errorf("what was set aside: %+v", s)
+		t.Errorf("restoring the former state: %+v", s)
 	}
 	g.start()
 	for _, token := range []string{before, after} {
 		if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"INVALID_TOKEN"`) &&
 			!strings.Contains(got, `"REVOKED_TOKEN"`) {
-			t.Errorf("a PAT from before: %s", got)
+			t.Errorf("an earlier PAT: %s", got)
 		}
 	}
 	again, _ := g.agree("agent-3")
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {
-		t.Errorf("pat.limit keeps a call from the service after the restore: %s", got)
+		t.Errorf("pat.limit refuses a call after the restore: %s", got)
 	}
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
@@ -80,10 +80,10 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// Whatever restore refuses, the state stays as it is.
+// If restore refuses a backup, the state does not change.
 func TestRestoreRejectsInvalidBackups(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
 	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
@@ -130,10 +130,10 @@ func TestRestoreRejectsInvalidBackups(t *testing.T) {
 	}
 }
 
-// A state too damaged to be opened is still set aside whole, with the log beside it.
+// A state that is too damaged to open is still set aside completely, with its write-ahead log.
 func TestRestoreOverDamagedState(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
 	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
@@ -144,7 +144,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 	g.write("data/state.db-wal", "a log")
 	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
 		!strings.Contains(s.errors, "not a database of uimgate") {
-		t.Errorf("a backup of it: %+v", s)
+		t.Errorf("a backup of the damaged state: %+v", s)
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
 	var made operatorcmd.StateCopy
@@ -157,7 +157,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(g.dir, "data", "state.db-wal")); err == nil {
-		t.Error("the old log would be read into the new state")
+		t.Error("the former write-ahead log is next to the new state")
 	}
 	g.start()
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 1 {
@@ -167,7 +167,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 
 func TestAfterExternalRestore(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use") {
 		t.Errorf("beside a gateway: %+v", s)

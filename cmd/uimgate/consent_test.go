@@ -16,8 +16,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// consent is a client that registers, and a person who agrees on the consent page of $GATEWAY, with the invitation in a file as
-// uimgate agents invite -o json prints it. It sets AGREEMENT to the id of the agreement. Negated, the page asks again.
+// consent registers a client, and agrees on the consent page of $GATEWAY as a person would, with the invitation in a file that uimgate
+// agents invite -o json printed. It sets AGREEMENT to the id of the agreement. Negated, it expects that the page asks again.
 func consent(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) > 1 {
 		ts.Fatalf("usage: consent [INVITATION]")

@@ -12,9 +12,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// startDNS (dns ZONEFILE) serves a zone file over UDP and TCP until the script ends, and sets DNS. The
-// file is read again for each question; a name it does not hold does not exist, and under broken.example
-// the server fails.
+// startDNS (dns ZONEFILE) serves a zone file over UDP and TCP until the script ends, and sets DNS. It reads the file for each query. Names
+// that are not in the file do not exist, and the server fails for names under broken.example.
 func startDNS(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: dns ZONEFILE")
@@ -44,7 +43,7 @@ func startDNS(ts *testscript.TestScript, neg bool, args []string) {
 	})
 	var ln net.Listener
 	var pc net.PacketConn
-	for pc == nil { // UDP and TCP on one port
+	for pc == nil { // UDP and TCP need the same port
 		var err error
 		ln, err = net.Listen("tcp", "127.0.0.1:0")
 		ts.Check(err)

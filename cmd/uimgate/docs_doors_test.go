@@ -13,8 +13,8 @@ import (
 
 var yamlBlock = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 
-// TestSettingsOfDoors has uimgate check read the settings that the pages about other protocols show, as they stand there, for the
-// example shop. In a block, "…" stands for what the page is not about.
+// TestSettingsOfDoors runs uimgate check on the settings in the pages about other protocols, for the example shop. In a block, "…" stands
+// for omitted settings.
 func TestSettingsOfDoors(t *testing.T) {
 	t.Parallel()
 	const shop = "agents_file: shop/agents.json\n  policy_file: shop/policy.json\n  upstream: {url: http://127.0.0.1:9000}\n"
@@ -46,7 +46,7 @@ func TestSettingsOfDoors(t *testing.T) {
 				}
 				settings = strings.Replace(settings, "\n- doors:", "\n- …\n  doors:", 1)
 				settings = strings.Replace(settings, "\n- …\n", "\n- "+shop, 1)
-				settings = strings.ReplaceAll(settings, "/run/secrets/", "./") // where a key would be
+				settings = strings.ReplaceAll(settings, "/run/secrets/", "./") // the directory with the test's keys
 				write("mrp.key", strings.Repeat("7a", 32))
 				write("uimgate.yaml", "billing: {credit: 10 EUR}\n"+settings)
 				if got := command(t, "", "check", "-c", filepath.Join(dir, "uimgate.yaml")); got.code != exitDone {

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// An image is what deploy/image/Dockerfile says about running it.
+// An image is what deploy/image/Dockerfile specifies for running it.
 type image struct {
 	env                     []string
 	entrypoint, cmd, health []string
@@ -67,7 +67,7 @@ func linked(t *testing.T, path string) bool {
 	return slices.ContainsFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP })
 }
 
-// The root file system of the image is run as a container runtime runs it: with this root, user and environment, and nothing else.
+// The test runs the root file system of the image as a container runtime does, with only this root, user and environment.
 func TestImageServes(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("changing the root directory needs root")
@@ -139,9 +139,9 @@ func TestImageServes(t *testing.T) {
 	}
 	_, _ = io.Copy(io.Discard, out)
 	if err := gateway.Wait(); err != nil {
-		t.Errorf("it ended with %v: %s", err, log.String())
+		t.Errorf("the gateway ended with %v: %s", err, log.String())
 	}
 	if text, err := run(i.health).CombinedOutput(); err == nil {
-		t.Errorf("the health check of a gateway that ended: %s", text)
+		t.Errorf("the health check after the gateway ended: %s", text)
 	}
 }

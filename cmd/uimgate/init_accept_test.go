@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi"
 )
 
-// manyOperations returns a document of n resources with five operations each, as generators of larger APIs write them,
-// and of plain further ones that only read.
+// manyOperations returns a document of n resources with five operations each, like those that generators write for large APIs, and of plain
+// additional operations that only read.
 func manyOperations(n, plain int) string {
 	var b strings.Builder
 	b.WriteString("openapi: 3.0.1\ninfo: {title: Large, version: 7.2.0}\nservers: [{url: 'https://large.example/api'}]\npaths:\n")
@@ -37,7 +37,7 @@ func manyOperations(n, plain int) string {
 	return b.String()
 }
 
-// made writes a configuration of all operations and loads it as serve would. There may be no problem, warnings included.
+// made writes a configuration of all operations and loads it as serve does. It fails the test for problems and warnings.
 func made(t *testing.T, data []byte) (dir string, found *openapi.Import) {
 	t.Helper()
 	found, err := openapi.Convert(t.Context(), data, openapi.Options{Namespace: "api.example.com", All: true})

@@ -45,8 +45,8 @@ paths:
     get: {operationId: listPhotos, responses: {'200': {description: ok, content: {text/csv: {schema: {type: string}}}}}}
 `
 
-// Files go to the service and come from it, with a secret of the operator's in a part; a repeated upload is not sent again, and
-// nothing of them is in the audit file.
+// Files are uploaded and downloaded, with a secret of the operator in one part. A repeated upload is not sent again, and the audit file
+// contains nothing of the files.
 func TestInitFileUploads(t *testing.T) {
 	t.Parallel()
 	dir, found := made(t, []byte(photoDocument))
@@ -73,7 +73,7 @@ func TestInitFileUploads(t *testing.T) {
 			return
 		}
 		data, _ := io.ReadAll(sent)
-		if album := r.FormValue("album"); album != "canary-album" { // agents do not see it
+		if album := r.FormValue("album"); album != "canary-album" { // the operator sets it; agents do not see it
 			t.Errorf("album %q", album)
 		}
 		if string(data) != photo {
@@ -106,7 +106,7 @@ func TestInitFileUploads(t *testing.T) {
 		name       string
 		parameters parameters
 		status     int
-		want       string // the answer, or what it holds
+		want       string // the response, or a part of it
 	}{
 		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} ************","size":%d}`, len(photo))},
 		{"add-photo", parameters{"photo": b64([]byte(photo)), "about": map[string]any{"k": 1}}, 200, fmt.Sprintf(`{"seen":"photo.png image/png {\"k\":1} ************","size":%d}`, len(photo))},

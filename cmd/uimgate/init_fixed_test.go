@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Values that the service wants of the operator: a header that every operation requires, a secret in bodies, an account in
-// paths. init proposes them; with them filled in, agents call without, and never learn of them.
+// The service requires values from the operator: a header in every operation, a secret in bodies, and an account in paths. init proposes
+// them. Once they are filled in, agents call without these values and never see them.
 func TestInitFixedValues(t *testing.T) {
 	t.Parallel()
 	document := "openapi: 3.0.0\ninfo: {title: Corner, version: '1'}\nservers: [{url: 'https://api.corner.example'}]\npaths:\n"

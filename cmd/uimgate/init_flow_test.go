@@ -26,7 +26,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// The shop of shop.yaml, as its document has it: it answers what arrived, in the form promised.
+// shopOfDocument starts the service of shop.yaml. It echoes each request in the documented form.
 func shopOfDocument(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -66,7 +66,7 @@ func shopOfDocument(t *testing.T) *httptest.Server {
 	return server
 }
 
-// runMade starts a gateway with the configuration that init made, in front of upstream.
+// runMade runs a gateway with the configuration that init created, in front of upstream.
 func runMade(t *testing.T, dir, upstream string) string {
 	t.Helper()
 	path := filepath.Join(dir, "uimgate.yaml")
@@ -136,7 +136,7 @@ func post(t *testing.T, url, token string, body any) (int, string) {
 	return response.StatusCode, strings.TrimSpace(string(text))
 }
 
-// agreeTo signs the policy that a gateway offers and returns a PAT.
+// agreeTo signs the policy that a gateway offers, and returns a PAT.
 func agreeTo(t *testing.T, gateway string) string {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(nil)
@@ -180,7 +180,7 @@ func agreeTo(t *testing.T, gateway string) string {
 	return issued.Token
 }
 
-// Every operation of one document, called through the gateway that was made of it.
+// The test calls every operation of a document through a gateway with the generated configuration.
 func TestInitConfigurationServes(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile("../../intents/openapi/testdata/shop.yaml")
@@ -246,7 +246,7 @@ func TestInitConfigurationServes(t *testing.T) {
 	}
 }
 
-// A document of several files, from init to a call.
+// A document in several files, from init to a call.
 func TestInitFromSeveralFiles(t *testing.T) {
 	t.Parallel()
 	spec := t.TempDir()
@@ -281,7 +281,7 @@ func TestInitFromSeveralFiles(t *testing.T) {
 	}
 }
 
-// tree is a JSON text in one form.
+// tree returns a JSON text in canonical form.
 func tree(t *testing.T, text string) string {
 	t.Helper()
 	var v any

@@ -17,12 +17,12 @@ import (
 	"testing"
 )
 
-// A shape is a made document in the form of a published one, and what its owner and its agents do.
+// A shape is a synthetic document in the form of a published one, with the commands of its operator and the calls of agents.
 type shape struct {
 	files  map[string]string // by name; the first is api.yaml
-	init   []string          // options of init, beside those that all have
-	edits  []string          // of uimgate.yaml: old and new in turn
-	offers int               // intents
+	init   []string          // options of init, in addition to those of all shapes
+	edits  []string          // of uimgate.yaml: pairs of old and new text
+	offers int               // number of intents
 	hidden []string          // texts that agents must not see
 	calls  []shapedCall
 }
@@ -31,10 +31,10 @@ type shapedCall struct {
 	name, parameters string
 	status           int
 	answer           string // JSON, or a part of a refusal
-	sent             string // method, path, header X-Token, user of basic auth, and body, as the service had them; empty: nothing was sent
+	sent             string // received method, path, header X-Token, user of basic auth, and body; empty: nothing was sent
 }
 
-// Documents in the shapes of large published APIs run from init, by the built command, to calls that read and write.
+// Documents in the form of large published APIs: the built command runs init, and agents make calls that read and write.
 func TestInitPublishedShapes(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]shape{
@@ -119,7 +119,7 @@ func slackLike() shape {
 	}
 }
 
-// twilioLike: Swagger 2, the operator's account in each path and as the user of basic authentication, and a token in a header.
+// twilioLike: Swagger 2, with the operator's account in each path and as the user of basic authentication, and a token in a header.
 func twilioLike() shape {
 	text := "swagger: '2.0'\ninfo: {title: Ring, version: '2010-04-01'}\nhost: up.corner.example\nbasePath: /2010\nschemes: [https]\n" +
 		"consumes: [application/x-www-form-urlencoded]\nproduces: [application/json]\nsecurityDefinitions: {login: {type: basic}}\n" +
@@ -150,7 +150,7 @@ func twilioLike() shape {
 	}
 }
 
-// shapedService is the service of all shapes. It keeps what it was sent last.
+// shapedService is the service of all shapes. It returns the request that it received.
 func shapedService(w http.ResponseWriter, r *http.Request) (sent string) {
 	user, password, basic := r.BasicAuth()
 	if basic {
@@ -227,7 +227,7 @@ func (s shape) run(t *testing.T) {
 		t.Fatal(err)
 	}
 	uimgate(t, "check", "--strict", "-c", file)
-	g := &running{T: t, dir: gate}
+	g := &testGateway{T: t, dir: gate}
 	g.startProcess()
 	url := g.addresses.Listen
 	s.published(t, url)
@@ -241,15 +241,15 @@ func (s shape) run(t *testing.T) {
 		arrived := ""
 		select {
 		case arrived = <-sent:
-		default: // an answer comes after what was sent
+		default: // the service sends before it responds
 		}
 		if arrived != c.sent {
-			t.Errorf("%s: the service had %q, want %q", c.name, arrived, c.sent)
+			t.Errorf("%s: the service received %q, want %q", c.name, arrived, c.sent)
 		}
 	}
 }
 
-// picksOf are the reads, and one that writes.
+// picksOf returns the operations that read, and one that writes.
 func picksOf(s shape) string {
 	var out []string
 	for _, m := range regexp.MustCompile(`operationId: (things\d+Get|things399Create)\n`).FindAllStringSubmatch(s.files["api.yaml"], -1) {
@@ -258,7 +258,7 @@ func picksOf(s shape) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// published holds what agents find against what they must not see.
+// published checks that agents find the intents but none of the hidden texts.
 func (s shape) published(t *testing.T, url string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/agents.json", nil)

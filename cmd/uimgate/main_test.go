@@ -24,11 +24,11 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// tests run without what the environment of their caller holds for commands.
+// tests unsets the variables that would affect the commands.
 type tests struct{ *testing.M }
 
-// By default the race detector has each process wait a second at its end, for races of goroutines that end with it anyway. The
-// scripts run hundreds of commands.
+// By default, the race detector makes each process wait a second at its end, for races of goroutines that end with it anyway. The scripts
+// run hundreds of commands.
 const (
 	envRace   = "GORACE"
 	unhurried = "atexit_sleep_ms=0"
@@ -40,7 +40,7 @@ func (m tests) Run() int {
 			panic(err)
 		}
 	}
-	if err := os.Setenv(envRace, unhurried+" "+os.Getenv(envRace)); err != nil { // the last setting of a name counts
+	if err := os.Setenv(envRace, unhurried+" "+os.Getenv(envRace)); err != nil { // the last setting of a name applies
 		panic(err)
 	}
 	return m.M.Run()

@@ -12,7 +12,7 @@ import (
 
 var manDir = flag.String("man", "", "write the manual pages into this directory")
 
-// Every command has a manual page. Releases take the pages from here, so that the program does not carry the library that writes them.
+// Every command has a manual page. Releases generate the pages here, so the program does not contain the library for them.
 func TestManualPages(t *testing.T) {
 	t.Parallel()
 	dir := *manDir
@@ -21,7 +21,7 @@ func TestManualPages(t *testing.T) {
 	}
 	root := rootCommand()
 	root.DisableAutoGenTag = true
-	// The date of the pages is that of SOURCE_DATE_EPOCH, if it is set.
+	// SOURCE_DATE_EPOCH sets the date of the pages.
 	header := &doc.GenManHeader{Section: "1", Source: "uimgate", Manual: "uimgate manual"}
 	if err := doc.GenManTree(root, header, dir); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The budget holds through a restart and a kill between the moment it is reserved and the answer.
+// The budget survives a restart, and a kill between the reservation and the response.
 func TestMCPBudget(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -40,11 +40,11 @@ func TestMCPBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-lost; err == nil {
-		t.Error("a killed bridge answered")
+		t.Error("a killed bridge responded")
 	}
 	close(goOn)
 
-	// The next call of the same arguments asks for its outcome; the one after that is another order.
+	// The next call with the same arguments asks for the outcome of the lost one. The call after that is a new order.
 	a = assist(t, home, "", args...)
 	if again := a.call(orderTool, toOrder); again.IsError || again.Meta["Idempotency-Replayed"] != "true" || shop.orders.Load() != 2 {
 		t.Fatalf("%+v %s; %d orders", again, block(again, 0), shop.orders.Load())
@@ -61,7 +61,7 @@ func TestMCPBudget(t *testing.T) {
 	}
 }
 
-// Two bridges of one directory make one key and spend one budget.
+// Two bridges with the same directory create one key and share one budget.
 func TestMCPTwoBridges(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -94,11 +94,11 @@ func TestMCPTwoBridges(t *testing.T) {
 	}
 	calling.Wait()
 	if made.Load() != 5 || exceeded.Load() != 7 || shop.orders.Load() != 5 {
-		t.Errorf("%d made, %d refused, %d reached the shop", made.Load(), exceeded.Load(), shop.orders.Load())
+		t.Errorf("%d succeeded, %d refused, %d reached the shop", made.Load(), exceeded.Load(), shop.orders.Load())
 	}
 }
 
-// A policy that changes under way is told with both digests, and is not signed by itself.
+// If the policy changes, the refusal has both digests, and the bridge does not sign the new one by itself.
 func TestMCPChangedPolicy(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -115,7 +115,7 @@ func TestMCPChangedPolicy(t *testing.T) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}
 	}
-	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // names the new digest
+	a = assist(t, home, "2025-11-25", shop.bridgeTo(home, "1 EUR/month")...) // has the new digest
 	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError {
 		t.Fatal(block(found, 0))
 	}

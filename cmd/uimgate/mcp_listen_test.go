@@ -32,7 +32,7 @@ func startBridge(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("BRIDGE", url)
 }
 
-// listening starts a bridge and returns its URL, and what ends it.
+// listening starts a bridge, and returns its URL and a function that stops it.
 func listening(c *exec.Cmd) (url string, stop func() error, err error) {
 	var log strings.Builder
 	c.Stderr = &log
@@ -57,7 +57,7 @@ func listening(c *exec.Cmd) (url string, stop func() error, err error) {
 	return strings.TrimSpace(line), stop, nil
 }
 
-// listTools (tools URL) prints the names of the tools of an MCP endpoint, one a line, as the official client reads them.
+// listTools (tools URL) prints the names of the tools of an MCP endpoint, one per line, as the official client reads them.
 func listTools(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: tools URL")

@@ -38,11 +38,11 @@ const (
 type openShop struct {
 	*testing.T
 	url, dir string
-	orders   atomic.Int64       // that reached the shop
-	hold     func(func()) error // called with what answers an order; nil: answer at once
+	orders   atomic.Int64       // orders that reached the shop
+	hold     func(func()) error // called with the function that responds to an order; nil: respond at once
 }
 
-// newShop starts both in this process.
+// newShop starts the shop and the gateway in this process.
 func newShop(t *testing.T) *openShop {
 	t.Helper()
 	s := &openShop{T: t, dir: t.TempDir()}
@@ -100,7 +100,7 @@ func newShop(t *testing.T) *openShop {
 	return s
 }
 
-// digest is that of the policy offered now.
+// digest returns the digest of the offered policy.
 func (s *openShop) digest() string {
 	s.Helper()
 	resp, err := http.Get(s.url + "/api/policy")
@@ -114,7 +114,7 @@ func (s *openShop) digest() string {
 	return strings.Trim(strings.TrimPrefix(resp.Header.Get("ETag"), "W/"), `"`)
 }
 
-// offer replaces the policy and waits until the gateway has taken it.
+// offer replaces the policy and waits until the gateway has loaded it.
 func (s *openShop) offer(change func(string) string) {
 	s.Helper()
 	before, path := s.digest(), filepath.Join(s.dir, "policy.json")
@@ -128,7 +128,7 @@ func (s *openShop) offer(change func(string) string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	for poll := time.NewTicker(50 * time.Millisecond); s.digest() == before; { // well below what one address may ask
+	for poll := time.NewTicker(50 * time.Millisecond); s.digest() == before; { // well below the limit per address
 		select {
 		case <-poll.C:
 		case <-s.Context().Done():
@@ -137,7 +137,7 @@ func (s *openShop) offer(change func(string) string) {
 	}
 }
 
-// An assistant is an MCP client with the bridge as a process of its own.
+// An assistant is an MCP client of a bridge in a separate process.
 type assistant struct {
 	*mcp.ClientSession
 	t       *testing.T
@@ -145,7 +145,7 @@ type assistant struct {
 	stderr  *bytes.Buffer
 }
 
-// assist starts the bridge that args tell, with the state of its person in dir. An empty revision is the newest.
+// assist starts the bridge with the command args and its state in dir. An empty revision means the newest.
 func assist(t *testing.T, dir, revision string, args ...string) *assistant {
 	t.Helper()
 	a := &assistant{t: t, command: exec.Command(args[0], args[1:]...), stderr: &bytes.Buffer{}}
@@ -171,7 +171,7 @@ func (a *assistant) call(name string, arguments map[string]any) *mcp.CallToolRes
 	return result
 }
 
-// block is a text of a result.
+// block returns the nth text of a result.
 func block(r *mcp.CallToolResult, n int) string {
 	if n < len(r.Content) {
 		if text, ok := r.Content[n].(*mcp.TextContent); ok {
@@ -181,7 +181,7 @@ func block(r *mcp.CallToolResult, n int) string {
 	return ""
 }
 
-// refused calls a tool that must be refused for a reason, and returns what the model reads.
+// refused makes a call that must be refused for this reason, and returns the text for the model.
 func (a *assistant) refused(name string, arguments map[string]any, reason string) string {
 	a.t.Helper()
 	result := a.call(name, arguments)
@@ -197,8 +197,8 @@ func (a *assistant) refused(name string, arguments map[string]any, reason string
 
 var toOrder = map[string]any{"product_id": "desk-lamp"}
 
-// What a person does: prints the settings, starts the assistant, reads the terms it tells, agrees by the command it names, and
-// goes on. In both revisions of MCP.
+// The test does what a user does, in both revisions of MCP: print the settings, start the assistant, read the terms, run the command to
+// agree, and call a tool.
 func TestMCPWithPrintedSettings(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -250,7 +250,7 @@ func (a *assistant) knowsItsTools(revision string) {
 	}
 }
 
-// agreesAndCalls does what the bridge says is to be done.
+// agreesAndCalls runs the command that the bridge prints to agree, and makes calls.
 func (a *assistant) agreesAndCalls(shop *openShop) {
 	a.t.Helper()
 	text := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
@@ -280,13 +280,13 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 	a.refused(orderTool, toOrder, "NO_BUDGET")
 }
 
-// bridgeTo is the command of a bridge to the shop that may spend.
+// bridgeTo returns the command of a bridge to the shop with a budget.
 func (s *openShop) bridgeTo(dir, budget string) []string {
 	return []string{"uimgate", "mcp", s.url, "--data", dir, "--agree", s.digest(), "--budget", budget}
 }
 
-// Nothing but JSON-RPC stands on stdout, whatever comes in; a call under way is answered after stdin has ended, and one that the
-// host cancels is not.
+// Stdout has only JSON-RPC, whatever the input is. A call in progress gets a response after stdin has ended, but not if the host cancels
+// it.
 func TestMCPRawLines(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)
@@ -296,7 +296,7 @@ func TestMCPRawLines(t *testing.T) {
 	c.Env = append(os.Environ(), "HOME="+home)
 	var stderr bytes.Buffer
 	c.Stderr = &stderr
-	// With two services, though one cannot be reached, names have the host in front.
+	// With two services, names start with the host, even if one service cannot be reached.
 	name := "127-0-0-1-" + shop.url[strings.LastIndex(shop.url, ":")+1:] + "_" + searchTool
 	c.Stdin = strings.NewReader(strings.Join([]string{
 		`{"jsonrpc":"2.0","id":1,"method":"server/what"}`, `}{`,
@@ -322,6 +322,6 @@ func TestMCPRawLines(t *testing.T) {
 		}
 	}
 	if !strings.Contains(stderr.String(), "127.0.0.1:1") {
-		t.Errorf("the service that cannot be reached is not logged: %s", stderr.String())
+		t.Errorf("the unreachable service is not logged: %s", stderr.String())
 	}
 }

@@ -24,7 +24,7 @@ import (
 
 func TestOperatorCommandsOnAgents(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	_, key := g.agree("agent-1")
 	g.agree("..")
 	g.agree("we/ird?id#%2F")
@@ -88,7 +88,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 
 func TestOperatorCommandsOnAgreements(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	g.agree("agent-1")
 	list := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-1")
 	if len(list.Items) != 1 {
@@ -101,7 +101,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	}
 	policies := want[admin.Page[admin.Policy]](g, "agreements", "policies")
 	if len(policies.Items) != 1 || !policies.Items[0].Offered || policies.Items[0].Digest != list.Items[0].PolicyDigest {
-		t.Errorf("got the policies %+v, want the one that is agreed to", policies.Items)
+		t.Errorf("got the policies %+v, want the agreed one", policies.Items)
 	}
 	if s := g.run("agreements", "policies"); s.code != exitDone || !strings.HasPrefix(s.out, "DIGEST") || !strings.Contains(s.out, "yes") {
 		t.Errorf("got %+v, want a table", s)
@@ -110,7 +110,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	if bundle.code != exitDone {
 		t.Fatalf("%+v", bundle)
 	}
-	g.stop() // from here on it is verified without a gateway
+	g.stop() // the bundle is verified without a gateway
 	file := g.write("bundle.json", bundle.out)
 	for _, s := range []output{command(t, "", "agreements", "verify", file), command(t, bundle.out, "agreements", "verify", "-")} {
 		if s.code != exitDone || !strings.Contains(s.out, "agent-1") || !strings.Contains(s.errors, "Proved") {
@@ -131,7 +131,7 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 
 func TestOperatorCommandsOnPATs(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	one, _ := g.agree("agent-1")
 	two, _ := g.agree("agent-2")
 	list := want[admin.Page[admin.PAT]](g, "pats", "list", "--agent", "agent-1", "--active")
@@ -186,7 +186,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 
 func TestOperatorCommandsOnUsage(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	for range 3 {
 		g.post("/api/intents/execute", token, map[string]any{
@@ -266,7 +266,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 
 func TestOperatorStatements(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	for _, id := range []string{"agent-1", "agent-2", "agent-3"} {
 		token, _ := g.agree(id)
 		g.post("/api/intents/execute", token, map[string]any{
@@ -332,7 +332,7 @@ func TestOperatorStatements(t *testing.T) {
 
 func TestOperatorInvoices(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, map[string]any{
 		"intent_uid": "shop.example:order:v1",
@@ -371,7 +371,7 @@ func TestOperatorInvoices(t *testing.T) {
 
 func TestAllPages(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	const many = 2
 	for i := range many {
 		g.agree("agent-" + strconv.Itoa(i))
@@ -409,7 +409,7 @@ func TestAllPages(t *testing.T) {
 
 func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
 		t.Errorf("%+v", s)
 	}
@@ -434,7 +434,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	g.write("uimgate.yaml", string(text))
 	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
-	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == keys.ForCards }) // two more sign agent cards
+	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == keys.ForCards }) // two other keys sign agent cards
 	if len(first) != 1 || first[0].ID != before.SigningKey {
 		t.Fatalf("%+v", first)
 	}
@@ -452,7 +452,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	made := command(t, "", "keys", "new", "-c", g.config(), "-o", "json")
 	var key admin.Key
 	if err := json.Unmarshal([]byte(made.out), &key); err != nil || made.code != exitDone || key.ID != next.ID {
-		t.Errorf("%+v, %v; want the key that is there", made, err)
+		t.Errorf("%+v, %v; want the existing key", made, err)
 	}
 }
 

@@ -40,8 +40,8 @@ const operatorPolicy = `{
   "permission": [{"target": "shop.example:order:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25", "unit": "EUR"}]}]
 }`
 
-// A running is a whole gateway process, and its operator's command line.
-type running struct {
+// A testGateway is a gateway and the command line of its operator.
+type testGateway struct {
 	*testing.T
 	dir       string
 	addresses daemon.Addresses
@@ -49,17 +49,17 @@ type running struct {
 	ahead     time.Duration // of its clock
 }
 
-func startOperated(t *testing.T) *running {
+func startGatewayWithOperator(t *testing.T) *testGateway {
 	t.Helper()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		c, _, err := http.NewResponseController(w).Hijack() // takes every order and answers none
+		c, _, err := http.NewResponseController(w).Hijack() // reads every order and sends no response
 		if err == nil {
 			_ = c.Close()
 		}
 	}))
 	t.Cleanup(upstream.Close)
-	g := &running{T: t, dir: t.TempDir()}
+	g := &testGateway{T: t, dir: t.TempDir()}
 	g.write("agents.json", operatorAgents)
 	g.write("policy.json", operatorPolicy)
 	g.write("uimgate.yaml", `data: data
@@ -74,7 +74,7 @@ services: [{agents_file: agents.json, policy_file: policy.json, upstream: {url: 
 }
 
 // start runs the gateway, until stop.
-func (g *running) start() {
+func (g *testGateway) start() {
 	g.Helper()
 	load := func() (*config.Config, config.Problems) {
 		return config.Load(g.config(), config.Overrides{Blocks: bindings.Blocks(), Env: func(string) (string, bool) { return "", false }})
@@ -110,9 +110,9 @@ func (g *running) start() {
 	}
 }
 
-func (g *running) config() string { return filepath.Join(g.dir, "uimgate.yaml") }
+func (g *testGateway) config() string { return filepath.Join(g.dir, "uimgate.yaml") }
 
-func (g *running) write(name, text string) string {
+func (g *testGateway) write(name, text string) string {
 	g.Helper()
 	path := filepath.Join(g.dir, name)
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -134,7 +134,7 @@ func command(t *testing.T, stdin string, args ...string) output {
 	return output{code, out.String(), errs.String()}
 }
 
-// flagged adds flags to arguments, before those that are certainly none.
+// flagged adds flags to arguments, before a -- that ends the flags.
 func flagged(args []string, flags ...string) []string {
 	if i := slices.Index(args, "--"); i >= 0 {
 		return slices.Concat(args[:i], flags, args[i:])
@@ -143,15 +143,15 @@ func flagged(args []string, flags ...string) []string {
 }
 
 // run runs an operator command against the gateway, with the token from its data directory.
-func (g *running) run(args ...string) output { g.Helper(); return g.runWith("", args...) }
+func (g *testGateway) run(args ...string) output { g.Helper(); return g.runWith("", args...) }
 
-func (g *running) runWith(stdin string, args ...string) output {
+func (g *testGateway) runWith(stdin string, args ...string) output {
 	g.Helper()
 	return command(g.T, stdin, flagged(args, "--admin", g.addresses.Admin, "-c", g.config())...)
 }
 
 // want runs a command that must succeed and prints its record as JSON.
-func want[T any](g *running, args ...string) T {
+func want[T any](g *testGateway, args ...string) T {
 	g.Helper()
 	s := g.run(flagged(args, "-o", "json")...)
 	var v T
@@ -161,8 +161,8 @@ func want[T any](g *running, args ...string) T {
 	return v
 }
 
-// agree makes an agent agree over the public listener, and returns its PAT, and its key.
-func (g *running) agree(id string) (token string, key keys.Key) {
+// agree makes an agent agree on the public listener, and returns its PAT and its key.
+func (g *testGateway) agree(id string) (token string, key keys.Key) {
 	g.Helper()
 	body, key := g.propose(id)
 	var issued struct {
@@ -174,8 +174,8 @@ func (g *running) agree(id string) (token string, key keys.Key) {
 	return issued.PAT, key
 }
 
-// propose sends the agreement of a new agent, and returns what it was answered.
-func (g *running) propose(id string) (answer []byte, key keys.Key) {
+// propose sends the agreement of a new agent, and returns the response.
+func (g *testGateway) propose(id string) (answer []byte, key keys.Key) {
 	g.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err == nil {
@@ -210,7 +210,7 @@ func (g *running) propose(id string) (answer []byte, key keys.Key) {
 	return answer, key
 }
 
-func (g *running) post(path, token string, body any) []byte {
+func (g *testGateway) post(path, token string, body any) []byte {
 	g.Helper()
 	text, err := json.Marshal(body)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 func TestOperatorCommandsFindTheirToken(t *testing.T) {
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	text, err := os.ReadFile(filepath.Join(g.dir, "data", "admin.token"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	}
 }
 
-// The token must never go to another machine unencrypted, nor to wherever an answer points.
+// The token is never sent unencrypted to another machine, or to the target of a redirect.
 func TestTokenIsNotSentElsewhere(t *testing.T) {
 	t.Setenv(operatorcmd.EnvAdminToken, "token-0123456789abcdef")
 	t.Setenv(operatorcmd.EnvAdminURL, "")

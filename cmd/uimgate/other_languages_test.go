@@ -16,15 +16,15 @@ import (
 // requireLanguages makes a missing interpreter a failure.
 const requireLanguages = "UIMGATE_REQUIRE_LANGUAGES"
 
-// TestAgentsInOtherLanguages runs the agents of examples/agents against the demo, one after another: a demo counts what comes from
-// one address. Each exits with 0 only if every step did what docs/protocols/uim.md says.
+// TestAgentsInOtherLanguages runs the agents of examples/agents against the demo, one at a time, because the demo counts the requests of an
+// address. Each exits with 0 only if every step did what docs/protocols/uim.md describes.
 func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after another is the point
 	t.Parallel()
 	address := startDemo(t)
 	for _, agent := range []struct {
 		file, needs   string
-		option, probe string   // a program that fails where the interpreter will not do, and the option it is given with
-		interpreters  []string // the first that will do is taken
+		option, probe string   // a program that fails if the interpreter is unsuitable, and the option that runs it
+		interpreters  []string // the first suitable one is used
 	}{
 		{
 			file: "javascript/agent.mjs", needs: "Node.js 20 or later", interpreters: []string{"node"},
@@ -46,7 +46,7 @@ func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after 
 				t.Skipf("%s is not installed: this agent is not run", agent.needs)
 			}
 			out, err := exec.CommandContext(t.Context(), agent.interpreters[i], "../../examples/agents/"+agent.file, address).CombinedOutput()
-			if err != nil || !bytes.Contains(out, []byte("REVOKED_TOKEN")) { // what the last step of each prints
+			if err != nil || !bytes.Contains(out, []byte("REVOKED_TOKEN")) { // the last step of each agent prints this
 				t.Errorf("%v\n%s", err, out)
 			}
 		})
@@ -55,7 +55,7 @@ func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after 
 
 var demoAddress = regexp.MustCompile(`curl -s (http://127\.0\.0\.1:\d+)/agents\.json`)
 
-// startDemo runs the command until the end of the test, and returns the address of the gateway that stays up after its walk.
+// startDemo runs the demo until the end of the test, and returns the address of the gateway that keeps running after the tour.
 func startDemo(t *testing.T) string {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "uimgate", "demo")
@@ -67,7 +67,7 @@ func startDemo(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // t.Context has ended, and the demo with it
+	t.Cleanup(func() { // t.Context has ended, which stops the demo
 		_, _ = io.Copy(io.Discard, out)
 		_ = c.Wait()
 	})

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// newProcess prepares a gateway that start runs as a process of its own, in front of an API that answers as answer does.
-// In settings, UPSTREAM stands for the address of that API.
-func newProcess(t *testing.T, policy, settings string, answer http.HandlerFunc) *running {
+// newProcess prepares a gateway in front of an API that answer implements; startProcess runs it as a separate process. UPSTREAM in settings
+// is replaced by the address of the API.
+func newProcess(t *testing.T, policy, settings string, answer http.HandlerFunc) *testGateway {
 	t.Helper()
 	upstream := httptest.NewServer(answer)
 	t.Cleanup(upstream.Close)
-	g := &running{T: t, dir: t.TempDir()}
+	g := &testGateway{T: t, dir: t.TempDir()}
 	g.write("agents.json", operatorAgents)
 	g.write("policy.json", policy)
 	g.write("uimgate.yaml", `data: data
@@ -32,7 +32,7 @@ billing: {credit: 100 EUR}
 }
 
 // startProcess runs the built command until stop or the end of the test.
-func (g *running) startProcess() *os.Process {
+func (g *testGateway) startProcess() *os.Process {
 	g.Helper()
 	self, err := exec.LookPath("uimgate")
 	if err != nil {
@@ -60,7 +60,7 @@ func (g *running) startProcess() *os.Process {
 		stopped = true
 		_ = c.Process.Signal(syscall.SIGTERM)
 		_, _ = io.Copy(io.Discard, out)
-		_ = c.Wait() // killed, in some tests
+		_ = c.Wait() // some tests kill the process
 	}
 	g.Cleanup(g.stop)
 	line, err := bufio.NewReader(out).ReadBytes('\n')
@@ -74,8 +74,8 @@ func (g *running) startProcess() *os.Process {
 	return c.Process
 }
 
-// order makes a call and reports whether all of its answer, a success, arrived.
-func (g *running) order(token, requestID string) bool {
+// order makes a call and reports whether it got a complete successful response.
+func (g *testGateway) order(token, requestID string) bool {
 	g.Helper()
 	r, err := http.NewRequestWithContext(g.Context(), http.MethodPost, g.addresses.Listen+"/api/intents/execute",
 		strings.NewReader(`{"intent_uid": "shop.example:order:v1", "parameters": {"product": "lamp"}}`))

@@ -14,18 +14,18 @@ import (
 	"testing"
 )
 
-// walks are pages whose commands a reader types one after another, in an empty directory.
-var walks = map[string]struct {
+// walkthroughs are pages with commands that a reader runs in order, in an empty directory.
+var walkthroughs = map[string]struct {
 	pages []string
-	taken []string // blocks that cannot run inside a test, and run elsewhere
+	taken []string // blocks that cannot run in this test; other tests run them
 	want  []string // in the output
 }{
 	"README": {
 		pages: []string{"README.md"},
 		taken: []string{
 			"go run ./cmd/uimgate demo\n", // testdata/scripts/demo.txtar
-			"make test\n",                 // this very run; CI calls it by the same words
-			"make build\n",                // the binary of this test is the command, too; CI builds the other
+			"make test\n",                 // this test run; CI uses the same command
+			"make build\n",                // the binary of this test is the command; CI builds the other
 		},
 		want: []string{"gate/uimgate.yaml: good", `"name": "Desk lamp Lumen"`},
 	},
@@ -38,7 +38,7 @@ var walks = map[string]struct {
 	},
 }
 
-// TestPages runs the shell blocks of pages as they stand, but for free ports in place of the documented ones.
+// TestPages runs the shell blocks of pages unchanged, except that free ports replace the documented ones.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"bash", "curl"} {
@@ -52,10 +52,10 @@ func TestPages(t *testing.T) {
 	ci, err := os.ReadFile("../../.ci/run")
 	for _, command := range []string{"make test", "make build"} {
 		if err != nil || !regexp.MustCompile(`(?m)^`+command+`$`).Match(ci) {
-			t.Errorf("CI does not run the README's %s: %v", command, err)
+			t.Errorf("CI does not run %s from the README: %v", command, err)
 		}
 	}
-	for name, walk := range walks {
+	for name, walk := range walkthroughs {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var blocks []string
@@ -107,7 +107,7 @@ func walkThrough(t *testing.T, blocks []string) string {
 	script := "set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" + waiting
 	for _, b := range blocks {
 		script += b
-		if serving.MatchString(b) { // a reader types the next command once it is up
+		if serving.MatchString(b) { // a reader runs the next command once the server responds
 			script += "ready http://127.0.0.1:8080/agents.json\nready http://127.0.0.1:9000/products\n"
 		}
 	}
@@ -116,7 +116,7 @@ func walkThrough(t *testing.T, blocks []string) string {
 	for _, port := range []string{"9000", "8080", "8081", "8490"} {
 		script = strings.ReplaceAll(script, "127.0.0.1:"+port, "127.0.0.1:"+freePort(t))
 	}
-	// The shop is the repository's, but what is built goes elsewhere.
+	// The shop is that of the repository, but the build output goes elsewhere.
 	const shop = "go run ./examples/shop --"
 	if !strings.Contains(script, shop) {
 		t.Fatalf("the pages lack %q", shop)
@@ -135,7 +135,7 @@ func walkThrough(t *testing.T, blocks []string) string {
 	return string(out)
 }
 
-// goCaches keep go build from starting afresh where HOME is another.
+// goCaches returns the variables that keep the caches of go build if HOME changes.
 func goCaches(t *testing.T) []string {
 	t.Helper()
 	var env []string
@@ -149,7 +149,7 @@ func goCaches(t *testing.T) []string {
 	return env
 }
 
-// waiting is how the test gives a server started in the background the time a reader would.
+// waiting defines ready, which waits for a server in the background as a reader would.
 const waiting = `ready() { for i in $(seq 1800); do curl -s -o /dev/null "$1" && return; read -t 0.1 <> <(:) || true; done; echo "not ready: $1"; exit 1; }
 `
 
@@ -163,8 +163,8 @@ func shellBlocks(text string) []string {
 	return out
 }
 
-// freePort is a port on which no process listens, below those that the system gives out by itself: between here and
-// its use in the script, another test's connection must not get it.
+// freePort returns an unused port below those that the system assigns to connections, so that no other test can get it before the script
+// uses it.
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// Orders remembers what was ordered, under the execution id, and answers no order before done is closed.
+// An orders records orders by execution id, and responds to them only after done is closed.
 type orders struct {
 	arrived chan string
 	done    chan struct{}
@@ -32,7 +32,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, _ = io.Copy(io.Discard, r.Body)
 	id := r.Header.Get("UIM-Execution-Id")
-	if len(o.taken) == 0 { // every other order is lost
+	if len(o.taken) == 0 { // only the first order is recorded
 		o.taken["/orders/"+id] = true
 	}
 	o.arrived <- id
@@ -41,7 +41,7 @@ func (o *orders) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	o.mu.Lock()
 }
 
-// A charge whose outcome was lost with the process is settled by the next one, by the word of the service.
+// If a process ends during a call, the next process asks the service for the outcome and settles the charge.
 func TestInterruptedCallIsReconciled(t *testing.T) {
 	t.Parallel()
 	shop := &orders{arrived: make(chan string, 2), done: make(chan struct{}), taken: map[string]bool{}}
@@ -69,7 +69,7 @@ func TestInterruptedCallIsReconciled(t *testing.T) {
 	}
 	callers.Wait()
 	g.stop()
-	g.ahead = 2 * time.Minute // the deadline of the calls is over
+	g.ahead = 2 * time.Minute // after the deadline of the calls
 	g.start()
 	t.Cleanup(func() { g.stop() })
 	settled := map[string]store.State{}

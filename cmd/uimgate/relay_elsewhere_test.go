@@ -23,8 +23,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// TestRelayInAnotherProcess runs a gateway whose service is an agent at a relay of another process. An agent that knows that relay and
-// nothing else finds the service there, searches, reads the policy, agrees, and orders, once. The operator finds the charge in the ledger.
+// TestRelayInAnotherProcess runs a gateway whose service is an agent at a relay in another process. An agent that only knows that relay
+// finds the service there, searches, reads the policy, agrees and orders once. The operator finds the charge in the ledger.
 func TestRelayInAnotherProcess(t *testing.T) {
 	t.Parallel()
 	relay := startedRelay(t)
@@ -42,7 +42,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 	}
 	t.Cleanup(c.Close)
 	a := &mrptest.Agent{Client: c, Key: key, Now: time.Now}
-	for a.To == (wire.Key{}) { // the gateway tells the relay of the service as soon as it can
+	for a.To == (wire.Key{}) { // the gateway registers the service at the relay as soon as it can
 		for found, err := range c.All(t.Context(), mrp.Search{Tags: []string{"uim"}, Name: "Lamps"}) {
 			if err != nil {
 				t.Fatal(err)
@@ -66,7 +66,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 	}
 	token := a.Agrees(t, g.addresses.Listen+"/api/pat/issue").PAT
 	if answer := a.Ask(t, "uim:execute", order(fmt.Sprintf(`,"pat":%q`, token))); !strings.Contains(answer, `"policy_requires_verification"`) {
-		t.Errorf("without a proof, which a relay of somebody else cannot give: %s", answer)
+		t.Errorf("without a proof, which another relay cannot create: %s", answer)
 	}
 
 	type executed struct {
@@ -86,7 +86,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 	for _, e := range want[admin.Page[admin.Entry]](g, "usage", "ledger").Items { // the newest first
 		moves = append(moves, string(e.To))
 		if e.ExecutionID != id || string(e.AgentID) != a.ID() || e.Intent != found.Intents[0].UID || e.Amount+" "+e.Currency != "0.25 EUR" {
-			t.Errorf("%+v, want what %s was charged as %s", e, a.ID(), id)
+			t.Errorf("%+v, want the charge of %s for %s", e, a.ID(), id)
 		}
 	}
 	if !slices.Equal(moves, []string{"captured", "held"}) {
@@ -133,7 +133,7 @@ func startedRelay(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // t.Context has ended, and the relay with it
+	t.Cleanup(func() { // t.Context has ended, which stops the relay
 		_, _ = io.Copy(io.Discard, out)
 		_ = c.Wait()
 	})

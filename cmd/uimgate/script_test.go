@@ -129,7 +129,7 @@ func ownPath(e *testscript.Env) error {
 	return err
 }
 
-// findUimgate is the command as the script itself would find it.
+// findUimgate returns the path of the command as the script would find it.
 func findUimgate(ts *testscript.TestScript) (string, error) {
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
 		if path, err := exec.LookPath(filepath.Join(dir, "uimgate")); err == nil {

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// On the gateway's machine the operator's commands need neither URL nor token, nor a configuration that can be read.
+// On the gateway's machine, operator commands need no URL, no token and no readable configuration.
 func TestOperatorCommandsBySocket(t *testing.T) {
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	beside := func(args ...string) output { return command(t, "", args...) }
 	if got := beside("status", "-c", g.config(), "-o", "json"); got.code != exitDone || !strings.Contains(got.out, "shop.example") {
 		t.Errorf("%+v", got)
@@ -23,10 +23,10 @@ func TestOperatorCommandsBySocket(t *testing.T) {
 		}
 	}
 	if got := beside("reload", "-c", g.config()); got.code != exitWrong || !strings.Contains(got.errors, "uimgate.yaml:") {
-		t.Errorf("the reload of a broken file: %+v", got)
+		t.Errorf("reloading an invalid file: %+v", got)
 	}
 	g.stop()
 	if got := beside("agents", "list", "-c", g.config()); got.code != exitWrong || strings.Contains(got.errors, "sock") {
-		t.Errorf("when the gateway has ended: %+v", got)
+		t.Errorf("after the gateway ended: %+v", got)
 	}
 }

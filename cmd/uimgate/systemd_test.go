@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// A notifySocket receives what a process sends to systemd.
+// A notifySocket receives the messages that a process sends to systemd.
 type notifySocket struct {
 	*testing.T
 	conn *net.UnixConn
@@ -36,7 +36,7 @@ func newNotifySocket(t *testing.T) notifySocket {
 	return notifySocket{t, conn}
 }
 
-// next returns the next message of one kind, and leaves out others.
+// next returns the next message of one kind, and skips others.
 func (s notifySocket) next(kind string) string {
 	s.Helper()
 	if err := s.conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
@@ -72,7 +72,7 @@ func TestSystemdNotifications(t *testing.T) {
 		t.Errorf("a reload without its time: %q", message)
 	}
 	s.next("READY")
-	g.write("policy.json", "{") // a reload that is refused ends as well
+	g.write("policy.json", "{") // a refused reload ends as well
 	if err := process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestSystemdUnitIsValidAndHardened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", "--no-pager", unit}, // 15: an exposure of 1.5
+		{"verify", "--man=no", unit}, {"security", "--offline=true", "--threshold=15", "--no-pager", unit}, // 15 means an exposure of 1.5
 	} {
 		out, err := exec.CommandContext(t.Context(), analyze, args...).CombinedOutput()
 		if err != nil || args[0] == "verify" && len(out) > 0 {

@@ -18,7 +18,7 @@ import (
 
 func TestUnbalancedLedgerIsReported(t *testing.T) {
 	t.Parallel()
-	g := startOperated(t)
+	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	g.post("/api/intents/execute", token, ordering)
 	g.stop()
@@ -30,18 +30,18 @@ func TestUnbalancedLedgerIsReported(t *testing.T) {
 	}
 	s := command(t, "", "verify-ledger", "-c", g.config(), "-o", "json")
 	if s.code != exitDone || !strings.Contains(s.out, `"ledger_entries"`) {
-		t.Errorf("as it is: %+v", s)
+		t.Errorf("unchanged: %+v", s)
 	}
 	sqlitetest.Alter(t, config.StatePath(cfg.Data), "DELETE FROM ledger WHERE seq = 1")
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, `agent "agent-1"`) {
-		t.Errorf("with a line taken out: %+v", s)
+		t.Errorf("without one entry: %+v", s)
 	}
 	if text := errorsAtStart(t, cfg); !strings.Contains(text, "verify-ledger") {
-		t.Errorf("a gateway that starts says %q", text)
+		t.Errorf("a gateway logs %q at its start", text)
 	}
 }
 
-// errorsAtStart runs a gateway until it logs an error, and returns that.
+// errorsAtStart runs a gateway until it logs an error, and returns the message.
 func errorsAtStart(t *testing.T, cfg *config.Config) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A shell takes for one word what a service calls itself.
+// A shell reads the issuer as one word, whatever characters it contains.
 func TestMCPAgreeCommand(t *testing.T) {
 	t.Parallel()
 	const issuer = "x'; touch /tmp/y; '$(id)"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A spreadsheet must not run what an agent chose as its name.
+// A spreadsheet must not evaluate a name that an agent chose.
 func TestCSVHasNoFormulas(t *testing.T) {
 	texts := map[string]string{
 		`=HYPERLINK("http://evil.example")`: `'=HYPERLINK("http://evil.example")`,
