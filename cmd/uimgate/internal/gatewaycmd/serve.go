@@ -23,6 +23,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 	"github.com/uimgate/uimgate/internal/daemon"
 	"github.com/uimgate/uimgate/internal/membudget"
+	"github.com/uimgate/uimgate/internal/online"
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
@@ -146,15 +147,19 @@ func NewLogger(c config.Log, w io.Writer) *zap.Logger {
 // Check returns the command uimgate check.
 func Check() *cobra.Command {
 	var path string
-	var strict bool
+	var strict, withOnline bool
 	c := &cobra.Command{
 		Use: "check", Short: "Report all problems of a configuration at once", Args: cli.Args(cobra.NoArgs),
 		Long: `Check loads a configuration with all files that it names, as serve would, and prints each problem as
 file:line: message. It opens no port. If there is a database, check reads it: state of a service that the
 configuration no longer names is an error, and an agent id that allow or parties reserves although another key
-already uses it is a warning.`,
+already uses it is a warning.
+
+With --online, check also looks up the names of the services, connects to their ports, to the upstreams and to
+the collectors, and fetches the directory of the CA. It prints what works, and a warning for what does not.`,
 		Example: `  uimgate check -c uimgate.yaml
-  uimgate check -c uimgate.yaml --strict   # warnings count as errors`,
+  uimgate check -c uimgate.yaml --strict   # warnings count as errors
+  uimgate check -c uimgate.yaml --online   # DNS, ports, upstreams, CA`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 			services := 0
@@ -167,6 +172,9 @@ already uses it is a warning.`,
 				}
 				services = len(cfg.Services)
 			}
+			if withOnline && !problems.Failed() {
+				problems = append(problems, checkOnline(c, cfg)...)
+			}
 			cli.PrintProblems(c.ErrOrStderr(), problems)
 			if problems.Failed() || (strict && len(problems) > 0) {
 				return cli.ErrSilent
@@ -177,7 +185,20 @@ already uses it is a warning.`,
 	}
 	configFlag(c, &path)
 	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
+	c.Flags().BoolVar(&withOnline, "online", false, "also check DNS, ports, upstreams, collectors and the CA, over the network")
 	return c
+}
+
+// checkOnline prints what works, and returns the problems.
+func checkOnline(c *cobra.Command, cfg *config.Config) (problems config.Problems) {
+	for _, f := range online.Check(c.Context(), cfg, nil) {
+		if f.OK {
+			fmt.Fprintf(c.ErrOrStderr(), "ok: %s: %s\n", f.Path, f.Text)
+		} else {
+			problems = append(problems, f.Problem(cfg))
+		}
+	}
+	return problems
 }
 
 // Config returns the command uimgate config.
