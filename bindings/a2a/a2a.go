@@ -1,6 +1,6 @@
 // Package a2a is the door for the Agent2Agent protocol, version 1.0. Intents are skills, and a call is a task, which every process that
-// shares the store can report for a day. Each service has a signed agent card. It serves JSON-RPC at its path and HTTP+JSON at /v1 below
-// that path; both bindings support the same operations.
+// shares the store can report for a day. Each service has a signed agent card. The door serves JSON-RPC at the path in its settings and
+// HTTP+JSON at /v1 below that path; both bindings support the same operations.
 package a2a
 
 import (
@@ -91,7 +91,7 @@ type exchange struct {
 	rest   bool       // HTTP+JSON; otherwise JSON-RPC
 	id     jsonrpc.ID // the id of the request if it is JSON-RPC
 	params strictjson.Object
-	party  fairqueue.Party // identifies the agent across all services
+	party  fairqueue.Party // the agent, among the agents of all services
 	call   execute.Call    // the parameters are read later
 	// outdated is set if the PAT is valid, but its policy is no longer offered. Execute refuses calls for that reason; all other operations
 	// are refused with outdated.
@@ -228,7 +228,7 @@ func (x *exchange) read(name *string) bool {
 	return true
 }
 
-// speaksVersion responds with an error and returns false unless the request uses version 1.0. A request that names no version uses 0.3.
+// speaksVersion responds with an error and returns false unless the request uses version 1.0. A request without a version uses version 0.3.
 // A2A 1.0, 3.6.2.
 func (x *exchange) speaksVersion() bool {
 	requested := x.r.Header.Get(versionKey)

@@ -81,8 +81,9 @@ func (d *Door) cardOf(ctx context.Context, s *service.Definition) (*card, error)
 	})
 }
 
-// signed signs a card and returns it encoded with its signatures. They cover the RFC 8785 form of the card without signatures. The card
-// must not have members that a reader would leave out. A2A 1.0, 8.4.
+// signed adds the signatures of all signers to card, and returns the RFC 8785 form of the result. The signatures cover the RFC 8785 form of
+// the card without signatures. Without signers, the result has no signatures. The card must not have members that some readers omit before
+// they verify it. A2A 1.0, 8.4.
 func signed(ctx context.Context, s *service.Definition, card strictjson.Object, signers []*keys.Keyring) ([]byte, error) {
 	payload, err := strictjson.Canonical(card)
 	if err != nil {
@@ -109,8 +110,8 @@ const (
 	versionDigits = 12
 )
 
-// describedBy returns the card of a service without signatures. The card contains no empty strings or lists: readers differ in whether
-// they sign members that have their default values.
+// describedBy returns the card of a service without signatures. The card contains no empty strings or lists: readers differ in whether the
+// signed form contains members that have their default values.
 func describedBy(s *service.Definition) strictjson.Object {
 	about, offered := s.Catalog.Service, s.Offered()
 	description := descriptionOf(s)
@@ -177,7 +178,7 @@ func versionOf(s *service.Definition) string {
 	return hex.EncodeToString(sum[:])[:versionDigits]
 }
 
-// skills lists the intents. A2A 1.0, 4.4.5.
+// skills returns a skill for each offered intent. If there are no intents, it returns one skill that describes the service. A2A 1.0, 4.4.5.
 func skills(s *service.Definition, offered []*service.Intent) []any {
 	list := make([]any, 0, max(1, len(offered)))
 	for _, in := range offered {
@@ -231,8 +232,8 @@ func extension(s *service.Definition, offered []*service.Intent) strictjson.Obje
 	}
 }
 
-// schemasOf returns the input and output schemas of the intents, or nil if they are longer than maxSchemas in total. It omits schemas
-// that are not plain; see plain.
+// schemasOf returns the input and output schemas of the intents by intent id, or nil if they are longer than maxSchemas in total. It omits
+// schemas that are not plain; see plain.
 func schemasOf(offered []*service.Intent) strictjson.Object {
 	schemas, size := strictjson.Object{}, 0
 	for _, in := range offered {

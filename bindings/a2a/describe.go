@@ -15,7 +15,7 @@ import (
 
 const (
 	described = 20      // intents in one response
-	maxQuery  = 1 << 10 // bytes of a text that the search uses
+	maxQuery  = 1 << 10 // bytes of the text of a message that the search uses
 	maxSchema = 64 << 10
 )
 
@@ -29,8 +29,8 @@ type about struct {
 	Example     json.RawMessage `json:"example"`
 }
 
-// describe responds to a plain-text message without using a language model. It describes the service, the input that it expects, and the
-// intents that match the text; if none match, it lists the first intents of the catalogue.
+// describe responds to a plain-text message without using a language model. The response describes the service, the input that the service
+// expects, and the intents that match the text; if none match, it describes the first intents of the catalogue.
 func (x *exchange) describe(m *message) {
 	s := x.Service.Definition
 	request := strings.ToValidUTF8(m.text[:min(len(m.text), maxQuery)], "")
@@ -73,7 +73,8 @@ func (x *exchange) describe(m *message) {
 	x.reply(m, text.String(), data)
 }
 
-// reply responds with a message. A2A 1.0, 4.1.4.
+// reply responds to m with a message that consists of text and data, which must be JSON. If m has no context id, reply generates one. A2A
+// 1.0, 4.1.4.
 func (x *exchange) reply(m *message, text string, data []byte) {
 	if m.contextID == "" {
 		m.contextID = uuid.NewString()
@@ -105,7 +106,7 @@ func exampleOf(in *intents.Intent) json.RawMessage {
 	return text
 }
 
-// bounded returns a schema, or nil if it is too long to include.
+// bounded returns a schema, or nil if its encoding is longer than maxSchema.
 func bounded(schema strictjson.Object) any {
 	if text, err := strictjson.Append(nil, schema); err != nil || len(text) > maxSchema {
 		return nil
@@ -113,7 +114,8 @@ func bounded(schema strictjson.Object) any {
 	return schema
 }
 
-// oneLine joins the lines of a text and cuts it off after 200 bytes.
+// oneLine replaces each run of white space in s by one space. If the result is longer than 200 bytes, oneLine cuts it off and appends an
+// ellipsis.
 func oneLine(s string) string {
 	const most = 200 // bytes
 	s = strings.Join(strings.Fields(s), " ")

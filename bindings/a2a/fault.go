@@ -19,7 +19,7 @@ type fault struct {
 	status  int    // HTTP+JSON status; 0: derived from code
 	reason  string // the reason in ErrorInfo if A2A defines the error; otherwise empty
 	message string
-	refusal *reason.Refusal // nil if the protocol itself defines the error
+	refusal *reason.Refusal // the cause, if the gateway refused the request; otherwise nil
 	fields  []violation     // the invalid members of the request
 }
 
@@ -180,7 +180,7 @@ func (f *fault) details(out []byte, x *exchange) ([]byte, error) {
 	return strictjson.Append(out, list)
 }
 
-// metadata returns the metadata of a refusal for ErrorInfo. Its values must be strings.
+// metadata returns the metadata of a refusal for ErrorInfo. All values are strings, as ErrorInfo requires.
 func (x *exchange) metadata(r *reason.Refusal) map[string]any {
 	m := map[string]any{"request_id": string(x.RequestID), "reason": string(r.Reason)}
 	if number := r.Reason.Number(); number != "" {

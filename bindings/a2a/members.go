@@ -22,8 +22,9 @@ func (m *members) fail(name, what string) {
 	}
 }
 
-// text reads a string, or returns "" if the member is missing. most is the maximum length in bytes.
-func (m *members) text(name string, most int, required bool) string {
+// text reads a string of at most maxBytes bytes. It returns "" if the member is missing or not a string. If required is set, an empty
+// string counts as missing.
+func (m *members) text(name string, maxBytes int, required bool) string {
 	v := m.object[name]
 	s, isText := v.(string)
 	switch {
@@ -31,13 +32,13 @@ func (m *members) text(name string, most int, required bool) string {
 		m.fail(name, "must be a string")
 	case required && s == "":
 		m.fail(name, "is missing")
-	case len(s) > most:
-		m.fail(name, "is longer than "+strconv.Itoa(most)+" bytes")
+	case len(s) > maxBytes:
+		m.fail(name, "is longer than "+strconv.Itoa(maxBytes)+" bytes")
 	}
 	return s
 }
 
-// flag reads a boolean. It returns false for a missing boolean.
+// flag reads a boolean. It returns false if the member is missing or invalid.
 func (m *members) flag(name string) bool {
 	v := m.object[name]
 	is, isFlag := v.(bool)

@@ -17,7 +17,7 @@ const (
 	maxModes     = 100
 )
 
-// A message holds the parts of an agent's message that the door uses. A2A 1.0, 3.2.1 and 4.1.4.
+// A message holds the members of an agent's message that the door uses. A2A 1.0, 3.2.1 and 4.1.4.
 type message struct {
 	id, contextID, taskID string
 	data                  strictjson.Object // the call; nil if the message is plain text
@@ -28,7 +28,8 @@ type message struct {
 	modes                 []string
 }
 
-// readMessage reads the parameters of an operation that sends a message.
+// readMessage reads the parameters of an operation that sends a message. It returns a fault if they are invalid, or if the client accepts
+// no media type that the response can have.
 func readMessage(params strictjson.Object) (*message, *fault) {
 	outer := members{object: params}
 	in := outer.within("message", true)
@@ -75,8 +76,8 @@ func readMessage(params strictjson.Object) (*message, *fault) {
 	return m, m.accepts()
 }
 
-// readParts sets m.data to the data of the only data part. If there is no data part, it sets m.text to the text, and m.data if the text
-// is a JSON object that names an intent.
+// readParts sets m.data to the data of the only data part. If there is no data part, it sets m.text to the joined text parts, and also sets
+// m.data if the text is a JSON object that names an intent.
 func (m *message) readParts(parts []any) *fault {
 	var texts []string
 	for i, v := range parts {

@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// restOperation returns the operation of a method and a path below the base URL, the task id in the path, and the route for logs. name is
-// "" if the path does not support the method; route is "/*" if the path is unknown. A2A 1.0, 5.3 and 11.3.
+// restOperation returns the operation for a method and a path below the base URL, the task id in the path, and the route for logs. name is
+// "" if the path is unknown or does not support the method; route is "/*" if the path is unknown. A2A 1.0, 5.3 and 11.3.
 func restOperation(method, path string) (name, task, route string) {
 	by := func(names map[string]string) string { return names[method] }
 	switch path {
@@ -56,7 +56,8 @@ func restOperation(method, path string) (name, task, route string) {
 	return by(map[string]string{http.MethodGet: "GetTask"}), task, "/tasks/:id"
 }
 
-// routed returns the operation of a request, and stores the task id of its path in x.params.
+// routed returns the operation of a request, and stores the task id in its path in x.params. If there is no operation, it returns a fault,
+// and sets the header Allow if the path supports other methods.
 func (x *exchange) routed(path string) (name string, fail *fault) {
 	name, task, route := restOperation(x.r.Method, path)
 	switch {

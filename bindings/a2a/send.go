@@ -49,7 +49,8 @@ func (x *exchange) malformed(fail *fault) {
 	x.fail(fail)
 }
 
-// continued rejects a message for an existing task: a task takes no further messages.
+// continued rejects a message that names a task, because a task takes no further messages. If the agent has no such task, the response is
+// taskNotFound.
 func (x *exchange) continued(task string) {
 	if _, err := x.Record(x.r.Context(), x.call, task); err != nil {
 		if !errors.Is(err, execute.ErrNoRecord) {
@@ -87,7 +88,8 @@ func (x *exchange) execute(m *message) {
 	x.ended(&result, err, m.contextID)
 }
 
-// prepare sets the idempotency key, the context and the proof of the call, and the function that parses its parameters.
+// prepare sets the idempotency key, the context, the span and the proof of the call, and the function that parses its parameters. It
+// returns an error if the idempotency key is invalid.
 func (x *exchange) prepare(m *message) (err error) {
 	key := keyPrefix + m.id
 	if own := x.r.Header.Get("Idempotency-Key"); own != "" {
@@ -117,7 +119,7 @@ func (x *exchange) ended(result *execute.Result, err error, contextID string) {
 	x.task(&t)
 }
 
-// done returns the task of a call that was executed.
+// done returns the task of a call that succeeded.
 func (x *exchange) done(result *execute.Result) task {
 	t := task{
 		state: completed, output: result.Output, charge: result.Charge, standing: result.Standing, replayed: result.Replayed, live: true,

@@ -35,7 +35,8 @@ func (x *exchange) open() *events {
 	return &events{exchange: x, c: http.NewResponseController(x.w)}
 }
 
-// write writes an event or a comment. The stream is lost if that takes longer than readWithin.
+// write writes an event or a comment. It marks the stream as lost if the write fails or takes longer than readWithin. It writes nothing to
+// a lost stream.
 func (s *events) write(lines []byte) {
 	if s.lost {
 		return
@@ -90,7 +91,8 @@ func (s *events) end(t *task) {
 	})
 }
 
-// start starts a call, and responds before the call ends: once with the working task, or with a stream of its states.
+// start starts a call, and responds before the call ends: with the working task, or with a stream of the task's states. If the call ends
+// without a record, start responds with the outcome of the call.
 func (x *exchange) start(m *message) {
 	call := x.Start(x.r.Context(), x.call)
 	reference, started := call.Begun()
@@ -122,7 +124,7 @@ func (x *exchange) start(m *message) {
 	}
 }
 
-// endOf returns the task of a call that was started and has ended.
+// endOf returns the task of a call that was started, once the call has ended.
 func (x *exchange) endOf(call *execute.StartedCall) *task {
 	result, event, err := call.Ended()
 	x.Event = event
@@ -136,7 +138,8 @@ func (x *exchange) endOf(call *execute.StartedCall) *task {
 	return &t
 }
 
-// subscribe responds to SubscribeToTask. It polls the store until the task ends, because another process may run the task.
+// subscribe responds to SubscribeToTask. It polls the store until the task ends or the client disconnects, because another process may run
+// the task.
 func (x *exchange) subscribe() {
 	in := members{object: x.params}
 	id := in.text("id", maxTaskID, true)
@@ -206,7 +209,8 @@ func newWatchers() *watchers {
 	return &watchers{places: fairqueue.New(fairqueue.Bounds{Places: maxWatchers}), byAgent: map[string]int{}}
 }
 
-// enter takes a place for a stream of an agent; ok is false if there is none. The caller must call leave when the stream ends.
+// enter takes a place for a stream of an agent. ok is false if no place is free, or if the agent has the maximum number of streams. The
+// caller must call leave when the stream ends.
 func (c *watchers) enter(ctx context.Context, of fairqueue.Party) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

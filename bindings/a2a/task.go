@@ -42,7 +42,7 @@ type task struct {
 	live          bool // this request made the call
 }
 
-// of sets the members that the event of a call contains.
+// of copies the intent and the reference of a call from its event.
 func (t *task) of(e *execute.Event) {
 	t.intent = e.Intent
 	if r := e.Reference; r != nil {
@@ -76,7 +76,7 @@ func (x *exchange) recorded(r *execute.Record) {
 	x.task(&t)
 }
 
-// finish responds with encoded JSON.
+// finish responds with result, which must be JSON, or with an internal error if err is not nil.
 func (x *exchange) finish(result []byte, err error) {
 	if err != nil {
 		x.refuse(reason.Internal.Refusal("The response could not be encoded.").Because(err))

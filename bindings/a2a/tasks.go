@@ -42,7 +42,8 @@ func (x *exchange) getTask() {
 	}
 }
 
-// cancelTask rejects CancelTask: a call cannot be cancelled once it has started. A2A 1.0, 3.1.5.
+// cancelTask rejects CancelTask: a call cannot be cancelled once it has started. If the agent has no such task, the response is
+// taskNotFound. A2A 1.0, 3.1.5.
 func (x *exchange) cancelTask() {
 	if _, found := x.named(); found {
 		x.fail(taskNotCancelled)
@@ -101,7 +102,7 @@ func (x *exchange) listTasks() {
 	x.finish(w.End())
 }
 
-// readListing reads the parameters of ListTasks. none reports that no task can be in the requested state.
+// readListing reads the parameters of ListTasks. size is the requested page size. none means that no task can be in the requested state.
 func readListing(params map[string]any) (q execute.RecordQuery, size int, none bool, fail *fault) {
 	in := members{object: params}
 	size = in.number("pageSize", 1, mostTasks, usualPage)
@@ -129,7 +130,8 @@ func readListing(params map[string]any) (q execute.RecordQuery, size int, none b
 	return q, size, !known, in.wrong
 }
 
-// pageToken encodes a position; the end is "". The position contains a task id, and only the agent of that task can use the token.
+// pageToken encodes a position in the list of tasks. It returns "" for the end of the list. The position contains a task id, and only the
+// agent of that task can use the token.
 func pageToken(c execute.RecordCursor) string {
 	if c.ID == "" {
 		return ""

@@ -132,7 +132,7 @@ func (a *agent) UnderWay() int {
 	return in.Working + in.Waiting
 }
 
-// addresses returns the addresses that agents connect to.
+// addresses returns the address and the key of the agent, and the addresses that other agents connect to, by name.
 func (a *agent) addresses() map[string]string {
 	all := map[string]string{"address": a.settings.Address, "node_key": a.settings.NodeKey}
 	for name, l := range a.listeners {

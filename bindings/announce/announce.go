@@ -38,7 +38,7 @@ const (
 // A Door serves the documents of each service. It is safe for concurrent use.
 type Door struct {
 	version string
-	made    door.Cache[map[string]document] // by route
+	made    door.Cache[map[string]document] // the documents of each service, by route
 }
 
 type document struct {
@@ -77,7 +77,7 @@ func cardPath(s *service.Definition) string {
 	return ""
 }
 
-// Serve responds to GET and HEAD with a document.
+// Serve responds to GET and HEAD with a document, and refuses all other methods.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
@@ -101,7 +101,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(all[route].body))
 }
 
-// documents returns the documents of a service by route.
+// documents returns the documents of a service by route. It encodes them when they are first requested, and then returns the cached ones.
 func (d *Door) documents(s *service.Definition) (map[string]document, error) {
 	return d.made.Get(s, nil, func() (map[string]document, error) {
 		all := map[string]document{}
@@ -128,7 +128,7 @@ func refused(w http.ResponseWriter, v *door.Request, f *reason.Refusal) {
 	_, _ = w.Write(wire.Envelope(f, v.About(f)))
 }
 
-// An entry is an entry of the AI catalog. Agent-Card/ai-catalog, specification 1.0.
+// An entry describes one document in the AI catalog. Agent-Card/ai-catalog, specification 1.0.
 type entry struct {
 	Identifier string   `json:"identifier"`
 	Name       string   `json:"displayName,omitempty"`
@@ -213,7 +213,7 @@ func card(s *service.Definition, version string) Card {
 	}
 }
 
-// short joins the lines of a text and shortens it to 100 characters, the maximum in a card.
+// short replaces each run of white space in s by one space, and shortens the result to 100 characters, the maximum in a card.
 func short(s string) string {
 	const most = 100
 	runes := []rune(strings.Join(strings.Fields(s), " "))

@@ -25,7 +25,7 @@ const maxName = 200
 
 var semantic = regexp.MustCompile(`^(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})\.(0|[1-9]\d{0,9})(-[0-9A-Za-z.-]{1,60})?(\+[0-9A-Za-z.-]{1,60})?$`)
 
-// Errors of ServerJSON.
+// The errors that ServerJSON returns.
 var (
 	ErrNoEndpoint = errors.New("the service has no MCP endpoint: doors.mcp.enabled is false")
 	ErrVersion    = errors.New("the version must be a semantic version such as 1.2.3")

@@ -18,7 +18,7 @@ type answer struct {
 	stream bool // send a stream of one event, because the client accepts only streams
 }
 
-// write sends a JSON-RPC message.
+// write sends a JSON-RPC message: as a stream of one event if a.stream is set and the status is 200, otherwise as JSON.
 func (a *answer) write(status int, message []byte) {
 	h := a.Header()
 	if a.stream && status == http.StatusOK {
@@ -46,8 +46,8 @@ func (a *answer) failed(status int, e *jsonrpc.Error) {
 	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
 }
 
-// refused responds with a refusal and its HTTP status. It is used before a message has been read, and for refusals whose status clients
-// act on.
+// refused responds with the refusal for an error and the HTTP status of the refusal. If the challenge reports an invalid token, the status
+// is 401. It is used before a message has been read, and for refusals whose status clients act on.
 func (a *answer) refused(err error) {
 	f := refusal.For(err)
 	a.Refusal = f

@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// Values that the HTTP door reads from headers. They can also be members of _meta with the same names.
+// The headers whose values a client can also send as members of _meta with the same names.
 const (
 	idempotencyKey = "Idempotency-Key"
 	proof          = "UIM-Proof"
@@ -67,7 +67,8 @@ func (d *Door) call(r *http.Request, a *answer, call execute.Call) {
 	}
 }
 
-// beside reads the idempotency key, the proof, the request id and the trace of a call from headers or from _meta.
+// beside reads the idempotency key, the proof and the request id of a call from headers or from _meta. It returns an error if the
+// idempotency key or the proof is invalid, or differs between the two places.
 func (a *answer) beside(call *execute.Call) error {
 	meta := a.meta()
 	key, err := either(a.header, meta, idempotencyKey)
@@ -90,8 +91,8 @@ func (a *answer) beside(call *execute.Call) error {
 	return nil
 }
 
-// trace gives the call a span of its own: below that of the request or, if only _meta carries a traceparent, below that one.
-// OpenTelemetry semantic conventions for MCP.
+// trace sets the operation and the span of the call. The parent of the span is the span of the request or, if only _meta contains a
+// traceparent, the span that the traceparent names. OpenTelemetry semantic conventions for MCP.
 func (a *answer) trace(call *execute.Call, tool string) {
 	sent, _ := a.meta()["traceparent"].(string)
 	call.Span = a.SpanOf(a.header, sent)
@@ -118,7 +119,7 @@ func either(h http.Header, meta strictjson.Object, name string) (string, error) 
 	return inMeta, nil
 }
 
-// metaOf appends the member _meta, with the values that the HTTP door sends as header fields.
+// metaOf appends a comma and the member _meta, with the values that the HTTP door sends as header fields.
 func (a *answer) metaOf(out []byte) []byte {
 	w := strictjson.NewWriter(append(out, `,"_meta":`...))
 	h := a.Header()
@@ -153,7 +154,8 @@ func (a *answer) toolFailed(f *reason.Refusal) {
 	a.result(append(a.metaOf(append(out, `],"isError":true`...)), '}'))
 }
 
-// unknownTool returns the error for an unknown tool. It suggests the closest name.
+// unknownTool returns the error for an unknown tool. The message suggests another version of the intent if f lists versions, and otherwise
+// the closest name.
 func unknownTool(t *tool.Tools, name string, f *reason.Refusal) *jsonrpc.Error {
 	const looked = 500 // the maximum number of names to compare
 	text := "Unknown tool: " + bounded(name) + "."

@@ -10,7 +10,7 @@ import (
 // listedFor is how long a client may cache the list of tools, in milliseconds.
 const listedFor = 300_000
 
-// discovered responds to server/discover. MCP 2026-07-28, server/discover.
+// discovered returns the result of server/discover. MCP 2026-07-28, server/discover.
 func (d *Door) discovered(q *request) []byte {
 	w := strictjson.NewWriter(nil)
 	w.Text("resultType", "complete")
@@ -27,8 +27,8 @@ func (d *Door) discovered(q *request) []byte {
 	return ended(w)
 }
 
-// initialized responds to initialize: with the revision that the client requests, or with the newest revision that has a handshake. MCP
-// 2025-11-25, basic/lifecycle, Initialization.
+// initialized returns the result of initialize. It contains the revision that the client requests if that revision is supported and has a
+// handshake, and otherwise the newest revision with a handshake. MCP 2025-11-25, basic/lifecycle, Initialization.
 func (d *Door) initialized(q *request) []byte {
 	version, _ := q.Params["protocolVersion"].(string)
 	if version == revision2026 || !slices.Contains(revisions, version) {
@@ -54,7 +54,7 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 	}
 }
 
-// instructions returns the text that explains to a model what the tools do not describe.
+// instructions returns the instructions for a model, which explain what the tools do not describe.
 func instructions(q *request) string {
 	s := q.Service
 	text := "Tools of " + s.Issuer + ". The policy at " + s.At("/api/policy") + " applies to each call: the token was issued under it. " +

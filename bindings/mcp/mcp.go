@@ -151,7 +151,7 @@ func (d *Door) dispatch(r *http.Request, a *answer, call execute.Call) {
 
 var noStore = []string{"no-store"}
 
-// admitted reports whether a request can contain a message. If it returns false, it has responded.
+// admitted reports whether a request can contain a message, and sets the CORS headers. If it returns false, it has responded.
 func (a *answer) admitted(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	allowed := a.allows(origin)

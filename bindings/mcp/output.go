@@ -14,13 +14,14 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// piece is the number of bytes after which a part of a response is written. A large output occurs twice in its response; written in
-// pieces, it need not be copied as a whole.
+// piece is the number of bytes after which a part of a response is written. A large output can occur twice in its response. Because the
+// response is written in pieces, the output need not be copied as a whole.
 const piece = 64 << 10
 
 var pieces = sync.Pool{New: func() any { return new([]byte) }}
 
-// done responds with the output of a call: as text and, if the output is an object, also unchanged as structuredContent.
+// done responds with the output of a call: as text and, if the output is an object, also unchanged as structuredContent. If the output is
+// not UTF-8, done responds with a tool error.
 func (a *answer) done(result *execute.Result) {
 	if !utf8.Valid(result.Output) {
 		a.toolFailed(reason.Internal.Refusal("The response could not be encoded.").Charged(result.Charge))
@@ -28,7 +29,7 @@ func (a *answer) done(result *execute.Result) {
 	}
 	door.WriteHeader(a.Header(), result)
 	buffer := pieces.Get().(*[]byte) //nolint:forcetypeassert // the pool has only this type
-	p := &written{answer: a, out: jsonrpc.BeginResult((*buffer)[:0], a.ID)}
+	p := &pieceWriter{answer: a, out: jsonrpc.BeginResult((*buffer)[:0], a.ID)}
 	p.out = append(append(p.out, '{'), a.complete()...)
 	p.out = append(p.out, `"content":[{"type":"text","text":"`...)
 	p.quoted(result.Output)
@@ -45,15 +46,15 @@ func (a *answer) done(result *execute.Result) {
 	}
 }
 
-// A written is a response that is written in pieces. A stream has only one event, so it is written in one piece.
-type written struct {
+// A pieceWriter writes a response in pieces. It writes a stream in one piece, because the stream has only one event.
+type pieceWriter struct {
 	*answer
 	out     []byte // not yet written
 	started bool
 }
 
 // flush writes the buffered bytes.
-func (p *written) flush() {
+func (p *pieceWriter) flush() {
 	if !p.started {
 		p.started = true
 		p.Header()["Content-Type"] = applicationJSON
@@ -63,8 +64,8 @@ func (p *written) flush() {
 	p.out = p.out[:0]
 }
 
-// quoted appends a text as the contents of a JSON string.
-func (p *written) quoted(text []byte) {
+// quoted appends text, which must be UTF-8, as the contents of a JSON string.
+func (p *pieceWriter) quoted(text []byte) {
 	for len(text) > 0 {
 		n := min(len(text), piece)
 		for n < len(text) && !utf8.RuneStart(text[n]) {
@@ -80,8 +81,8 @@ func (p *written) quoted(text []byte) {
 	}
 }
 
-// raw appends a JSON text unchanged.
-func (p *written) raw(text []byte) {
+// raw appends JSON unchanged.
+func (p *pieceWriter) raw(text []byte) {
 	if p.stream || len(text) < piece {
 		p.out = append(p.out, text...)
 		return
@@ -91,7 +92,7 @@ func (p *written) raw(text []byte) {
 }
 
 // end writes the remaining bytes.
-func (p *written) end() {
+func (p *pieceWriter) end() {
 	if p.started {
 		p.flush()
 		return

@@ -42,8 +42,8 @@ func revisionOf(h http.Header) revision {
 	return revision{name: name, alone: name == revision2026}
 }
 
-// settle determines the revision of a message, and checks that its headers match its body. MCP 2026-07-28, basic/versioning;
-// basic/transports/streamable-http, Server Validation.
+// settle determines the revision of a message. It returns an error if the revision is not supported, or if the headers do not match the
+// body. MCP 2026-07-28, basic/versioning; basic/transports/streamable-http, Server Validation.
 func (q *request) settle() *jsonrpc.Error {
 	meta := q.meta()
 	inBody, stated := meta[metaVersion]
@@ -77,7 +77,7 @@ func (q *request) settle() *jsonrpc.Error {
 	return nil
 }
 
-// compareHeaders checks that the headers match the members of the body that they repeat.
+// compareHeaders returns an error unless the headers match the members of the body that they repeat.
 func (q *request) compareHeaders() *jsonrpc.Error {
 	if q.revision.name == "" {
 		return mismatch("MCP-Protocol-Version")
@@ -138,7 +138,7 @@ func anyOf(list []string) []any {
 	return out
 }
 
-// bounded returns the first 64 bytes of a client's text, as valid UTF-8, to be quoted in the response.
+// bounded returns the first 64 bytes of a string from a client, as valid UTF-8, to be quoted in the response.
 func bounded(s string) string {
 	const most = 64
 	if len(s) > most {

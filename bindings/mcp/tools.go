@@ -42,8 +42,9 @@ func (d *Door) list(ctx context.Context, a *answer) {
 	a.result(append(out, '}'))
 }
 
-// after returns the position in the list at which a cursor continues. A cursor contains the name of the last tool before it, so it stays
-// valid after a reload and is valid at every replica. A forged cursor is harmless, because the list is public.
+// after returns the position in the list at which a cursor continues. ok is false if the cursor is invalid. A cursor contains the name of
+// the last tool before it, so it stays valid after a reload and is valid at every replica. A forged cursor is harmless, because the list is
+// public.
 func after(t *tool.Tools, cursor any) (at int, ok bool) {
 	if cursor == nil {
 		return 0, true
@@ -72,7 +73,7 @@ func cursorAfter(name string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(cursorForm + name))
 }
 
-// complete returns the member that every result has in revisions without a handshake.
+// complete returns the member that every result has in revisions without a handshake, and "" in other revisions.
 func (a *answer) complete() string {
 	if a.revision.alone {
 		return `"resultType":"complete",`

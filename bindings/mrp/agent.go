@@ -32,7 +32,7 @@ const (
 	firstPause  = time.Second      // after a failure; each further failure doubles the pause, up to longPause
 	longPause   = time.Minute
 	sendTries   = 8                // attempts to send one reply
-	publishTime = 10 * time.Second // to send a profile to the relay of this process
+	publishTime = 10 * time.Second // the timeout for sending a profile to the relay of this process
 )
 
 // chatLimit limits the replies to text messages of one sender. Without a limit, two agents could reply to each other forever.
@@ -67,8 +67,8 @@ func newAgent(d *Door, id string, set *Settings, private ed25519.PrivateKey, box
 	}
 }
 
-// publish sends the profile of the service to the relay. If the relay is in this process, publish returns the error. Otherwise
-// keepPublishing sends the profile as soon as the relay can be reached.
+// publish sends the profile of the service to the relay. If the relay is in this process, publish returns the error. Otherwise it returns
+// nil, and keepPublishing sends the profile as soon as the relay can be reached.
 func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	profile := profileOf(s)
 	if a.settings.Relay == LocalRelay {
@@ -88,7 +88,7 @@ func (a *agent) publish(ctx context.Context, s *service.Service) error {
 	return nil
 }
 
-// Run implements door.Agent: it replies to messages.
+// Run implements door.Agent. It replies to messages until taking ends, and then waits for the messages in progress.
 func (a *agent) Run(taking, working context.Context) {
 	defer a.chatLimit.Close()
 	working, cut := context.WithCancel(working)
@@ -148,7 +148,8 @@ func (a *agent) take(taking, working context.Context) {
 	}
 }
 
-// handle replies to one message, and marks the message as done once the reply is delivered or lost.
+// handle replies to one message, and marks the message as done once the reply is delivered or lost. If ctx ends first, the mailbox delivers
+// the message again.
 func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 	answer := a.answer(ctx, m)
 	if ctx.Err() != nil || answer != nil && !a.deliver(ctx, answer) {
@@ -160,8 +161,9 @@ func (a *agent) handle(ctx context.Context, m relay.Arrival) {
 	}
 }
 
-// deliver sends a reply to the relay, and returns false if ctx ends first. The reply is lost if the relay refuses it permanently, for
-// example because the recipient does not accept it, or after sendTries attempts. The sender can then send its message again.
+// deliver sends a reply to the relay. It returns true once the reply is sent or lost, and false if ctx ends first. The reply is lost if the
+// relay refuses it permanently, for example because the recipient does not accept messages from this agent, or after sendTries attempts.
+// The recipient can then send its own message again.
 func (a *agent) deliver(ctx context.Context, s *wire.Send) bool {
 	for attempt, pause := 1, firstPause; ; attempt++ {
 		_, err := a.box.Send(ctx, *s)
@@ -197,7 +199,7 @@ func forGood(e *wire.Error) bool {
 	}
 }
 
-// keepPublishing sends each new profile to a remote relay, and retries until the relay accepts it.
+// keepPublishing sends the newest profile to a remote relay, and retries until the relay accepts the profile or ctx ends.
 func (a *agent) keepPublishing(ctx context.Context) {
 	for {
 		select {

@@ -87,7 +87,8 @@ func textOf(document []byte, pointer string) (text string) {
 	return text
 }
 
-// keyOf returns an idempotency key that is derived from the id of a message.
+// keyOf returns an idempotency key for the message with the given id: the prefix and the id or, if that is not a valid key, the prefix and
+// a digest of the id.
 func keyOf(prefix, id string) string {
 	if key, err := execute.ParseIdempotencyKey(prefix + id); err == nil {
 		return string(key)

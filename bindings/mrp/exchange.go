@@ -68,7 +68,7 @@ func (a *agent) answer(ctx context.Context, m relay.Arrival) *wire.Send {
 	return x.send(x.answer(ctx), "re:")
 }
 
-// party returns the sender as a fairqueue.Party. It is unapproved unless the operator has approved the agent.
+// party returns the sender as a fairqueue.Party. The party is unapproved unless the operator has approved the sender.
 func (a *agent) party(ctx context.Context, sender wire.Key) fairqueue.Party {
 	of := fairqueue.Party{Name: sender.String(), Unapproved: true}
 	if key, err := keys.New(sender.Public()); err == nil {
@@ -144,7 +144,7 @@ func (x *exchange) open() error {
 	return nil
 }
 
-// requested handles a request, and sends one progress report if that takes longer than progressAfter.
+// requested handles a request, and sends one progress report if the request takes longer than progressAfter.
 func (x *exchange) requested(ctx context.Context) answer {
 	telling, done := context.WithCancel(ctx)
 	var progress sync.WaitGroup
@@ -162,8 +162,9 @@ func (x *exchange) requested(ctx context.Context) answer {
 	return x.request(ctx)
 }
 
-// send returns an answer as a message to the sender, in the thread of the sender's message, or nil if there is nothing to send. A message
-// that arrives twice gets two replies with the same idempotency key, so the relay accepts only one of them.
+// send returns an answer as a message to the sender, in the thread of the sender's message, or nil if the answer is empty. If the answer is
+// too long for a message, send replaces it by the result of long. A message that arrives twice gets two replies with the same idempotency
+// key, so the relay accepts only one of them.
 func (x *exchange) send(of answer, prefix string) *wire.Send {
 	if of.contentType == "" {
 		return nil

@@ -57,8 +57,8 @@ func (x *exchange) execute(ctx context.Context, r request) answer {
 }
 
 // call executes a call and returns the reply. If the call has no idempotency key, call derives one from the message, so that a repeated
-// message gets the same result and is not executed again. While another process executes the message, call waits for up to a minute. The
-// key of an encrypted message is derived from the ciphertext, because the relay chooses the id, and could deliver the message again under
+// message gets the same result and is not executed again. While another process executes the call, call waits for up to a minute. For an
+// encrypted message, the key is derived from the ciphertext, because the relay chooses the id, and could deliver the message again under
 // another id.
 func (x *exchange) call(ctx context.Context, c call) answer {
 	w := strictjson.NewWriter(nil)

@@ -26,7 +26,7 @@ func NewKeys(made func(service string) (digits string, err error)) *Keys {
 }
 
 // Identity adds the key of a service, whose seed is given as hexadecimal digits, and returns the public key in text form. If digits is
-// empty, Identity uses the generated seed. It returns ErrSeed if the seed is invalid.
+// empty, Identity uses the generated seed. It returns ErrSeed if the seed is invalid, or the error of the function that generates seeds.
 func (k *Keys) Identity(service, digits string) (public string, err error) {
 	if digits == "" {
 		if digits, err = k.made(service); err != nil {

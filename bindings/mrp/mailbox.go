@@ -23,7 +23,8 @@ type mailbox interface {
 	Again(id string)
 }
 
-// mailbox opens the mailbox of a key at a relay, which is LocalRelay or a URL.
+// mailbox opens the mailbox of a key at a relay, which is LocalRelay or a URL. It returns ErrNoRelay if at is LocalRelay and this process
+// runs no relay.
 func (d *Door) mailbox(ctx context.Context, at string, private ed25519.PrivateKey) (mailbox, error) {
 	if at != LocalRelay {
 		return newRemote(at, private, d.Now)

@@ -64,7 +64,7 @@ func (x *exchange) policy(ctx context.Context, r request) answer {
 	return result(w)
 }
 
-// agree replies with a PAT for an agreement that is signed with the sender's key. The id of the sender is that key.
+// agree replies with a PAT for an agreement that is signed with the sender's key. That key is also the agent id of the sender.
 func (x *exchange) agree(ctx context.Context, query request) answer {
 	r := pat.IssueRequest{AgentID: x.received.Sender.String()}
 	if err := x.params(ctx, query, "", func(m *apiwire.Members) error {
@@ -101,7 +101,7 @@ func (x *exchange) renew(ctx context.Context, r request) answer {
 	return x.agreed(issued)
 }
 
-// agreed replies with the PAT, or with a refusal if the operator must first approve the agent.
+// agreed replies with the issued PAT, or with a refusal if the operator must first approve the agent.
 func (x *exchange) agreed(issued pat.Issuance) answer {
 	if issued.State == pat.AgreementPending {
 		return x.refuse(reason.InsufficientPermissions.Refusal(

@@ -66,7 +66,8 @@ func ability(name, description, properties, required string) wire.Capability {
 	}
 }
 
-// capabilities returns the capabilities in the profile of a service: the door's own actions, then as many intents as a profile can hold.
+// capabilities returns the capabilities in the profile of a service: the door's own actions, then as many intents as a profile can hold. It
+// omits intents whose ids are too long for a profile.
 func capabilities(s *service.Service) []wire.Capability {
 	list := slices.Clone(own)
 	for _, in := range s.Offered() {
@@ -92,7 +93,7 @@ func capabilities(s *service.Service) []wire.Capability {
 	return list
 }
 
-// help returns a text that describes the service and the requests that it accepts.
+// help returns a description, in plain text, of the service and of the requests that the service accepts.
 func help(s *service.Service) string {
 	about := s.Catalog.Service
 	var b strings.Builder

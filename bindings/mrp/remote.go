@@ -54,7 +54,7 @@ func (r *remote) Run(ctx context.Context) {
 	}
 }
 
-// state records why no messages arrive; nil means that they do.
+// state records why no messages arrive; nil means that messages arrive.
 func (r *remote) state(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,7 +63,8 @@ func (r *remote) state(err error) {
 	r.change = make(chan struct{})
 }
 
-// hand passes a message to a caller of Next, and waits until Done or Again is called for it. It returns errAgain after Again.
+// hand passes a message to a caller of Next, and waits until Done or Again is called for the message. It returns nil after Done, errAgain
+// after Again, and the error of ctx if ctx ends first.
 func (r *remote) hand(ctx context.Context, m wire.Message) error {
 	dealt := make(chan error, 1)
 	r.mu.Lock()
@@ -121,7 +122,7 @@ func (r *remote) Update(ctx context.Context, c wire.Change) error {
 	return err
 }
 
-// Done acknowledges a message to the relay.
+// Done makes the client acknowledge a message to the relay. It does not wait for the acknowledgement, and always returns nil.
 func (r *remote) Done(_ context.Context, id string) error {
 	r.deal(id, nil)
 	return nil

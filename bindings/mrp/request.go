@@ -11,7 +11,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// longMember is the maximum length in bytes of each member of a request other than its parameters. Agreements are the longest members.
+// longMember is the maximum length in bytes of each member that objectOf decodes. Agreements are the longest members.
 const longMember = 64 << 10
 
 // A request is the decoded body of a message of type wire.TypeRequest.
@@ -151,7 +151,8 @@ func (x *exchange) unsupported() answer {
 	})
 }
 
-// talk replies to a text message with a description of the service and of the requests that it accepts.
+// talk replies to a text, or to JSON with the member text, with a description of the service and of the requests that the service accepts.
+// If the sender has reached chatLimit, the answer is empty.
 func (x *exchange) talk(ctx context.Context) answer {
 	text, form := "", mediaType(x.says.ContentType)
 	if form == wire.TypeText {

@@ -26,7 +26,8 @@ func (a *agent) activity() Activity {
 	}
 }
 
-// failed records an error of a request to the relay, and logs it if it differs from the last one. It ignores errors after ctx has ended.
+// failed records an error of a request to the relay, and logs the error if it differs from the last recorded error. It ignores errors after
+// ctx has ended.
 func (a *agent) failed(ctx context.Context, what string, err error) {
 	if ctx.Err() != nil {
 		return

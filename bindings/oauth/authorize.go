@@ -58,7 +58,8 @@ type question struct {
 	browser       string // the value of the cookie, which is secret
 }
 
-// question reads and checks an authorization request. If it returns nil, it has responded.
+// question reads and checks an authorization request. scope is the name of the value that holds the requested scope. If question returns
+// nil, it has responded.
 func (d *Door) question(q *request, values url.Values, scope string) *question {
 	x := &question{request: q, query: queryOf(values, scope), page: d.page(q.Service.Definition)}
 	var err error
@@ -84,8 +85,8 @@ func (x *question) errorURL(err error) string {
 	return x.location(to.RedirectURI, to.State, "error", string(own.Code), "error_description", ascii(own.Description))
 }
 
-// refuse responds with an error after a person has decided. It redirects to the client if the client may receive the error, and otherwise
-// shows it to the person.
+// refuse responds with an error. It redirects to the client if the client may receive the error, and otherwise shows the error to the
+// person.
 func (x *question) refuse(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -96,9 +97,9 @@ func (x *question) refuse(err error) {
 	x.send(to)
 }
 
-// reject responds with an error before a person has decided. Anyone can register a client with any redirect URI, so the browser is not
-// redirected automatically: the error page has a link instead. A redirect URI on the person's own machine is the exception. RFC 9700
-// 4.11.2.
+// reject is like refuse, for an error before the person has seen the consent page. Anyone can register a client with any redirect URI, so
+// the browser is not redirected automatically: the error page has a link instead. A redirect URI on the person's own machine is the
+// exception. RFC 9700 4.11.2.
 func (x *question) reject(err error) {
 	to := x.errorURL(err)
 	if to == "" {
@@ -132,7 +133,7 @@ func (d *Door) ask(q *request) {
 	}
 }
 
-// show responds with the consent page. changed and wrong are as in page.Consent.Ask.
+// show responds with the consent page. It sets a new cookie if the browser has no valid one. changed and wrong are as in page.Consent.Ask.
 func (x *question) show(changed bool, wrong string) {
 	if !validCookie(x.browser) {
 		x.browser = newCookie()
@@ -167,7 +168,7 @@ func (x *question) seed(ticket string, scope []string) (s consent.Seed) {
 	return s
 }
 
-// decide handles POST /oauth/authorize: the person's decision.
+// decide handles POST /oauth/authorize, which contains the person's decision.
 func (d *Door) decide(q *request) {
 	p := d.page(q.Service.Definition)
 	if site := q.r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" {
@@ -337,7 +338,7 @@ func (q *request) cookieName() string {
 	return "uim-consent"
 }
 
-// cookie returns the value that identifies the browser, or "" if the request does not have exactly one such cookie.
+// cookie returns the value of the cookie that identifies the browser, or "" if the request does not have exactly one such cookie.
 func (q *request) cookie() string {
 	list := q.r.CookiesNamed(q.cookieName())
 	if len(list) != 1 {
@@ -366,7 +367,8 @@ func validCookie(s string) bool {
 
 func digestOf(secret string) string { return pat.DigestOf([]byte(secret)) }
 
-// network returns the network of an address: /24 for IPv4, /48 for IPv6. A record of consent needs no higher precision.
+// network returns the network of an address: /24 for IPv4, /48 for IPv6, or "" if the address is invalid. A record of consent needs no
+// higher precision.
 func network(a netip.Addr) string {
 	bits := 24
 	if a.Is6() {

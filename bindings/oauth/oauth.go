@@ -56,8 +56,8 @@ const (
 	revokeRoute    = "/oauth/revoke"
 )
 
-// Route returns the route of a path, or "" if the path is of another door. After the route of a metadata document, a path may have the
-// path of the endpoint.
+// Route returns the route of a path, or "" if the path belongs to another door or the MCP door is closed. The path of a metadata document
+// may end with the path of the endpoint, the path of public_url, or both.
 func (d *Door) Route(s *service.Definition, path string) string {
 	if !strings.HasPrefix(path, "/oauth/") && !strings.HasPrefix(path, "/.well-known/oauth-") {
 		return ""
@@ -214,7 +214,7 @@ func readForm(q *request) (url.Values, error) {
 	return form, nil
 }
 
-// once rejects repeated parameters. Only the parameter but may be repeated, if it is given. RFC 6749 3.1 and 3.2.
+// once returns an error if a parameter is repeated. If but is given, the parameter with that name may be repeated. RFC 6749 3.1 and 3.2.
 func once(values url.Values, but ...string) error {
 	for name, list := range values {
 		if len(list) > 1 && (len(but) == 0 || name != but[0]) {

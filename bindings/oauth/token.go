@@ -70,7 +70,7 @@ func (q *request) parameters() (url.Values, error) {
 	return form, err
 }
 
-// issue issues a token under an agreement that an agent has signed with its own key.
+// issue issues a token under the agreement in the parameter assertion, which an agent has signed with its own key.
 func (d *Door) issue(q *request, grant url.Values) (pat.Issuance, error) {
 	if resource := grant.Get("resource"); resource != "" && resource != consent.Resource(q.Service.Definition) {
 		return pat.Issuance{}, &consent.Error{Code: consent.InvalidTarget, Description: "resource must be the MCP endpoint of this service."}

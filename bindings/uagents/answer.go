@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// A fault is an error in a request without a valid envelope.
+// A fault is an error that the response reports as plain JSON, not in an envelope.
 type fault struct {
 	refusal *reason.Refusal // for the status and the listener's log
 	text    string          // the member error, which other agents use to distinguish faults; may be empty
@@ -49,7 +49,8 @@ func unwritable(err error) *fault {
 	return &fault{reason.Internal.Refusal("The reply could not be encoded.").Because(err), "internal error", ""}
 }
 
-// holds reserves memory for a response until it is written. It waits for the memory only if the response cannot be produced again.
+// holds reserves memory for a response until the response is written. It waits for the memory only if the response cannot be produced
+// again, and returns an error if there is not enough memory.
 func (x *submission) holds(body []byte) error {
 	return wire.Holds(x.r.Context(), body, x.Event != nil || x.Agreement != nil)
 }
@@ -93,7 +94,7 @@ func (x *exchange) refused(err error, advice map[reason.Reason]string) *reason.R
 	return f
 }
 
-// refuse replies with UIMFault. It has the members of refusals in all doors: code, reason, message and details.
+// refuse replies with UIMFault. This model has the members of refusals in all doors: code, reason, message and details.
 func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	f := x.refused(err, advice)
 	got, err := strictjson.DecodeObject(wire.Envelope(f, x.About(f)))
@@ -109,7 +110,8 @@ func (x *exchange) refuse(err error) (envelope.Envelope, error) {
 	return x.reply("UIMFault", protocol.UIM().Digest, message), nil
 }
 
-// explain replies with ErrorMessage, which every agent of the protocol accepts. It means that the service does not handle the request.
+// explain replies with ErrorMessage, which every agent of the protocol accepts. This model means that the service does not handle the
+// request.
 func (x *exchange) explain(f *reason.Refusal, text string) (envelope.Envelope, error) {
 	x.Refusal = f
 	w := strictjson.NewWriter(nil)

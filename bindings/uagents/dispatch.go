@@ -29,7 +29,7 @@ type exchange struct {
 	ahead func(envelope.Envelope)
 }
 
-// An operation handles one model of message. Its error is sent as UIMFault.
+// An operation handles one model of message, and returns the reply. An error that it returns is sent as UIMFault.
 type operation func(x *exchange, message strictjson.Object) (envelope.Envelope, error)
 
 // operations maps the names of models to the operations that handle them.
@@ -113,7 +113,7 @@ const unknown = "This type of message is not supported. Send UIMSearch, UIMPolic
 	"UIMProtocol 1.0.0, ListTools or CallTool of the MCP adapter, ChatMessage, or HealthCheck. " +
 	"The digest of the schema identifies the type, so the schema must be exactly the same."
 
-// healthy reports that the service runs; it does not check what the service depends on.
+// healthy replies that the service is running. It does not check what the service depends on.
 func (x *exchange) healthy() (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("agent_name", x.Service.Issuer)

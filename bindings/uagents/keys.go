@@ -19,7 +19,8 @@ func NewKeys(made func(service string) (seed string, err error)) *Keys {
 	return &Keys{made: made, keys: map[string]identity.Key{}}
 }
 
-// Address adds the key of a service with the given seed, and returns its address. If seed is empty, Address uses the generated seed.
+// Address adds the key of a service with the given seed, and returns its address. If seed is empty, Address uses the generated seed. It
+// returns an error if the seed is invalid or cannot be generated.
 func (k *Keys) Address(service, seed string) (string, error) {
 	if seed == "" {
 		var err error

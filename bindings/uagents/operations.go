@@ -119,8 +119,8 @@ func (x *exchange) execute(message strictjson.Object) (envelope.Envelope, error)
 	return answer, err
 }
 
-// call executes a call under the PAT that a message names, or under the sender's newest PAT if it names none. malformed is the error in the
-// message, if there is one.
+// call executes a call under the PAT in named, or under the sender's newest PAT if named is empty. key is the idempotency key. malformed is
+// the error in the message, if there is one; the call is then refused as invalid.
 func (x *exchange) call(named, key string, request execute.Request, malformed error) (execute.Result, error) {
 	if err := x.known(); err != nil {
 		return execute.Result{}, err

@@ -23,16 +23,16 @@ import (
 // Bounds of postponed replies. Senders share the places: each sender holds fewer places than are free, and unapproved senders leave a
 // quarter of all places to the others.
 var (
-	// postponing limits the accepted envelopes whose replies are not yet delivered. If no place is free for its sender, an envelope is
-	// refused at once.
+	// postponing limits the accepted envelopes whose replies are not yet delivered. If no place is free for its sender, an envelope is refused
+	// immediately.
 	postponing = fairqueue.Bounds{Places: 1024}
 	// answering limits the envelopes that are being processed.
 	answering = fairqueue.Bounds{Places: 64, Waiting: postponing.Places, Wait: time.Minute}
 )
 
 const (
-	// answerFor is how long a delivered reply is valid after it was signed. It exceeds the time for the delivery of the reply, and of an
-	// envelope that is sent ahead of it.
+	// answerFor is how long a delivered reply is valid after it was signed. It is longer than the delivery of the reply and of an envelope
+	// that is sent ahead of the reply may take together.
 	answerFor = 2*delivery.Patience + time.Minute
 	fullWait  = 5 * time.Second // how long a refused sender should wait before it tries again
 
@@ -68,7 +68,7 @@ type laterReply struct {
 	share *membudget.Share
 	party fairqueue.Party
 	leave func()
-	early chan error // receives the result of the envelope that was sent ahead; nil: none was sent
+	early chan error // gets the result of the envelope that was sent ahead; nil: none was sent
 }
 
 // postpone accepts an envelope whose sender does not wait for the reply, and acknowledges it before it is processed.
@@ -134,7 +134,7 @@ func (x *submission) postponable() *fault {
 	return nil
 }
 
-// Run replies to the postponed envelopes, and keeps services registered, until ctx ends.
+// Run implements door.Runner. It replies to the postponed envelopes, and keeps services registered, until ctx ends or Drain returns.
 func (d *Door) Run(ctx context.Context) error {
 	o := d.outbox
 	defer o.courier.Close()
@@ -161,7 +161,8 @@ func (d *Door) Run(ctx context.Context) error {
 	}
 }
 
-// Drain implements door.Runner. Deliveries that fail from now on are not retried.
+// Drain implements door.Runner. It declares the services inactive, and waits until all postponed envelopes have been answered, or until ctx
+// ends. left is the number of envelopes that have not been answered. Deliveries that fail from now on are not retried.
 func (d *Door) Drain(ctx context.Context) (left int) {
 	o := d.outbox
 	close(o.closing)
@@ -216,7 +217,7 @@ func (o *outbox) answered(ctx context.Context, m *laterReply) (became string, er
 	return delivered, nil
 }
 
-// deliver delivers an envelope to the sender of an exchange. The error is a *delivery.Error, or the reason why no endpoint is known.
+// deliver delivers an envelope to the sender of an exchange. The error is a *delivery.Error, or the error of route.
 func (o *outbox) deliver(ctx context.Context, x *exchange, body []byte) error {
 	route, err := o.route(ctx, x)
 	if err != nil {

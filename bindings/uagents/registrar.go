@@ -20,9 +20,10 @@ import (
 const (
 	// registerEvery is the interval between registrations.
 	registerEvery = time.Hour
-	// lookEvery is the interval between checks whether a registration is due: after a reload, an hour, or a failure.
+	// lookEvery is the interval between checks whether a registration is due. A registration is due after a reload, after registerEvery, and
+	// some time after a failure.
 	lookEvery    = 10 * time.Second
-	firstRetry   = 20 * time.Second // after a failure; it doubles with each further failure, up to longestRetry
+	firstRetry   = 20 * time.Second // the pause after a failure; it doubles with each further failure, up to longestRetry
 	longestRetry = 10 * time.Minute
 	// requestsAtOnce is the maximum number of concurrent requests to Almanacs.
 	requestsAtOnce = 8
@@ -84,7 +85,7 @@ func (r *registrar) run(ctx context.Context, services func() []*service.Service)
 	}
 }
 
-// round registers each service whose registration is due, and marks the services inactive that the gateway no longer serves.
+// round registers each service whose registration is due, and declares services that the gateway no longer serves inactive.
 func (r *registrar) round(ctx context.Context, services []*service.Service) {
 	r.turn.Lock()
 	defer r.turn.Unlock()

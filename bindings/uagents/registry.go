@@ -18,7 +18,7 @@ import (
 // inAlmanac returns the part of a path after almanac.Path and a slash. ok is false for other paths.
 func inAlmanac(path string) (rest string, ok bool) { return strings.CutPrefix(path, almanac.Path+"/") }
 
-// looked responds to a request to the Almanac, with the paths and formats that its clients expect.
+// looked responds to a request to the Almanac, with the paths and formats that clients of Almanacs expect.
 func (x *submission) looked(path string) {
 	body, err := x.lookedUp(path)
 	if err == nil {
@@ -84,17 +84,17 @@ func (x *submission) lookedUp(path string) ([]byte, error) {
 
 var errNoDomain = errors.New("domain not found")
 
-// body reads the body of a request to the Almanac.
-func (x *submission) body(most int64) ([]byte, error) {
-	body, err := wire.ReadBody(x.r, min(most, x.Service.MaxBody))
+// body reads a body of at most maxBytes bytes, and counts it against the memory of the request.
+func (x *submission) body(maxBytes int64) ([]byte, error) {
+	body, err := wire.ReadBody(x.r, min(maxBytes, x.Service.MaxBody))
 	if err != nil {
 		return nil, err
 	}
 	return body, wire.Affords(x.r.Context(), body)
 }
 
-func (x *submission) object(most int64) (strictjson.Object, error) {
-	body, err := x.body(most)
+func (x *submission) object(maxBytes int64) (strictjson.Object, error) {
+	body, err := x.body(maxBytes)
 	if err != nil {
 		return nil, err
 	}

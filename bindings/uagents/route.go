@@ -20,7 +20,8 @@ func (o *outbox) reaches(x *exchange) bool {
 	return len(door.Rules[string(x.Sender)]) > 0 || door.Registry || door.Almanac != nil
 }
 
-// route finds the endpoints of the sender of an envelope: in the configuration, in its registration here, or in the Almanac.
+// route finds the endpoints of the sender of an envelope: in the configuration, in its registration here, or in the Almanac. If no endpoint
+// is known, the route has no endpoints.
 func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error) {
 	door := x.settings()
 	if rules := door.Rules[string(x.Sender)]; len(rules) > 0 {
@@ -45,7 +46,8 @@ func (o *outbox) route(ctx context.Context, x *exchange) (delivery.Route, error)
 	return to, err
 }
 
-// unreachable returns the fault for an envelope whose sender has no endpoint to which the reply may be posted, or nil if there is one.
+// unreachable returns the fault for an envelope whose sender has no endpoint to which the reply may be posted, or nil if the sender has
+// one.
 func (o *outbox) unreachable(x *exchange) *fault {
 	const text = "asynchronous envelopes of this sender cannot be answered"
 	const instead = " Or send the envelope with the header x-uagents-connection: sync, to get the reply in the response."
@@ -72,7 +74,7 @@ func (o *outbox) unreachable(x *exchange) *fault {
 const private = "It must be an http or https URL with an address on the public internet, unless the operator of the service sets " +
 	"doors.uagents.private_endpoints, or lists the endpoint in doors.uagents.rules."
 
-// registrable returns an error of almanac.ErrAttestation for an endpoint to which the service would never post a reply.
+// registrable returns an error of kind almanac.ErrAttestation for an endpoint to which the service would never post a reply.
 func (d *Door) registrable(door *Settings, agent identity.Address, e delivery.Endpoint) error {
 	if door.PrivateEndpoints || len(door.Rules[string(agent)]) > 0 || d.outbox.courier.Allows(e) == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 // proved returns the envelope as a proof of key. The signature covers the message, the service and the session, and the envelope is
-// accepted only once. If the envelope does not expire, proved returns nil, because the gateway would have to remember it forever.
+// accepted only once. If the envelope does not expire, proved returns nil, because the gateway would have to remember the envelope forever.
 func (x *exchange) proved() *pat.Proof {
 	key, ok := x.key()
 	if !ok || x.Expires == nil {

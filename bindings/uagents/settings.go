@@ -20,7 +20,7 @@ import (
 type Settings struct {
 	Path    string      `yaml:"path" default:"/submit" doc:"Path of the door under public_url."`
 	KeyFile config.File `yaml:"key_file" doc:"File with the seed of the service's identity, in the format of the uAgents framework: one line of 16 to 1000 characters. Empty: the gateway creates a seed in the data directory. Gateways that share a store need the same file."`
-	// Rules has the addresses of agents as keys: agent1….
+	// The keys of Rules are the addresses of agents: agent1….
 	Rules            map[string]Endpoints `yaml:"rules" max:"10000" doc:"Endpoints for replies that are delivered later: a map from the address of an agent to a URL or a list of URLs. The host of a URL may have any network address."`
 	Almanac          *url.URL             `yaml:"almanac" doc:"Base URL of the Almanac in which the service registers itself and looks up the endpoints of other agents, such as https://agentverse.ai. Empty: none."`
 	Registry         bool                 `yaml:"registry" default:"false" doc:"Whether the service is also an Almanac: agents can register at /v1/almanac, and anyone can look them up there."`
@@ -54,7 +54,8 @@ type Endpoints []*url.URL
 // maxEndpoints is the maximum number of Endpoints of one agent.
 const maxEndpoints = 10
 
-// SetTree sets the endpoints to a decoded YAML value: a URL, or a list of URLs.
+// SetTree adds the endpoints in a decoded YAML value: a URL, or a list of URLs. It returns an error if the list is empty or too long, or if
+// a URL is invalid.
 func (e *Endpoints) SetTree(tree any) error {
 	list, isList := tree.([]any)
 	if !isList {

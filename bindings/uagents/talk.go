@@ -24,11 +24,11 @@ import (
 // Bounds of the texts in a chat.
 const (
 	listed         = 20   // intents
-	best           = 3    // intents, for a text that is not a command
+	best           = 3    // intents, for a message that is not a command
 	longAbout      = 300  // bytes about one intent in a list
 	longPolicy     = 4000 // bytes of a policy that is quoted in full
 	longPretty     = 8 << 10
-	chatQuery      = 200 // bytes of a text that is searched for
+	chatQuery      = 200 // bytes of a message that the search uses
 	mostParameters = 50
 )
 
@@ -125,7 +125,7 @@ func (x *exchange) sayList(_ chat.Message, c chat.Command) (string, error) {
 	return text + "\nSend show and a uid to see how to call the intent.", nil
 }
 
-// sayFound replies to a text that is not a command with intents that match it.
+// sayFound replies to a message that is not a command. If the message has text, the reply lists the intents that best match the text.
 func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	if c.Rest == "" {
 		if m.Others > 0 {
@@ -145,12 +145,12 @@ func (x *exchange) sayFound(m chat.Message, c chat.Command) (string, error) {
 	return b.String(), nil
 }
 
-// find returns the offered intents that best match the words, and the number of further matches. most limits how many it returns.
-func (x *exchange) find(words string, most int) (found []*service.Intent, more int) {
+// find returns the offered intents that best match the words, at most maxIntents of them, and the number of further matches.
+func (x *exchange) find(words string, maxIntents int) (found []*service.Intent, more int) {
 	if len(words) > chatQuery {
 		words = strings.ToValidUTF8(words[:chatQuery], "")
 	}
-	result := x.Service.Catalog.Search(intents.Query{Text: words, PageSize: most})
+	result := x.Service.Catalog.Search(intents.Query{Text: words, PageSize: maxIntents})
 	for _, in := range result.Intents {
 		if one, err := x.Service.Intent(in.UID.String()); err == nil && slices.Contains(x.Service.Offered(), one) {
 			found = append(found, one)

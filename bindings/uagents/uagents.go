@@ -97,7 +97,7 @@ func (d *Door) Prepare(s *service.Definition) (err error) {
 }
 
 // Route returns one name for the configured path, and one name for all paths of the Almanac. It returns the paths of the service's
-// descriptions unchanged.
+// descriptions unchanged, and "" for the paths of other doors.
 func (d *Door) Route(s *service.Definition, path string) string {
 	own := SettingsOf(s)
 	if own == nil {

@@ -14,7 +14,7 @@ const form = "aea-1"
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{form}, IsAddress: IsAddress,
-		Kept: func(a pat.Agreement) pat.Evidence { return kept{a} },
+		Kept: func(a pat.Agreement) pat.Evidence { return storedAgreement{a} },
 		Owns: func(id pat.AgentID, key keys.Key) bool {
 			point, written := keys.PointOf(key.SPKI())
 			if !written {
@@ -57,11 +57,12 @@ func (e Evidence) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance,
 	return signer, pat.Acceptance{Form: form, Signed: text, Signature: []byte(e.Signature), Nonce: e.Nonce, Expires: e.Until}, nil
 }
 
-// kept is a stored agreement. It proves neither when it was made, nor that the gateway that it names belonged to this service.
-type kept struct{ agreement pat.Agreement }
+// A storedAgreement is an agreement that was accepted earlier. It proves neither when it was made, nor that the gateway that it names
+// belonged to this service.
+type storedAgreement struct{ agreement pat.Agreement }
 
 // Verify implements pat.Evidence.
-func (k kept) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
+func (k storedAgreement) Verify(_ string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	point, written := keys.PointOf(k.agreement.PublicKey)
 	if !written {
 		return pat.Signer{}, pat.Acceptance{}, keys.Unsupported(ErrKey.Error())

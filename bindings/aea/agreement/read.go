@@ -18,9 +18,9 @@ type Agreement = identity.Agreement
 
 // The errors of this package.
 var (
-	// ErrKey means that a text is not a public key in the format of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
+	// ErrKey means that a string is not a public key in the format of its ledger, or that the ledger is not fetchai, cosmos or ethereum.
 	ErrKey = errors.New("not a public key in the format of its ledger")
-	// ErrSignature means that a text is not an agreement, or that the agent's key did not sign it.
+	// ErrSignature means that a string is not an agreement, or that the agent's key did not sign the agreement.
 	ErrSignature = errors.New("not an agreement signed with the agent's key")
 )
 
@@ -47,7 +47,7 @@ func Read(text []byte, signature string, point []byte) (Agreement, error) {
 	return Agreement{}, ErrSignature
 }
 
-// keyOf returns the key at a point, if the address is derived from that key.
+// keyOf returns the key at a point, and whether the address is derived from that key.
 func keyOf(address string, point []byte) (identity.PublicKey, bool) {
 	ledger, known := identity.LedgerOf(address)
 	if !known {
@@ -57,7 +57,7 @@ func keyOf(address string, point []byte) (identity.PublicKey, bool) {
 	return key, err == nil && key.Address() == address
 }
 
-// IsAddress reports whether a text is the address of an agent.
+// IsAddress reports whether text is the address of an agent.
 func IsAddress(text string) bool {
 	_, ok := identity.LedgerOf(text)
 	return ok

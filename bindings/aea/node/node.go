@@ -126,5 +126,5 @@ func (n *Node) TLS() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{n.certificate}, MinVersion: tls.VersionTLS12}
 }
 
-// Register returns the node's response to an agent's registration: acn.Success if the agent proves that the node may represent it.
+// Register returns the node's response to an agent's registration: acn.Success if the agent proves that the node may represent the agent.
 func (n *Node) Register(r acn.Record) acn.Code { return identity.Represents(r, n.public) }

@@ -78,13 +78,13 @@ func (p *Port) ReceiveFrom(ctx context.Context, e wire.Envelope, back *Queue) er
 	return p.m.receive(ctx, p, e, back)
 }
 
-// NotConnected notifies the sender of an envelope that the receiver is not connected, with an error of the protocol default. It is for
-// connections whose protocol has no status for this case.
+// NotConnected sends an error of the protocol default to the sender of e, because the receiver is not connected. It is for connections
+// whose protocol has no status for this case.
 func (p *Port) NotConnected(e wire.Envelope) {
 	p.m.relay.refuse(p, e, "The receiver is not connected.")
 }
 
-// Queue returns a new queue for a peer, within the limits of the OutBox.
+// Queue returns a new queue for a peer, within the limits of the OutBox. The caller must close it with Close.
 func (p *Port) Queue() *Queue { return p.m.box.OutBox.Queue() }
 
 // Now returns the time of the runtime's clock.
@@ -93,13 +93,14 @@ func (p *Port) Now() time.Time { return p.m.now() }
 // Sent counts an envelope that was sent.
 func (p *Port) Sent() { p.sent.Add(1) }
 
-// Refused counts input that is not an envelope for this connection. Operators see err, so its text must not contain any of the input.
+// Refused counts input that is not an envelope for this connection, and records err as the last error. Operators see err, so its text must
+// not contain any of the input.
 func (p *Port) Refused(err error) {
 	p.refused.Add(1)
 	p.Failed(err)
 }
 
-// Dropped counts accepted envelopes that were not sent.
+// Dropped counts n accepted envelopes that were not sent, and records err as the last error. It does nothing if n is 0.
 func (p *Port) Dropped(n int, err error) {
 	if n > 0 {
 		p.dropped.Add(uint64(n))
@@ -110,7 +111,7 @@ func (p *Port) Dropped(n int, err error) {
 // maxErrorText limits the text of an error for operators, in characters.
 const maxErrorText = 200
 
-// Failed records err as the last error of the connection, for operators.
+// Failed records err as the last error of the connection, for operators. It does nothing if err is nil.
 func (p *Port) Failed(err error) {
 	if err == nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A DecisionMaker signs for handlers: only it has the key of the agent. It makes no decisions about agreements and calls; the pipeline of
-// the gateway makes them, through a separate interface of the skill.
+// A DecisionMaker signs for handlers: only it has the key of the agent. It does not decide about agreements and calls; the skill leaves
+// these decisions to the pipeline of the gateway.
 type DecisionMaker interface {
 	// Address returns the address of the agent.
 	Address() string

@@ -14,16 +14,17 @@ type Envelope struct {
 	Context EnvelopeContext
 }
 
-// An EnvelopeContext names the connection on which an envelope arrived, or by which it must leave. It never leaves the process. The other
-// part of the framework's envelope context, the URI, is sent with the envelope.
+// An EnvelopeContext names the connection on which an envelope arrived, or over which it must be sent. The EnvelopeContext never leaves the
+// process. The other part of the framework's envelope context, the URI, is sent with the envelope.
 type EnvelopeContext struct {
 	ConnectionID wire.PublicID // zero: none
 	// back receives the replies to an envelope that arrived by Port.ReceiveFrom. If it is nil, replies go to the peer with the address.
 	back *Queue
 }
 
-// Limits are the limits of a runtime. Each must be at least 1. InBox, OutBox and Reading are also limited to a sixteenth each of the
-// memory that the process may use, divided by the number of its agents. There is always space for one envelope.
+// Limits are the limits of a runtime. Each must be at least 1. InBox, OutBox and Reading are each also limited to a sixteenth of the
+// agent's share of the memory that the process may use; all agents of the process have equal shares. There is always space for one
+// envelope.
 type Limits struct {
 	// InBox limits the envelopes that wait or are being processed, in bytes, and PerSender limits those of one sender. Each envelope counts
 	// as at least 64 KiB, so these also limit the number of envelopes.
@@ -37,7 +38,8 @@ type Limits struct {
 	Workers int
 	// Tasks limits the waiting tasks, and TaskWorkers the running ones.
 	Tasks, TaskWorkers int
-	// Routes limits the peers whose last connection is remembered. It is remembered for RouteAge after the last envelope of the peer.
+	// Routes limits the peers whose last connection is remembered. A connection is remembered for RouteAge after the last envelope of the
+	// peer.
 	Routes   int
 	RouteAge time.Duration
 	// Errors limits the errors that are sent to one sender.
@@ -66,7 +68,7 @@ func (l Limits) within(bytes int64) Limits {
 	return l
 }
 
-// The least that an envelope counts as, in bytes. A received envelope counts as more than a sent one, because it will be processed.
+// The minimum number of bytes that an envelope counts as. A received envelope counts as more than a sent one, because it will be processed.
 const (
 	minReceived = 64 << 10
 	minSent     = 4 << 10

@@ -44,7 +44,8 @@ func (h *ErrorHandler) Status() ErrorStatus {
 	return h.counts
 }
 
-// handle counts an envelope that caused err, and notifies the sender if it is an agent.
+// handle counts an envelope that caused err, and notifies its sender. It does not respond to envelopes between components, or to an error
+// or an end of the protocol default.
 func (h *ErrorHandler) handle(e Envelope, err error) {
 	h.count(func(s *ErrorStatus) {
 		switch protocol.CodeOf(err) {
@@ -101,7 +102,7 @@ func mayBeFinal(e Envelope) bool {
 	return err == nil && isFinal(c)
 }
 
-// isFinal reports whether a content never gets a response.
+// isFinal reports whether c is an error or an end of the protocol default, which never get a response.
 func isFinal(c protocol.Content) bool {
 	d, ok := c.(protocol.DefaultMessage)
 	return ok && d.Performative != protocol.DefaultBytes

@@ -27,8 +27,7 @@ type active struct {
 	of *skillEntry
 }
 
-// handlers returns the handlers for a protocol. If to is a public id, they are those of that skill; if to is the address of an agent,
-// they are those of all enabled skills.
+// handlers returns the handlers of the enabled skills for a protocol. If to is a public id, handlers considers only the skill with that id.
 func (f *Filter) handlers(to string, p *protocol.Protocol) []active {
 	f.resources.mu.RLock()
 	defer f.resources.mu.RUnlock()

@@ -17,7 +17,7 @@ var ErrStopped = errors.New("the runtime has stopped")
 
 // An InBox holds envelopes until a worker takes them. If there is no space, put blocks, which slows the peer down. Envelopes of one
 // dialogue are processed one after the other, in order; envelopes of other dialogues may overtake them. Senders are served in turn. No
-// sender and no protocol gets all workers: it gets one more only while it has fewer workers than are free.
+// sender or protocol can occupy all workers: it gets another worker only while it occupies fewer workers than are free.
 type InBox struct {
 	workers   int
 	perSender int64
@@ -101,7 +101,7 @@ func (b *InBox) put(ctx context.Context, e Envelope) error {
 	return nil
 }
 
-// hold returns the state of a sender, and keeps it until letGo is called.
+// hold returns the state of a sender. The InBox keeps this state until letGo is called.
 func (b *InBox) hold(address string) *sender {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -167,8 +167,8 @@ func (b *InBox) take() (e Envelope, done func(), ok bool) {
 	return Envelope{}, nil, false
 }
 
-// next returns the next envelope that may be processed, as its sender and its index in sender.waiting. The sender is nil if there is
-// none.
+// next returns the next envelope that may be processed, as its sender and its index in sender.waiting. The sender is nil if there is no
+// such envelope.
 func (b *InBox) next() (*sender, int) {
 	free := b.workers - b.counts.Working
 	for turn := b.waiting.Front(); turn != nil; turn = turn.Next() {

@@ -19,7 +19,8 @@ import (
 // agents would not fetch their envelopes in any case.
 const flush = 3 * time.Second
 
-// loop runs behaviours, handlers and tasks until ctx ends.
+// loop runs connections, behaviours, handlers and tasks until ctx ends. Then it accepts no envelopes, waits at most Limits.Drain for the
+// work in progress, and sends the queued envelopes.
 func (r *Runtime) loop(ctx context.Context) {
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	defer disconnect()
@@ -89,7 +90,7 @@ func (b *behaviour) act(r *Runtime) Task {
 	}
 }
 
-// update runs tasks until ctx ends.
+// update runs tasks until ctx ends. The context of the tasks is working.
 func (r *Runtime) update(ctx, working context.Context) {
 	for {
 		select {
@@ -101,7 +102,7 @@ func (r *Runtime) update(ctx, working context.Context) {
 	}
 }
 
-// react handles envelopes until the inbox is closed.
+// react handles envelopes until the InBox is stopped and empty.
 func (r *Runtime) react(ctx context.Context) {
 	for {
 		e, done, ok := r.multiplexer.box.InBox.take()
@@ -169,7 +170,7 @@ func (r *Runtime) note(of *skillEntry, err error) (meaningless bool) {
 	return errors.Is(err, protocol.ErrMessage)
 }
 
-// skillDialogues holds the dialogues of skills with connections, separately for each skill.
+// skillDialogues holds the dialogues between skills and connections, separately for each skill.
 type skillDialogues struct {
 	limits dialogue.Limits
 	now    func() time.Time

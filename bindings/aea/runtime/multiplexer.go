@@ -30,7 +30,7 @@ type Router struct {
 	Default wire.PublicID
 }
 
-// A Multiplexer joins the connections of an agent with its mailbox. It selects the connection by which an envelope leaves:
+// A Multiplexer joins the connections of an agent with its mailbox. It selects the connection over which an envelope is sent:
 //
 //   - from component to component, the connection that To names, by its complete id or by its author and name;
 //   - from agent to agent, the first of these that exists: the connection in the context of the envelope, the connection of the
@@ -164,7 +164,7 @@ func (m *Multiplexer) Send(e Envelope) error {
 	return err
 }
 
-// choose returns the port of the connection by which an envelope leaves.
+// choose returns the port of the connection over which an envelope is sent.
 func (m *Multiplexer) choose(e Envelope) (*Port, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

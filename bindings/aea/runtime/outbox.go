@@ -42,7 +42,8 @@ func newOutBox(address string, l Limits) *OutBox {
 // relays reports whether an envelope was sent by another agent and is relayed.
 func (b *OutBox) relays(e wire.Envelope) bool { return !e.ToComponent() && e.Sender != b.address }
 
-// take reserves space for an envelope. held is the space that envelopes of the same kind, own or relayed, already take in the queue.
+// take reserves space for an envelope, and reports whether there was enough. held is the space that envelopes of the same kind, own or
+// relayed, already take in the queue.
 func (b *OutBox) take(e wire.Envelope, held int64) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,9 +101,9 @@ type Queue struct {
 	held    int64 // bytes of this agent's envelopes, both queued and taken
 	relayed int64 // bytes of relayed envelopes, both queued and taken
 	list    []wire.Envelope
-	more    chan struct{} // receives when there may be an envelope
+	more    chan struct{} // has a value when there may be an envelope
 	shut    bool
-	// back reports that the first envelope of list was returned by Back, and again that the envelope taken last was.
+	// back means that Back has put back the first envelope of list. again means that the envelope taken last was put back before.
 	back, again bool
 }
 
@@ -160,7 +161,7 @@ func (q *Queue) Take(ctx context.Context) (e wire.Envelope, sent func(), err err
 	}
 }
 
-// First is like Take, but does not wait: ok is false if there is no envelope.
+// First is like Take, but does not wait. ok is false if there is no envelope, or after Close.
 func (q *Queue) First() (e wire.Envelope, sent func(), ok bool) {
 	e, ok, err := q.first()
 	if err != nil || !ok {
@@ -187,9 +188,9 @@ func (q *Queue) first() (e wire.Envelope, found bool, err error) {
 	return e, true, nil
 }
 
-// Back returns the envelope that was taken last to the front of the queue, because it may not have arrived. The caller must then not call
-// sent. An envelope can be returned once: if it was returned before, or after Close, Back drops it and returns false. Back may be used
-// only if a single goroutine takes envelopes.
+// Back puts the envelope that was taken last back at the front of the queue, because it may not have arrived. The caller must then not call
+// sent. An envelope can be put back only once. If it was put back before, or if the queue is closed, Back drops it and returns false. Back
+// may be used only if a single goroutine takes envelopes.
 func (q *Queue) Back(e wire.Envelope) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -11,11 +11,12 @@ const portion = 64 << 10
 // Reader returns a reader for one frame from r. While incomplete frames take too much space, the reader waits, until ctx ends. The caller
 // must call done when it no longer uses the frame.
 func (p *Port) Reader(ctx context.Context, r io.Reader) (frame io.Reader, done func()) {
-	f := &reading{ctx: ctx, r: r, m: p.m, room: portion}
+	f := &frameReader{ctx: ctx, r: r, m: p.m, room: portion}
 	return f, func() { p.m.reading.Release(f.taken) }
 }
 
-type reading struct {
+// A frameReader reads one frame. It reserves space for the frame while it reads.
+type frameReader struct {
 	ctx   context.Context //nolint:containedctx // it bounds the reads of one frame
 	r     io.Reader
 	m     *Multiplexer
@@ -23,7 +24,7 @@ type reading struct {
 	taken int64
 }
 
-func (f *reading) Read(into []byte) (int, error) {
+func (f *frameReader) Read(into []byte) (int, error) {
 	if f.room == 0 {
 		if err := f.m.reading.Acquire(f.ctx, 2*portion); err != nil { // doubled, because the read buffer grows by copying
 			return 0, err

@@ -14,7 +14,7 @@ import (
 type relay struct {
 	m         *Multiplexer
 	perSender *ratelimit.Set
-	// tell sends an error to the sender of an envelope.
+	// tell sends an error to the sender of an envelope, and reports whether the error was sent.
 	tell func(Envelope, wire.Message) bool
 
 	relayed, undelivered, held atomic.Uint64
@@ -28,9 +28,9 @@ type RelayStatus struct {
 	Held        uint64 `json:"held"`        // the sender exceeded Limits.Relay
 }
 
-// pass relays an envelope from a connection that authenticates its sender. If the receiver is connected but cannot get the envelope now,
-// pass notifies the sender. Errors are ErrStopped, and ErrNoPeer if the receiver is not connected; the connection must then notify the
-// sender.
+// pass relays an envelope from a connection that authenticates its sender. If the sender exceeds its limit, or the receiver is connected
+// but cannot get the envelope now, pass notifies the sender and returns nil. Errors are ErrStopped, and ErrNoPeer if the receiver is not
+// connected; the connection must then notify the sender.
 func (r *relay) pass(from *Port, e wire.Envelope) error {
 	if r.m.box.InBox.stopped() {
 		return ErrStopped
@@ -72,7 +72,7 @@ func (r *relay) send(e wire.Envelope) error {
 	return err
 }
 
-// refuse notifies the sender of an envelope that the envelope is not delivered. The error names the dialogue of the envelope.
+// refuse sends an error with the given text to the sender of e, because e is not delivered. The error names the dialogue of e.
 func (r *relay) refuse(from *Port, e wire.Envelope, text string) {
 	of := Envelope{e, EnvelopeContext{ConnectionID: from.connection.ID()}}
 	if mayBeFinal(of) {

@@ -23,7 +23,7 @@ var (
 type Resources struct {
 	mu      sync.RWMutex
 	skills  []*skillEntry
-	changed chan struct{} // receives after a change
+	changed chan struct{} // has a value after a change
 }
 
 // A skillEntry is a skill with its state.

@@ -25,8 +25,8 @@ type route struct {
 	at         time.Time
 }
 
-func newRoutes(most int, age time.Duration) *routes {
-	return &routes{most: most, age: age, byPeer: map[string]*list.Element{}}
+func newRoutes(maxPeers int, age time.Duration) *routes {
+	return &routes{most: maxPeers, age: age, byPeer: map[string]*list.Element{}}
 }
 
 func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
@@ -44,7 +44,7 @@ func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
 	}
 }
 
-// get returns the connection of a peer, or zero if it is unknown.
+// get returns the connection of a peer, or zero if the connection is unknown or its entry has expired.
 func (r *routes) get(peer string, now time.Time) wire.PublicID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,7 +48,7 @@ type Runtime struct {
 	tasks       chan Task
 }
 
-// New returns the runtime of the agent with an address. The address must not be a public id.
+// New returns the runtime of the agent with the given address. The address must not be a public id.
 func New(address string, o Options) *Runtime {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits
@@ -87,7 +87,8 @@ func (r *Runtime) Connect(c Connection, o ConnectionOptions) error { return r.mu
 
 // Start begins a dialogue. If skill is zero, the dialogue is with the agent at the address to, and the handlers of all skills receive the
 // replies. Otherwise the dialogue is between that skill and the connection with the public id to, and only the handlers of the skill
-// receive the replies. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send.
+// receive the replies. Errors are those of dialogue.Dialogues.Start and Multiplexer.Send. If only sending fails, Start returns the dialogue
+// together with the error.
 func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content) (*dialogue.Dialogue, error) {
 	d := r.dialogues
 	if skill != (wire.PublicID{}) {

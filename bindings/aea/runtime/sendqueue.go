@@ -13,7 +13,7 @@ type SendQueue struct {
 	queue *Queue // nil: the connection is down
 }
 
-// Open opens and returns the queue. Connection.Run calls it.
+// Open opens and returns a new queue. Connection.Run calls it.
 func (o *SendQueue) Open(port *Port) *Queue {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -41,7 +41,7 @@ func (o *SendQueue) Len() (n int, open bool) {
 	return o.queue.Len(), true
 }
 
-// Close closes the queue and drops the queued envelopes. cause is the reason that is recorded for operators.
+// Close closes the queue and drops the queued envelopes. cause is the reason that is recorded for operators. The queue must be open.
 func (o *SendQueue) Close(port *Port, cause error) {
 	o.mu.Lock()
 	queue := o.queue

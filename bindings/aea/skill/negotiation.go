@@ -117,7 +117,7 @@ func (t *turn) offered(intent string, terms service.Estimate, rounds int) protoc
 	return protocol.FIPAMessage{Performative: protocol.FIPAPropose, Proposal: propose(t.of, o, terms)}
 }
 
-// admitted limits how often an agent gets an offer.
+// admitted counts an offer to the sender, and returns a *reason.Refusal if the sender gets offers too often.
 func (t *turn) admitted() error {
 	if !t.byAgent.Admit(t.Sender, t.Now()) {
 		t.Shed(reason.ShedRequestsAddress)
@@ -149,7 +149,8 @@ func (t *turn) countered(ctx context.Context) (protocol.FIPAMessage, error) {
 	return t.offered(o.intent, terms, o.rounds+1), nil
 }
 
-// open returns the open offer of this negotiation.
+// open returns the open offer of this negotiation. The error is pat.ErrAgreementStale if there is none, and pat.ErrAgreementReplayed if an
+// agreement was already made from it.
 func (t *turn) open() (offer, error) {
 	o, ok := t.offers.find(t.Dialogue.Label())
 	switch {

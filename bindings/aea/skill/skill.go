@@ -73,7 +73,7 @@ func (s *Skill) Close() {
 	s.agrees.Close()
 }
 
-// mayAgree limits agreements. The error is a *reason.Refusal.
+// mayAgree counts an agreement, and returns a *reason.Refusal if too many agreements are being made.
 func (s *Skill) mayAgree() error {
 	if !s.agrees.Admit(s.ID, s.Now()) {
 		s.Shed(reason.ShedAgreements)

@@ -1,5 +1,5 @@
-// Package tool describes the intents of a service as tools of the Model Context Protocol. Every protocol whose agents support such tools
-// uses it.
+// Package tool describes the intents of a service as tools of the Model Context Protocol. The doors of all protocols whose agents support
+// such tools share this package.
 package tool
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/uimgate/uimgate/intents/toolname"
 )
 
-// The maximum lengths of a tool's texts, in bytes.
+// The maximum lengths of the description and the title of a tool, in bytes.
 const (
 	toolDescription = 4000
 	toolTitle       = 200
@@ -126,17 +126,17 @@ func describe(ctx context.Context, s *service.Definition, name string, in *servi
 	return json.Marshal(t)
 }
 
-// Plain returns an operator's text for a model, without control characters other than line breaks and tabs. A text of more than most
-// bytes is cut off.
-func Plain(s string, most int) string {
+// Plain prepares a string of the operator for a model. It removes control and format characters other than newlines and tabs, and white
+// space at both ends. If more than maxBytes bytes are left, it cuts the string off there and appends an ellipsis.
+func Plain(s string, maxBytes int) string {
 	s = strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
 			return -1
 		}
 		return r
 	}, s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "…"
+	if len(s) > maxBytes {
+		s = strings.ToValidUTF8(s[:maxBytes], "") + "…"
 	}
 	return strings.TrimSpace(s)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// profile responds with the profile of an agent. Anyone who knows the key of the agent can also read a private profile.
+// profile responds with the profile of an agent. Anyone who knows the key of the agent can read the profile, even if it is private.
 func (r *Relay) profile(w http.ResponseWriter, c *call) *wire.Error {
 	a, refused := r.agentOf(c)
 	if refused != nil {
@@ -64,7 +64,7 @@ func capabilitiesOf(a mail.Agent) []wire.Capability {
 	return list
 }
 
-// lineEnds removes line feeds, carriage returns and tabs from a text.
+// lineEnds removes newlines, carriage returns and tabs from a string.
 var lineEnds = strings.NewReplacer("\n", "", "\r", "", "\t", "")
 
 // change changes the caller's profile.
@@ -152,7 +152,8 @@ func tagsOf(list []wire.Capability) []string {
 	return slices.Compact(tags)
 }
 
-// wordsOf returns the text in which searches look for words. The line feeds between its parts prevent a match from spanning two parts.
+// wordsOf returns the text in which searches look for words. The newlines between the parts of the text prevent a match from spanning two
+// parts.
 func wordsOf(name string, list []wire.Capability) string {
 	texts := []string{name}
 	for _, c := range list {
@@ -161,10 +162,10 @@ func wordsOf(name string, list []wire.Capability) string {
 	return fold(strings.Join(texts, "\n"))
 }
 
-// fold returns a text in a form for case-insensitive comparison.
+// fold returns the form of text that case-insensitive searches compare.
 func fold(text string) string { return strings.ToLower(strings.ToUpper(text)) }
 
-// deleteAgent deletes the caller with all of its data. A later signed request creates the agent again.
+// deleteAgent deletes the caller with all of its data, and closes its WebSockets. A later signed request creates the agent again.
 func (r *Relay) deleteAgent(w http.ResponseWriter, c *call) *wire.Error {
 	if refused := c.own(); refused != nil {
 		return refused

@@ -31,7 +31,8 @@ var refusals = []struct {
 	{mail.ErrNoBlob, wire.Unprocessable, "an attachment is not a blob that the sender can read"},
 }
 
-// refusal converts an error of the store to an error for the agent. missing is the code that replaces mail.ErrNotFound.
+// refusal converts an error of the store to an error for the agent. missing is the code for mail.ErrNotFound. refusal returns nil if err is
+// nil.
 func (r *Relay) refusal(err error, missing wire.Code) *wire.Error {
 	if err == nil {
 		return nil
@@ -59,7 +60,7 @@ func unavailable(message string) *wire.Error {
 	return e
 }
 
-// refuse responds with an error.
+// refuse responds with an error, and counts it.
 func (r *Relay) refuse(w http.ResponseWriter, e *wire.Error) {
 	shown := *e
 	shown.RequestID = w.Header().Get("X-Request-ID")
@@ -81,7 +82,8 @@ func (r *Relay) json(w http.ResponseWriter, status int, v any) {
 }
 
 // large responds with a body that may occupy much memory until the client has read it. The memory for such bodies is limited for each
-// client and in total. The error is a *wire.Error if no memory is available; otherwise it is that of the connection.
+// client and in total. If no memory is available, large sends nothing and returns a *wire.Error. Every other error is that of the
+// connection.
 func (r *Relay) large(w http.ResponseWriter, c *call, text []byte) error {
 	client, n := r.options.Client(c.Request), int64(len(text))
 	if !r.answers.add(client, n) {

@@ -35,8 +35,8 @@ func (c *call) key() wire.Key { return c.auth.Key }
 // touch is how old the stored time of an agent's last activity may be, so that not every request updates it.
 const touch = 10 * time.Second
 
-// signed returns a handler for signed requests. The handler checks the headers, the time, the body, the signature, the rate and replays,
-// in this order, and then calls the operation.
+// signed returns a handler for signed requests. The handler checks the headers, the time, the body, the signature, the rate and replays, in
+// this order, and then calls the operation. An operation with guards checks for a replay itself.
 func (r *Relay) signed(methods map[string]signedOperation) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		op, ok := methods[req.Method]
@@ -97,7 +97,7 @@ func (r *Relay) admit(
 	return refused
 }
 
-// receive reads the body. An upload is written to a file while it arrives.
+// receive reads the body, and returns its digest. The body of an upload is written to a file while it arrives.
 func (r *Relay) receive(w http.ResponseWriter, c *call, share *membudget.Share) (wire.Digest, *wire.Error) {
 	upload := c.Method == http.MethodPost && strings.HasSuffix(c.URL.Path, "/v1/blobs")
 	most, within := int64(wire.MaxRequest), r.times.body
@@ -156,7 +156,8 @@ func (r *Relay) verify(c *call, sum wire.Digest) *wire.Error {
 	return refused
 }
 
-// known records the signature of a request, and returns the agent that signed it.
+// known records the signature of a request, and returns the agent that signed the request. It creates the agent if the store does not
+// contain it.
 func (r *Relay) known(ctx context.Context, a wire.Auth, client string) (mail.Agent, *wire.Error) {
 	counted, refused := r.comes(ctx, a.Key, client)
 	if refused != nil {
@@ -172,8 +173,9 @@ func (r *Relay) guard(a wire.Auth) mail.Guard {
 	return mail.Guard{Key: a.Key, Signature: a.Signature, Signed: a.Time, Until: a.Time.Add(r.options.Tolerance)}
 }
 
-// comes counts an agent against the limit of new agents for each client address, if the store does not contain the agent yet. It counts the
-// agent before the agent is created, so that concurrent requests cannot exceed the limit.
+// comes counts an agent against the limit of new agents for each client address, if the store does not contain the agent yet. counted
+// reports whether it did. comes returns an error if the limit is reached. The agent is counted before it is created, so that concurrent
+// requests cannot exceed the limit.
 func (r *Relay) comes(ctx context.Context, key wire.Key, client string) (counted bool, refused *wire.Error) {
 	if r.rates.met(key) {
 		return false, nil
@@ -201,7 +203,7 @@ func (r *Relay) received(key wire.Key, client string, counted, isNew bool, err e
 	}
 }
 
-// pathKey returns a key in the path.
+// pathKey parses the key in the part of the path with the given name.
 func (c *call) pathKey(name string) (wire.Key, *wire.Error) {
 	k, err := wire.ParseKey(c.PathValue(name))
 	if err != nil {

@@ -29,7 +29,8 @@ func writeCursor(place any, more bool) *string {
 // maxCursor is the maximum length of a cursor, in characters.
 const maxCursor = 512
 
-// readCursor decodes the cursor in a query into place. there is false if the query has no cursor.
+// readCursor decodes the cursor in a query into place. there reports whether the query has a valid cursor. If the query has no cursor,
+// readCursor returns no error.
 func readCursor(q url.Values, place any) (there bool, _ *wire.Error) {
 	text := q.Get("cursor")
 	if text == "" {
@@ -59,7 +60,7 @@ func readPlace(q url.Values) (*mail.Place, *wire.Error) {
 	return &mail.Place{CreatedAt: time.Unix(0, m.At).UTC(), ID: m.ID}, nil
 }
 
-// readLimit returns the maximum number of items of a page, or otherwise if the query does not set it.
+// readLimit returns the maximum number of items of a page. If the query does not set it, readLimit returns the argument otherwise.
 func readLimit(q url.Values, otherwise int) (int, *wire.Error) {
 	text := q.Get("limit")
 	if text == "" {

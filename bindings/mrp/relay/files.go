@@ -30,8 +30,8 @@ type upload struct {
 	free func() // releases the bytes counted by the intake; nil once released
 }
 
-// receive writes a body to a file while it arrives. The file is durable when receive returns. The owner is not known until the whole body
-// has arrived, so until then the bytes count against the limit of the client.
+// receive writes a body to a file while the body arrives. The file is durable when receive returns. If receive returns an error, it has
+// deleted the file. The owner is not known until the whole body has arrived, so until then the bytes count against the limit of the client.
 func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ *upload, refused *wire.Error) {
 	f, err := os.CreateTemp(b.dir, incoming)
 	if err != nil {
@@ -62,7 +62,7 @@ func (b *blobs) receive(body io.Reader, client string, tooLarge *wire.Error) (_ 
 	return u, nil
 }
 
-// keep renames the file to its final name.
+// keep durably renames the file to its final name, and stops counting its bytes against the intake.
 func (u *upload) keep(id string) error {
 	if err := os.Rename(u.path, filepath.Join(u.dir, id)); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (u *upload) keep(id string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// drop deletes an upload that was not stored. A nil upload has nothing to delete.
+// drop deletes the file of an upload unless keep has renamed it, and stops counting its bytes against the intake. u may be nil.
 func (u *upload) drop() {
 	if u != nil && u.path != "" {
 		_ = os.Remove(u.path)

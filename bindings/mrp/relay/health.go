@@ -25,7 +25,7 @@ type health struct {
 	Components map[string]part `json:"components,omitempty"`
 }
 
-// look returns the health of the relay. It checks the parts at most once a second, because anyone may request it.
+// look returns the health of the relay. It checks the parts at most once a second, because anyone may request the health.
 func (r *Relay) look(ctx context.Context) health {
 	r.looking.Lock()
 	defer r.looking.Unlock()

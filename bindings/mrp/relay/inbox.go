@@ -19,7 +19,7 @@ type inbox struct {
 	claiming sync.Mutex // one claim at a time; unlike mu, it is held while the store is read
 
 	mu      sync.Mutex
-	sockets map[*socket]int // number of messages in flight on each
+	sockets map[*socket]int // the number of messages in flight on each socket
 	flying  map[string]*flight
 }
 
@@ -28,10 +28,11 @@ type inbox struct {
 type flight struct {
 	mail.WaitingMessage
 	on *socket
-	at time.Time // when it was written; zero: not yet
+	at time.Time // when the message was written; zero: not yet
 }
 
-// enter adds a socket to the inbox of its agent, unless the agent already has the maximum number of sockets.
+// enter adds a socket to the inbox of its agent, and returns the inbox. It returns an error if the agent already has the maximum number of
+// sockets.
 func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +50,7 @@ func (r *Relay) enter(s *socket) (*inbox, *wire.Error) {
 	return box, nil
 }
 
-// exit removes a socket. Its unacknowledged messages are delivered over another socket, or again later.
+// exit removes a socket. The unacknowledged messages of the socket can then be claimed again.
 func (r *Relay) exit(box *inbox, s *socket) {
 	r.mu.Lock()
 	box.mu.Lock()
@@ -213,8 +214,8 @@ func (r *Relay) push(ctx context.Context, box *inbox, s *socket) {
 // errUnwritten means that a socket can no longer be written to.
 var errUnwritten = errors.New("the message could not be written")
 
-// bring writes the message of a flight, unless it was delivered in the meantime. While the message is written, it counts against the memory
-// budget. If the budget is exhausted, bring returns an error, and push tries again later.
+// bring writes the message of a flight, unless the message was delivered or deleted in the meantime. While the message is written, it
+// counts against the memory budget. If the budget is exhausted, bring returns an error, and push tries again later.
 func (r *Relay) bring(ctx context.Context, box *inbox, s *socket, f *flight) error {
 	share := r.budget.Open()
 	defer share.Close()

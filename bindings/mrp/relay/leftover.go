@@ -50,8 +50,8 @@ func (r *Relay) cleanOnce(ctx context.Context) {
 	}
 }
 
-// clean deletes files that have no owner and were last written before the given time: unfinished uploads, and files whose ids unknown
-// returns. It returns the number of deleted files.
+// clean deletes files that have no owner and were last written before the given time: unfinished uploads, and blobs whose ids the function
+// unknown returns. It returns the number of deleted files.
 func (b *blobs) clean(before time.Time, unknown func(ids []string) ([]string, error)) (deleted int, err error) {
 	d, err := os.Open(b.dir)
 	if err != nil {

@@ -37,11 +37,11 @@ type Limits struct {
 
 	AllSockets int // concurrent WebSockets of all agents
 
-	// UnknownSenders limits the requests from one client address, and Newcomers the agents that they create.
+	// UnknownSenders limits the requests from one client address, and Newcomers limits the agents that these requests create.
 	UnknownSenders, Newcomers limit.Rate
 }
 
-// DefaultLimits are the limits of a relay whose operator sets none.
+// DefaultLimits returns the limits of a relay whose operator sets none.
 func DefaultLimits() Limits {
 	return Limits{
 		Sends: 30, Polls: 120, Others: 300, Sockets: 2, Waiters: 4, Frames: 3_000,

@@ -35,7 +35,8 @@ func (r *Relay) evidence(c *call, recipient wire.Key) []byte {
 	return text
 }
 
-// Verify returns the message in a signed request, if the signature is valid.
+// Verify returns the authentication and the message of the request if the signature is valid. It does not check the time. The error is a
+// *wire.Error.
 func (e Evidence) Verify(sender wire.Key) (wire.Auth, wire.Send, error) {
 	a, refused := wire.NewAuth(sender.String(), e.Timestamp, e.Signature)
 	if refused == nil {
@@ -109,8 +110,8 @@ type Arrival struct {
 	Evidence *Evidence
 }
 
-// Next waits for undelivered messages that it has not yet returned, and returns at most limit of them, oldest first. A message for which
-// Done is not called is returned again after the process restarts.
+// Next waits for undelivered messages, and returns at most limit of them, oldest first. It returns a message a second time only after
+// Again, or if the process restarts before Done is called. It returns an error if ctx ends or the relay shuts down.
 func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	woken, leave := l.relay.hub.join(l.key)
 	defer leave()
@@ -129,7 +130,7 @@ func (l *Local) Next(ctx context.Context, limit int) ([]Arrival, error) {
 	}
 }
 
-// take returns waiting messages that are not taken, and marks them as taken.
+// take returns at most limit waiting messages that are not taken, and marks them as taken. Unlike Next, it does not wait.
 func (l *Local) take(ctx context.Context, limit int) (list []mail.Message, _ error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

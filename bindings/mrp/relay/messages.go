@@ -35,7 +35,8 @@ func (r *Relay) send(w http.ResponseWriter, c *call) *wire.Error {
 }
 
 // take stores a message. If c is not nil, take also records the signature of the call in the same transaction, and creates the sender if it
-// is new. If c is nil, the sender must exist. The message is durable when take returns.
+// is new. If c is nil, the sender must exist. The message is durable when take returns. repeated means that the same message was already
+// stored under its idempotency key; the receipt is then that of the stored message.
 func (r *Relay) take(ctx context.Context, sender wire.Key, s wire.Send, signed []byte, c *call) (
 	_ wire.Receipt, repeated bool, _ *wire.Error,
 ) {

@@ -118,8 +118,9 @@ func readPoll(q url.Values, recipient wire.Key) (query mail.Query, wait time.Dur
 	return query, wait, nil
 }
 
-// wait returns messages as soon as there are any, or none if the time is over or the relay shuts down. Until end is called, other polls of
-// the agent are blocked, because they would find the same messages again before the delivery is recorded.
+// wait returns messages as soon as there are any. It returns none if the time is over, ctx ends or the relay shuts down. end is never nil.
+// Until end is called, other polls of the agent are blocked, because they would find the same messages again before the delivery is
+// recorded.
 func (r *Relay) wait(ctx context.Context, q mail.Query, wait time.Duration) (
 	list []mail.Message, more bool, end func(), refused *wire.Error,
 ) {

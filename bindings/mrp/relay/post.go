@@ -56,7 +56,7 @@ func (r *Relay) post(ctx context.Context) {
 type postings struct {
 	mu   sync.Mutex
 	of   map[mail.Key]int
-	room chan struct{} // receives a value when an attempt that kept others from starting has ended
+	room chan struct{} // has a value once an attempt that kept others from starting has ended
 }
 
 func (p *postings) busy() map[mail.Key]int {

@@ -48,7 +48,7 @@ func (p *probes) most(owner mail.Key) int {
 	return 1
 }
 
-// hold returns the time until which posts to a webhook are paused. The zero time means that they are not.
+// hold returns the time until which posts to a webhook are paused. The zero time means that posts are not paused.
 func (p *probes) hold(w mail.Webhook) time.Time {
 	if seen, ok := p.of.Get(w.Owner); ok && !seen.proved && seen.set.Equal(w.CreatedAt) {
 		return seen.until
@@ -56,7 +56,7 @@ func (p *probes) hold(w mail.Webhook) time.Time {
 	return time.Time{}
 }
 
-// ended records the result of an attempt, and returns when the next one may begin.
+// ended records the result of an attempt, and returns when the next attempt may begin.
 func (p *probes) ended(w mail.Webhook, ok bool, now time.Time) (next time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

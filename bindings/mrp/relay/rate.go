@@ -64,14 +64,14 @@ func (r *rates) limit(u use) int {
 type limitState struct {
 	limit, remaining int
 	reset            time.Time     // the end of the current minute
-	retry            time.Duration // if the request was refused: when the next one can succeed
+	retry            time.Duration // if the request was refused: the time until another can succeed
 }
 
-// take counts a request of an agent; ok is false if the agent has reached its limit.
+// take counts a request of an agent. If the agent has reached its limit, ok is false and the request is not counted.
 func (r *rates) take(key wire.Key, u use) (s limitState, ok bool) { return r.takeSome(key, u, 1) }
 
-// takeSome is like take, for a request that counts as n requests. It succeeds if at least one more request is allowed, even if n exceeds
-// what remains.
+// takeSome is like take, for a request that counts as n requests. It succeeds if at least one more request is allowed, even if n is larger
+// than the number of remaining requests.
 func (r *rates) takeSome(key wire.Key, u use, n int) (s limitState, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,7 +113,7 @@ func (c *count) turn(now time.Time) {
 	}
 }
 
-// giveBack uncounts a request that turned out to be a replay, which anyone could have sent.
+// giveBack removes from the count a request that turned out to be a replay, because anyone could have sent it.
 func (r *rates) giveBack(key wire.Key, u use) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

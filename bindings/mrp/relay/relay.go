@@ -30,7 +30,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	// Store stores everything except the content of blobs. Required.
 	Store Store
@@ -46,14 +46,13 @@ type Options struct {
 	Shared bool
 	// PrivateWebhooks permits webhooks at private addresses, and over http.
 	PrivateWebhooks bool
-	// Client returns the address or network of a client, which limits of unauthenticated requests use. nil: the address of the
-	// connection.
+	// Client returns the address or network under which limits of unauthenticated requests count a client. nil: the address of the connection.
 	Client func(*http.Request) string
 	// Budget limits the memory of requests. nil: a quarter of the memory that the process may use.
 	Budget *membudget.Budget
 	// Prefix is the path where the relay is mounted, without a slash at the end. Empty: the root.
 	Prefix string
-	// Version is shown in the health report and the API's description.
+	// Version is shown in the health report and on the page that describes the relay.
 	Version string
 	// Log receives errors of the relay, never the content of requests. nil: no log.
 	Log *zap.Logger
@@ -97,7 +96,7 @@ type Relay struct {
 	draining bool
 	locals   map[wire.Key]bool
 	sockets  map[wire.Key]*inbox
-	waiters  map[wire.Key]int // long polls
+	waiters  map[wire.Key]int // the number of waiting long polls of each agent
 	work     sync.WaitGroup
 	stop     chan struct{} // closed when draining begins
 }
@@ -143,8 +142,8 @@ func New(o Options) (*Relay, error) {
 	return r, nil
 }
 
-// Run posts messages to webhooks, wakes the recipients of messages that other processes store, and deletes expired records, until ctx
-// ends. Then it closes the WebSockets, and waits for work in progress.
+// Run posts messages to webhooks, wakes the recipients of messages that other processes store, and deletes expired records, until ctx ends.
+// Then it closes the WebSockets, ends waiting polls, and waits for work in progress.
 func (r *Relay) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { r.post(ctx) })

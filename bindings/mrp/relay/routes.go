@@ -10,7 +10,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// An operation handles a request whose sender is authenticated.
+// An operation handles a request whose sender is authenticated. If it returns an error, it has not responded.
 type operation func(w http.ResponseWriter, c *call) *wire.Error
 
 // A signedOperation is an operation with the limit that it counts against.
@@ -67,7 +67,7 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.mux.ServeHTTP(w, req)
 }
 
-// open returns a handler for unsigned requests, which limits how many of them a client address may send.
+// open returns a handler for unsigned requests with GET or HEAD. The handler limits the number of requests from one client address.
 func (r *Relay) open(answer http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, req *http.Request) {
 		switch {
@@ -96,5 +96,5 @@ func (r *Relay) notAllowed(w http.ResponseWriter, methods []string) {
 	r.refuse(w, e)
 }
 
-// peer returns the address or network that limits use for the client at the other end of a connection.
+// peer returns the address or network of the other end of the connection of a request. Limits count requests under this name.
 func peer(req *http.Request) string { return connlimit.CountedAs(connlimit.Peer(req.RemoteAddr)) }

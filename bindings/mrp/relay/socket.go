@@ -37,7 +37,7 @@ type socket struct {
 
 var errNoise = errors.New("too many frames that carry no message")
 
-// socket accepts a WebSocket. The agent must authenticate itself in the first frame, within times.greet.
+// socket accepts a WebSocket, and serves it until it ends. The agent must authenticate itself in the first frame, within times.greet.
 func (r *Relay) socket(w http.ResponseWriter, req *http.Request) {
 	ctx, end := context.WithCancel(context.WithoutCancel(req.Context()))
 	defer end()
@@ -110,7 +110,7 @@ func (r *Relay) leavePlace(place *openSocket) {
 	r.meter.sockets.Dec()
 }
 
-// quiet counts frames without effect, and returns false if there are too many.
+// quiet counts n frames without effect, and returns false if there are too many.
 func (r *Relay) quiet(s *socket, n int) bool {
 	if s.key == (wire.Key{}) { // the agent is not authenticated yet
 		s.early += n
@@ -175,8 +175,8 @@ func (r *Relay) serve(ctx context.Context, end context.CancelFunc, s *socket) {
 	}
 }
 
-// frame reads and handles one frame. The agent may wait any time before it sends a frame, but must complete the frame within times.body
-// after the first byte, because the received part occupies memory. An error ends the socket.
+// frame reads and handles one frame. The agent may wait any length of time before it sends a frame, but must complete the frame within
+// times.body after the first byte, because the received part occupies memory. An error ends the socket.
 func (r *Relay) frame(ctx context.Context, box *inbox, s *socket) error {
 	reading, late := context.WithCancel(ctx)
 	defer late()
@@ -250,7 +250,7 @@ func (r *Relay) answer(ctx context.Context, s *socket, frame []byte, reply wire.
 	return s.send(ctx, reply)
 }
 
-// sendFrame accepts a message in a frame, under the same rules as a message in a request.
+// sendFrame accepts a message in a frame, under the same rules as a message in a request. refused is the error in the frame, or nil.
 func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused *wire.Error) wire.Reply {
 	var receipt wire.Receipt
 	if refused == nil {
@@ -275,7 +275,7 @@ func (r *Relay) sendFrame(ctx context.Context, s *socket, f wire.Frame, refused 
 	}
 }
 
-// active returns an error if the agent of an open socket has been suspended or deleted.
+// active returns an error if the agent of an open socket has been suspended or deleted, or if the store is unavailable.
 func (r *Relay) active(ctx context.Context, key wire.Key) *wire.Error {
 	a, err := r.store.Agent(ctx, key)
 	switch {

@@ -39,7 +39,7 @@ type Store interface {
 	Entries(ctx context.Context, owner mail.Key, kind string, after int64, limit int) (list []mail.Entry, more bool, err error)
 	DeleteEntry(ctx context.Context, owner, peer mail.Key) error
 
-	AddBlob(ctx context.Context, b mail.Blob, most mail.BlobBounds) (used int64, err error)
+	AddBlob(ctx context.Context, b mail.Blob, bounds mail.BlobBounds) (used int64, err error)
 	ReadableBlob(ctx context.Context, id string, reader mail.Key) (mail.Blob, error)
 	DeleteBlob(ctx context.Context, id string, owner mail.Key) error
 	// UnknownBlobs returns the ids that have no record.

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
-// clients has the addresses of trusted proxies, and identifies the clients behind them.
+// clients holds the networks of trusted proxies, and identifies the clients behind these proxies.
 type clients []netip.Prefix
 
 func (c clients) trusts(a netip.Addr) bool {
@@ -19,7 +19,7 @@ func (c clients) trusts(a netip.Addr) bool {
 	return false
 }
 
-// of returns the address or network that limits use for the client of a request.
+// of returns the address or network of the client of a request. Limits count requests under this name.
 func (c clients) of(r *http.Request) string {
 	return connlimit.CountedAs(connlimit.Client(r, c.trusts))
 }

@@ -15,7 +15,8 @@ const blobs = "mrp-blobs"
 
 var errNoState = errors.New("the store does not support messages")
 
-// Open creates the relay of a gateway, and binds its listener. It returns nil if the configuration does not have the block mrp_relay.
+// Open creates the relay of a gateway, and binds its listener. It returns a nil Host and no error if the configuration does not have the
+// block mrp_relay.
 func Open(ctx context.Context, p door.Process) (*Host, error) {
 	set, ok := p.Config.Module(Key).(*Settings)
 	if !ok || !set.Open() {
@@ -41,5 +42,5 @@ func Open(ctx context.Context, p door.Process) (*Host, error) {
 	return h, nil
 }
 
-// URL returns the URL at which agents reach the relay of a gateway.
+// URL returns the URL of the listener of a relay that Open created, and "" for other relays.
 func (h *Host) URL() string { return h.url }

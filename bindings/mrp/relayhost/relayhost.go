@@ -48,7 +48,7 @@ type bounds struct {
 // usual are the default bounds.
 var usual = bounds{header: 10 * time.Second, all: 20_000, perAddress: 1024}
 
-// Options of New.
+// Options are the options of New.
 type Options struct {
 	// Listener is the bound listener for agents. Required.
 	Listener net.Listener
@@ -64,10 +64,10 @@ type Options struct {
 	Shared bool
 	// Proxies are the networks of proxies whose X-Forwarded-For header is trusted.
 	Proxies []netip.Prefix
-	// Drain is how long Run waits for requests in progress after its context ends.
+	// Drain is how long Run waits for requests in progress after its context has ended.
 	Drain   time.Duration
 	Version string
-	Log     *zap.Logger
+	Log     *zap.Logger // required
 	Metrics prometheus.Registerer
 
 	bounds bounds // zero: usual
@@ -119,7 +119,7 @@ func New(o Options) (*Host, error) {
 // Relay returns the relay, for agents in this process.
 func (h *Host) Relay() *relay.Relay { return h.relay }
 
-// Run serves until ctx ends, then waits for work in progress, at most for Options.Drain.
+// Run serves until ctx ends, and then waits for requests in progress, at most for Options.Drain. It returns an error if the listener fails.
 func (h *Host) Run(ctx context.Context) error {
 	failed := make(chan error, 1)
 	go func() {
@@ -140,7 +140,7 @@ func (h *Host) Run(ctx context.Context) error {
 		return fmt.Errorf("the relay on %s: %w", h.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	stop() // ends waiting polls and WebSockets at once
+	stop() // immediately ends waiting polls and WebSockets
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.options.Drain)
 	defer cancel()
 	err := h.server.Shutdown(drain)

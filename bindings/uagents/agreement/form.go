@@ -19,7 +19,7 @@ const (
 func Form() pat.Form {
 	return pat.Form{
 		Names: []string{formEnvelope, formChat}, IsAddress: IsAddress,
-		Kept: func(a pat.Agreement) pat.Evidence { return kept(a.Signature) },
+		Kept: func(a pat.Agreement) pat.Evidence { return storedEnvelope(a.Signature) },
 		Owns: func(id pat.AgentID, key keys.Key) bool {
 			own, ok := Key(string(id))
 			return ok && own.Thumbprint() == key.Thumbprint()
@@ -48,11 +48,12 @@ func (e Evidence) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Accept
 	})
 }
 
-// kept is a stored envelope. It does not check the target, because the address that the service had at that time is unknown.
-type kept []byte
+// A storedEnvelope is an envelope with an agreement that was accepted earlier. Verify does not check the target, because the address that
+// the service had at that time is unknown.
+type storedEnvelope []byte
 
 // Verify implements pat.Evidence.
-func (k kept) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
+func (k storedEnvelope) Verify(issuer string, offer pat.Offer) (pat.Signer, pat.Acceptance, error) {
 	return verify(k, issuer, offer, func(string) error { return nil })
 }
 

@@ -40,7 +40,7 @@ type Agreement struct {
 // ErrSignature means that bytes are not an envelope that is signed with an agent's key.
 var ErrSignature = errors.New("not an envelope that is signed with the agent's key")
 
-// A MemberError names the invalid member of a signed message. It does not contain the value.
+// A MemberError names the invalid member of a signed message. It does not contain the value of the member.
 type MemberError struct{ Member, Reason string }
 
 func (e *MemberError) Error() string { return e.Member + ": " + e.Reason }
@@ -133,13 +133,13 @@ func (a *Agreement) read(e envelope.Envelope) error {
 	return nil
 }
 
-// IsAddress reports whether a text is the address of an agent.
+// IsAddress reports whether text is the address of an agent.
 func IsAddress(text string) bool {
 	a, err := identity.ParseAddress(text)
 	return err == nil && a.Agent()
 }
 
-// Key returns the key that an agent's address encodes. ok is false if the text is not an address.
+// Key returns the key that an agent's address encodes. ok is false if address is not the address of an agent.
 func Key(address string) (key keys.Key, ok bool) {
 	if !IsAddress(address) {
 		return keys.Key{}, false

@@ -66,8 +66,8 @@ func weight(key [2]string, r record) uint32 {
 // Close drops idle connections.
 func (c *Client) Close() { c.fetch.Close() }
 
-// Endpoints returns the endpoints that an agent has registered in the Almanac at a base URL; there may be none. The result is at most a
-// minute old. Endpoints omits invalid endpoints.
+// Endpoints returns the endpoints that an agent has registered in the Almanac at a base URL; there may be none. Endpoints omits invalid
+// endpoints. The result is at most a minute old, and so is an error.
 func (c *Client) Endpoints(ctx context.Context, base string, of identity.Address) ([]delivery.Endpoint, error) {
 	key := [2]string{base, string(of)}
 	r, known := c.known.Get(key)
@@ -111,7 +111,7 @@ func (c *Client) Register(ctx context.Context, base string, key identity.Key, s 
 	return c.SetStatus(ctx, base, key, true, s.At)
 }
 
-// SetStatus declares the agent with the given key active or inactive.
+// SetStatus declares the agent with the given key active or inactive in the Almanac at a base URL.
 func (c *Client) SetStatus(ctx context.Context, base string, key identity.Key, active bool, at time.Time) error {
 	return c.post(ctx, base+Path+"/agents/"+string(key.Address())+"/status", key,
 		strictjson.Object{"is_active": active, "timestamp": number(at.Unix())})

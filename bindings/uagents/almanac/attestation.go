@@ -118,7 +118,7 @@ func ParseStatus(tree strictjson.Object, now time.Time) (s Authorship, active bo
 	return s, active, err
 }
 
-// parseSigned reads the author of the statement in an object, and verifies the signature.
+// parseSigned reads the author and the time of a statement. It verifies the signature, and that the time is within MaxAge of now.
 func parseSigned(tree strictjson.Object, now time.Time) (Authorship, error) {
 	name := "agent_identifier"
 	if older := "agent_address"; !tree.Has(name) && tree.Has(older) {

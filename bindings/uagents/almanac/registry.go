@@ -29,7 +29,7 @@ const (
 	maxFound   = 100 // in one response
 )
 
-// perSource limits the registrations of one client, whatever agents it registers.
+// perSource limits the registrations and status changes of one client, for all agents together.
 var perSource = limit.Rate{Max: 60, Period: "minute"}
 
 // Errors of a Registry, in addition to ErrAttestation and those of its Store.
@@ -42,7 +42,7 @@ var (
 
 // A Store stores registrations.
 type Store interface {
-	Register(ctx context.Context, r store.Registration, most store.RegistrationBounds) error
+	Register(ctx context.Context, r store.Registration, bounds store.RegistrationBounds) error
 	SetActive(ctx context.Context, service, address string, active bool, signed time.Time) error
 	Registration(ctx context.Context, service, address string) (store.Registration, error)
 	Registrations(ctx context.Context, service, protocol, after string, limit int) ([]store.Registration, error)
@@ -162,7 +162,7 @@ func (r *Registry) register(ctx context.Context, service, source string, a Attes
 }
 
 // SetStatus records an agent's statement about whether it is active. It ignores the statement of an unregistered agent without an error,
-// because agents send it before they register.
+// because agents send such a statement before they register.
 func (r *Registry) SetStatus(ctx context.Context, service, source, address string, tree strictjson.Object) error {
 	if !r.sources.Admit(source, r.now()) {
 		return ErrTooMany
@@ -239,8 +239,8 @@ func (r *Registry) Endpoints(ctx context.Context, service string, of identity.Ad
 }
 
 // Search returns the JSON list of the agents that support a protocol. The member text of the query is the digest of the protocol, with or
-// without the prefix proto:. Any other text finds no agents. The member limit is the maximum length of the list, 100 by default and at
-// most. The member after is the last address of the previous list.
+// without the prefix proto:. Any other text finds no agents. The member limit is the maximum length of the list: 1 to 100, by default 100.
+// The member after is the last address of the previous list.
 func (r *Registry) Search(ctx context.Context, service string, tree strictjson.Object) ([]byte, error) {
 	most := maxFound
 	if tree["limit"] != nil {

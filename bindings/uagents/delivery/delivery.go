@@ -34,7 +34,7 @@ const (
 // sharing bounds the attempts in progress by host, so that no host uses all places.
 var sharing = fairqueue.Bounds{Places: 128, Waiting: 1024, Wait: 30 * time.Second}
 
-// A Route is the endpoints of an agent.
+// A Route holds the endpoints of an agent.
 type Route struct {
 	Endpoints []Endpoint
 	// Private permits every address: the operator has named the endpoints, or permits endpoints in private networks.

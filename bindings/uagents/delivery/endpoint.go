@@ -44,8 +44,8 @@ func (e Endpoint) host() string {
 	return strings.ToLower(u.Host)
 }
 
-// shuffled returns at most MaxEndpoints of the endpoints, in a random order. An endpoint with the weight two is twice as likely to be first
-// as an endpoint with the weight one.
+// shuffled returns the first MaxEndpoints of the endpoints, in a random order. An endpoint with the weight two is twice as likely to be
+// first as an endpoint with the weight one.
 func shuffled(endpoints []Endpoint) []Endpoint {
 	left := slices.Clone(endpoints[:min(len(endpoints), MaxEndpoints)])
 	order := make([]Endpoint, 0, len(left))

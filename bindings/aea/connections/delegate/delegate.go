@@ -1,7 +1,7 @@
 // Package delegate is the connection for agents over TLS. Agents use the framework's connection p2p_libp2p_client to a node of the agent
-// communication network, which represents them. First the node proves that the certificate is its own. Then the agent registers, and
-// proves with the key of its address that the node may represent it. After that, each side sends envelopes to the other, one at a time,
-// and the other acknowledges each with a status.
+// communication network, which represents them. First the node proves that the certificate is its own. Then the agent registers, and proves
+// with the key of its address that the node may represent the agent. After that, each side sends envelopes to the other, one at a time, and
+// the other acknowledges each with a status.
 //
 // If a connection ends before the agent has acknowledged an envelope, the envelope is sent once more when the agent returns. This
 // envelope and those queued behind it are kept for five minutes. If an agent connects twice, the earlier connection is closed.
@@ -66,7 +66,7 @@ func (c *Connection) Close() error { return c.listener.Close() }
 // Confidential returns true: the agents use TLS, and have proved that they have the keys of their addresses.
 func (c *Connection) Confidential() bool { return true }
 
-// Send queues an envelope for its receiver, which must have registered. The receiver may have disconnected for a while.
+// Send queues an envelope for its receiver, which must have registered. The receiver may have been disconnected for up to five minutes.
 func (c *Connection) Send(e wire.Envelope) error { return c.peers.Send(e) }
 
 // State returns the current state of the connection.
@@ -129,7 +129,7 @@ func (c *Connection) serve(ctx context.Context, conn *socket.Conn, port *runtime
 	a.read(ctx)
 }
 
-// register proves the identity of the node, and registers the agent. If it returns ok, the caller must acknowledge the registration.
+// register proves the identity of the node, and registers the agent. If ok is true, the caller must acknowledge the registration.
 func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address string, ok bool) {
 	if conn.Answer(c.node.Proof()) != nil {
 		return "", false
@@ -162,7 +162,7 @@ func (c *Connection) register(conn *socket.Conn, port *runtime.Port) (address st
 	return m.Record.Address, true
 }
 
-// maxRegister limits the registration message of an agent, which contains eight texts.
+// maxRegister is the maximum length in bytes of the registration message of an agent, which contains eight strings.
 const maxRegister = 8*(acn.MaxText+4) + 16
 
 // An agent is a registered agent.
@@ -170,7 +170,7 @@ type agent struct {
 	conn         *socket.Conn
 	address      string
 	port         *runtime.Port
-	acknowledged chan acn.Code // receives the status of the last sent envelope
+	acknowledged chan acn.Code // has the status of the last sent envelope
 	patience     time.Duration // how long to wait for that status
 }
 

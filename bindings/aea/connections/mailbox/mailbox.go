@@ -2,14 +2,14 @@
 // p2p_libp2p_mailbox. An agent registers as in package delegate, and gets a token:
 //
 //	GET  /ssl_signature   the node's proof that the certificate is its own
-//	POST /register        an acn.Record: 200 and the token, or 400
-//	POST /send_envelope   an envelope: 200, or 503 if the node cannot queue it in time
+//	POST /register        an acn.Record: 200 and the token, 400, 429 after too many registrations, or 503 if the node shuts down
+//	POST /send_envelope   an envelope: 200, 400 if it is invalid, or 503 if the node cannot queue it in time
 //	GET  /get_envelope    200 with an envelope, or with an empty body
 //	GET  /unregister      200
 //
 // The last three require the token in the header Session-Id. Without a valid token, they return 400. An agent reconnects after any status
-// other than 200. The node keeps the envelopes of an agent while it polls, also if it registers again, and drops them ten minutes after
-// its last poll.
+// other than 200. The node keeps the queued envelopes of an agent while the agent polls, even if the agent registers again. The node drops
+// them ten minutes after the agent's last request.
 package mailbox
 
 import (
@@ -36,7 +36,7 @@ var ID = wire.PublicID{Author: "uimgate", Name: "mailbox", Version: "1.0.0"}
 const (
 	// patience is how long an envelope waits for space in the InBox.
 	patience = 4 * time.Second
-	// maxRecord limits a registration, which contains eight texts.
+	// maxRecord is the maximum length in bytes of a registration, which contains eight strings.
 	maxRecord = 8 * (acn.MaxText + 4)
 )
 
@@ -196,7 +196,7 @@ func (c *Connection) take(w http.ResponseWriter, r *http.Request, s *session, po
 	}
 }
 
-// give sends the next envelope to an agent.
+// give responds with the next envelope for an agent, or with an empty body if there is none.
 func give(w http.ResponseWriter, s *session, port *runtime.Port) {
 	e, done, ok := s.queue.First()
 	if !ok {

@@ -17,7 +17,7 @@ const (
 	idle        = 10 * time.Minute
 )
 
-// sessions holds the sessions of registered agents, one for each agent. A session ends when its agent has not polled for the duration
+// sessions holds the sessions of registered agents, one for each agent. A session ends when its agent has sent no request for the duration
 // idle. If there are too many sessions, a new one replaces the one that has been idle longest.
 type sessions struct {
 	now func() time.Time
@@ -85,7 +85,7 @@ func (s *sessions) begin(address string) (token string) {
 	return token
 }
 
-// get returns the session with a token, or nil if there is none.
+// get returns the session with a token, and records that the session is in use. It returns nil if there is no such session.
 func (s *sessions) get(token string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()

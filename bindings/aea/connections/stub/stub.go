@@ -4,10 +4,10 @@
 // the agent reads input_file, which this package writes, and writes output_file, which this package reads. Both sides lock a file while
 // they change it.
 //
-// An agent reads the whole file at once, and finds only the first of several records. Therefore a record is written only when the file is
-// empty. Other envelopes wait until the agent has read the record; an envelope that cannot be written within a minute is dropped. Records
-// that this package has read are removed from output_file. The agent continues to write at its old offset, so zeros precede its next
-// record.
+// An agent reads the whole file in one step, and finds only the first of several records. Therefore a record is written only when the file
+// is empty. Other envelopes wait until the agent has read the record; an envelope that cannot be written within a minute is dropped.
+// Records that this package has read are removed from output_file. The agent continues to write at its old offset, so zeros precede its
+// next record.
 //
 // The agent creates the files; the connection waits for missing files. Anyone who can write to the directory can send in the name of any
 // agent.
@@ -75,7 +75,7 @@ func (c *Connection) State() runtime.ConnectionState {
 	return s
 }
 
-// Send queues an envelope. The error is wire.ErrUnsendable if the envelope does not fit into a record.
+// Send queues an envelope. Errors are wire.ErrUnsendable if the envelope does not fit into a record, runtime.ErrFull and runtime.ErrDown.
 func (c *Connection) Send(e wire.Envelope) error {
 	if _, err := wire.AppendRecord(nil, e); err != nil {
 		return err
@@ -144,7 +144,8 @@ func pause(ctx context.Context) {
 	}
 }
 
-// take returns the records that the agent has written, and empties its file. It leaves an incomplete record in the file.
+// take returns the records that the agent has written, and empties its file. If the last record is incomplete, take does not empty the
+// file. It discards everything from the first invalid record on, and all records if there are more than maxFile unread bytes.
 func (c *Connection) take(port *runtime.Port) (envelopes []wire.Envelope, err error) {
 	err = c.locked(fromAgent, func(f *os.File) error {
 		data, err := c.unread(f)

@@ -1,12 +1,12 @@
 // Package tcp is the connection for agents over plain TCP. Agents use the framework's connection fetchai/tcp: an agent sends a frame with
 // its address, and then both sides send a frame for each envelope.
 //
-// The address is not proven, and anyone on the network path can read the traffic. Therefore the connection listens on the loopback
-// address unless another address is configured. An agent on this connection has only the address that it announced first: envelopes from
-// other senders are dropped, and replies to its envelopes go only to it.
+// The address is not proven, and anyone on the network path can read the traffic. Therefore the connection listens on the loopback address
+// unless another address is configured. An agent on this connection has only the address that it announced first: envelopes from other
+// senders are dropped, and replies to the envelopes of an agent go only to that agent.
 //
-// Agents stop when their connection is closed, so it stays open after malformed frames. It is closed only if a frame takes too long or
-// announces more than 64 MiB.
+// Agents stop when their network connection is closed, so it stays open after malformed frames. It is closed only if a frame takes too long
+// or announces more than 64 MiB.
 package tcp
 
 import (

@@ -53,12 +53,12 @@ func until(ctx context.Context, d time.Duration) time.Time {
 	return at
 }
 
-// Greet reads the first frame within the time for the greeting. most is the maximum length of the frame in bytes.
-func (c *Conn) Greet(most int) ([]byte, error) {
-	return c.framing.Read(io.LimitReader(c.r, int64(most)+4))
+// Greet reads the first frame, of at most maxBytes bytes, within the time for the greeting.
+func (c *Conn) Greet(maxBytes int) ([]byte, error) {
+	return c.framing.Read(io.LimitReader(c.r, int64(maxBytes)+4))
 }
 
-// maxSkipped limits the length of a frame that is too long and is skipped.
+// maxSkipped is the maximum length in bytes of a frame that Read skips because the frame is too long.
 const maxSkipped = 64 << 20
 
 // Read waits without a deadline for a frame to begin, and then reads it. The caller must call done when it no longer uses the frame, also

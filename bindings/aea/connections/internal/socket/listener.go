@@ -121,7 +121,7 @@ func (l *Listener) Take(ctx context.Context, port *runtime.Port) (net.Listener, 
 }
 
 // Serve calls serve for each connection until ctx ends. The context that it passes to serve also ends when serve returns. When Serve
-// returns, all connections are closed and all calls have returned.
+// returns, all connections are closed and all calls have returned. Serve returns nil once ctx has ended, and an error if it cannot listen.
 func (l *Listener) Serve(ctx context.Context, port *runtime.Port, serve func(ctx context.Context, c net.Conn)) error {
 	ln, err := l.Take(ctx, port)
 	if err != nil {

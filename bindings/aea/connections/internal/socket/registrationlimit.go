@@ -18,7 +18,7 @@ type RegistrationLimit struct {
 	from *ratelimit.Set
 }
 
-// NewRegistering returns a RegistrationLimit that uses a clock.
+// NewRegistering returns a RegistrationLimit whose clock is now.
 func NewRegistering(now func() time.Time) *RegistrationLimit {
 	return &RegistrationLimit{now: now, from: ratelimit.NewSet(registrations)}
 }

@@ -38,8 +38,8 @@ type session struct {
 	gone chan struct{} // closed when the session has ended
 }
 
-// Enter adds a connected peer and returns its queue. end is called when another connection replaces this one. The caller must call leave
-// when it takes no more envelopes.
+// Enter adds a connected peer and returns its queue. end is called when another connection replaces this one; Enter then waits until the
+// replaced connection has called leave. The caller must call leave when it takes no more envelopes.
 func (r *ReturningPeers) Enter(address string, port *runtime.Port, end func()) (queue *runtime.Queue, leave func()) {
 	me := &session{end, make(chan struct{})}
 	r.mu.Lock()
