@@ -36,7 +36,8 @@ func (a answer) uimRecords() ([]Record, error) {
 	return out, nil
 }
 
-// consistentRecords returns the UIM records without duplicates. If two of them contradict each other, the error is a *ConflictError.
+// consistentRecords returns the UIM records without duplicates. If one is malformed, the error wraps ErrRecord. If two contradict each
+// other, the error is a *ConflictError.
 func (a answer) consistentRecords() ([]Record, error) {
 	list, err := a.uimRecords()
 	if err != nil {
@@ -76,9 +77,9 @@ func (c *chain) step(target string) error {
 	return nil
 }
 
-// readAnswer follows the CNAME records of m from the current name of the chain, and returns the TXT records of the name where they end.
-// It ignores records of other names. The error wraps ErrServer or ErrChain; if there are no records, the answer has ErrNoDomain or
-// ErrNoRecords in err.
+// readAnswer follows the CNAME records of m from the current name of the chain, and returns the TXT records of the name where they end. It
+// moves the chain to that name. It ignores records of other names. If m has no TXT records of that name, the answer has ErrNoDomain or
+// ErrNoRecords in err, or has continues set. The error wraps ErrServer or ErrChain.
 func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	a := answer{authenticated: m.AuthenticatedData, ttl: maxTTL}
 	switch m.Rcode {
@@ -135,7 +136,8 @@ func readAnswer(m *dns.Msg, c *chain) (answer, error) {
 	return a, nil
 }
 
-// negativeTTL returns how long the absence of records may be cached (RFC 2308 5); it returns 0 if m has no SOA record.
+// negativeTTL returns how long the absence of records may be cached (RFC 2308 5), at most maxNegativeTTL. It returns 0 if m has no SOA
+// record.
 func negativeTTL(m *dns.Msg) time.Duration {
 	for _, rr := range m.Ns {
 		if soa, ok := rr.(*dns.SOA); ok {

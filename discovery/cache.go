@@ -16,7 +16,7 @@ const (
 	maxTTL = time.Hour
 	// maxNegativeTTL bounds how long a cached absence of records can hide a new record.
 	maxNegativeTTL = 5 * time.Minute
-	// maxTexts bounds the texts that are cached for one name, in bytes. An answer with longer texts is not cached.
+	// maxTexts bounds the total size of the texts that are cached for one name, in bytes. An answer with more is not cached.
 	maxTexts = 16 << 10
 )
 

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// ErrDomain means that a text is not a domain name that can be looked up.
+// ErrDomain means that a string is not a domain name that can be looked up.
 var ErrDomain = errors.New("not a valid domain name")
 
 // maxDomain is the maximum length of a domain. It leaves room for the label _uim in a name of 253 characters. RFC 1035 3.1.
@@ -49,8 +49,8 @@ func ParseDomain(s string) (string, error) {
 	return domain, nil
 }
 
-// SpeaksFor reports whether a document found at domain may use name: name must be the domain itself or a name below it. A domain below
-// name does not speak for it, because such a domain may belong to a customer.
+// SpeaksFor reports whether a document found at domain may use name: name must be the domain itself or a name below it. A domain below name
+// does not speak for name, because such a domain may belong to a customer.
 func SpeaksFor(domain, name string) bool {
 	return domain != "" && name != "" && (domain == name || strings.HasSuffix(name, "."+domain))
 }

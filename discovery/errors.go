@@ -24,7 +24,7 @@ var (
 	ErrConflict = errors.New("the records contradict each other")
 )
 
-// A ConflictError describes two records that contradict each other. The values come from DNS and consist of visible ASCII.
+// A ConflictError describes two records that contradict each other. The values come from DNS and consist of printable ASCII.
 type ConflictError struct {
 	Name   string // the name of both records
 	Field  Field

@@ -24,8 +24,8 @@ const (
 // errOverTCP means that the query must be repeated over TCP.
 var errOverTCP = errors.New("the query must be repeated over TCP")
 
-// query queries one server after another for the TXT records of a name until one answers, in at most two rounds. The error wraps
-// ErrServer, or is the cause of ctx if the caller cancelled it.
+// query queries one server after another for the TXT records of a name until one answers, in at most two rounds. The error wraps ErrServer,
+// or is the cause of ctx if the caller cancelled ctx.
 func (r *Resolver) query(ctx context.Context, servers []string, name string) (*dns.Msg, error) {
 	var last error
 	for range rounds {
@@ -115,7 +115,8 @@ func (r *Resolver) exchange(ctx context.Context, network, server string, q *dns.
 	return readUDP(c, q)
 }
 
-// readUDP reads the response to q. It ignores unrelated packets, because anyone can send them.
+// readUDP reads the response to q. It ignores unrelated packets, because anyone can send them. After maxStray of them, or if the response
+// is truncated or may be forged, it returns errOverTCP.
 func readUDP(c *dns.Conn, q *dns.Msg) (*dns.Msg, error) {
 	stray := error(nil)
 	for range maxStray {

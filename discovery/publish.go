@@ -102,7 +102,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// unescape is the inverse of escape. It leaves invalid escapes as they are.
+// unescape is the inverse of escape. In other escapes, it drops the backslash; it keeps a backslash at the end.
 func unescape(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s

@@ -18,8 +18,8 @@ const (
 	License      Field = "uim-license"       // name or URL of a licence
 )
 
-// fields lists the fields of UIM core in the order of publication, each with its key in the draft. The draft has no key for the licence,
-// so its key is the one of UIM core.
+// fields lists the fields of UIM core in the order of publication, each with its key in the draft. The draft has no key for the licence, so
+// records of the draft have the key of UIM core.
 var fields = []struct {
 	field Field
 	draft string
@@ -37,18 +37,18 @@ const (
 // registry, in the form v=MCPv1; k=ed25519; p=…. Agents ignore these records. MCP registry, authentication.
 const MCPRegistry Field = "v"
 
-// proofPrefix is how the value of an MCPRegistry record starts.
+// proofPrefix is the prefix of the value of every MCPRegistry record.
 const proofPrefix = "MCPv1;"
 
 // ErrRecord means that a record, or a value for one, is malformed.
 var ErrRecord = errors.New("not a valid UIM record")
 
-// A Record is one TXT record. The zero Record means that there is none.
+// A Record is one TXT record. The zero Record means that there is no record.
 type Record struct {
 	Name  string // absolute: shop.example. or _uim.shop.example.
 	Key   string // the text before the equals sign, as published
 	Field Field  // the meaning of Key
-	Value string // visible ASCII, at most 2048 bytes
+	Value string // printable ASCII, at most 2048 bytes
 }
 
 // Text returns the content of the record, its strings joined: the key, an equals sign and the value.
@@ -65,8 +65,8 @@ func (r Record) Strings() []string {
 	return append(out, text)
 }
 
-// parseProof parses a TXT record for the MCP registry; text is its strings joined. ok is false if the record has another purpose, is too
-// long, or has characters other than visible ASCII.
+// parseProof parses a TXT record for the MCP registry; text is its strings joined. ok is false if the record has another purpose, its value
+// is too long, or its value has characters other than printable ASCII.
 func parseProof(name, text string) (r Record, ok bool) {
 	value, found := strings.CutPrefix(text, string(MCPRegistry)+"=")
 	value = strings.Trim(value, " ")
@@ -77,9 +77,9 @@ func parseProof(name, text string) (r Record, ok bool) {
 	return Record{Name: name, Key: string(MCPRegistry), Field: MCPRegistry, Value: value}, true
 }
 
-// parseRecord parses a TXT record; text is its strings joined. ours is false if the record is not a UIM record, as most TXT records are
-// not. The key may be in either form and any case, and spaces around key and value are dropped (RFC 1464). The error wraps ErrRecord and
-// does not quote the value.
+// parseRecord parses a TXT record; text is its strings joined. ours is false if the record is not a UIM record; most TXT records are not.
+// The key may be in either form and any case, and spaces around key and value are dropped (RFC 1464). The error wraps ErrRecord and does
+// not quote the value.
 func parseRecord(name, text string) (r Record, ours bool, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {

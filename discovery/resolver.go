@@ -16,9 +16,9 @@ import (
 const (
 	// defaultTimeout bounds one exchange with one server.
 	defaultTimeout = 2 * time.Second
-	// rounds bounds how often each server is queried for a name.
+	// rounds bounds how many times each server is tried for a name.
 	rounds = 2
-	// maxTimeouts bounds the timeouts of a whole lookup, over all servers and names.
+	// maxTimeouts bounds the duration of a whole lookup, over all servers and names, as a multiple of Options.Timeout.
 	maxTimeouts = 5
 	// maxServers bounds how many servers are queried.
 	maxServers = 3
@@ -183,7 +183,8 @@ func (r *Resolver) lookupBoth(ctx context.Context, domain string) (below, apex a
 	return below, apex
 }
 
-// lookupName returns the answer for one name, from the cache or by a query. If that fails, the answer has the error in err.
+// lookupName returns the answer for one name, from the cache or by a query. If the query fails, the answer has the error in err and is not
+// cached.
 func (r *Resolver) lookupName(ctx context.Context, name string) answer {
 	if a, ok := r.cache.get(name); ok {
 		return a
