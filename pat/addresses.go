@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// mayHold returns an *AgentIDTakenError if key may not use id, because id has the form of a consent, or is an address that does not belong
-// to key. An address belongs to the key that it encodes, and to any key to which the operator has assigned it, in the configuration or in
-// the record of the agent.
+// mayHold checks that key may use id. It returns an *AgentIDTakenError if id has the form of a consent, or is an address that does not
+// belong to key. All other errors are those of the store. An address belongs to the key that it encodes, and to any key to which the
+// operator has assigned it, in the configuration or in the record of the agent.
 func (i *Issuer) mayHold(ctx context.Context, id AgentID, key keys.Key) error {
 	if Consented(id) { // such an id never belongs to a key, and the operator cannot assign it
 		return idTaken(id, key.Thumbprint())

@@ -29,7 +29,7 @@ const (
 // Presentation is an agreement as an agent sends it. Nothing in it is verified yet.
 type Presentation struct {
 	AgentID AgentID
-	Signed  string // signed_policy: a compact JWS, or a detached signature as text
+	Signed  string // signed_policy: a compact JWS, or a detached signature in hex or base64
 	Key     keys.Key
 }
 
@@ -84,7 +84,7 @@ func (a Acceptance) nonceUntil(now time.Time) time.Time {
 	return now.Add(3 * agreementWindow)
 }
 
-// verifyPresented is like VerifyAgreement, but does not check whether a fresh agreement is stale.
+// verifyPresented is like VerifyAgreement, but checks neither the agent id nor whether a fresh agreement is stale.
 func verifyPresented(p Presentation, to Recipient, current Offer, past []Offer) (Acceptance, error) {
 	if p.Key.IsZero() {
 		return Acceptance{}, keys.ErrUnsupported
@@ -171,7 +171,7 @@ func wantedType(sent string) string {
 	return fmt.Sprintf("it is %q; want %s", sent, TypeAgreement)
 }
 
-// freshAgreement reads and checks the payload of a JWS whose signature was verified.
+// freshAgreement reads and checks the payload and the jwk of a JWS whose signature was verified. It does not check iat against the time.
 func freshAgreement(j keys.JWS, p Presentation, to Recipient, current Offer) (Acceptance, error) {
 	if j.JWK != nil {
 		jwk, isObject := j.PublicKey()
@@ -225,7 +225,7 @@ var agreementMembers = []string{"aud", "declared", "htu", "iat", "iss", "jti", "
 
 var errNotAgreement = errors.New("an unexpected value")
 
-// namable returns name if it may appear in errors and logs, because it has at most 64 visible ASCII characters. Otherwise it returns "".
+// namable returns name if it has at most 64 visible ASCII characters, so that it may appear in errors and logs. Otherwise it returns "".
 func namable(name string) string {
 	if len(name) > 64 || !visible(name) {
 		return ""
@@ -285,7 +285,8 @@ func readAgreement(payload []byte) (AgreementClaims, error) {
 
 func validNonce(s string) bool { return len(s) >= minNonce && len(s) <= maxNonce && visible(s) }
 
-// bounded returns a digest that an agent sent if it may appear in messages. It returns "" if the digest is too long, or not visible ASCII.
+// bounded returns the digest that an agent sent, or "" if the digest must not appear in messages because it is longer than 64 bytes or not
+// visible ASCII.
 func bounded(digest string) string {
 	if len(digest) > 64 || !visible(digest) {
 		return ""

@@ -225,7 +225,7 @@ func (r *claimReader) date(name string) time.Time {
 	return t
 }
 
-// numericDate reads seconds since 1970; fractions are dropped. RFC 7519 2.
+// numericDate reads seconds since 1970, from 0 to maxDate, and drops fractions. The error is errClaim. RFC 7519 2.
 func numericDate(v any) (time.Time, error) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -238,5 +238,5 @@ func numericDate(v any) (time.Time, error) {
 	return time.Unix(int64(f), 0).UTC(), nil
 }
 
-// maxDate is the end of the year 9999, beyond which times cannot be written as RFC 3339.
+// maxDate is the end of the year 9999 in seconds since 1970. RFC 3339 cannot express later times.
 const maxDate = 253402300799

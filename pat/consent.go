@@ -95,7 +95,7 @@ func (i *Issuer) ConsentScope(ctx context.Context, requested []string) (Scope, e
 
 // Consent stores a consent as an agreement of a new agent, with a record that the gateway signs. The agreement is pending if the operator
 // must first approve the agent. Errors: those of ConsentScope and r.Admit, a *PolicyMismatchError if the policy that was shown is not the
-// offered one, ErrNotAdmitted, ErrAgreementReplayed, and those of the store.
+// offered one, ErrNotAdmitted, ErrAgreementReplayed, and those of the key ring and the store.
 func (i *Issuer) Consent(ctx context.Context, r ConsentRequest) (Agreement, error) {
 	offer := i.terms.Offer()
 	if r.PolicyDigest != offer.Digest {
@@ -166,7 +166,7 @@ func (i *Issuer) recordConsent(ctx context.Context, r ConsentRequest, scope []st
 	}, nil
 }
 
-// consentID returns the jti of the record of a consent: random, or derived from Once.
+// consentID returns the jti of the record of a consent: 32 hex digits, derived from once, or random if once is empty.
 func consentID(once string) string {
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // it never fails
@@ -178,8 +178,8 @@ func consentID(once string) string {
 }
 
 // ConsentedToken issues a PAT under a consent, for a resource and a part of the permitted scope; without requested entries, for all of it.
-// If the agreement is pending, it issues no PAT. Errors: ErrRevoked if the consent has ended or is unknown, a *PolicyChangedError, those of
-// ConsentScope, ErrNotAdmitted, ErrBlocked, and those of the store.
+// If the agreement is pending, it returns an Issuance without a PAT, in the state AgreementPending. Errors: ErrRevoked if the consent has
+// ended or is unknown, a *PolicyChangedError, those of ConsentScope, ErrNotAdmitted, ErrBlocked, and those of the store.
 func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource string, requested []string) (Issuance, error) {
 	a, err := i.store.Agreement(ctx, i.rules.Service, id)
 	switch {
@@ -234,7 +234,8 @@ func (i *Issuer) stillAdmitted(ctx context.Context, a Agreement) error {
 	return nil
 }
 
-// Consent returns the record of a consent as the gateway wrote it. It returns false if the agreement is not a consent.
+// Consent returns the record of a consent as the gateway wrote it. It does not verify the signature. It returns false if the agreement is
+// not a consent, or its record is malformed.
 func (a Agreement) Consent() (ConsentRecord, bool) {
 	j, err := keys.ParseJWS(string(a.Signature), maxSigned)
 	if a.Form != formConsent || err != nil || j.Typ != TypeConsent {

@@ -12,8 +12,8 @@ import (
 const newest = 16
 
 // Current returns the newest valid PAT that an agent has for key. It is for messages that contain no PAT but are signed with key. Current
-// signs the PAT again, because the store does not contain PATs. Errors: of kind ErrMissing if the agent has no PAT for key, ErrExpired,
-// ErrRevoked or ErrBlocked if the newest one has ended, ErrUnavailable, and those of the store.
+// signs the PAT again, because the store does not contain PATs. Errors: of kind ErrMissing if none of the agent's newest PATs is for key,
+// ErrExpired, ErrRevoked or ErrBlocked if the newest PAT for key has ended, ErrUnavailable, and those of the key ring and the store.
 func (i *Issuer) Current(ctx context.Context, agent AgentID, key keys.ID) (string, error) {
 	now := i.now()
 	list, err := i.store.Newest(ctx, i.rules.Service, agent, now, newest)

@@ -65,8 +65,8 @@ func containsUnprintable(s string) bool {
 	return false
 }
 
-// readDeclared reads the member or claim declared: an object whose members are strings or lists of strings. It returns nil if there is
-// none.
+// readDeclared reads the member or claim declared: an object whose members are strings or lists of strings. If present is false, it returns
+// nil.
 func readDeclared(v any, present bool) (Declaration, error) {
 	if !present {
 		return nil, nil //nolint:nilnil // nothing was declared
@@ -93,7 +93,8 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declared returns what the agent declared when it agreed. It reads the signed payload, because the record has no field for it.
+// Declared returns what the agent declared when it agreed. It reads the signed payload, because the record has no field for it. The result
+// is nil if the agreement is not fresh or declares nothing.
 func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {
 		return nil

@@ -87,8 +87,9 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
-// signature proves what the gateway observed, and nothing about other parties. The id, the state and the times are not proved, except that
-// a fresh agreement was made within five minutes of CreatedAt. The error is of kind ErrBadExport.
+// signature proves what the gateway observed, and nothing about other parties. The id, the state and the times are not proved, with two
+// exceptions: a fresh agreement or a consent was made within five minutes of CreatedAt, and an agreement in a Form was valid at CreatedAt
+// if it expires. The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {
 	if len(raw) > MaxExport {
 		return ExportedAgreement{}, errorOfKind(ErrBadExport, "a bundle may have at most %d bytes", MaxExport)
@@ -162,7 +163,8 @@ func verifyEvidence(a Agreement, p PolicyDocument, forms []Form) error {
 	return nil
 }
 
-// offerOf returns the policy that an agreement names. The error is of kind ErrBadExport.
+// offerOf checks that p is the policy that an agreement names, and returns it as an Offer without byte forms. The error is of kind
+// ErrBadExport.
 func offerOf(a Agreement, p PolicyDocument) (Offer, error) {
 	digest, err := PolicyDigest(p.Bytes)
 	if err != nil || digest != p.Digest || digest != a.PolicyDigest || a.PolicyUID != p.UID {

@@ -16,7 +16,7 @@ import (
 const (
 	// MaxPolicy is the maximum size of a policy document in bytes.
 	MaxPolicy = 1 << 20
-	// MaxPast is the number of earlier policies that are kept, so that a signature over one of them can be reported as such.
+	// MaxPast is the maximum number of earlier policies that are kept, so that a signature over one of them can be reported as such.
 	MaxPast = 8
 )
 
@@ -81,7 +81,7 @@ func (o *Offer) add(name string, text []byte) {
 	o.forms = append(o.forms, f)
 }
 
-// SHA256 returns the digest of the policy as served, in hexadecimal digits.
+// SHA256 returns the digest of the policy as served, in lowercase hexadecimal digits.
 func (o *Offer) SHA256() string {
 	for _, f := range o.forms {
 		if f.name == formServed {
@@ -91,12 +91,13 @@ func (o *Offer) SHA256() string {
 	return ""
 }
 
-// HasSHA256 reports whether a digest, in hexadecimal digits, is that of the policy in one of its byte forms.
+// HasSHA256 reports whether a digest, in lowercase hexadecimal digits, is that of the policy in one of its byte forms.
 func (o *Offer) HasSHA256(digest string) bool {
 	return slices.ContainsFunc(o.forms, func(f form) bool { return hex.EncodeToString(f.sum[:]) == digest })
 }
 
-// mayBe reports whether a text is short enough to be the policy. Different spacing can at most double the length of the longest form.
+// mayBe reports whether text is short enough to be the policy: at most twice as long as the longest byte form, which leaves room for
+// different spacing.
 func (o *Offer) mayBe(text []byte) bool {
 	longest := 0
 	for _, f := range o.forms {
@@ -106,7 +107,7 @@ func (o *Offer) mayBe(text []byte) bool {
 }
 
 // PolicyDigest returns the digest that identifies a policy everywhere: "sha-256:" and the unpadded base64url of SHA-256 over its RFC 8785
-// form.
+// form. The error describes why the document has no digest: see NewOffer.
 func PolicyDigest(raw []byte) (string, error) {
 	digest, _, err := digestOf(raw)
 	return digest, err

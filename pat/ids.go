@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// The identifiers of this package are distinct types, so that the compiler rejects one in place of another. Each has the same text on the
+// The identifiers of this package are distinct types, so that the compiler rejects one in place of another. Each has the same form on the
 // wire and in the database.
 type (
 	// An AgentID identifies an agent at one service: 1 to 200 visible ASCII characters. See ParseAgentID.
@@ -64,7 +64,7 @@ func visible(s string) bool {
 }
 
 // Key returns the key that signed the agreement; under consent, the gateway's key that signed the record. If the agent id is an address of
-// another protocol, the key cannot verify a proof of key, because it signs only messages of that protocol. The error is of kind
+// another protocol, the key cannot verify a proof of key, because agents of that protocol sign only its messages. The error is of kind
 // keys.ErrUnsupported or keys.ErrWeak.
 func (a Agreement) Key() (keys.Key, error) {
 	if point, ok := keys.PointOf(a.PublicKey); ok {

@@ -44,7 +44,8 @@ type Issuer struct {
 	forms    []Form
 }
 
-// NewIssuer checks the rules and returns an Issuer, with a Verifier of the same configuration.
+// NewIssuer checks the rules and returns an Issuer, with a Verifier of the same configuration. It extends the overlap of the Keyring to the
+// time for which a PAT of the Issuer can be used.
 func NewIssuer(c IssuerConfig) (*Issuer, error) {
 	if err := c.Rules.check(); err != nil {
 		return nil, err
@@ -98,11 +99,12 @@ func IssueRequestOf(agreement string) (IssueRequest, error) {
 	return IssueRequest{AgentID: agentID, SignedPolicy: agreement, PublicKey: jwk}, nil
 }
 
-// Issuance is the result of Issue or Renew: a PAT, or the pending state of an agreement that the operator must first approve.
+// Issuance is the result of Issue, Renew or ConsentedToken: a PAT, or the pending state of an agreement that the operator must first
+// approve.
 type Issuance struct {
 	State       AgreementState // active, or pending if there is no PAT yet
 	AgreementID AgreementID
-	Token       string // the PAT: a secret
+	Token       string // the PAT: a secret; empty while the agreement is pending
 	Claims      *Claims
 	Omitted     []OmittedEntry
 }
@@ -256,15 +258,16 @@ func agreementID(service string, key keys.ID, a Acceptance, now time.Time) Agree
 	return AgreementID(id.String())
 }
 
-// wasPending reports whether the store already has an agreement that is too old now, because it was stored in time and had to wait for
-// approval. It does not check whether a PAT was already issued for it; the store does.
+// wasPending reports whether the store already has the agreement a, not revoked: an agreement that was stored in time can become too old
+// while it waits for approval. It does not check whether a PAT was already issued for it; the store does.
 func (i *Issuer) wasPending(ctx context.Context, a Agreement) bool {
 	previous, err := i.store.Agreement(ctx, i.rules.Service, a.ID)
 	return err == nil && previous.AgentID == a.AgentID && previous.KeyID == a.KeyID && previous.Nonce == a.Nonce &&
 		previous.State != AgreementRevoked && string(previous.Signature) == string(a.Signature)
 }
 
-// admit reports whether an agent may have PATs (approved), and whether the configuration admits it (listed).
+// admit reports whether an agent may have PATs (approved), and whether the configuration admits it (listed). The error is ErrNotAdmitted,
+// ErrKeyTaken, an *AgentIDTakenError, or that of the store.
 func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a Assurance) (approved, listed bool, err error) {
 	listed, err = i.rules.lists(agentID, keyID)
 	switch {
@@ -285,7 +288,8 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 }
 
 // scope returns what the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
-// Scope.Omitted.
+// Scope.Omitted. If nothing is granted, the error is a *ScopeError, or ErrFreshRequired if every omitted entry needs only a fresh
+// agreement.
 func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
@@ -324,7 +328,9 @@ func (i *Issuer) token(a Agreement, s Scope, requested []string, now time.Time) 
 	return t
 }
 
-// issue signs a PAT and records it. It returns the PAT only after it was recorded.
+// issue signs a PAT, records it, and only then returns it. If a revocation that the View has not read yet would end the PAT, issue gives
+// the PAT a later time of issue. Errors: ErrBlocked, ErrRevoked if the consent has ended, ErrAgreementReplayed if a PAT with this jti is
+// already recorded, and those of the key ring and the store.
 func (i *Issuer) issue(ctx context.Context, t Token) (string, *Claims, error) {
 	text, claims, err := i.sign(ctx, &t)
 	if err != nil {
@@ -371,7 +377,8 @@ func (i *Issuer) claims(t Token) *Claims {
 	}
 }
 
-// sign signs the PAT of a record, and sets the signing key in the record.
+// sign signs the PAT of a record, and sets SigningKeyID in the record. If the PAT would be longer than MaxToken, the error is a
+// *ScopeFormError.
 func (i *Issuer) sign(ctx context.Context, t *Token) (string, *Claims, error) {
 	key, err := i.keys.PrivateKey(ctx)
 	if err != nil {

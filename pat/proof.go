@@ -33,8 +33,9 @@ type Proof struct {
 	Key   keys.Key  // the key that signed
 }
 
-// VerifyProof verifies a compact JWS of typ uim-proof+jwt with the agreed key, and that it is bound to want. It needs no store. The error
-// is a *ProofError, of kind ErrBadSignature if its member is kid or signature, and ErrBadProof otherwise.
+// VerifyProof verifies that the agreed key signed a compact JWS of typ uim-proof+jwt, that the JWS is bound to want, and that its time is
+// within ProofWindow of now. It needs no store. The error is a *ProofError, of kind ErrBadSignature if its member is kid or signature, and
+// ErrBadProof otherwise.
 func VerifyProof(proof string, key keys.Key, want ProofBinding, now time.Time) (Proof, error) {
 	j, err := keys.ParseJWS(proof, MaxProof)
 	switch {

@@ -118,8 +118,9 @@ const (
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT that it names and that was issued up to At. There are two exceptions: RevokedRenewed ends the token Subject
-// at At, and RevokedToken ends the token Subject and its whole Family, whenever they were issued.
+// A Revocation ends every PAT that it names and that was issued up to At. There are three exceptions: RevokedRenewed ends the token Subject
+// at At; RevokedToken ends the token Subject and its whole Family, and RevokedAgreement ends all PATs under the agreement, whenever they
+// were issued.
 type Revocation struct {
 	Service string
 	Kind    RevocationKind

@@ -14,7 +14,7 @@ type RenewRequest struct {
 	Token string // the PAT, valid or expired for less than the grace
 	Proof string // proof of key over RenewDigest of its jti; may be empty if none is required
 	// Proved replaces Proof if the message that contains the request is signed; otherwise it is nil. Anyone who intercepts such a message can
-	// send it again, so it is accepted only once, even for the same successor.
+	// send it again, so each message is accepted only once, even for the same successor.
 	Proved *Proof
 	// Sender and SenderKey are the agent that sent the request and its key, if the transport proves them; otherwise they are empty. Renew
 	// returns ErrInvalid for a PAT of a different agent or key.
@@ -28,7 +28,8 @@ type RenewRequest struct {
 // Renew issues a successor under the same agreement, and ends the old PAT within a minute. The same renewal within that minute returns the
 // same successor. A renewal without proof of key is permitted only if the service accepts static agreements and the policy charges nothing,
 // and only within a day of the agreement. Errors: those of Verifier.Verify and VerifyProof, of kind ErrPolicyChanged, ErrProofRequired,
-// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, and those of the store.
+// ErrProofReplayed, ErrNotAdmitted, ErrAgentIDTaken, ErrKeyTaken, ErrNothingGranted, ErrFreshRequired, and those of the key ring and the
+// store.
 func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	now := i.now()
 	claims, err := i.verifier.verifyForRenewal(ctx, r.Token, now)
@@ -88,8 +89,8 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	return Issuance{State: AgreementActive, AgreementID: agreement.ID, Token: text, Claims: renewed, Omitted: scope.Omitted}, nil
 }
 
-// renewable returns the records of a PAT that may have a successor. It returns ErrRevoked for a PAT that was renewed more than a minute
-// ago.
+// renewable returns the records of a PAT that may have a successor. It returns ErrRevoked if the PAT was renewed more than a minute ago,
+// the store has no record of it, or its agreement is not active.
 func (i *Issuer) renewable(ctx context.Context, c *Claims, now time.Time) (Token, Agreement, error) {
 	old, err := i.store.Token(ctx, i.rules.Service, c.ID)
 	if errors.Is(err, ErrNotFound) { // the signature is ours, but the store was restored to an earlier state
@@ -135,7 +136,8 @@ func (i *Issuer) renewalProof(r RenewRequest, c *Claims, a Agreement, now time.T
 	return &proof, nil
 }
 
-// renewWithoutProof checks whether a PAT may be renewed without proof of key, and limits the lifetime of the successor.
+// renewWithoutProof returns ErrProofRequired if a PAT may not be renewed without proof of key. Otherwise it makes the successor expire at
+// most unprovedLife after the agreement.
 func (i *Issuer) renewWithoutProof(next *Token, s Scope, a Agreement) error {
 	if i.rules.Freshness == FreshnessRequired || s.Charges {
 		return ErrProofRequired

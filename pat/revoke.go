@@ -9,7 +9,7 @@ import (
 )
 
 // RevokeToken ends the given PAT and all its renewals or, under consent, the consent. Possession of the PAT is sufficient. It is not an
-// error if the text is not a PAT of this service, or a PAT that has ended. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
+// error if token is not a PAT of this service, or has already ended. UIM core 4.5, RFC 7009 2.2. The error wraps that of the store.
 func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 	now := i.now()
 	c, err := i.verifier.read(ctx, token, now)
@@ -24,8 +24,8 @@ func (i *Issuer) RevokeToken(ctx context.Context, token string) error {
 }
 
 // Revoke ends PATs for the operator. r names a jti (its renewals, or its consent, end too), an agreement, an agent (which is also blocked)
-// or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not have been issued. After Revoke returns
-// nil, this process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
+// or the digest of a policy, and a reason; Revoke sets the other fields of r. The subject need not exist. After Revoke returns nil, this
+// process accepts none of these PATs, and no other process accepts one for longer than MaxAge.
 func (i *Issuer) Revoke(ctx context.Context, r Revocation) error {
 	switch r.Kind {
 	case RevokedToken:
@@ -53,8 +53,8 @@ func (i *Issuer) revoke(ctx context.Context, r Revocation) error {
 	if err := i.store.Revoke(ctx, r); err != nil {
 		return fmt.Errorf("revoking: %w", err)
 	}
-	// The revocation is durable, so it has succeeded. It takes effect in this process at once. If the Refresh fails, the View reads the rest
-	// later, or becomes too old and then accepts no PAT.
+	// The revocation is durable, so it has succeeded. It takes effect in this process immediately. If the Refresh fails, the View reads the
+	// rest later, or becomes too old and then accepts no PAT.
 	i.view.applyOwn(r)
 	_ = i.view.Refresh(ctx)
 	return nil
@@ -91,12 +91,14 @@ func (i *Issuer) ToApprove(ctx context.Context, id AgentID) (AgentID, error) {
 	return found, nil
 }
 
-// Unblock permits a blocked agent to agree again. PATs that the block ended remain invalid.
+// Unblock permits a blocked agent to agree again. PATs that the block ended remain invalid. The error wraps ErrNotFound if the agent is
+// unknown.
 func (i *Issuer) Unblock(ctx context.Context, id AgentID) error {
 	return i.change(ctx, id, func(c *AgentChange) { c.Status, c.Reason = AgentActive, "" })
 }
 
-// AddKey adds a key to an agent.
+// AddKey adds a key to the keys that may have the id of an agent. Errors: of kind keys.ErrUnsupported, ErrBadAgentID, ErrNotFound,
+// ErrKeyTaken, and those of the store.
 func (i *Issuer) AddKey(ctx context.Context, id AgentID, key keys.ID) error {
 	if _, err := keys.ParseID(string(key)); err != nil {
 		return err

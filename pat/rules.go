@@ -34,7 +34,7 @@ const (
 // Admission defines which agents may agree.
 type Admission string
 
-// The kinds of admission: every agent, only listed agents, or also agents that the operator approved.
+// The kinds of admission: every agent, only listed agents, or listed agents and those that the operator approved.
 const (
 	AdmitOpen      Admission = "open"
 	AdmitAllowlist Admission = "allowlist"
@@ -167,7 +167,7 @@ type Recipient struct {
 	URLs   []string // htu: one of these absolute URLs; errors name the first. If empty, any URL is accepted, as for stored evidence
 }
 
-// at reports whether an agreement was sent to one of the URLs, without their query and fragment. RFC 9449 4.3.
+// at reports whether sent, without its query and fragment, is one of the URLs. If there are no URLs, any sent is accepted. RFC 9449 4.3.
 func (r Recipient) at(sent string) bool {
 	target, ok := targetOf(sent)
 	return len(r.URLs) == 0 || ok && slices.ContainsFunc(r.URLs, func(one string) bool {
@@ -178,8 +178,9 @@ func (r Recipient) at(sent string) bool {
 
 const maxURL = 2048
 
-// targetOf normalizes a URL without query and fragment, so that equal URLs have equal texts (RFC 3986 6.2.2 and 6.2.3): scheme and host are
-// in lowercase, a default port is omitted, an empty path is "/", and each path has only one escaping.
+// targetOf normalizes a URL without query and fragment, so that equivalent URLs become equal strings (RFC 3986 6.2.2 and 6.2.3): scheme and
+// host are in lowercase, a default port is omitted, an empty path is "/", and each path has only one escaping. It returns false if text is
+// not an absolute http or https URL of at most maxURL bytes without a user.
 func targetOf(text string) (string, bool) {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > maxURL || u.User != nil || u.Host == "" || u.Opaque != "" {

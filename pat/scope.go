@@ -59,7 +59,7 @@ type OmittedEntry struct {
 }
 
 // normalScope checks the size of a list of entries, adds the operation to entries that only name an intent, and removes duplicates. It
-// rejects an empty list, because that would mean everything; nil means that there is no list.
+// rejects an empty list, because that would mean everything; nil means that there is no list. The error is a *ScopeFormError.
 func normalScope(entries []string) ([]string, error) {
 	if len(entries) > maxRequested {
 		return nil, &ScopeFormError{fmt.Sprintf("a scope may have at most %d entries", maxRequested)}
@@ -89,8 +89,8 @@ func normalScope(entries []string) ([]string, error) {
 	return out, nil
 }
 
-// scopeClaim returns the scope in the form of a PAT: every entry, or whole namespaces if there are more than maxListed entries and no
-// narrower scope was requested.
+// scopeClaim returns the scope in the form that a PAT contains: every entry, or whole namespaces if there are more than maxListed entries
+// and no narrower scope was requested.
 func scopeClaim(granted, requested []string) []string {
 	narrower := slices.ContainsFunc(requested, func(e string) bool { return !strings.HasSuffix(e, wildcard) })
 	if len(granted) <= maxListed || narrower {

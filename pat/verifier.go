@@ -108,7 +108,8 @@ func (v *Verifier) verifyForRenewal(ctx context.Context, token string, now time.
 	return c, nil
 }
 
-// read returns the claims of a PAT that this service issued, whether or not it has expired or was revoked.
+// read returns the claims of a PAT that this service issued, whether or not it has expired or was revoked. The error is of kind ErrMissing
+// or ErrInvalid.
 func (v *Verifier) read(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	if token == "" {
 		return nil, ErrMissing

@@ -190,8 +190,8 @@ func (v *View) Fresh(now time.Time) bool {
 	return asOf != nil && now.Sub(*asOf).Abs() <= MaxAge
 }
 
-// AgentChanges returns a number that grows with every change of an agent that the View applies. Agents that were read at a lower number may
-// be outdated.
+// AgentChanges returns a number that grows with every change of an agent that the View applies. Agents that were read while the number was
+// lower may be outdated.
 func (v *View) AgentChanges() uint64 { return v.agents.Load() }
 
 // Blocked reports whether an agent is blocked.
@@ -229,7 +229,8 @@ func (v *View) check(service string, c *Claims, now time.Time, renewal bool) err
 	return nil
 }
 
-// endedUpTo returns the time up to which the PATs of the agent, of the principal or of the policy were ended.
+// endedUpTo returns the latest time up to which a revocation of the agent, the principal or the policy ends PATs, or the zero Time if there
+// is none. The caller must hold mu.
 func (v *View) endedUpTo(service string, c *Claims) time.Time {
 	at := v.cutoffs[RevokedAgent][subject{service, string(c.Subject)}].at
 	for _, other := range [...]cutoff{

@@ -118,7 +118,8 @@ func (k Key) members() []byte {
 	}
 }
 
-// JWK returns the public key in the form of RFC 7517, with alg, kid (the thumbprint) and use; nil for the zero Key.
+// JWK returns the public key in the form of RFC 7517, with alg, kid (the thumbprint) and use. It returns nil for the zero Key and for an
+// AddressKey.
 func (k Key) JWK() []byte {
 	members := k.members()
 	if members == nil {
@@ -127,7 +128,7 @@ func (k Key) JWK() []byte {
 	return fmt.Appendf(nil, `{"alg":"%s","kid":"%s","use":"sig",%s`, k.algorithm, k.thumbprint, members[1:])
 }
 
-// Keys returns the keys of all purposes that verify at now, sorted by id.
+// Keys returns the keys that verify at now, for all purposes, sorted by id.
 func (k *Keyring) Keys(now time.Time) []SigningKey {
 	var out []SigningKey
 	for _, v := range k.set.Load().keys {

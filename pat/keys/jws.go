@@ -37,8 +37,8 @@ type JWS struct {
 	input      string // what the signature covers
 }
 
-// ParseJWS splits and decodes a text of at most limit bytes. It returns an error if the text is not a compact JWS, or if its header has
-// crit, b64, zip or enc.
+// ParseJWS splits and decodes a compact JWS without verifying its signature. It returns an error if text is longer than limit bytes or is
+// not a compact JWS, or if its header has crit, b64, zip or enc.
 func ParseJWS(text string, limit int) (JWS, error) {
 	if len(text) > limit || strings.Count(text, ".") != 2 {
 		return JWS{}, errMalformedJWS
@@ -81,7 +81,7 @@ func ParseJWS(text string, limit int) (JWS, error) {
 	return j, nil
 }
 
-// PublicKey returns the header's jwk. It returns false if there is no jwk, or if it is not an object.
+// PublicKey returns the header's jwk. It returns false if the header has no jwk, or if the jwk is not an object.
 func (j JWS) PublicKey() (map[string]any, bool) {
 	jwk, err := strictjson.DecodeObject(j.JWK)
 	return jwk, err == nil
@@ -104,7 +104,7 @@ var methods = map[string]jwt.SigningMethod{
 	EdDSA: jwt.SigningMethodEdDSA, ES256: jwt.SigningMethodES256, RS256: jwt.SigningMethodRS256,
 }
 
-// SignedBy reports whether k signed j. The key determines the algorithm; the header's alg must be equal to it.
+// SignedBy reports whether k signed j. The key determines the algorithm, which the header's alg must name.
 func (j JWS) SignedBy(k Key) bool {
 	alg := j.Alg
 	if alg == "Ed25519" { // RFC 9864

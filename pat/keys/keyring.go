@@ -268,7 +268,7 @@ func (k *Keyring) Apply(s SigningKey) error {
 }
 
 // Lookup returns the key that a PAT names by its kid. The kid is used only as a map key. An unknown kid causes a read of the store, at most
-// once per second.
+// once per second. Lookup returns false if the key is unknown, has ended, or is for a different purpose.
 func (k *Keyring) Lookup(ctx context.Context, kid ID, now time.Time) (VerifyingKey, bool) {
 	if kid == "" || len(kid) > maxKeyID {
 		return VerifyingKey{}, false

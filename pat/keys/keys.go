@@ -32,8 +32,8 @@ const (
 	p256Size    = 32
 )
 
-// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, or RSA of 2048 to 4096 bits with the exponent
-// 65537. The zero Key verifies nothing.
+// A Key is a public key that is accepted as evidence: Ed25519, ECDSA P-256, RSA of 2048 to 4096 bits with the exponent 65537, or an
+// AddressKey. The zero Key verifies nothing.
 type Key struct {
 	public     crypto.PublicKey
 	algorithm  string
@@ -79,7 +79,7 @@ func New(public crypto.PublicKey) (Key, error) {
 // IsZero reports whether k is the zero Key.
 func (k Key) IsZero() bool { return k.public == nil }
 
-// Public returns the key in the form of package crypto; for an AddressKey, the address.
+// Public returns the key in the form of package crypto. For an AddressKey, it returns the address as a string; for the zero Key, nil.
 func (k Key) Public() crypto.PublicKey { return k.public }
 
 // Algorithm returns the JOSE algorithm of the key: EdDSA, ES256 or RS256, or ES256K for an AddressKey.

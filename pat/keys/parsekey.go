@@ -15,8 +15,8 @@ import (
 const maxKeyText = 16 << 10
 
 // Parse parses a public key in any of the forms that agents send: PEM (SubjectPublicKeyInfo, or PKCS#1 for RSA), base64 or base64url of
-// such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or the base64url of a raw Ed25519 key. It rejects certificates and
-// private keys. The error is of kind ErrWeak or ErrUnsupported.
+// such PEM, base64 or base64url of a DER SubjectPublicKeyInfo, a JWK, or base64 or base64url of a raw Ed25519 key. It rejects certificates
+// and private keys. The error is of kind ErrWeak or ErrUnsupported.
 func Parse(text string) (Key, error) {
 	if len(text) > maxKeyText {
 		return Key{}, keyErrorf(ErrUnsupported, "a public key may have at most %d bytes", maxKeyText)
@@ -56,7 +56,7 @@ func ParseValue(v any) (Key, error) {
 	}
 }
 
-// ParseJWK parses a public key in the form of a JWK (RFC 7517).
+// ParseJWK parses a public key in the form of a JWK (RFC 7517). The error is of kind ErrWeak or ErrUnsupported.
 func ParseJWK(raw []byte) (Key, error) {
 	if len(raw) > maxKeyText {
 		return Key{}, keyErrorf(ErrUnsupported, "a public key may have at most %d bytes", maxKeyText)
@@ -68,7 +68,7 @@ func ParseJWK(raw []byte) (Key, error) {
 	return FromJWK(jwk)
 }
 
-// ParseSPKI parses a DER SubjectPublicKeyInfo.
+// ParseSPKI parses a DER SubjectPublicKeyInfo. The error is of kind ErrWeak or ErrUnsupported.
 func ParseSPKI(der []byte) (Key, error) {
 	public, err := x509.ParsePKIXPublicKey(der)
 	if err != nil && isPrivate(der) {

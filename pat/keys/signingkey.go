@@ -21,7 +21,7 @@ type SigningKey struct {
 	Algorithm string // EdDSA, ES256, RS256
 	JWK       []byte // the public key, RFC 7517
 	CreatedAt time.Time
-	NotAfter  time.Time // when the last PAT that it signed expires; zero while it still signs
+	NotAfter  time.Time // when it stops verifying; zero while it still signs
 }
 
 // A Store holds the state of a Keyring that outlives the process: the public keys of all processes.
