@@ -45,7 +45,7 @@ func parseCharge(s string) (*Charge, error) {
 	return c.check()
 }
 
-// chargeOf reads a charge from meta.charge or details.charge of a body. It returns nil if there is no valid charge.
+// chargeOf reads a charge from v, the value of meta.charge or details.charge in a response body. It returns nil if v is not a valid charge.
 func chargeOf(v any) *Charge {
 	m, _ := v.(map[string]any)
 	text, _ := m["amount"].(string)

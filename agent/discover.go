@@ -14,8 +14,8 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// Discover finds the agents.json of a service and parses it. The target is the URL of the file, an origin, or a domain. For an origin or
-// a domain, Discover tries /agents.json and then /.well-known/agents.json; for a domain, Discover first tries the URLs that
+// Discover finds the agents.json of a service and parses it. The target is the URL of the file, an origin, or a domain. For an origin or a
+// domain, Discover tries /agents.json and then /.well-known/agents.json; for a domain, Discover first tries the first four URLs that
 // Options.Locate returns. A file found by DNS may only use names that its domain vouches for; otherwise Discover rejects the file with a
 // *NamespaceError. Every error wraps ErrTarget or ErrNoService. UIM core 5.3.
 func (c *Client) Discover(ctx context.Context, where string) (*Service, error) {
@@ -74,7 +74,7 @@ func (c *Client) discover(ctx context.Context, address string, from *url.URL, re
 	return &Service{client: c, session: session, catalog: catalog, warnings: problems}, nil
 }
 
-// unusableEndpoints warns of addresses that package fetch will refuse to use.
+// unusableEndpoints returns a warning for each address that package fetch will refuse to use.
 func (c *Client) unusableEndpoints(e Endpoints, at *url.URL) problem.List {
 	var list problem.List
 	for _, what := range []struct {
@@ -94,7 +94,8 @@ func (c *Client) unusableEndpoints(e Endpoints, at *url.URL) problem.List {
 	return list
 }
 
-// agentsFile fetches and parses an agents.json.
+// agentsFile fetches and parses an agents.json, and also returns its problems and the URL where it was found after redirects. If the
+// document has not changed, agentsFile returns the cached result.
 func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) (*intents.Catalog, problem.List, *url.URL, error) {
 	had, known := c.agents.get(address)
 	answer, err := c.document(ctx, address, from, c.o.MaxDocument, had.etag)
@@ -115,9 +116,9 @@ func (c *Client) agentsFile(ctx context.Context, address string, from *url.URL) 
 
 // document fetches a document whose status is 200 and whose type is JSON. If etag is the ETag of a cached copy, document also accepts
 // status 304.
-func (c *Client) document(ctx context.Context, address string, from *url.URL, most int64, etag string) (fetch.Answer, error) {
+func (c *Client) document(ctx context.Context, address string, from *url.URL, maxBytes int64, etag string) (fetch.Answer, error) {
 	answer, err := c.fetch.Get(ctx, address, fetch.Document{
-		Accept: "application/json, application/ld+json;q=0.9", Max: most, From: from, ETag: etag,
+		Accept: "application/json, application/ld+json;q=0.9", Max: maxBytes, From: from, ETag: etag,
 	})
 	if err != nil {
 		return fetch.Answer{}, err

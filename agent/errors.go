@@ -20,8 +20,8 @@ var (
 	ErrNoService = errors.New("no agents.json was found")
 	// ErrNotAgreed means that the session has no PAT: call Agree first.
 	ErrNotAgreed = errors.New("there is no agreement with this service: agree to its policy first")
-	// ErrNoDoor means that the service cannot be called through the requested protocol, for example because its agents.json has no
-	// endpoint for it.
+	// ErrNoDoor means that the service cannot be called through the requested protocol, for example because its agents.json has no endpoint
+	// for that protocol.
 	ErrNoDoor = errors.New("the service cannot be called through this protocol")
 	// ErrAnswer means that the client cannot use a service's response.
 	ErrAnswer = errors.New("the service's response cannot be used")
@@ -90,11 +90,11 @@ func (e *RenewalError) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *RenewalError) Unwrap() error { return e.Err }
 
-// An IssuerError means that a service uses a name that its address does not vouch for. The owner of the name could use an agreement
-// that is made out to it, at the caller's expense. To agree anyway, set Acceptance.Issuer to the name.
+// An IssuerError means that a service uses a name that its address does not vouch for. The owner of the name could use an agreement that is
+// made out to the name, at the caller's expense. To agree anyway, set Acceptance.Issuer to the name.
 type IssuerError struct {
 	Issuer, Host string
-	Unconfirmed  bool // the host is a subdomain of the issuer, whose DNS records do not point to it
+	Unconfirmed  bool // the host is a subdomain of the issuer, but the client found no DNS records of the issuer that point to it
 }
 
 func (e *IssuerError) Error() string {
@@ -148,8 +148,8 @@ func (e *Error) Error() string {
 // otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is reports whether e matches a sentinel below: by details.reason, by code if the service gives no reason, or by HTTP status if it
-// is the sentinel of a status.
+// Is reports whether e matches a sentinel below: by details.reason, by code if the service gives no reason, or by HTTP status if target is
+// the sentinel of a status.
 func (e *Error) Is(target error) bool {
 	want, ok := target.(reasonError)
 	if !ok {

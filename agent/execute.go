@@ -183,7 +183,8 @@ func executeBody(dialect intents.Dialect, uid string, tree map[string]any) ([]by
 	return data, nil
 }
 
-// attempt sends the call once.
+// attempt sends the call once. If the service executes a call with a proof that it had requested, attempt records that the intent needs
+// one.
 func (s *Service) attempt(ctx context.Context, session Session, c *call) (Result, error) {
 	header := authorization(session)
 	for name, value := range map[string]string{

@@ -11,10 +11,10 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkIssuer checks that a service may use the name that it gives as issuer. Without the check, a service could publish a copy of
-// another service's policy, have agents sign it, and use their agreements at the other service. A host vouches for itself, for its
-// subdomains, and for its parent domain if the DNS records of that domain name the service. A loopback address may use any name, as
-// may every service if AllowInsecure is set. The error is an *IssuerError.
+// checkIssuer checks that a service may use the name that it gives as issuer. Without the check, a service could publish a copy of another
+// service's policy, have agents sign it, and use their agreements at the other service. A host vouches for itself, for its subdomains, and
+// for its parent domain if the DNS records of that domain name the service. A loopback address may use any name, as may every service if
+// AllowInsecure is set. Any service may use the name accepted, if it is not empty. The error is an *IssuerError.
 func (c *Client) checkIssuer(ctx context.Context, s Session, accepted string) error {
 	if c.o.AllowInsecure || accepted != "" && accepted == s.Issuer {
 		return nil
@@ -44,7 +44,7 @@ func (c *Client) vouched(ctx context.Context, hosts []string, agents, name strin
 	})
 }
 
-// issuerHost returns the domain of an issuer, which is itself a domain or a URL.
+// issuerHost returns the host of an issuer that is a domain or a URL, in lowercase. It returns an empty string if the issuer is neither.
 func issuerHost(issuer string) string {
 	if strings.Contains(issuer, "://") {
 		return hostOf(issuer)
@@ -56,9 +56,9 @@ func issuerHost(issuer string) string {
 	return strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 }
 
-// A NamespaceError means that the DNS records of a domain point to an agents.json that uses a foreign name: its issuer or the
-// namespace of an intent is neither the domain itself, nor a subdomain, nor a parent domain whose own records name the file. Such a
-// file could offer the intents of another service.
+// A NamespaceError means that the DNS records of a domain point to an agents.json that uses a name for which the domain does not vouch: its
+// issuer or the namespace of an intent is neither the domain itself, nor a subdomain, nor a parent domain whose own records name the file.
+// Such a file could offer the intents of another service.
 type NamespaceError struct {
 	Domain string // domain whose DNS records were followed
 	Name   string // name that the domain does not vouch for

@@ -25,7 +25,7 @@ const (
 	rsaBits    = 3072
 )
 
-// NewKey generates a key for keys.EdDSA, keys.ES256 or keys.RS256.
+// NewKey generates a key for keys.EdDSA, keys.ES256 or keys.RS256. For any other algorithm, the error wraps ErrOptions.
 func NewKey(algorithm string) (crypto.Signer, error) {
 	switch algorithm {
 	case keys.EdDSA:
@@ -40,8 +40,8 @@ func NewKey(algorithm string) (crypto.Signer, error) {
 	}
 }
 
-// SaveKey writes a key as PEM (PKCS#8, RFC 5958) to a new file that only its owner can read (0600), in directories that it creates
-// with mode 0700. It never overwrites a file. The error wraps ErrFile.
+// SaveKey writes a key as PEM (PKCS#8, RFC 5958) to a new file that only its owner can read (0600). It creates missing directories with
+// mode 0700. It never overwrites a file. The error wraps ErrFile.
 func SaveKey(path string, key crypto.Signer) error {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -117,7 +117,7 @@ func LoadSeed(path string) (identity.Key, error) {
 	return key, nil
 }
 
-// writePrivate atomically and durably writes or replaces a file that only its owner can read.
+// writePrivate atomically and durably writes or replaces a file that only its owner can read. The error wraps ErrFile.
 func writePrivate(path string, data []byte) error {
 	if err := privatefile.Write(path, data); err != nil {
 		return fmt.Errorf("%w: %w", ErrFile, err)
@@ -125,15 +125,15 @@ func writePrivate(path string, data []byte) error {
 	return nil
 }
 
-func readPrivate(path string, most int64) ([]byte, error) {
-	data, err := privatefile.Read(path, most)
+func readPrivate(path string, maxBytes int64) ([]byte, error) {
+	data, err := privatefile.Read(path, maxBytes)
 	switch {
 	case err == nil:
 		return data, nil
 	case errors.Is(err, privatefile.ErrOpen):
 		return nil, fmt.Errorf("%s: %w: %w; run chmod 600 on it or, better, create a new key", path, ErrFile, err)
 	case errors.Is(err, privatefile.ErrTooLarge):
-		return nil, fmt.Errorf("%s: %w: the file is larger than %d bytes", path, ErrFile, most)
+		return nil, fmt.Errorf("%s: %w: the file is larger than %d bytes", path, ErrFile, maxBytes)
 	default:
 		return nil, fmt.Errorf("%w: %w", ErrFile, err)
 	}

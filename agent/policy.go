@@ -18,8 +18,8 @@ type Policy struct {
 	URL    string // where it was fetched
 }
 
-// Policy fetches the policy that the service currently offers. The error is ErrAnswer if the document has no digest because it is
-// not a JSON object or its numbers are not exact under RFC 8785: a client cannot agree to such a policy.
+// Policy fetches the policy that the service currently offers. The error wraps ErrAnswer if the document has no digest because it is not a
+// JSON object or its numbers are not exact under RFC 8785: a client cannot agree to such a policy.
 func (s *Service) Policy(ctx context.Context) (Policy, error) {
 	e := s.Endpoints()
 	from := s.agentsURL()
@@ -49,7 +49,7 @@ func readPolicy(a fetch.Answer) (Policy, error) {
 	return Policy{UID: policyUID(tree), Digest: digest, Raw: a.Body, URL: a.URL.String()}, nil
 }
 
-// policyUID returns the uid of a policy. ODRL IM 2.1.
+// policyUID returns the uid of a policy, or an empty string if it has none. ODRL IM 2.1.
 func policyUID(tree map[string]any) string {
 	for _, name := range []string{"uid", "@id", "id", "odrl:uid"} {
 		switch v := tree[name].(type) {

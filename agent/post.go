@@ -27,8 +27,8 @@ var (
 	executeOp = operation{name: "executing", max: func(c *Client) int64 { return c.o.MaxAnswer }, action: via.ActionExecute}
 )
 
-// post sends a request that carries a signature or a PAT to the first of the addresses that exists. It does not follow redirects.
-// The error for a response with a status other than 2xx is an *Error.
+// post sends a request that carries a signature or a PAT to the first of the addresses that exists. It does not follow redirects. The error
+// for a response with a status other than 2xx wraps an *Error.
 func (s *Service) post(ctx context.Context, op operation, addresses []string, header http.Header, body []byte) (fetch.Answer, error) {
 	return s.postFor(ctx, op, addresses, header, func(string) ([]byte, error) { return body, nil })
 }
@@ -82,7 +82,7 @@ func (s *Service) postFor(
 	return fetch.Answer{}, first
 }
 
-// keepEndpoint narrows a list of addresses down to the one that exists.
+// keepEndpoint replaces the list of addresses in the session by found, the one that exists.
 func (s *Service) keepEndpoint(addresses []string, found string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 type RateLimit struct {
 	Limit     int64         `json:"limit,omitempty"` // calls in one period; 0 if the service does not state it
 	Remaining int64         `json:"remaining"`       // minimum number of calls that the service still admits
-	Reset     time.Duration `json:"-"`               // time until it admits more; 0 if the service does not state it
+	Reset     time.Duration `json:"-"`               // time until the service admits more; 0 if the service does not state it
 }
 
 const maxHeaderText = 8 << 10

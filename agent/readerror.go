@@ -59,7 +59,7 @@ func readError(a fetch.Answer) *Error {
 	return e.parseHeader(a.Header)
 }
 
-// parseHeader adds the values of the header. Its Retry-After takes precedence over the one in the body.
+// parseHeader adds the values of the header to e and returns e. A Retry-After in the header takes precedence over one in the body.
 func (e *Error) parseHeader(h http.Header) *Error {
 	e.RateLimit = parseRateLimit(h)
 	if wait, ok := fetch.RetryAfter(h); ok {

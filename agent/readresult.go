@@ -9,9 +9,9 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …,
-// "meta": …}. An envelope has no other members, or has the type application/uim+json; this distinguishes it from outputs that have
-// these names.
+// readResult parses a 2xx response: the outputs alone (UIM core 3.2), or the draft's envelope {"status": "success", "data": …, "meta": …}.
+// An envelope has no other members, or has the type application/uim+json; this distinguishes it from outputs that have these names. An
+// empty body counts as {}. Every error is an *Error.
 func readResult(a fetch.Answer) (Result, error) {
 	r := Result{
 		Status: a.Status, Raw: a.Body, RequestID: identifier(a.Header.Get("Uim-Request-Id")),

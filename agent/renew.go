@@ -29,7 +29,8 @@ func (s *Service) Renew(ctx context.Context) (Agreement, error) {
 	return s.renewFrom(ctx, before)
 }
 
-// renewFrom replaces the PAT in before, unless another call has already replaced it.
+// renewFrom replaces the PAT in before, unless another call has already replaced it. If ctx ends first, renewFrom returns its error, and
+// the renewal continues.
 func (s *Service) renewFrom(ctx context.Context, before Session) (Agreement, error) {
 	// If one caller gives up, the renewal continues for the other callers.
 	work := context.WithoutCancel(ctx)

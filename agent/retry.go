@@ -63,8 +63,8 @@ func (c *call) nextStep(err error, session Session, client *Client) step {
 	return c.repeat(client, 0)
 }
 
-// lost wraps the error of a call in a *LostError if an earlier attempt may have taken effect. Only the response that is stored
-// under the idempotency key states the outcome of that attempt.
+// lost wraps the error of a call in a *LostError if an earlier attempt may have taken effect, unless the error is the response stored under
+// the idempotency key, which states the outcome of that attempt.
 func (c *call) lost(err error) error {
 	_, unsent := errors.AsType[*RenewalError](err)
 	if e, ok := errors.AsType[*Error](err); !c.maybeSent || ok && e.Replayed && !unsent {
@@ -73,9 +73,9 @@ func (c *call) lost(err error) error {
 	return &LostError{err}
 }
 
-// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A service that
-// accepted a fresh agreement implements the specification that defines the key. For any other service, only the caller can judge
-// whether it honours keys: a caller that sets a key states that it does.
+// repeatableUnderKey reports whether a call that may have taken effect can be repeated under its idempotency key. A service that accepted a
+// fresh agreement implements the specification that defines the key. For any other service, only the caller can judge whether the service
+// honours keys: a caller that sets a key states that the service does.
 func (c *call) repeatableUnderKey(session Session) bool {
 	return c.key != "" && (!c.ownKey || session.Form.Fresh())
 }

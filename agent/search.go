@@ -117,7 +117,7 @@ func (s *Service) page(a fetch.Answer, q Query) (intents.Page, error) {
 const maxRemembered = 1000
 
 // keepFound caches found intents, which agents.json may not list, so that calling one needs no further request. It keeps at most
-// maxRemembered intents.
+// maxRemembered intents: before it would keep more, it drops those of earlier calls.
 func (s *Service) keepFound(found []*intents.Intent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +129,7 @@ func (s *Service) keepFound(found []*intents.Intent) {
 	}
 }
 
-// lookup finds an intent by the text of its UID.
+// lookup finds an intent by its UID. It returns false if uid is malformed, or the catalogue does not have the intent.
 func lookup(c *intents.Catalog, uid string) (*intents.Intent, bool) {
 	parsed, err := intents.ParseUID(uid)
 	if err != nil {
@@ -138,8 +138,8 @@ func lookup(c *intents.Catalog, uid string) (*intents.Intent, bool) {
 	return c.Lookup(parsed)
 }
 
-// Intent returns the description of one intent, from agents.json or from the service's intent endpoint. If the service does not
-// have the intent, the error is an *Error (ErrIntentNotFound, ErrVersionConflict).
+// Intent returns the description of one intent, from agents.json or from the service's intent endpoint. If the service does not have the
+// intent, the error wraps an *Error (ErrIntentNotFound, ErrVersionConflict).
 func (s *Service) Intent(ctx context.Context, uid string) (*intents.Intent, error) {
 	catalog, err := s.Catalog(ctx)
 	if err != nil {

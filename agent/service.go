@@ -42,7 +42,8 @@ func (s *Service) Endpoints() Endpoints { return s.Session().Endpoints }
 // Issuer returns the name to which agreements and proofs are made out.
 func (s *Service) Issuer() string { return s.Session().Issuer }
 
-// Warnings returns the problems that parsing agents.json found.
+// Warnings returns the problems of agents.json, such as addresses that the client will not use. For a resumed Service, it returns nil until
+// Catalog has fetched the document.
 func (s *Service) Warnings() problem.List {
 	s.mu.Lock()
 	defer s.mu.Unlock()

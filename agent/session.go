@@ -103,7 +103,7 @@ func (s Session) String() string {
 // Format writes the result of String for every verb, so that no verb prints a secret.
 func (s Session) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// A secret is a text that package fmt does not print: fmt prints an unexported pointer as an address.
+// A secret is a string that package fmt does not print: fmt prints an unexported pointer as an address.
 type secret struct{ text *string }
 
 func newSecret(s string) secret {

@@ -20,8 +20,8 @@ type target struct {
 
 const maxTarget = 2048
 
-// parseTarget parses the URL of an agents.json, an origin (or the base path of a service), or a domain with or without port.
-// Without a scheme, a loopback address means http and everything else https.
+// parseTarget parses the URL of an agents.json, an origin (or the base path of a service), or a domain with or without port. Without a
+// scheme, a loopback address means http, and any other host means https. The error wraps ErrTarget.
 func parseTarget(s string) (target, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || len(s) > maxTarget || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }) {

@@ -5,11 +5,11 @@ import (
 	"unicode"
 )
 
-// maxText is the maximum length of foreign text in errors, in characters.
+// maxText is the maximum length of text from services in errors, in characters.
 const maxText = 500
 
-// clean makes foreign text safe to print: it returns a single line of at most maxText characters, without control characters, which
-// a terminal would interpret.
+// clean makes text from a service safe to print. It returns a single line without control characters, which a terminal would interpret. If
+// the line is longer than maxText characters, clean cuts it there and adds an ellipsis.
 func clean(s string) string {
 	if len(s) > 8*maxText {
 		s = s[:8*maxText]
@@ -23,7 +23,8 @@ func clean(s string) string {
 	return s
 }
 
-// codeName returns v if it has the form of a code of the protocol, and an empty string otherwise.
+// codeName returns v if it is a string in the form of a code of the protocol: at most 64 ASCII letters, digits, "_" and "-". Otherwise it
+// returns an empty string.
 func codeName(v any) string {
 	s, _ := v.(string)
 	if len(s) > 64 || !onlyAlphanumericOr(s, "_-") {
@@ -32,7 +33,7 @@ func codeName(v any) string {
 	return s
 }
 
-// onlyAlphanumericOr reports whether a text consists of ASCII letters, digits and the given characters.
+// onlyAlphanumericOr reports whether s consists only of ASCII letters, digits and the characters of others.
 func onlyAlphanumericOr(s, others string) bool {
 	for _, r := range s {
 		letter := r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9'
@@ -43,7 +44,8 @@ func onlyAlphanumericOr(s, others string) bool {
 	return true
 }
 
-// identifier returns s if it has the form of a request id, and an empty string otherwise.
+// identifier returns s if it has the form of a request id: at most 64 ASCII letters, digits, ".", "_" and "-". Otherwise it returns an
+// empty string.
 func identifier(s string) string {
 	if len(s) > 64 || !onlyAlphanumericOr(s, "._-") {
 		return ""
@@ -51,7 +53,7 @@ func identifier(s string) string {
 	return s
 }
 
-// IsDigest reports whether a text has the form of a policy digest.
+// IsDigest reports whether s has the form of a policy digest: sha-256: and 43 characters of base64url.
 func IsDigest(s string) bool {
 	rest, ok := strings.CutPrefix(s, "sha-256:")
 	return ok && len(rest) == 43 && codeName(rest) == rest

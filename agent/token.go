@@ -128,8 +128,8 @@ func scopeOmitted(v any) []pat.OmittedEntry {
 	return out
 }
 
-// readTime parses a time in RFC 3339, or in the format of Python's isoformat, where a time without a zone is in UTC. It returns the
-// zero time for any other text.
+// readTime parses a time in RFC 3339, or in the format of Python's isoformat, where a time without a zone is in UTC. It returns the zero
+// time for any other string.
 func readTime(s string) time.Time {
 	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05Z07:00"} {
 		if t, err := time.Parse(layout, s); err == nil {

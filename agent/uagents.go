@@ -30,7 +30,8 @@ type UAgent struct {
 	Almanac string
 }
 
-// uagents returns the door to the service as an agent of the uAgents protocol. It sends no secret.
+// uagents returns the door to the service in the uAgents protocol. It queries the Almanac for the endpoint if the Options name an Almanac
+// and no endpoint; it sends no secret. If the service has no such door, the error wraps ErrNoDoor.
 func (s *Service) uagents(ctx context.Context) (via.UAgents, error) {
 	o, e := s.client.o.UAgent, s.Endpoints()
 	named := o.Service

@@ -40,7 +40,7 @@ type Options struct {
 	Shown   func(arrow, message string) // called with each message that is sent (>) or received (<); may be nil
 }
 
-// Dial connects an agent to the gateway.
+// Dial connects an agent to the gateway, and sends the address of the agent as the handshake. ctx bounds only the connecting.
 func Dial(ctx context.Context, o Options) (*Agent, error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", o.TCP)
 	if err != nil {
@@ -94,7 +94,7 @@ func (a *Agent) send(p *protocol.Protocol, to *dialogue.Turn, c protocol.Content
 	return a.write(data)
 }
 
-// next returns the next message for the agent.
+// next waits for the next message for the agent and returns it.
 func (a *Agent) next() (dialogue.Turn, error) {
 	frame, err := wire.TCP.Read(a.conn)
 	if err != nil {

@@ -37,7 +37,7 @@ func (e *unknownError) Error() string {
 	return e.err.Error()
 }
 
-// Unwrap returns the error of the last response.
+// Unwrap returns the error of the last request, or nil if no request was sent.
 func (e *unknownError) Unwrap() error { return e.err }
 
 // advice returns an instruction for the model.
@@ -62,9 +62,9 @@ func (m *toolCall) unknown(err error) *unknownError {
 	return &unknownError{call, m.key != "", m.asks && call.Key != "", err}
 }
 
-// send makes the call, or requests the outcome of an earlier one. It repeats the request while the outcome is unknown and can still
-// become known. Errors: those of agent.Service.Execute; if the outcome of a call that is not both safe and free remains unknown, an
-// *unknownError that wraps the last of them.
+// send makes the call, or requests the outcome of an earlier one. It repeats the request while the outcome is unknown and can still become
+// known. Errors: those of agent.Service.Execute. If the outcome remains unknown, and the outbox must store the call or the host supplied
+// its key, the error is an *unknownError that wraps the last of them.
 func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictjson.Object, o agent.ExecuteOptions) (agent.Result, error) {
 	if m.keeps && m.unkeyed {
 		if err := m.sends(ctx, ""); err != nil {
@@ -94,7 +94,7 @@ func (m *toolCall) send(ctx context.Context, s *agent.Service, arguments strictj
 	return result, m.unknown(err)
 }
 
-// rest waits for d without counting towards maxCalls. It returns an error at once if no caller waits for the outcome.
+// rest waits for d without counting towards maxCalls. It returns an error immediately if no caller waits for the outcome.
 func (m *toolCall) rest(ctx context.Context, d time.Duration) error {
 	m.mu.Lock()
 	left := m.left
@@ -154,7 +154,7 @@ func canEnd(err error) bool {
 	return ok
 }
 
-// asksFor returns how long a response asks the client to wait.
+// asksFor returns how long a response asks the client to wait; 0 if it does not ask.
 func asksFor(err error) time.Duration {
 	if e, ok := errors.AsType[*agent.Error](err); ok {
 		return e.RetryAfter

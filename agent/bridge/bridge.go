@@ -61,9 +61,9 @@ type Options struct {
 	Outbox string
 	// ReadTerms reads the terms of a policy. If it is nil, no terms are known in advance.
 	ReadTerms TermsReader
-	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of
-	// an issuer that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is foreign
-	// text, which AgreeCommand must quote. AgreeCommand may be nil.
+	// AgreeCommand returns the command with which the owner agrees to the policy that has the given digest. issuer is the name of an issuer
+	// that the service's host does not vouch for; it is empty if the host vouches for the issuer. The issuer is untrusted text from the
+	// service, which AgreeCommand must quote. AgreeCommand may be nil.
 	AgreeCommand func(service, digest, issuer string) string
 	// Version is sent to the host.
 	Version string
@@ -108,8 +108,9 @@ type Bridge struct {
 	listed   time.Time         // when the catalogues were read
 }
 
-// Open creates a bridge and finds the services. It logs the services that it cannot find; Serve and ServeHTTP look for them again.
-// The error wraps agent.ErrTarget if a target does not name a service, or agent.ErrOptions.
+// Open creates a bridge, finds the services, and agrees to the policies that the owner accepts. It logs the services that it cannot find;
+// Serve and ServeHTTP look for them again. The error wraps agent.ErrOptions or, if no service was found and one of the targets does not
+// name a service, agent.ErrTarget.
 func Open(ctx context.Context, o Options) (*Bridge, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
@@ -174,7 +175,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions returns a text for the model about the services, and about what the owner has not set up yet.
+// instructions returns a description for the model of the services, and of what the owner has not set up yet.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {

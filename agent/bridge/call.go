@@ -44,8 +44,9 @@ func (b *Bridge) unknownTool(name string) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
 }
 
-// call executes one tools/call. If the host cancels it, the bridge sends no further request, and waits in the background for the
-// response to a request that was already sent, so that its charge becomes known.
+// call executes one tools/call. If the host cancels the call or hangs up, or the bridge shuts down, call returns an error. The bridge then
+// sends no further request, and waits in the background for the response to a request that was already sent, so that its charge becomes
+// known.
 func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	m := &toolCall{b: b, t: t}
 	work := context.WithValue(context.WithValue(context.WithoutCancel(ctx), hostGone{}, ctx.Done()), toolCallKey{}, m)
@@ -83,7 +84,8 @@ func (b *Bridge) call(ctx context.Context, t tool, req *mcp.CallToolRequest) (*m
 
 var errEnds = errors.New("the server is shutting down")
 
-// begin starts a call, unless the shutdown has begun. The shutdown waits for started calls.
+// begin starts a call in the background, and reports whether it did: it starts none after the shutdown has begun. The shutdown waits for
+// started calls, but at most for settleTime.
 func (b *Bridge) begin(call func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -96,7 +98,7 @@ func (b *Bridge) begin(call func()) bool {
 	}
 }
 
-// stop prevents further calls.
+// stop begins the shutdown: it prevents further calls. It must be called only once.
 func (b *Bridge) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -39,7 +39,7 @@ func chargedFor(r agent.Result, err error, reserved *budget.Reservation) (charge
 	return money.Amount{}, true
 }
 
-// unsent reports whether a call was not sent because its PAT could not be renewed. An exchange in the error is then the renewal.
+// unsent reports whether a call was not sent because its PAT could not be renewed. A *fetch.Error in err then belongs to the renewal.
 func unsent(err error) bool {
 	_, renewing := errors.AsType[*agent.RenewalError](err)
 	_, lost := errors.AsType[*agent.LostError](err)

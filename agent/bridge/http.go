@@ -38,10 +38,10 @@ func ListenAddress(address string) (netip.AddrPort, error) {
 	return at, nil
 }
 
-// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done, and then closes the listener. The
-// listener must have a loopback address. ServeHTTP accepts only requests whose Host is the listener's own, and whose Origin is the
-// same or absent, so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP
-// 2026-07-28, basic/transports/streamable-http.
+// ServeHTTP serves MCP over streamable HTTP at Path, without sessions, until ctx is done. It then closes the listener and returns nil. The
+// listener must have a loopback address. ServeHTTP accepts only requests whose Host is the listener's own, and whose Origin is the same or
+// absent, so that no web page can reach the bridge. The error is ErrNotLoopback or an error of the listener. MCP 2026-07-28,
+// basic/transports/streamable-http.
 func (b *Bridge) ServeHTTP(ctx context.Context, l net.Listener) error {
 	defer b.finish()
 	at, err := ListenAddress(l.Addr().String())
@@ -112,8 +112,8 @@ func (b *Bridge) endpoint(at netip.AddrPort) http.Handler {
 	})
 }
 
-// message reads the body of a POST request, which must be one message, like a line of stdio. It leaves the bodies of other methods
-// to the SDK.
+// message reads the body of a POST request, which must be one message, like a line of stdio. If the body is not such a message, message
+// sends the error response and returns false. It leaves the bodies of other methods to the SDK.
 func message(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	if r.Method != http.MethodPost {
 		return nil, true

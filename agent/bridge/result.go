@@ -123,7 +123,7 @@ func (b *Bridge) refusal(t tool, err error) *mcp.CallToolResult {
 	}}
 }
 
-// explain returns an error as data, and as a text with instructions.
+// explain returns an error as data, and as a message with instructions.
 func (b *Bridge) explain(t tool, err error) (failure, string) {
 	if terms, ok := errors.AsType[*termsError](err); ok {
 		return terms.explain()
@@ -252,7 +252,7 @@ func (b *Bridge) explainRefusal(t tool, e *agent.Error) (failure, string) {
 	return f, strings.Join(out, " ")
 }
 
-// sentenceOf returns a text as one line that ends with a full stop.
+// sentenceOf returns s as one line. It adds a full stop unless the line is empty, or ends with a full stop, an ellipsis or a question mark.
 func sentenceOf(s string) string {
 	s = oneLine(s, maxNote)
 	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "…") || strings.HasSuffix(s, "?") {

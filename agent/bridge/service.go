@@ -28,8 +28,8 @@ type service struct {
 	exceeded map[agreedIntent]excess // by intent and agreed policy
 }
 
-// find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, or makes a new one if
-// the owner has accepted the policy.
+// find reads the catalogue, and the policy for the descriptions of the tools. It resumes a stored agreement, or makes a new one if the
+// owner has accepted the policy. It returns only the errors of reading the catalogue; it logs all others.
 func (s *service) find(ctx context.Context) error {
 	if err := s.readCatalog(ctx); err != nil {
 		return err
@@ -180,7 +180,8 @@ func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Ter
 	return e
 }
 
-// changed reads the policy again after the service refused a call because its policy changed.
+// changed reads the policy again after the service refused a call because its policy changed. It returns a *termsError if the owner must
+// accept the offered policy, and cause otherwise.
 func (s *service) changed(ctx context.Context, cause error) error {
 	if _, _, err := s.readPolicy(ctx); err != nil {
 		return cause
@@ -196,8 +197,8 @@ func (s *service) path(of agent.Session) string {
 	return filepath.Join(s.b.o.Agreements, of.FileName())
 }
 
-// load resumes the stored agreement if it is newer, because the owner has agreed in the meantime or another process has renewed the
-// PAT.
+// load resumes the stored agreement if it is newer than the current one: the owner may have agreed in the meantime, or another process may
+// have renewed the PAT.
 func (s *service) load() {
 	current, _, offered, _ := s.state()
 	session := current.Session()

@@ -23,8 +23,8 @@ const (
 	// Limits of the requests that have no response yet; the SDK does not limit them.
 	maxWaiting      = 1000
 	maxWaitingBytes = 64 << 20
-	// drain is how long calls in progress may still be answered after the host has closed stdin. A host that waits for less time
-	// sends a signal, which ends the process at once.
+	// drain is how long calls in progress may still be answered after the host has closed stdin. A host that waits for less time sends a
+	// signal, which ends the process immediately.
 	drain = 10 * time.Second
 )
 
@@ -62,10 +62,11 @@ type lineConn struct {
 	cancelled  map[jsonrpc.ID]bool // requests that the host has cancelled
 	held       int                 // total size in bytes of the requests without a response
 	waiting    bool                // awaitAnswers waits until unanswered is empty
-	idle       chan struct{}       // receives a value when unanswered becomes empty
+	idle       chan struct{}       // has a value after unanswered has become empty
 }
 
-// read passes the messages of the input to Read until the input or the connection ends.
+// read passes the messages of the input to Read until the input or the connection ends. At the end of the input, it waits for awaitAnswers
+// before it passes io.EOF.
 func (c *lineConn) read(in io.Reader) {
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {

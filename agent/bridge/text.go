@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Limits of foreign text, in characters.
+// Limits of text from services and hosts, in characters.
 const (
 	maxTitle       = 100
 	maxDescription = 2000
@@ -20,14 +20,15 @@ const (
 	maxNote        = 500
 )
 
-// oneLine makes foreign text safe to print: one line, without control and format characters, of at most most characters.
-func oneLine(s string, most int) string { return shown(s, most, false) }
+// oneLine makes untrusted text safe to print: it returns one line without control and format characters. If the line is longer than
+// maxChars characters, oneLine cuts it there and adds an ellipsis.
+func oneLine(s string, maxChars int) string { return shown(s, maxChars, false) }
 
 // severalLines is like oneLine, but keeps line breaks.
-func severalLines(s string, most int) string { return shown(s, most, true) }
+func severalLines(s string, maxChars int) string { return shown(s, maxChars, true) }
 
-func shown(s string, most int, breaks bool) string {
-	s = s[:min(len(s), most*utf8.UTFMax+utf8.UTFMax)]
+func shown(s string, maxChars int, breaks bool) string {
+	s = s[:min(len(s), maxChars*utf8.UTFMax+utf8.UTFMax)]
 	s = strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' && breaks:
@@ -42,8 +43,8 @@ func shown(s string, most int, breaks bool) string {
 	if !breaks {
 		s = strings.Join(strings.Fields(s), " ")
 	}
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(s); len(runes) > maxChars {
+		return string(runes[:maxChars]) + "…"
 	}
 	return strings.TrimSpace(s)
 }
@@ -86,7 +87,7 @@ func visible(document []byte) []byte {
 }
 
 // exact reports whether data can be shown unchanged: the data must fit in left bytes, and steers must be false for every character except
-// line breaks and tabs.
+// line breaks and tabs. It subtracts the size of the data from left.
 func exact(v any, left *int) bool {
 	*left--
 	switch v := v.(type) {

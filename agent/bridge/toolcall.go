@@ -39,14 +39,14 @@ type toolCall struct {
 	left   bool // the host no longer waits
 }
 
-// enter waits until the call may start, because fewer than maxCalls calls are in progress.
+// enter waits until fewer than maxCalls calls are in progress, and then counts this call among them. The errors are those of take.
 func (m *toolCall) enter(ctx context.Context) error {
 	err := m.b.take(ctx, m.b.places)
 	m.placed = err == nil
 	return err
 }
 
-// take waits for a free slot in places, unless the host cancels the call or the bridge shuts down.
+// take waits for a free slot in places and occupies it. It returns an error if the host cancels the call or the bridge shuts down.
 func (b *Bridge) take(ctx context.Context, places chan<- struct{}) error {
 	gone, _ := ctx.Value(hostGone{}).(<-chan struct{})
 	select {

@@ -128,7 +128,8 @@ func label(target string) string {
 	return u.Host
 }
 
-// toolName finds a tool by its name or by the UID of its intent.
+// toolName returns the name of a tool, given that name or the UID of the intent. It returns false if there is no such tool, or if several
+// services have the intent.
 func (b *Bridge) toolName(name string) (string, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

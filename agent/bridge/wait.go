@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// patient returns the function that waits between two attempts of a call. It returns an error if the host has cancelled the call;
-// otherwise it calls wait. If wait is nil, it waits for d, and returns early if the host cancels the call or the bridge shuts down.
+// patient returns the function that waits between two attempts of a call. The function returns an error if the host has cancelled the call;
+// otherwise it calls wait. If wait is nil, the function waits for d; it returns early, with an error, if ctx ends, the host cancels the
+// call or the bridge shuts down.
 func patient(wait func(context.Context, time.Duration) error, stopping <-chan struct{}) func(context.Context, time.Duration) error {
 	return func(ctx context.Context, d time.Duration) error {
 		switch {

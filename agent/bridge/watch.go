@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// refresh reads the catalogues and policies of all services again if the bridge last read them longer ago than most. A catalogue or
+// refresh reads the catalogues and policies of all services again if the bridge last read them longer ago than maxAge. A catalogue or
 // policy that cannot be read stays unchanged.
-func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
+func (b *Bridge) refresh(ctx context.Context, maxAge time.Duration) {
 	b.listing.Lock()
 	defer b.listing.Unlock()
 	b.mu.Lock()
-	old := time.Since(b.listed) > most
+	old := time.Since(b.listed) > maxAge
 	b.mu.Unlock()
 	if !old {
 		return
@@ -23,7 +23,7 @@ func (b *Bridge) refresh(ctx context.Context, most time.Duration) {
 	b.offer()
 }
 
-// watch looks for missing services, and for changes of the others, until the bridge shuts down. It notifies hosts of changes.
+// watch looks for missing services, and for changes of the others, until the bridge shuts down or ctx ends. It notifies hosts of changes.
 func (b *Bridge) watch(ctx context.Context) {
 	wait := firstLook
 	for {

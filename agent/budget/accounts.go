@@ -85,7 +85,7 @@ func (a *accounts) window(currency string, p Period, now time.Time) *window {
 	return w
 }
 
-// add counts an amount in every kind of period, and returns the periods.
+// add counts an amount in every kind of period, and returns the start of the current period of each kind.
 func (a *accounts) add(amount money.Amount, now time.Time) map[Period]time.Time {
 	from := map[Period]time.Time{}
 	for _, p := range periods {

@@ -23,7 +23,7 @@ import (
 // lockWait limits the wait for the lock, which another process holds during one write.
 const lockWait = 10 * time.Second
 
-// A Book holds the amounts spent and the limits. It is safe for concurrent use, also by several processes on one file.
+// A Book holds the amounts spent and the limits. It is safe for concurrent use, even by several processes that share the file.
 type Book struct {
 	path   string
 	limits []Limit
@@ -82,7 +82,7 @@ type Receipt struct {
 	From   map[Period]time.Time `json:"from,omitempty"`
 }
 
-// Receipt returns the part of the reservation to store.
+// Receipt returns the stored form of the reservation.
 func (r *Reservation) Receipt() Receipt { return Receipt{r.amount, maps.Clone(r.from)} }
 
 // Redeem returns the Reservation of a Receipt of this book. Like any other Reservation, it can be settled once.
@@ -122,9 +122,9 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 // Nothing returns a reservation of zero, for a call that should be free: Settle still records a charge.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
-// Settle replaces the reserved amount by the charge; the zero Amount releases the whole reservation. If the charge is in another
-// currency, the reserved amount remains counted too, because a service could otherwise evade the limits. Settle must be called at
-// most once. If the charge is unknown, do not call it: the reservation then counts until its periods end.
+// Settle replaces the reserved amount by the charge; the zero Amount releases the whole reservation. If the charge is in another currency,
+// the reserved amount remains counted too, because a service could otherwise evade the limits. Settle must be called at most once. If the
+// charge is unknown, do not call Settle: the reservation then counts until its periods end.
 func (r *Reservation) Settle(ctx context.Context, charged money.Amount) error {
 	if charged == r.amount || r.from == nil && charged.IsZero() {
 		return nil

@@ -52,7 +52,7 @@ type Limit struct {
 	Period Period
 }
 
-// ErrLimit means that a text is not a limit.
+// ErrLimit means that a string is not a limit.
 var ErrLimit = errors.New(`want a budget such as "5 EUR/day", for an hour, a day or a month`)
 
 // ParseLimit parses a limit such as 5 EUR/day. The error wraps ErrLimit.

@@ -16,8 +16,8 @@ import (
 func agentPath(k wire.Key) string { return "/v1/agents/" + k.String() }
 
 // ask makes a request without a body and decodes the response into v; if v is nil, it ignores the response.
-func (c *Client) ask(ctx context.Context, method, target string, most int64, v any) error {
-	a, err := c.exchange(ctx, request{method: method, target: target, most: most})
+func (c *Client) ask(ctx context.Context, method, target string, maxBytes int64, v any) error {
+	a, err := c.exchange(ctx, request{method: method, target: target, most: maxBytes})
 	if err != nil || v == nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (c *Client) Capabilities(ctx context.Context, k wire.Key) ([]wire.Capabilit
 	return got.Capabilities, nil
 }
 
-// fit reports whether the texts of an agent's profile can be shown, and its lists are within their limits.
+// fit reports whether the strings of an agent's profile can be shown, and its lists are within their limits.
 func fit(name *string, capabilities []wire.Capability) bool {
 	if name != nil && !wire.Shown(*name) || len(capabilities) > wire.MaxCapability {
 		return false
@@ -153,7 +153,7 @@ func (c *Client) Discover(ctx context.Context, s Search) (agents []wire.Agent, n
 // maxPages limits how many pages a relay can make All and Listen read.
 const maxPages = 1000
 
-// All returns each agent on the pages of Discover once. It reads at most 1,000 pages.
+// All returns each agent on the pages of Discover once. It reads at most 1,000 pages. After an error, the sequence ends.
 func (c *Client) All(ctx context.Context, s Search) iter.Seq2[wire.Agent, error] {
 	return func(yield func(wire.Agent, error) bool) {
 		seen := map[wire.Key]bool{}
@@ -196,7 +196,7 @@ func (c *Client) Tags(ctx context.Context, cursor string) ([]wire.TagCount, stri
 	return page.Capabilities, cursorOf(page.HasMore, page.NextCursor), nil
 }
 
-// Permit sets the entry of a peer in the access list of this agent.
+// Permit sets the entry of a peer in the access list of this agent, and returns the entry.
 func (c *Client) Permit(ctx context.Context, peer wire.Key, t wire.EntryType) (e wire.Entry, err error) {
 	err = c.askWith(ctx, http.MethodPut, agentPath(c.key)+"/acl", map[string]any{"peer_key": peer, "entry_type": t}, &e)
 	return e, err

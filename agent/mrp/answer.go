@@ -47,16 +47,17 @@ func isCode(text string) bool {
 	})
 }
 
-// shown makes foreign text safe to print: it returns a single line of at most most characters.
-func shown(text string, most int) string {
+// shown makes untrusted text safe to print: it returns a single line. If the line is longer than maxChars characters, shown cuts it there
+// and adds an ellipsis.
+func shown(text string, maxChars int) string {
 	text = strings.Map(func(r rune) rune {
 		if wire.Shown(string(r)) {
 			return r
 		}
 		return ' '
-	}, text[:min(len(text), 4*most)])
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	}, text[:min(len(text), 4*maxChars)])
+	if runes := []rune(text); len(runes) > maxChars {
+		return string(runes[:maxChars]) + "…"
 	}
 	return text
 }
@@ -69,8 +70,8 @@ func decode(document []byte, v any) error {
 	return unpack(document, v)
 }
 
-// unpack decodes into v the members of a document that v declares, and skips all others. It is for documents that contain texts of
-// other agents: one agent must not be able to make the entries of others unreadable, for example by deep nesting.
+// unpack decodes into v the members of a document that v declares, and skips all others. It is for documents that contain text from other
+// agents: one agent must not be able to make the entries of others unreadable, for example by deep nesting.
 func unpack(document []byte, v any) error {
 	if !strictjson.IsObject(document) {
 		return fmt.Errorf("%w: the document is not a JSON object", ErrAnswer)
@@ -111,7 +112,7 @@ func (c *Client) checked(document []byte) (m wire.Message, ok bool) {
 	return m, true
 }
 
-// isID reports whether a text has the form of a message, thread or blob id.
+// isID reports whether text has the form of a message, thread or blob id.
 func isID(text string) bool {
 	return text != "" && text != "." && text != ".." && len([]rune(text)) <= wire.MaxThreadID && wire.Shown(text)
 }

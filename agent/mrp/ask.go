@@ -149,8 +149,8 @@ func (c *calls) drop(w *replyWait) {
 	delete(c.waiting, w.id)
 }
 
-// take passes a reply to the caller that waits for it, and reports whether there was one. While a message to the sender of m is
-// being sent, take waits, because m may be the reply to that message.
+// take passes a reply to the caller that waits for it. It returns false if no caller waits for the reply, if the caller's queue is full, or
+// if ctx ends. While a message to the sender of m is being sent, take waits, because m may be the reply to that message.
 func (c *calls) take(ctx context.Context, m wire.Message) bool {
 	if m.InReplyTo == "" {
 		return false
@@ -239,7 +239,8 @@ func (w *replyWait) poll(ctx context.Context, round int) (wire.Message, bool, er
 	return wire.Message{}, false, nil
 }
 
-// look reports whether a message is the reply, and returns the reply decrypted.
+// look reports whether a message is the reply, and returns the reply decrypted. It passes progress reports to o.Progress, and ignores
+// events.
 func (w *replyWait) look(m wire.Message) (wire.Message, bool, error) {
 	if m.Sender != w.from || m.Recipient != w.c.key || m.InReplyTo != w.id || w.had[m.ID] {
 		return wire.Message{}, false, nil

@@ -1,5 +1,5 @@
-// Package mrp is a client for relays of the Machine Relay Protocol, through which agents send each other messages, find each other
-// and store files. The usual calls:
+// Package mrp is a client for relays of the Machine Relay Protocol, through which agents send each other messages, find each other and
+// store files. These are the usual calls:
 //
 //	key, err := mrp.LoadKey("agent.seed")
 //	c, err := mrp.New(mrp.Options{Relay: "https://relay.mrphub.io", Key: key})

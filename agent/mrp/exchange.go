@@ -41,8 +41,8 @@ type answer struct {
 	stream io.ReadCloser
 }
 
-// A StatusError is a response that is neither a success nor an error of the protocol: it comes from a server other than the relay,
-// for example a proxy in front of it.
+// A StatusError is a response that is neither a success nor an error of the protocol: it comes from a server other than the relay, for
+// example a proxy in front of the relay.
 type StatusError struct {
 	Status     int           // HTTP status
 	RetryAfter time.Duration // 0 if unknown
@@ -130,8 +130,8 @@ func (a *attempts) after(r request, err error, date string) (wait time.Duration,
 	return a.pause(sent)
 }
 
-// pause returns the wait that the relay requested, or else an increasing one. again is false if the limits of the options are
-// reached.
+// pause returns the wait that the relay requested or, if it requested none, a wait that increases with every attempt. again is false if the
+// limits of the options are reached.
 func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	if a.made++; a.made >= a.c.o.Attempts {
 		return 0, false
@@ -146,8 +146,8 @@ func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 	return wait, true
 }
 
-// send makes one attempt. The error is a *wire.Error, a *StatusError, an error of package fetch, or an error of reading the
-// content.
+// send makes one attempt. date is the Date header of the response, if there was one. The error is a *wire.Error, a *StatusError, an error
+// of package fetch, or an error of reading the content.
 func (c *Client) send(ctx context.Context, r request) (a answer, date string, err error) {
 	address, err := url.Parse(c.base.String() + r.target)
 	if err != nil {

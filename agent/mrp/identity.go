@@ -20,8 +20,8 @@ func NewKey() ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed(seed)
 }
 
-// SaveKey writes the 32 bytes of a key's seed to a new file that only its owner can read (0600), in directories that it creates
-// with mode 0700. It never overwrites a file. The error wraps ErrKeyFile.
+// SaveKey writes the 32 bytes of a key's seed to a new file that only its owner can read (0600). It creates missing directories with mode
+// 0700. It never overwrites a file. The error wraps ErrKeyFile.
 func SaveKey(path string, key ed25519.PrivateKey) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%s: %w: the file already exists, and a lost key cannot be recovered", path, ErrKeyFile)

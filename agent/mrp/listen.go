@@ -42,9 +42,9 @@ const (
 	pollFor   = 10 * time.Minute // time before the next attempt to open a WebSocket at a relay that had none
 )
 
-// Listen passes the messages for this agent to a handler until ctx ends, and then returns nil. It receives messages over a
-// WebSocket, which it reopens whenever the connection is lost; if the relay does not offer WebSockets, Listen polls. A message that
-// arrives twice is handled once. Listen returns an error only if the relay refuses the agent permanently; the error is then a
+// Listen passes the messages for this agent to a handler until ctx ends. It then waits for running handlers and returns nil. It receives
+// messages over a WebSocket, which it reopens whenever the connection is lost; if the relay does not offer WebSockets, Listen polls. A
+// message that arrives twice is handled once. Listen returns an error only if the relay refuses the agent permanently; the error is then a
 // *wire.Error.
 //
 // The relay counts a message as delivered once the handler has processed it, but at the latest half a minute after sending it. A
@@ -100,7 +100,7 @@ type listener struct {
 	socket atomic.Pointer[socket] // for acknowledging messages; nil while no WebSocket is open
 }
 
-// run receives messages until ctx ends or an error is final, and returns that error.
+// run receives messages until ctx ends or an error is final, and returns that error or the error of ctx.
 func (l *listener) run(ctx context.Context) error {
 	if l.o.Again {
 		if err := l.again(ctx); final(err) {
@@ -180,11 +180,11 @@ func (l *listener) listen(ctx context.Context) (good bool, err error) {
 	}
 }
 
-// poll polls for messages until it fails, ctx ends, or the given time has passed; 0 means no time limit.
-func (l *listener) poll(ctx context.Context, most time.Duration) (good bool, err error) {
+// poll polls for messages until it fails, ctx ends, or maxTime has passed; 0 means no limit.
+func (l *listener) poll(ctx context.Context, maxTime time.Duration) (good bool, err error) {
 	from, pause := l.c.o.Now(), l.c.o.Reconnect
 	l.o.State(nil)
-	for f := (Filter{Wait: pollWait}); ctx.Err() == nil && (most == 0 || l.c.o.Now().Sub(from) < most); {
+	for f := (Filter{Wait: pollWait}); ctx.Err() == nil && (maxTime == 0 || l.c.o.Now().Sub(from) < maxTime); {
 		sent := l.c.o.Now()
 		page, err := l.c.Poll(ctx, f)
 		if err != nil {

@@ -106,8 +106,8 @@ func (c *Client) Poll(ctx context.Context, f Filter) (Page, error) {
 	return c.page(ctx, f.query(), f.limit())
 }
 
-// Thread returns the messages of a thread that this agent has sent or received, the oldest first. Of the filter, Thread uses only Limit
-// and Cursor.
+// Thread returns the messages of a thread that this agent has sent or received, the oldest first. Thread uses only Limit and Cursor of the
+// filter.
 func (c *Client) Thread(ctx context.Context, id string, f Filter) (Page, error) {
 	if !isID(id) {
 		return Page{}, fmt.Errorf("%w: this is not a valid thread id", ErrOptions)

@@ -18,7 +18,7 @@ type call struct {
 	parameters map[string]any
 }
 
-// without returns the call without one of its required parameters.
+// without returns the call without one of its required parameters. It returns false if the call has none.
 func (c call) without() (call, bool) {
 	for i := range c.in.Inputs {
 		p := &c.in.Inputs[i]
@@ -38,7 +38,7 @@ func (c call) with(name string, value any) call {
 	return call{c.in, c.uid, more}
 }
 
-// mistyped returns the call with one parameter of the wrong type.
+// mistyped returns the call with one parameter of the wrong type. It returns false if no parameter allows that.
 func (c call) mistyped() (call, bool) {
 	return c.violating(func(p *intents.Parameter) []any {
 		if p.Type == "object" || p.Type == "array" {
@@ -48,11 +48,12 @@ func (c call) mistyped() (call, bool) {
 	}, true)
 }
 
-// outOfBounds returns the call with one parameter of the right type that violates another constraint.
+// outOfBounds returns the call with one parameter of the right type that violates another constraint. It returns false if no parameter
+// allows that.
 func (c call) outOfBounds() (call, bool) { return c.violating(excludedValues, false) }
 
 // violating returns the call with a parameter value that Validate rejects: only because of its type if byType is set, and otherwise only
-// for other reasons.
+// for other reasons. It returns false if Validate rejects none of the values in that way.
 func (c call) violating(values func(*intents.Parameter) []any, byType bool) (call, bool) {
 	for i := range c.in.Inputs {
 		p := &c.in.Inputs[i]
@@ -87,5 +88,5 @@ func excludedValues(p *intents.Parameter) []any {
 	return append(out, "", "uimgate-verify no such value ~!")
 }
 
-// maxText limits the length of a text that is too long on purpose.
+// maxText limits the length of a string that is too long on purpose.
 const maxText = 10_000

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/agent/verify/doors"
 )
 
-// A check is one point of the list. after names the check on which it depends: if that check does not pass, this one is skipped.
+// A check is one point of the list. after names the check on which this one depends: if that check does not pass, this one is skipped.
 type check struct {
 	id      string
 	section string

@@ -1,6 +1,6 @@
 // Package verify checks whether a service conforms to UIM. It checks DNS, agents.json, the policy, search, errors, agreement, tokens and
 // execution, and the other protocols that the service announces (package doors). For each point, it reports whether the service conforms,
-// lacks the feature or violates the specification, and names the section. The points are listed in checks.go. The usual call:
+// lacks the feature or violates the specification, and names the section. The points are listed in checks.go. This is the usual call:
 //
 //	report, err := verify.Run(ctx, verify.Options{Target: "shop.example", Client: agent.Options{Key: key}, Agree: true})
 //	if err == nil && !report.Passed() { … }

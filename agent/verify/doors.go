@@ -36,7 +36,7 @@ func (v *verification) known() doors.Service {
 	return s
 }
 
-// doorCall returns a call that was made, so that a door can repeat it. It returns the zero Call if none was made.
+// doorCall returns a call that was made, so that a door can repeat it. It returns the zero Call if no call was made.
 func (v *verification) doorCall(c call, a fetch.Answer, at time.Time) doors.Call {
 	body, err := v.body(c.uid, c.parameters)
 	if c.in == nil || a.Status == 0 || err != nil {

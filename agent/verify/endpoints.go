@@ -34,7 +34,8 @@ func (v *verification) firstReachable(ctx context.Context, addresses []string, b
 	return "", fetch.Answer{}, last
 }
 
-// findExecute returns the address for calls.
+// findExecute returns the address for calls. To find the address, it first makes a call of an unknown intent without a PAT, and keeps the
+// response in v.withoutPAT.
 func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	if v.executeURL != "" {
 		return v.executeURL, pass
@@ -52,7 +53,8 @@ func (v *verification) findExecute(ctx context.Context) (string, finding) {
 	return address, f
 }
 
-// findIssue returns the address for agreements. To find it, it sends a body that is not JSON, so that no agreement is made.
+// findIssue returns the address for agreements. To find the address, it first sends a body that is not JSON, so that no agreement is made,
+// and keeps the response in v.malformed.
 func (v *verification) findIssue(ctx context.Context) (string, finding) {
 	if v.issueURL != "" {
 		return v.issueURL, pass
@@ -73,7 +75,7 @@ func (v *verification) address(s string) (*url.URL, bool) {
 }
 
 // sameSite reports whether two hosts belong to the same site: they are equal, have the same registrable domain, or are both loopback
-// addresses. If insecure connections are allowed, all hosts do.
+// addresses. If insecure connections are allowed, all hosts belong to the same site.
 func (v *verification) sameSite(a, b string) bool {
 	a, b = strings.ToLower(strings.TrimSuffix(a, ".")), strings.ToLower(strings.TrimSuffix(b, "."))
 	if a == b || v.options.Client.AllowInsecure || fetch.LoopbackHost(a) && fetch.LoopbackHost(b) {

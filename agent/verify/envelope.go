@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// envelope returns the error object of a response, or a text that describes what is wrong with its form.
+// envelope returns the error object of a response and an empty string, or a description of what is wrong with the form of the response.
 func envelope(e exchange) (map[string]any, string) {
 	kind, _, err := mime.ParseMediaType(e.header.Get("Content-Type"))
 	if err != nil || kind != "application/json" && !strings.HasSuffix(kind, "+json") {
@@ -102,7 +102,8 @@ func (v *verification) errorCodes(context.Context) finding {
 	return point.WrongIfAny(slices.Compact(bad))
 }
 
-// errorFailures looks for 5xx responses. If a gateway returns 502 to 504 because the service behind it failed, it has not failed itself.
+// errorFailures looks for 5xx responses. If a gateway returns 502 to 504 because the service behind it failed, the gateway itself has not
+// failed.
 func (v *verification) errorFailures(context.Context) finding {
 	var bad []string
 	for _, e := range v.recorder.failures() {

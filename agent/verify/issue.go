@@ -67,8 +67,8 @@ func (v *verification) agree(ctx context.Context) (agent.Agreement, error) {
 	}
 }
 
-// takePAT keeps the PAT from the last of these exchanges that was a successful POST to one of the addresses. It reports whether there was
-// one.
+// takePAT keeps the PAT from the last of these exchanges that was a successful POST to one of the addresses. It reports whether it found a
+// PAT.
 func (v *verification) takePAT(kept []exchange, addresses []string) bool {
 	for _, e := range slices.Backward(kept) {
 		if e.status/100 != 2 || e.method != http.MethodPost || !slices.Contains(addresses, e.url.String()) {

@@ -109,11 +109,11 @@ func (r *recorder) add(request *http.Request, sent []byte, response *http.Respon
 	}
 }
 
-// start keeps the exchanges that follow until stop is called, with up to most bytes of each body.
-func (r *recorder) start(most int64) {
+// start keeps the exchanges that follow until stop is called, with up to maxBytes bytes of the body of each successful response.
+func (r *recorder) start(maxBytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.limit, r.exchanges = most, nil
+	r.limit, r.exchanges = maxBytes, nil
 }
 
 // stop returns the exchanges that were recorded since start, and deletes them.
@@ -125,7 +125,7 @@ func (r *recorder) stop() []exchange {
 	return out
 }
 
-// failures returns all exchanges with a status of 400 or above.
+// failures returns the exchanges with a status of 400 or above, at most maxExchanges.
 func (r *recorder) failures() []exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 )
 
 // get fetches a public document, following redirects as an agent would.
-func (v *verification) get(ctx context.Context, address string, most int64) (fetch.Answer, error) {
+func (v *verification) get(ctx context.Context, address string, limit int64) (fetch.Answer, error) {
 	return v.withRetries(ctx, func() (fetch.Answer, error) {
-		return v.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, application/ld+json;q=0.9", Max: most, From: v.agentsURL()})
+		return v.fetch.Get(ctx, address, fetch.Document{Accept: "application/json, application/ld+json;q=0.9", Max: limit, From: v.agentsURL()})
 	})
 }
 

@@ -41,7 +41,8 @@ func (v *verification) safeIntents() []*intents.Intent {
 	return out
 }
 
-// parameters returns the required parameters of an intent, from Options.Parameters or from its description.
+// parameters returns the required parameters of an intent, from Options.Parameters or from its description. It returns false if a value is
+// unknown, or if the parameters are not valid.
 func (v *verification) parameters(in *intents.Intent) (map[string]any, bool) {
 	out := map[string]any{}
 	if given, ok := v.options.Parameters[in.UID.String()]; ok {

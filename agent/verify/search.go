@@ -122,7 +122,7 @@ func (v *verification) searchSame(ctx context.Context) finding {
 	return point.WrongIfAny(bad)
 }
 
-// published returns the intent in agents.json, or nil if there is none.
+// published returns the intent with this uid in agents.json, or nil if there is none.
 func (v *verification) published(uid string) (found map[string]any) {
 	v.eachIntent(func(_ string, m map[string]any) {
 		if uidOf(m) == uid {

@@ -50,7 +50,7 @@ type Options struct {
 }
 
 // Run verifies one service. If the service is broken or unreachable, Run returns a Report and no error. Its errors are those of agent.New,
-// and agent.ErrTarget.
+// and errors that wrap agent.ErrTarget.
 func Run(ctx context.Context, o Options) (Report, error) {
 	v, err := newVerification(o)
 	if err != nil {

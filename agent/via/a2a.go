@@ -200,7 +200,7 @@ func readArtifact(a fetch.Answer, document []byte, at string, v any) (fetch.Answ
 	return out, nil
 }
 
-// besideTask adds the members of the UIM extension in the metadata to the header of a response.
+// besideTask adds to the header of a response the members of the UIM extension in the metadata of a message or an artifact.
 func besideTask(out fetch.Answer, of strictjson.Object) {
 	about := of.Object("metadata").Object(Extension)
 	if c := about.Object("charge"); c != nil {

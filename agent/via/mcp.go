@@ -53,7 +53,7 @@ func (m MCP) Message(c Call) (Message, error) {
 	return Message{URL: m.URL, Header: h, Body: body}, err
 }
 
-// HeaderText returns a text as the value of a header field, encoded if the field cannot carry it unchanged. MCP 2026-07-28,
+// HeaderText returns s as the value of a header field, encoded if the field cannot carry s unchanged. MCP 2026-07-28,
 // basic/transports/streamable-http, Value Encoding.
 func HeaderText(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x21 || r > 0x7e }) || strings.HasPrefix(s, "=?") {

@@ -51,7 +51,7 @@ func (MRP) Request(action string, header http.Header, body []byte) (json.RawMess
 	return strictjson.Append(nil, map[string]any{"action": action, "params": params})
 }
 
-// Read converts the response to a request with this action.
+// Read converts m, the response to a request with this action, to the response of the UIM endpoint. Errors wrap ErrAnswer.
 func (MRP) Read(action string, m wire.Message) (fetch.Answer, error) {
 	a := fetch.Answer{Status: http.StatusOK, Header: http.Header{}}
 	tree, err := strictjson.DecodeObject(m.Body)

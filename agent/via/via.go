@@ -94,8 +94,8 @@ func refused(a fetch.Answer, tree strictjson.Object, usual int) (fetch.Answer, e
 	return answer(a, status, body), nil
 }
 
-// refusedWith returns the response with an error for which the protocol gives only a text. An empty outcome means that the call was
-// not executed.
+// refusedWith returns the response with an error for which the protocol gives only a message. An empty outcome means that the call was not
+// executed.
 func refusedWith(a fetch.Answer, status int, message, outcome string) (fetch.Answer, error) {
 	details := map[string]any{}
 	if outcome != "" {

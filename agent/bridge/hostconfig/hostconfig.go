@@ -35,7 +35,7 @@ var hosts = map[string]Host{
 // Names returns the names of the supported hosts.
 func Names() []string { return slices.Sorted(maps.Keys(hosts)) }
 
-// Of returns a host by its name.
+// Of returns the supported host with the given name. It returns false if there is none.
 func Of(name string) (Host, bool) {
 	h, ok := hosts[name]
 	return h, ok

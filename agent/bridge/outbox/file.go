@@ -28,7 +28,8 @@ type file struct {
 	Calls   []*Call `json:"calls"`
 }
 
-// read returns the calls that are not older than MaxAge.
+// read returns the content of the file at path, without the calls that are older than MaxAge. If the file does not exist, the content is
+// empty.
 func read(path string, now time.Time) (*file, error) {
 	data, err := privatefile.Read(path, maxFile)
 	switch {

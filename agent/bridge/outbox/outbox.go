@@ -76,7 +76,8 @@ func (b *Box) Close() {
 	}
 }
 
-// Find returns a call whose outcome is unknown: one that was passed to Leave, or one of a bridge that has ended.
+// Find returns a call with this service and digest whose outcome is unknown: one that was passed to Leave, or one of a bridge that has
+// ended. It removes the owner of the call. ok is false if there is no such call.
 func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok bool, err error) {
 	if _, err := os.Stat(b.path); errors.Is(err, os.ErrNotExist) {
 		return Call{}, false, nil
@@ -95,7 +96,7 @@ func (b *Box) Find(ctx context.Context, service, digest string) (found Call, ok 
 	return found, ok, err
 }
 
-// Put stores a call or its changes. If the outbox has too many calls, the error is ErrFull.
+// Put adds a call, or replaces the stored call with the same ID. If the outbox has too many calls to add one, the error is ErrFull.
 func (b *Box) Put(ctx context.Context, c Call) error {
 	if err := b.live(ctx); err != nil {
 		return err
@@ -136,8 +137,8 @@ func (b *Box) Leave(ctx context.Context, id string) error {
 	})
 }
 
-// End records that the outcome of a call is known, and returns the receipt of its reservation. The receipt is nil if there is none,
-// or if another process has taken it. End removes the call unless stays is set, because no caller has received the outcome.
+// End records that the outcome of a call is known, and returns the receipt of its reservation. The receipt is nil if the call has none, or
+// if another process has taken it. End removes the call. If stays is set, it keeps the call, because no caller has received the outcome.
 func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.Receipt, err error) {
 	err = b.change(ctx, func(f *file) error {
 		c := f.find(id)
@@ -156,7 +157,7 @@ func (b *Box) End(ctx context.Context, id string, stays bool) (reserved *budget.
 	return reserved, nil
 }
 
-// live locks the file that shows that this bridge is running; the process holds the lock until it ends.
+// live locks the file that shows that this bridge is running. The lock is held until Close, or until the process ends.
 func (b *Box) live(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -193,7 +194,8 @@ func (b *Box) sweep(ctx context.Context) {
 
 func (b *Box) lifePath(id string) string { return b.path + "." + id + ".lock" }
 
-// made reports whether a call is being made now, by this bridge or by another that is running.
+// made reports whether the owner of a call may still be making it: whether the owner is this bridge, or another that is running. It removes
+// the lock file of a bridge that has ended.
 func (b *Box) made(ctx context.Context, owner string) bool {
 	switch owner {
 	case "":
@@ -216,7 +218,8 @@ func (b *Box) made(ctx context.Context, owner string) bool {
 	return false
 }
 
-// change applies f to the file while it holds the lock. If f returns an error, change writes nothing.
+// change applies f to the file while it holds the lock. If f returns an error, change writes nothing and returns the error, or nil for
+// errUnchanged.
 func (b *Box) change(ctx context.Context, f func(*file) error) error {
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()

@@ -75,7 +75,8 @@ type Doors struct {
 // New returns the Doors of a service, on which no check has run yet.
 func New(c Client) *Doors { return &Doors{client: c} }
 
-// named returns the URL of a door from agents.json.
+// named returns the URL of a door from agents.json. The finding passes if the service has the door at its own site, and is Skipped if
+// agents.json does not name the door.
 func (d *Doors) named(member string) (string, point.Finding) {
 	switch address := d.Named[member].(type) {
 	case nil:
@@ -100,7 +101,7 @@ func at(address, path string) string {
 	return fetch.Origin(u) + path
 }
 
-// document fetches a public JSON object. The finding passes if there is one.
+// document fetches a public JSON object. The finding passes if the address serves such an object.
 func (d *Doors) document(ctx context.Context, address string) (strictjson.Object, point.Finding) {
 	a, err := d.client.Get(ctx, address)
 	switch {

@@ -20,7 +20,7 @@ type mcp struct {
 	open     bool         // whether it accepts messages without a token
 	stranger fetch.Answer // to the first message, without a token
 	metadata string       // URL of the protected resource metadata
-	issuer   string       // the first authorization server in it
+	issuer   string       // the first authorization server in the metadata
 	server   strictjson.Object
 	alone    bool   // whether the server supports the revision in which every request is independent
 	session  string // id of the session in other revisions
@@ -204,7 +204,7 @@ func (d *Doors) handshake(ctx context.Context) point.Finding {
 	return point.Holds.Because("%s", version)
 }
 
-// mcpOrigin sends a request as a foreign web page would.
+// mcpOrigin sends a request as a web page of another site would.
 func (d *Doors) mcpOrigin(ctx context.Context) point.Finding {
 	r, err := d.request(ctx, d.bearer(http.Header{"Origin": {"https://uimgate-verify.invalid"}}), "tools/list", nil)
 	if err != nil {

@@ -77,7 +77,7 @@ func (r *reply) read(id string) {
 	}
 }
 
-// take reads one message, or reports why it is not the response.
+// take reads one message. It returns why the message is not the response, or "" if it is.
 func (r *reply) take(data []byte, id string) string {
 	tree, err := strictjson.DecodeObject(data)
 	if err != nil {

@@ -55,7 +55,7 @@ func (d *Doors) toolOutput(result strictjson.Object) (any, bool) {
 	return nil, false
 }
 
-// contents returns the texts of a result.
+// contents returns the strings of the result's first text items, at most 100 of them.
 func contents(result strictjson.Object) []string {
 	const most = 100
 	var out []string

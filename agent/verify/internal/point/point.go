@@ -63,7 +63,7 @@ func ServerError(a fetch.Answer) Finding {
 	return Skipped.Because("the response was %d: see error-failures", a.Status)
 }
 
-// Status checks that the status of a response is one of those given.
+// Status checks that the status of a response is one of those given. After any other 5xx, or after a 429, the finding is Skipped.
 func Status(a fetch.Answer, want ...int) Finding {
 	switch {
 	case slices.Contains(want, a.Status):
