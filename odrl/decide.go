@@ -187,8 +187,8 @@ func (p *Policy) sort(active map[int]bool) *finding {
 	return f
 }
 
-// settle applies the conflict strategy (ODRL IM 2.10). It returns the prohibition that applies and the Reason to deny, or an empty Reason
-// if no prohibition applies.
+// settle applies the conflict strategy (ODRL IM 2.10). It returns the prohibition that applies and the Reason to deny. If no prohibition
+// applies, or a permission takes precedence, it returns nil and an empty Reason.
 func (p *Policy) settle(f *finding) (*rules.Rule, reason.Reason) {
 	switch {
 	case len(f.prohibitions) == 0:

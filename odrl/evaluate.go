@@ -65,8 +65,8 @@ func (v *evaluation) prepare(ctx context.Context) error {
 }
 
 // Evaluate decides a question for a state of the world, and reports on each rule. It supports every action, operand and duty, and takes all
-// facts from q and w: it uses no clock, counter or network, and equal arguments give equal results. It names a limit without comparing it,
-// unless the question gives the count. If Evaluate returns an error, the Evaluation is zero, which denies.
+// facts from q and w: it uses no clock, counter or network, and equal arguments give equal results. It reports a limit without comparing
+// it, unless the question gives the count. If Evaluate returns an error, the Evaluation is zero, which denies.
 //
 // In a policy from Publish, names refer to the World of the policy, and the duties that the gateway itself fulfils count as fulfilled. In a
 // policy from Load, an IRI refers only to itself, and an Offer, a Request or an Assertion grants nothing.

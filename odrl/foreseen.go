@@ -25,20 +25,20 @@ type foreseenKey struct {
 	key     string // of the agent, if the policy names keys
 }
 
-// foreseen caches the Terms of a policy.
-type foreseen struct {
+// foreseenTerms caches the Terms of a policy.
+type foreseenTerms struct {
 	mu    sync.RWMutex
 	known map[foreseenKey]Terms
 }
 
-func (f *foreseen) get(k foreseenKey) (Terms, bool) {
+func (f *foreseenTerms) get(k foreseenKey) (Terms, bool) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
 	t, ok := f.known[k]
 	return t, ok
 }
 
-func (f *foreseen) put(k foreseenKey, t Terms) {
+func (f *foreseenTerms) put(k foreseenKey, t Terms) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.known == nil || len(f.known) >= maxForeseen {
@@ -86,7 +86,8 @@ func (p *Policy) partiesWithin(agent, key string, targets []string) string {
 	return strings.Join(list, "\x00")
 }
 
-// keyNamed returns the text of a key if the policy names it. All keys that the policy does not name give the same result.
+// keyNamed returns the base64 of a key that the policy names, and "" if there is no key. All keys that the policy does not name give the
+// same result.
 func (p *Policy) keyNamed(der []byte) string {
 	const none, another = "", "another"
 	if len(der) == 0 {
@@ -104,7 +105,8 @@ func (p *Policy) keyNamed(der []byte) string {
 }
 
 // Prepare evaluates in advance the Terms of every agent that the policy distinguishes, and once the Terms of all other agents, so that
-// Terms can return them from the cache. It evaluates at most 4096 Terms; all others are evaluated at their first use.
+// Terms can return them from the cache. The policy must be one from Publish. Prepare evaluates at most 4096 Terms; all others are evaluated
+// at their first use.
 func (p *Policy) Prepare(ctx context.Context) error {
 	left := maxPrepared
 	ask := func(r Request) error {

@@ -27,7 +27,7 @@ type Policy struct {
 	residual  *plan.Residual // nil if partial evaluation failed or exceeded its bounds
 	unplanned error          // why there is no plan
 	memo      decisions
-	foreseen  foreseen
+	foreseen  foreseenTerms
 	// targetNames maps the UID of an intent to its list in program.Targets, joined into one string.
 	targetNames map[string]string
 	evaluation  *evaluation

@@ -21,7 +21,7 @@ type Reproduction struct {
 }
 
 // Reproduce returns the Reproduction of a Request that Decide decided, in the names that the policy uses. facts are the Facts of that
-// Decision. Reproduce does not modify them, but its result may share them.
+// Decision. Reproduce does not modify facts, but its result may share them. The policy must be one from Publish.
 func (p *Policy) Reproduce(r Request, facts map[string]any) Reproduction {
 	out := Reproduction{
 		Question: Question{Party: r.AgentID, Action: "execute", Target: r.Intent, Context: contextOf(r, facts)},

@@ -106,14 +106,15 @@ func readWorld(tree map[string]any) (WorldState, error) {
 	return w, nil
 }
 
-// eachObject calls read for each object of a list, or for a single object. It returns an error if the list has more than most entries.
-func eachObject(v any, most int, read func(map[string]any) error) error {
+// eachObject calls read for each object of a list, or for a single object. It returns an error if v is neither, if the list has more than
+// maxEntries entries, or if read fails.
+func eachObject(v any, maxEntries int, read func(map[string]any) error) error {
 	list := model.ListOf(model.Field{Value: v})
 	if v == nil {
 		return nil
 	}
-	if len(list) > most {
-		return fmt.Errorf("it has %d entries; the maximum is %d", len(list), most)
+	if len(list) > maxEntries {
+		return fmt.Errorf("it has %d entries; the maximum is %d", len(list), maxEntries)
 	}
 	for _, f := range list {
 		m, ok := f.Value.(map[string]any)

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// A Batch decides requests, one per line. Each line has its own policy.
+// A Batch decides requests, one per line. Each line has its own policy. A Batch is not safe for concurrent use.
 type Batch struct {
 	DutyMode odrl.DutyMode // for lines without dutyMode
 	Lenient  bool          // for lines without lenient

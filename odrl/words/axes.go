@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// An axis holds the values of one left operand that requests use. nil means that a request has no such fact.
+// An axis holds the values that requests use for one left operand. A nil value means that a request has no such fact.
 type axis struct {
 	operand string
 	values  []any
@@ -87,11 +87,11 @@ func (x *axes) count() int {
 	return n
 }
 
-// requests returns the requests about one matter, at most most of them. If there are more, they are those that meet all conditions of a
+// requests returns the requests about one matter, at most maxCount of them. If there are more, they are those that meet all conditions of a
 // rule, those that differ from them in one fact, and a sample of the others.
-func (x *axes) requests(m matter, most int) iter.Seq[request] {
+func (x *axes) requests(m matter, maxCount int) iter.Seq[request] {
 	return func(yield func(request) bool) {
-		left := most
+		left := maxCount
 		put := func(at []int) bool {
 			q := odrl.Question{Party: m.party, Action: m.action, Target: m.target, Context: map[string]any{}}
 			for i, one := range x.facts {
@@ -102,7 +102,7 @@ func (x *axes) requests(m matter, most int) iter.Seq[request] {
 			left--
 			return yield(request{question: q, now: x.times[at[len(x.facts)]], signed: x.signed[at[len(x.facts)+1]]}) && left > 0
 		}
-		if x.count() > most {
+		if x.count() > maxCount {
 			if !x.telling(put) {
 				return
 			}

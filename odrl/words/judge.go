@@ -24,7 +24,7 @@ const (
 // Decisions summarizes how two policies decide the same requests: those at the bounds of the constraints of both.
 type Decisions struct {
 	Shift    Shift `json:"shift"`
-	Requests int   `json:"requests"` // number of requests evaluated by both policies
+	Requests int   `json:"requests"` // number of requests evaluated under both policies
 	// Bound describes the bound that was reached first, if requests were left untried; otherwise it is empty.
 	Bound string `json:"bound,omitempty"`
 	// Wider and Narrower are one example each of a request whose decision changes in that direction; nil if there is none.

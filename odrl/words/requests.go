@@ -116,13 +116,13 @@ func (a *asker) requests() iter.Seq[request] {
 	}
 }
 
-// tooMany records that there are more requests than are evaluated for policies of this size.
-func (a *asker) tooMany(most int) {
-	if most == maxRequests {
-		a.bounded("both policies are evaluated for at most %d requests", most)
+// tooMany records that there are more requests than maxCount, the number of requests that are evaluated for policies of this size.
+func (a *asker) tooMany(maxCount int) {
+	if maxCount == maxRequests {
+		a.bounded("both policies are evaluated for at most %d requests", maxCount)
 		return
 	}
-	a.bounded("policies with so many rules and conditions are evaluated for at most %d of %d requests", most, maxRequests)
+	a.bounded("policies with so many rules and conditions are evaluated for at most %d of %d requests", maxCount, maxRequests)
 }
 
 // matters returns combinations of party, action and target with the rules about them: one for each distinct set of rules. It skips a

@@ -12,7 +12,7 @@ type NormalForm struct {
 	Strategies []Strategy
 	Rules      []*Atom // permissions, prohibitions and obligations in document order
 	Facts      *Facts
-	ReplacedBy string // the policy that replaces this one and makes it void; empty: the policy is in force
+	ReplacedBy string // the policy that replaces this one and makes it void; if empty, the policy is in force
 	Names      *Names
 	UIM        bool // the policy declares UIM's profile
 }
@@ -21,11 +21,11 @@ type NormalForm struct {
 // too; atoms of the same written rule share them. A duty that names no parties has the parties of the rule that refers to it (ODRL IM
 // 2.6.3).
 type Atom struct {
-	n           int // its number, in document order
+	n           int // the number of the atom, in document order
 	Kind        RuleKind
 	Node        *Rule
-	Action      *Action               // with its refinements; nil: any action, which only lenient mode accepts
-	Target      *Reference            // with its refinements; nil: any target
+	Action      *Action               // with its refinements; nil means any action, which only lenient mode accepts
+	Target      *Reference            // with its refinements; nil means any target
 	Parties     map[string]*Reference // by function; without an assignee, the rule applies to everyone
 	Constraints []*Constraint
 	Duties      []*Atom // of a permission

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/vocabulary"
 )
 
-// readContext reads the document's @context. It never fetches a remote context. It reports an unknown one: as a warning in lenient
-// mode or if n.Served is set, otherwise as an error. It rejects a context that changes the meaning of an ODRL term.
+// readContext reads the document's @context. It never fetches a remote context. It reports an unknown context: as a warning in lenient mode
+// or if n.Served is set, otherwise as an error. It rejects a context that changes the meaning of an ODRL term.
 func (n *Names) readContext(v any, pointer string) {
 	for _, f := range ListOf(Field{Pointer: pointer, Value: v}) {
 		switch c := f.Value.(type) {

@@ -18,7 +18,7 @@ type Document struct {
 	actions   []Action
 	targets   []Reference
 	relations map[string][]Reference
-	Asset     []Reference // UIM core 6.2: the target of rules that name none
+	Asset     []Reference // UIM core 6.2: the target of rules that name no target
 	parties   map[string][]Reference
 	notes     notes
 	keys      map[string]bool // the properties that have a value, even one that could not be read
@@ -78,7 +78,7 @@ type Rule struct {
 	weight       int             // the number of rules in it, including itself
 }
 
-// Name returns the name of the rule in decisions: its uid, or else its JSON pointer.
+// Name returns the name of the rule in decisions: its uid or, if it has none, its JSON pointer.
 func (r *Rule) Name() string {
 	if r.UID != "" {
 		return r.UID
@@ -106,7 +106,7 @@ type Reference struct {
 	Refinements []*Constraint // of a collection: the conditions that its members must meet
 	types       []string      // types from other vocabularies
 	notes       notes
-	Literal     bool // the name is a text, not an IRI
+	Literal     bool // the name is a plain string, not an IRI
 }
 
 // Name returns the IRI of the asset or party. For a collection without an IRI, it returns the source.
@@ -154,9 +154,9 @@ type Literal struct {
 	Start, End string // of a window
 	Window     bool
 	// The following are needed to write the literal and to compare it by type.
-	iri      bool   // the value is an IRI, not a text
+	iri      bool   // the value is an IRI, not a string
 	dataType string // IRI of an explicit type, expanded
-	language string // BCP 47 tag of a text
+	language string // BCP 47 tag of a string
 	json     any    // the json.Number or bool in the document; nil for other values
 }
 

@@ -17,7 +17,7 @@ const (
 	Day = 24 * time.Hour
 )
 
-// ParseNumber parses a decimal and returns it in billionths. It returns false if the text is not a decimal, has more than nine decimal
+// ParseNumber parses a decimal and returns it in billionths. It returns false if the string is not a decimal, has more than nine decimal
 // places, or does not fit in an int64.
 func ParseNumber(s string) (int64, bool) {
 	const most = 60
@@ -172,7 +172,7 @@ func ParseVersion(s string) ([3]int64, bool) {
 // IsCode reports whether s is a code of the operand. A code itself shows which other codes contain it.
 func (o *Operand) IsCode(s string) bool { _, ok := o.code(s); return ok }
 
-// Spelling returns a code in the form for people, such as DE for an IRI of Germany. It returns other texts unchanged, including network
+// Spelling returns a code in the form for people, such as DE for an IRI of Germany. It returns other strings unchanged, including network
 // addresses and domain names.
 func (o *Operand) Spelling(s string) string {
 	if code, ok := o.code(s); ok && !o.Networked() {
@@ -181,11 +181,11 @@ func (o *Operand) Spelling(s string) string {
 	return s
 }
 
-// A TextForm is the way in which a text is written. Texts of different forms may mean the same thing, such as the code and an unknown IRI
-// of a country. A fact is therefore compared only with values of the same form, and the result is unknown for values of other forms.
+// A TextForm is the way in which a string is written. Strings of different forms may mean the same thing, such as the code and an unknown
+// IRI of a country. A fact is therefore compared only with values of the same form, and the result is unknown for values of other forms.
 type TextForm string
 
-// The forms of texts.
+// The forms of strings.
 const (
 	codes     TextForm = "code"
 	addresses TextForm = "address"
@@ -195,13 +195,13 @@ const (
 	MixedText TextForm = "text" // values of several forms, which are compared with facts of every form
 )
 
-// Contains reports whether texts of the form show which other texts contain them.
+// Contains reports whether strings of the form show which other strings contain them.
 func (f TextForm) Contains() bool { return f == codes || f == addresses || f == hosts }
 
-// TextFormOf returns the form of s, a text of the left operand with the given name.
+// TextFormOf returns the form of s, a value of the left operand with the given name.
 func TextFormOf(operand, s string) TextForm { return LeftOperand(operand).TextForm(s) }
 
-// TextForm returns the form of s, a text of the operand.
+// TextForm returns the form of s, a value of the operand.
 func (o *Operand) TextForm(s string) TextForm {
 	switch code, ok := o.code(s); {
 	case ok && o.Networked() && strings.HasPrefix(code, domainCode):

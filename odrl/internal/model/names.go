@@ -34,7 +34,7 @@ type keyName struct {
 	described bool
 }
 
-// Bare removes the scheme of a web IRI. For any other text, it returns the text unchanged and false.
+// Bare removes the scheme of a web IRI. For any other string, it returns the string unchanged and false.
 func Bare(iri string) (string, bool) {
 	for _, scheme := range []string{"http://", "https://"} {
 		if rest, ok := strings.CutPrefix(iri, scheme); ok {
@@ -52,7 +52,7 @@ func (n *Names) prefix(p string) (string, bool) {
 	return iri, ok
 }
 
-// Expand replaces an alias or a prefix with its IRI. It returns any other text unchanged.
+// Expand replaces an alias or a prefix with its IRI. It returns any other string unchanged.
 func (n *Names) Expand(s string) string {
 	if iri, ok := n.aliases[s]; ok {
 		return iri
@@ -68,7 +68,7 @@ func (n *Names) Expand(s string) string {
 }
 
 // Local returns the local name of a term, given as a bare word or as an IRI in one of the namespaces. It returns false for any other
-// text.
+// string.
 func (n *Names) Local(s string, namespaces ...[]string) (string, bool) {
 	s = n.Expand(s)
 	if same, ok := n.added.same[s]; ok {
@@ -160,9 +160,9 @@ type class struct {
 	grows   bool // profiles may add terms
 }
 
-// term resolves a value to a term of the class. It returns the local name of a term of ODRL or UIM. If the class may grow, it also
-// accepts terms of vocabularies, of the document and of open profiles, and returns their IRIs. It reports any other value and suggests
-// the nearest term.
+// term resolves a value to a term of the class. It returns the local name of a term of ODRL or UIM. If the class may grow, it also accepts
+// terms of vocabularies, of the document and of open profiles, and returns their IRIs. It reports any other value and suggests the nearest
+// term; in lenient mode, a class that may grow accepts such a value nevertheless.
 func (n *Names) term(c class, f Field, raw string) (string, bool) {
 	name, ok := n.Local(raw, n.Namespaces)
 	if ok {
@@ -219,8 +219,8 @@ func Suggest(name string, known []string) string {
 	return ""
 }
 
-// Quote quotes a text of a document for a message. It truncates the text to 120 bytes, escapes quotation marks and backslashes, and
-// replaces invisible characters and those that change the direction of text.
+// Quote quotes s, which comes from a document, for a message. It cuts s after 120 bytes and adds an ellipsis, escapes quotation marks and
+// backslashes, and replaces invisible characters and those that change the direction of text.
 func Quote(s string) string {
 	const most = 120
 	if len(s) > most {

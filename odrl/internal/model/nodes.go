@@ -41,7 +41,7 @@ type definition struct {
 	role role
 }
 
-// index records the nodes in f that others may refer to, so that a rule, a constraint or an asset may be defined anywhere in the
+// index records the nodes in f that other nodes may refer to, so that a rule, a constraint or an asset may be defined anywhere in the
 // document.
 func (r *reader) index(f Field, as role, top bool) {
 	switch v := f.Value.(type) {

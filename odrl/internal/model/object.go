@@ -27,7 +27,7 @@ type object struct {
 	notes   notes
 }
 
-// object reads f as an object. It returns nil and reports a problem if f is not one.
+// object reads f as an object. If f is not an object, it reports a problem and returns nil.
 func (n *Names) object(f Field, what string) *object {
 	m, ok := f.Value.(map[string]any)
 	if !ok {
@@ -139,7 +139,8 @@ func (o *object) items(name string) []Field {
 	return list
 }
 
-// one takes a property that has one value, written alone or as a list with one element. It reports a problem if there are several.
+// one takes a property that has one value, written alone or as a list with one element. If there is not exactly one value, it reports a
+// problem and returns false; if the property is absent, it only returns false.
 func (o *object) one(name string) (Field, bool) {
 	whole := o.fields[name]
 	if len(whole) == 0 {
@@ -236,7 +237,8 @@ func wrapper(v any) (key string, ok bool) {
 	return "", false
 }
 
-// word returns a text, or the text in an object such as {"@id": …} or {"@value": …}. It reports any other value.
+// word returns a string, or the string in an object such as {"@id": …} or {"@value": …}. It reports any other value, and also an empty
+// string, and returns false.
 func (n *Names) word(f Field, what string) (string, bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -288,7 +290,7 @@ func hasSpace(s string) bool {
 	return slices.ContainsFunc([]byte(s), func(c byte) bool { return c <= ' ' || c == '<' || c == '>' || c == '"' || c == 0x7f })
 }
 
-// Scalar returns a text or a number as text, even if it is inside a value object.
+// Scalar returns a string or a number as a string, even if it is inside a value object. It returns false for any other value.
 func Scalar(v any) (string, bool) {
 	switch v := v.(type) {
 	case string:
@@ -329,7 +331,7 @@ func Anys[T any](list []T) []any {
 	return out
 }
 
-// ScalarText returns a text, a number or a boolean as text, and "" for any other value.
+// ScalarText returns a string, a number or a boolean as a string, and "" for any other value.
 func ScalarText(v any) string {
 	s, _ := Scalar(v)
 	if b, ok := v.(bool); ok {

@@ -55,7 +55,7 @@ func NewNames(tree any, hosts []string, found *Findings) *Names {
 	return names
 }
 
-// PolicyHost returns the host of the policy's uid in lowercase, or "" if it is not a web IRI.
+// PolicyHost returns the host of the policy's uid in lowercase, or "" if the uid is not a web IRI.
 func PolicyHost(tree any) string {
 	for _, m := range topNodes(tree) {
 		if uid, ok := firstString(m, "uid", "@id", "id", "odrl:uid"); ok {
@@ -98,7 +98,7 @@ type Beside struct {
 }
 
 // OpenLibrary reads the policies of a document, with the given profiles and vocabularies in addition to the built-in ones. It adds the
-// problems of the document to found; the Library is usable only if none of them is an error.
+// problems of the document to found; the Library is usable only if none of them is an error, and is nil if the document cannot be decoded.
 func OpenLibrary(ctx context.Context, doc []byte, known Beside, found *Findings) *Library {
 	tree := DecodeTree(doc, found)
 	if found.Failed() {

@@ -8,13 +8,13 @@ type Operand struct {
 	Name    string
 	Aliases string // deprecated and UIM spellings, separated by spaces
 	Kind    Kind   // how its values are compared
-	Words   string // its name in a sentence, after "the"; empty: Name
+	Words   string // its name in a sentence, after "the"; if empty, Name
 	Source  Source // the source of its values when a gateway decides a call
 
 	Unit      Unit   // the unit of its values
 	Bounds    Bounds // the bounds of its numbers
 	Codes     *codeScheme
-	Operators string // the operators that ODRL V 2.2 provides for it, separated by spaces; empty: all
+	Operators string // the operators that ODRL V 2.2 provides for it, separated by spaces; if empty, all
 	Datatype  *datatype
 	Temporal  bool // it concerns when something is done; on a duty, it sets the deadline
 	UIM       bool // a term of the UIM profile, which ODRL itself does not have

@@ -52,16 +52,16 @@ func NewReader(ctx context.Context, n *Names) *reader {
 	}
 }
 
-// fits increments count and reports whether reading may continue. If count exceeds most, or ctx is done, fits reports an error once and
+// fits increments count and reports whether reading may continue. If count exceeds limit, or ctx is done, fits reports an error once and
 // stops the reader.
-func (r *reader) fits(count *int, most int, what, pointer string) bool {
+func (r *reader) fits(count *int, limit int, what, pointer string) bool {
 	if r.stopped {
 		return false
 	}
 	*count++
 	switch {
-	case *count > most:
-		r.Problems.Errorf("too-large", pointer, "a policy may have at most %d %s", most, what)
+	case *count > limit:
+		r.Problems.Errorf("too-large", pointer, "a policy may have at most %d %s", limit, what)
 	case r.Problems.Full():
 	case r.ctx.Err() != nil:
 		r.Problems.Errorf("stopped", pointer, "reading the policy was stopped")

@@ -11,7 +11,8 @@ import (
 // maxValues is the maximum number of right operands of one constraint, because each is compared with each fact of a call.
 const maxValues = 1000
 
-// constraint reads a constraint or a logical constraint. Logical constraints may be nested up to MaxNesting deep.
+// constraint reads a constraint or a logical constraint. Logical constraints may be nested up to MaxNesting deep. If the constraint cannot
+// be read, the problem is reported and the result is nil.
 func (r *reader) constraint(f Field, depth int) *Constraint {
 	if !r.fits(&r.constraints, MaxConstraints, "constraints", f.Pointer) {
 		return nil
@@ -23,7 +24,7 @@ func (r *reader) constraint(f Field, depth int) *Constraint {
 		return nil
 	}
 	if s, isText := f.Value.(string); isText {
-		if depth > 0 { // for and, or, xone and andSequence, a text is a literal
+		if depth > 0 { // for and, or, xone and andSequence, a string is a literal
 			r.Problems.Doubtf("reference", f.Pointer, "a text is not a reference here: write {\"@id\": %s}", Quote(s))
 		}
 	}
@@ -203,7 +204,8 @@ func (r *reader) operandAndOperator(c *Constraint, left, op Field) bool {
 	return ok
 }
 
-// literal reads one right operand: a text, a number, a boolean, a value object, an IRI or a window.
+// literal reads one right operand: a string, a number, a boolean, a value object, an IRI or a window. It reports any other value and
+// returns false.
 func (r *reader) literal(f Field) (Literal, bool) {
 	switch v := f.Value.(type) {
 	case bool:
@@ -276,7 +278,7 @@ func (r *reader) valueObject(f Field) (Literal, bool) {
 	return lit, false
 }
 
-// expandIRI expands a known prefix in a text such as ex:research. It returns other texts unchanged, including times and UIDs.
+// expandIRI expands a known prefix in a string such as ex:research. It returns other strings unchanged, including times and UIDs.
 func (r *reader) expandIRI(s string) string {
 	if e := r.Expand(s); e != s && Absolute(e) {
 		return e

@@ -59,7 +59,8 @@ func (r *reader) rule(f Field, kind RuleKind) *Rule {
 	return rule
 }
 
-// again returns the rule that was already read under the IRI of this reference.
+// again returns the rule that was already read under the IRI of this reference. It counts the rules in that rule again. If the rule has a
+// different kind, it reports an error and returns nil.
 func (r *reader) again(known *Rule, kind RuleKind, id string, f Field) *Rule {
 	if known.Kind != kind {
 		r.Problems.Errorf("duplicate", f.Pointer, "%s is used as %s at %s and cannot also be used as %s", Quote(id), known.Kind,

@@ -76,8 +76,9 @@ var durationStarts = []time.Time{
 	time.Date(1903, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(1903, 7, 1, 0, 0, 0, 0, time.UTC),
 }
 
-// ParseDuration parses an xsd:duration, or a duration in weeks. It returns the four lengths that durations are compared by, one for each
-// of durationStarts, in nanoseconds. It returns false if the text is not a duration or if a length does not fit in an int64.
+// ParseDuration parses an xsd:duration, or a duration in weeks. It returns the four lengths that durations are compared by, one for each of
+// durationStarts, in nanoseconds. It returns false if s is not a duration, is longer than 5000 years, or has a length that does not fit in
+// an int64.
 func ParseDuration(s string) ([]any, bool) {
 	m := DurationForm().FindStringSubmatch(s)
 	if m == nil || strings.HasSuffix(s, "P") || strings.HasSuffix(s, "T") {
@@ -168,8 +169,8 @@ func Unwrap(v any) any {
 	return v
 }
 
-// TextOf returns a text, a number or a time as text, even if it is wrapped in an object. It returns false for an empty text and for any
-// other value.
+// TextOf returns a string, a number or a time as a string, even if it is wrapped in an object. It returns false for an empty string and for
+// any other value.
 func TextOf(v any) (string, bool) {
 	switch v := Unwrap(v).(type) {
 	case string:
@@ -185,7 +186,7 @@ func TextOf(v any) (string, bool) {
 // Integer returns n as a json.Number.
 func Integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// NameOf returns a text, or the name that an object has as uid or @id. It also accepts a list with one element, and returns "" for nil.
+// NameOf returns a string, or the name that an object has as uid or @id. It also accepts a list with one element, and returns "" for nil.
 func NameOf(v any) (string, bool) {
 	switch v := v.(type) {
 	case nil:

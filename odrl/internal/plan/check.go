@@ -31,10 +31,10 @@ type planCheck struct {
 	steps   *rules.Steps
 }
 
-// checked compares a plan with OPA within the given number of steps. It returns nil if they agree.
-func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most int) error {
+// checked compares a plan with OPA in at most maxSteps steps. It returns nil if they agree.
+func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, maxSteps int) error {
 	leaves := p.Leaves
-	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, most)}
+	c := &planCheck{program: p, inputs: in, plan: made, leaves: map[string][2][]planEntry{}, steps: rules.NewSteps(ctx, maxSteps)}
 	c.index()
 	facts, err := c.constraints(leaves)
 	if err == nil {
@@ -45,7 +45,7 @@ func checked(ctx context.Context, p *rules.Program, in *Inputs, made *Plan, most
 	}
 	switch {
 	case c.steps.Exhausted():
-		return fmt.Errorf("%w takes more than %d steps", errUncertain, most)
+		return fmt.Errorf("%w takes more than %d steps", errUncertain, maxSteps)
 	case ctx.Err() != nil:
 		return fmt.Errorf("%w was stopped", errUncertain)
 	}

@@ -142,7 +142,7 @@ func (f *Frame) compare(x *formula) bool {
 	return compared(x.n, c, false)
 }
 
-// starts reports whether a text starts with another text.
+// starts reports whether one string starts with another.
 func (f *Frame) starts(x *formula) bool {
 	v := f.value(x.a)
 	w := f.value(x.b)

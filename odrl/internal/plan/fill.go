@@ -73,7 +73,7 @@ func (f *Frame) list(v value) value {
 	return value{kind: anArray, list: f.arena[len(f.arena)-1 : len(f.arena) : len(f.arena)]}
 }
 
-// value converts one fact to the slot's kind, if possible.
+// value converts one fact to the slot's kind. If that is not possible, the result is undefined.
 func (s *PolicySlot) value(v any) value {
 	switch s.Kind {
 	case model.Text, model.Code:
@@ -91,7 +91,8 @@ func (s *PolicySlot) value(v any) value {
 	return value{}
 }
 
-// planned converts the parsed form of a fact, which is a number or a list of numbers.
+// planned converts the parsed form of a fact, which is a number or a list of numbers. If a number does not fit in an int64, the result is
+// undefined.
 func planned(x any) value {
 	switch x := x.(type) {
 	case json.Number:
@@ -225,8 +226,8 @@ func (l *filler) partiesOf(f *Frame, r *Request) value {
 	return value{kind: anArray, list: f.arena[start:len(f.arena):len(f.arena)]}
 }
 
-// key returns the text of a key. A key that the policy does not name can equal only the other key of the request, so it gets an opaque
-// text instead.
+// key returns the string that represents a key. A key that the policy does not name can equal only the other key of the request, so it gets
+// an opaque string instead.
 func (l *filler) key(der, proof []byte) value {
 	if len(der) == 0 {
 		return value{}

@@ -15,7 +15,7 @@ type formula struct {
 	n    int    // the register of fExists, the comparison of fCompare, or the kind of fKind
 	free uint64 // bit set of the registers that it reads but does not set
 	uses uint64 // bit set of the slots that it reads, modulo 64
-	memo int    // where its result is cached; -1: nowhere
+	memo int    // where its result is cached; -1 means nowhere
 }
 
 type formulaOp uint8

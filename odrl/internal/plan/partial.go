@@ -29,8 +29,9 @@ type Residual struct {
 
 var errResidual = errors.New("partial evaluation")
 
-// partially evaluates the semantics module over the policy's data.
-func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store, most int) (*Residual, error) {
+// partially evaluates the semantics module over the policy's data in at most maxSteps steps, with only the input unknown. If the residual
+// is not closed, it returns the residual with an error.
+func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store, maxSteps int) (*Residual, error) {
 	query, err := rego.New(
 		rego.Query(residualQuery), rego.Compiler(compiler), rego.Store(store), rego.StoreReadAST(true),
 		rego.StrictBuiltinErrors(true), rego.SetRegoVersion(ast.RegoV1), rego.Unknowns([]string{"input"}),
@@ -38,11 +39,11 @@ func partially(ctx context.Context, compiler *ast.Compiler, store storage.Store,
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errResidual, err)
 	}
-	steps := rules.NewSteps(ctx, most)
+	steps := rules.NewSteps(ctx, maxSteps)
 	queries, err := query.Partial(ctx, rego.EvalExternalCancel(steps))
 	switch {
 	case steps.Exhausted():
-		return nil, fmt.Errorf("%w takes more than %d steps", errResidual, most)
+		return nil, fmt.Errorf("%w takes more than %d steps", errResidual, maxSteps)
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w was stopped", errResidual)
 	}

@@ -204,10 +204,10 @@ type Bounds struct {
 // UsualBounds allow about two seconds for each, more than twice what the largest policies of the tests take.
 var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
 
-// Compile returns the plan of a policy. The error states why there is none: the residual does not permit a plan, a bound is exceeded, or
+// Compile returns the plan of a policy. The error states why there is no plan: the residual does not permit a plan, a bound is exceeded, or
 // the plan and OPA disagree. If partial evaluation succeeds, Compile also returns the residual.
-func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*Plan, *Residual, error) {
-	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, most.Partial)
+func Compile(ctx context.Context, p *rules.Program, in *Inputs, bounds Bounds) (*Plan, *Residual, error) {
+	left, err := partially(ctx, p.Engine.Compiler, p.Engine.Store, bounds.Partial)
 	if err != nil {
 		return nil, left, err
 	}
@@ -215,7 +215,7 @@ func Compile(ctx context.Context, p *rules.Program, in *Inputs, most Bounds) (*P
 	if err != nil {
 		return nil, left, err
 	}
-	if err := checked(ctx, p, in, made, most.Compared); err != nil {
+	if err := checked(ctx, p, in, made, bounds.Compared); err != nil {
 		return nil, left, err
 	}
 	return made, left, nil

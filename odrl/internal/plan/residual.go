@@ -227,7 +227,7 @@ type generator struct {
 	key  *ast.Term
 }
 
-// generated returns the formula for the rest of a body, once for each value of a generator.
+// generated returns a formula that is true if the rest of a body is true for at least one value of a generator.
 func (x *formulaReader) generated(g generator, rest []*ast.Expr, at int, env scope, depth int) (*formula, error) {
 	if depth >= 64 {
 		return nil, errTooLarge

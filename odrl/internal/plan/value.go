@@ -24,7 +24,7 @@ const (
 // object, each name before its value.
 type value struct {
 	kind planKind
-	n    int64  // a number; 1 for true; the identity of an opaque text, which is not 0
+	n    int64  // a number; 1 for true; the identity of an opaque string, which is not 0
 	s    string // a text
 	list []value
 }
@@ -97,7 +97,7 @@ func (v *value) order(w *value) (int, bool) {
 }
 
 // valueOf converts one of OPA's values. It returns false for fractions, numbers beyond 64 bits, sets, and objects with keys that are not
-// texts.
+// strings.
 func valueOf(v ast.Value) (value, bool) {
 	switch v := v.(type) {
 	case ast.Null:
@@ -134,7 +134,7 @@ func valueOf(v ast.Value) (value, bool) {
 	}
 }
 
-// term returns v as OPA's value; v must not be an opaque text.
+// term returns v as OPA's value; v must not be an opaque string.
 func (v *value) term() *ast.Term {
 	switch v.kind {
 	case aBoolean:

@@ -22,8 +22,8 @@ type compiler struct {
 	mode      mode
 	Leaves    []*Leaf
 	compounds []*compound
-	leafOf    map[*model.Constraint]*Leaf     // nil: reported
-	logicOf   map[*model.Constraint]*compound // nil: reported
+	leafOf    map[*model.Constraint]*Leaf     // nil if the constraint was reported
+	logicOf   map[*model.Constraint]*compound // nil if the constraint was reported
 	canonical map[*model.Constraint]string
 	ends      map[*Leaf]string // leaf → the id of the constraint that holds until the leaf's time is past
 	// conditioned is the number of conditions of rules so far.

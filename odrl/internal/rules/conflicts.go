@@ -94,7 +94,7 @@ func (t *Target) meets(o *Target) bool {
 	return false
 }
 
-// common returns the UID of an intent that both targets contain.
+// common returns the UID of an intent that both targets contain, or the name of a if there is none.
 func (n *normalizer) common(a, b *Target) string {
 	for _, i := range a.members {
 		if slices.Contains(b.members, i) {

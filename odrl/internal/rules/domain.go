@@ -19,9 +19,8 @@ type domain struct {
 	// Values with an order: the ranges that the one fact may be in, ascending.
 	ordered bool
 	ranges  []span
-	// Texts. A call may have several facts of one operand. only: the value that each of them equals. some: sets that each contain at
-	// least one of them. none: values that none of them equals. all: values that are all among them. whole: values that each of them is
-	// part of.
+	// Texts. A call may have several facts of one operand. Each fact equals only, if only is not nil. Each set in some contains at least one
+	// of the facts. No fact equals a value in none. All values in all are among the facts. Each fact is part of every value in whole.
 	only      *string
 	some      [][]string
 	none, all []string
@@ -119,7 +118,7 @@ func (d *domain) possible() ([]string, bool) {
 		}
 		example = append(example, set[i])
 	}
-	for i, v := range d.whole { // something may be part of all of them at once
+	for i, v := range d.whole { // a fact may be part of several wholes
 		if slices.ContainsFunc(d.whole[:i], func(w string) bool { return d.apart(v, w) && d.apart(w, v) }) {
 			return nil, false
 		}
@@ -141,14 +140,14 @@ func (d *domain) wholes() []string {
 	return d.whole
 }
 
-// may reports whether a text may be one of the facts. If a code is excluded, so are its parts.
+// may reports whether a string may be one of the facts. If a code is excluded, so are its parts.
 func (d *domain) may(v string) bool {
 	left := d.left
 	excluded := func(w string) bool { return v == w || left.IsCode(w) && left.IsCode(v) && !d.apart(v, w) }
 	return !slices.ContainsFunc(d.none, excluded) && !slices.ContainsFunc(d.whole, func(w string) bool { return d.apart(v, w) })
 }
 
-// apart reports whether piece is certainly not part of whole. This is known only for codes, because a taxonomy may place any other text
+// apart reports whether piece is certainly not part of whole. This is known only for codes, because a taxonomy may place any other string
 // within another.
 func (d *domain) apart(piece, whole string) bool {
 	left := d.left

@@ -21,7 +21,7 @@ import (
 //go:embed *.rego
 var files embed.FS
 
-// Modules returns the texts of the modules by file name. constraints.rego and levels.rego judge constraints. Decide and Terms query
+// Modules returns the source of each module by file name. constraints.rego and levels.rego judge constraints. Decide and Terms query
 // semantics.rego; Evaluate queries report.rego.
 var Modules = sync.OnceValue(func() map[string]string {
 	texts := map[string]string{}
@@ -36,7 +36,7 @@ var Modules = sync.OnceValue(func() map[string]string {
 	return texts
 })
 
-// levels adds the rules of all other levels of nesting to the text of levels.rego, which has only those of the first.
+// levels adds the rules of all other levels of nesting to the source of levels.rego, which has only those of the first.
 func levels(first string) string {
 	head, rules, _ := strings.Cut(first, "# --- level 1\n")
 	before, entries, _ := strings.Cut(head, "package uimgate.odrl\n")
@@ -114,7 +114,8 @@ func AsTerm(t *ast.Term, _ *rego.EvalContext) (any, error) { return t, nil }
 // ErrUndefined means that OPA returned no result, or one of the wrong type.
 var ErrUndefined = errors.New("the policy engine returned no valid result")
 
-// Ask evaluates a query that returns exactly one object. For any other result, the error is ErrUndefined.
+// Ask evaluates a query that returns exactly one object. For any other result, the error is ErrUndefined; if the evaluation fails, the
+// error wraps that of OPA.
 func Ask(ctx context.Context, q *rego.PreparedEvalQuery, input ast.Value) (ast.Object, error) {
 	return ask(ctx, q, rego.EvalParsedInput(input))
 }

@@ -14,7 +14,7 @@ import (
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
-	world   *Catalog // what names refer to; nil: names are compared as written
+	world   *Catalog // what names refer to; if nil, names are compared as written
 	Literal bool     // IRIs are compared as written; otherwise names refer to the gateway's World
 	agents  func(model.Reference) []string
 	Entries []*Entry

@@ -110,7 +110,8 @@ func every(c *model.Constraint, such func(*model.Operand) bool) bool {
 	return such(c.Left())
 }
 
-// atoms sets the single acts that a duty consists of: each action, on each target, by each party.
+// atoms sets the single acts that a duty consists of: each action, on each target, by each party. It sets none if there would be more than
+// 10,000.
 func (e *Evaluable) atoms(x *Entry) {
 	var list []any
 	for _, a := range x.Node.Actions {

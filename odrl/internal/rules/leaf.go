@@ -13,7 +13,7 @@ type Leaf struct {
 	Source   *model.Constraint
 	Slot     Slot
 	Key      string // the key of its slot in input.facts
-	Kind     string // the type of facts that constraints.rego accepts; "none": no fact makes the leaf true or false
+	Kind     string // the type of facts that constraints.rego accepts; "none" means that no fact makes the leaf true or false
 	Operator string
 	Value    any // a JSON value
 	Window   bool
@@ -52,8 +52,8 @@ func (l *Leaf) data() map[string]any {
 
 // A kindRow determines how constraints on one kind of left operand become leaves.
 type kindRow struct {
-	enforced  []string // the operators permitted in an enforced policy; nil: compile checks them
-	operators []string // the operators permitted in any other policy; nil: compile checks them
+	enforced  []string // the operators permitted in an enforced policy; nil means that compile checks them
+	operators []string // the operators permitted in any other policy; nil means that compile checks them
 	// compile fills in the leaf. If the constraint cannot be decided, it reports why and returns false.
 	compile func(*compiler, *Leaf, *model.Constraint) bool
 	refused [2]string // why a policy with such a constraint cannot be enforced: code and message

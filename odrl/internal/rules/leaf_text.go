@@ -97,7 +97,7 @@ func (l *Leaf) rename(operators map[string]string) {
 	}
 }
 
-// textFact returns the canonical form of a fact. It returns false if the fact is not a text of the form f.
+// textFact returns the canonical form of a fact. It returns false if the fact is not a string of the form f.
 func (k *compiler) textFact(v any, left *model.Operand, f model.TextForm) (any, bool) {
 	if k.mode == literal {
 		v = model.Unwrap(v)

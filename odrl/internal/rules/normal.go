@@ -16,7 +16,7 @@ type Rule struct {
 	Node     *model.Rule
 	Action   string
 	Target   *Target
-	Assignee string // IRI; empty: anyone
+	Assignee string // IRI; empty means anyone
 	terms
 	Limits []limit.Limit
 	Duties []*Duty // those of a permission; an obligation has exactly one
@@ -62,7 +62,7 @@ type normalizer struct {
 	w       *Catalog
 	d       *model.Document
 	rules   []*Rule
-	parties map[string][]string // assignee IRI → the IRIs of agents that it names; if there are none, it was reported or means anyone
+	parties map[string][]string // assignee IRI → the IRIs of agents that it names; an IRI without agents was reported or means anyone
 	form    *model.NormalForm
 	numbers int
 	used    map[string]*Target
@@ -131,7 +131,7 @@ func (n *normalizer) split(node *model.Rule, a model.Action, t *Target, assignee
 	return !n.Problems.Full() && n.conditioned <= model.MaxConstraints
 }
 
-// stop reports whether expansion must end, because ctx is done, which it reports as a problem, or because there are too many problems.
+// stop reports whether expansion must end: ctx is done, or there are too many problems. If ctx is done, it also adds an error.
 func (n *normalizer) stop(pointer string) bool {
 	if n.ctx.Err() != nil {
 		n.Problems.Errorf("stopped", pointer, "expanding the policy was stopped")

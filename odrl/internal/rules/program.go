@@ -28,7 +28,7 @@ type Program struct {
 // An AgentName is an IRI that the policy uses for an agent.
 type AgentName struct {
 	IRI   string
-	KeyID string // RFC 7638 thumbprint; empty: any key of the agent
+	KeyID string // RFC 7638 thumbprint; empty means any key of the agent
 }
 
 // A FactSlot is a slot whose facts the policy reads, and how it reads them.

@@ -151,8 +151,8 @@ func (k *compiler) durationLeaf(l *Leaf, c *model.Constraint) bool {
 // than 30 days.
 var lengths = map[string]string{"lt": "shorter", "lteq": "shorter-or-same", "gt": "longer", "gteq": "longer-or-same"}
 
-// eventLeaf compares with the state of a named event: before it, during it or after it. A fact that is only a name means that the event
-// is in progress. When a gateway decides a call, it has no other facts about events.
+// eventLeaf compares the time with a named event: before, during or after the event. A fact that is only a name means that the event is in
+// progress. When a gateway decides a call, it has no other facts about events.
 func (k *compiler) eventLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {
 		if l.Operator != "eq" {
@@ -210,7 +210,7 @@ func semver(v any) (any, bool) {
 	return model.AsAny(model.ParseSemver(s))
 }
 
-// moneyLeaf compares amounts of money in one currency; facts in another currency are unknown. If the policy names no currency, it
+// moneyLeaf compares amounts of money in one currency; facts in another currency are unknown. If the policy names no currency, the leaf
 // compares plain numbers.
 func (k *compiler) moneyLeaf(l *Leaf, c *model.Constraint) bool {
 	if k.mode == enforcing {

@@ -19,8 +19,8 @@ const maxSearch = 2000
 // maxSearches bounds the steps of all searches for one document. A step takes some ten nanoseconds.
 const maxSearches = 5_000_000
 
-// A demand requires a constraint to be true or, if negate is set, to be false. A loose demand, of a prohibition, also accepts an unknown
-// result, because a prohibition then binds.
+// A demand requires a constraint to be true or, if negate is set, to be false. If loose is set, an unknown result also meets the demand, as
+// for a prohibition, which binds if the result is unknown.
 type demand struct {
 	scope  string // the subject of its left operand: "" the rule, otherwise the action, the target or a party
 	c      *model.Constraint

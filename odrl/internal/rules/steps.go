@@ -16,8 +16,8 @@ type Steps struct {
 	ended bool // ctx is done
 }
 
-// NewSteps returns Steps for the given number of expressions, each of about a microsecond. The Steps also end when ctx is done.
-func NewSteps(ctx context.Context, most int) *Steps { return &Steps{ctx: ctx, left: most} }
+// NewSteps returns Steps for at most maxSteps expressions, each of about a microsecond. The Steps also end when ctx is done.
+func NewSteps(ctx context.Context, maxSteps int) *Steps { return &Steps{ctx: ctx, left: maxSteps} }
 
 // Cancelled takes a step and reports whether the evaluation must stop. OPA calls it.
 func (s *Steps) Cancelled() bool {

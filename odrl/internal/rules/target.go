@@ -48,7 +48,7 @@ type Asset struct {
 // A Party is an agent that a policy may name.
 type Party struct {
 	AgentID string
-	KeyID   string // RFC 7638 thumbprint; empty: any key of the agent
+	KeyID   string // RFC 7638 thumbprint; empty means any key of the agent
 }
 
 // A Catalog is a World prepared for lookups. It resolves each target once into a set of intents, so that IRIs need not be compared by
@@ -60,9 +60,9 @@ type Catalog struct {
 	byName   map[string][]int // canonical collection name or UID → members
 	byTitle  map[string][]int
 	byMiddle map[string][]int
-	facts    *model.Facts // the facts of the document; nil: none
+	facts    *model.Facts // the facts of the document; nil if there are none
 	cache    map[string]resolution
-	past     *Catalog // the catalogue of retired intents; nil: none
+	past     *Catalog // the catalogue of retired intents; nil if there are none
 }
 
 type resolution struct {

@@ -48,7 +48,7 @@ func UncountedOf(names *model.Names, r *model.Rule) []UncountedLimit {
 	return list
 }
 
-// alternatives returns the counts within a logical constraint.
+// alternatives returns the counts within a logical constraint, as limits that cannot be enforced.
 func alternatives(operands []*model.Constraint) []UncountedLimit {
 	var list []UncountedLimit
 	for _, c := range operands {

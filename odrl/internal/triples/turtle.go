@@ -305,7 +305,7 @@ func (t *turtle) name() (Term, error) {
 	return t.checked(ns + local)
 }
 
-// span returns the length in bytes of the longest prefix of the text whose characters all satisfy is.
+// span returns the length in bytes of the longest prefix of s whose characters all satisfy is.
 func span(s string, is func(rune) bool) int {
 	if n := strings.IndexFunc(s, func(r rune) bool { return !is(r) }); n >= 0 {
 		return n
@@ -351,7 +351,7 @@ func (t *turtle) iriRef() (string, error) {
 	return term.Value, err
 }
 
-// literal reads a text, with its language or datatype.
+// literal reads a string, with its language or datatype.
 func (t *turtle) literal() (Term, error) {
 	rest := t.text[t.at:]
 	mark := rest[:1]
@@ -396,7 +396,7 @@ func (t *turtle) literal() (Term, error) {
 
 var escapes = map[byte]string{'t': "\t", 'b': "\b", 'n': "\n", 'r': "\r", 'f': "\f", '"': `"`, '\'': "'", '\\': `\`}
 
-// unescape expands \uXXXX, \UXXXXXXXX and, in texts, the escapes of one letter.
+// unescape expands \uXXXX, \UXXXXXXXX and, if text is set, the escapes of one letter. It returns an error for any other escape.
 func unescape(s string, text bool) (string, error) {
 	if !strings.Contains(s, `\`) {
 		return s, nil

@@ -22,13 +22,13 @@ type Vocabulary struct {
 // A Term is an action, a left operand, or a value that constraints compare with.
 type Term struct {
 	Class      string   // Action, LeftOperand, or empty for a value
-	Same       string   // the IRI of the ODRL term with the same meaning; empty: none
+	Same       string   // the IRI of the ODRL term with the same meaning; empty if there is none
 	IncludedIn []string // actions
 	Implies    []string
 	Within     []string // the classes and broader values that a value is part of
 	Range      string   // of a left operand: the local name of an XML Schema datatype
 	Like       string   // of a left operand: the ODRL operand that it narrows
-	Words      string   // its name in a sentence; empty: its IRI
+	Words      string   // its name in a sentence; if empty, its IRI
 }
 
 const (
