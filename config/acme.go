@@ -37,7 +37,7 @@ func (a ACME) RootPool() *x509.CertPool {
 	return poolOf(a.Roots)
 }
 
-// poolOf returns the CAs of a PEM file; nil if none is given.
+// poolOf returns the CA certificates of a PEM file, or nil if f has no path.
 func poolOf(f File) *x509.CertPool {
 	if f.Path == "" {
 		return nil
@@ -47,14 +47,14 @@ func poolOf(f File) *x509.CertPool {
 	return pool
 }
 
-// checkRoots reads a PEM file with CAs, if one is given.
+// checkRoots reads the PEM file that f names, if there is one. It adds an error if the file contains no certificate.
 func (l *loader) checkRoots(at string, f *File) {
 	if l.readInto(at, f, maxPEM, false) && !x509.NewCertPool().AppendCertsFromPEM(f.Data) {
 		l.Errorf(at, "has no certificate: want a PEM file with CA certificates")
 	}
 }
 
-// Solver returns the client for DNS-01 records, or nil if dns is not set.
+// Solver returns the client for DNS-01 records, or nil if dns.server is not set.
 func (a ACME) Solver() *dns01.Solver {
 	if a.DNS.Server == "" {
 		return nil
@@ -98,8 +98,8 @@ func namesOf(s *Service) []string {
 	return append([]string{s.PublicURL.Hostname()}, s.Hosts...)
 }
 
-// certifiable reports whether a CA may issue a certificate for a host: it is not an address, and not a name of local networks (RFC 6761,
-// RFC 6762, RFC 8375).
+// certifiable reports whether a public CA may issue a certificate for a host: the host is a name with a dot, and the name is not reserved
+// for local networks (RFC 6761, RFC 6762, RFC 8375).
 func certifiable(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil || !strings.Contains(host, ".") {
 		return false

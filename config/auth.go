@@ -13,7 +13,7 @@ import (
 // authorization is the header that basic and oauth2 set.
 const authorization = "Authorization"
 
-// checkAuth converts the configured credentials into headers.
+// checkAuth checks the credentials for an upstream, and sets Sent to the headers that result from header, headers and basic.
 func (l *loader) checkAuth(path string, u *Upstream) {
 	a := &u.Auth
 	a.Sent = map[string]Secret{}
@@ -100,7 +100,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 	}
 }
 
-// BodyPlace returns the place of a member of each body. The key is the member's name, or a JSON pointer, which begins with /.
+// BodyPlace returns the place of a member of each request body. The key is the member's name, or a JSON pointer, which begins with /.
 func BodyPlace(key string) Place {
 	if strings.HasPrefix(key, "/") {
 		return Place{InBody, key}

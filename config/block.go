@@ -18,8 +18,8 @@ type Block struct {
 	Restart bool
 	// Paths are the paths of the public listener that are reserved for the module.
 	Paths []string
-	// Settings is a pointer to the struct into which the block is decoded. Only its type is used, so it may be nil. The struct has the
-	// tags of package yamlconf.
+	// Settings is a pointer to the struct into which the block is decoded. Only its type is used, so the pointer may be nil. The struct has
+	// the tags of package yamlconf.
 	Settings Settings
 }
 
@@ -62,7 +62,7 @@ func structOf(blocks []Block) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// settingsIn returns the settings of blocks, by key.
+// settingsIn returns the settings in a DoorBlocks or ModuleBlocks, by key. If blocks is nil, the map is empty.
 func settingsIn(blocks any) map[string]Settings {
 	in := map[string]Settings{}
 	if blocks == nil {
@@ -100,7 +100,7 @@ type BlockCheck struct {
 
 	loader  *loader
 	at      string // path of the block
-	service int    // index of Service
+	service int    // index of Service; -1 at the level of services
 }
 
 // claimed are the values that only one block of a configuration may have.
@@ -139,7 +139,7 @@ func (b *BlockCheck) path(key string) string {
 // Has reports whether the document sets a key, so that the value is not only the default.
 func (b *BlockCheck) Has(key string) bool { return b.loader.Has(b.path(key)) }
 
-// HasBeside reports whether the document has a block at the level of services.
+// HasBeside reports whether the document has a block with this key at the level of services.
 func (b *BlockCheck) HasBeside(key string) bool { return b.loader.Has(key) }
 
 // Errorf reports an error. A configuration with an error cannot be served.
@@ -155,19 +155,19 @@ func (b *BlockCheck) Warnf(key, format string, args ...any) {
 // Shared reports whether several processes may serve this configuration on one store.
 func (b *BlockCheck) Shared() bool { return b.Config.Store.Engine == Postgres }
 
-// Loopback reports whether only this machine can reach a host.
+// Loopback reports whether a host is localhost or a loopback address, so that only this machine can reach it.
 func (b *BlockCheck) Loopback(host string) bool { return loopback(host) }
 
-// File returns the path of a file that the document names relative to its directory.
+// File resolves name relative to the directory of the configuration file. It does not change an absolute path.
 func (b *BlockCheck) File(name string) string { return b.loader.files.path(name) }
 
-// Printable reports whether text is one line without control characters.
+// Printable reports whether text is one line of at most 8192 bytes without control characters.
 func (b *BlockCheck) Printable(text string) bool {
 	return printable(text) && !strings.Contains(text, "\t")
 }
 
-// Secret reads the file of a secret, of at most 64 KiB. It returns false if the document names no file, or if the file cannot be read,
-// which it reports as an error. f keeps only its path.
+// Secret reads the file of a secret, of at most 64 KiB. It returns false if f has no path, or if the file cannot be read, which it reports
+// as an error. After the call, f has only its path.
 func (b *BlockCheck) Secret(key string, f *File) (data []byte, ok bool) {
 	ok = b.loader.readInto(b.path(key), f, maxSecretFile, true)
 	data = f.Data
@@ -193,7 +193,8 @@ func (b *BlockCheck) OwnKey(f File) {
 	}
 }
 
-// Listener checks that an address is valid for a listener, and that no other listener uses it. It skips an empty address.
+// Listener checks that an address is valid for a listener and that no other listener uses it, and reserves the address. It skips an empty
+// address.
 func (b *BlockCheck) Listener(key, address string) {
 	if address == "" {
 		return
@@ -208,7 +209,7 @@ func (b *BlockCheck) Listener(key, address string) {
 	b.loader.claimed.listeners[at] = address
 }
 
-// Path checks the form of a path of the public listener.
+// Path reports an error if p is not a valid path of the public listener, of at most 200 bytes, or if p is reserved for the gateway.
 func (b *BlockCheck) Path(key, p string) {
 	const most = 200
 	switch {

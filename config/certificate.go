@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// CertificateProblem returns the reason why clients reject a certificate or its chain at the time now because of its validity period. It
-// returns "" if they do not.
+// CertificateProblem returns why clients reject a certificate or its chain at the time now: a certificate has expired or is not valid yet.
+// It returns "" if all certificates are valid at that time.
 func CertificateProblem(pair *tls.Certificate, now time.Time) string {
 	for i, der := range pair.Certificate {
 		c, err := x509.ParseCertificate(der)

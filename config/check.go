@@ -110,7 +110,8 @@ func (l *loader) certificate(t *TLS) {
 	t.certificate = &pair
 }
 
-// readInto reads the file that f names, and reports whether it succeeded. If the file cannot be read, readInto adds an error at path.
+// readInto reads the file that f names into f, and reports whether it succeeded. If the file cannot be read, readInto adds an error at
+// path. If f has no path, readInto returns false without an error.
 func (l *loader) readInto(path string, f *File, most int64, hide bool) bool {
 	if f.Path == "" {
 		return false
@@ -168,7 +169,7 @@ func (l *loader) checkAdmin(c *Config) {
 	}
 }
 
-// checkTelemetry checks the listener for probes. The blocks that follow may not use its address.
+// checkTelemetry checks the listener for probes, and reserves its address, so that no listener of a block can use it.
 func (l *loader) checkTelemetry(c *Config) {
 	const at = "telemetry.listen"
 	if c.Telemetry.Listen == "" {
@@ -213,7 +214,7 @@ func (l *loader) checkPAT(p *PAT) {
 	}
 }
 
-// rolling rejects a rate that cannot be written as a number per second, and one that permits nothing.
+// rolling rejects a rate whose period is not a second, minute, hour, day or week, and a rate that permits nothing.
 func (l *loader) rolling(path string, r limit.Rate) {
 	if r.Period == "" {
 		return // reported when it was read
@@ -240,7 +241,8 @@ func (l *loader) thumbprint(path, key string) bool {
 	return false
 }
 
-// listenersAt returns the paths of the listeners so far that cannot be used at the same time as a listener at address.
+// listenersAt returns the configuration paths of the listeners that conflict with a listener at address, of those that have been checked so
+// far.
 func (l *loader) listenersAt(address string) (paths []string) {
 	for _, path := range slices.Sorted(maps.Keys(l.claimed.listeners)) {
 		if collide(address, l.claimed.listeners[path]) {

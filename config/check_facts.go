@@ -17,7 +17,7 @@ const maxPointer = 256
 var (
 	operandName = regex.Lazy(`^([A-Za-z][A-Za-z0-9]{0,63}|[a-z][a-z0-9+.-]{1,15}:[\x21-\x7e]{1,300})$`) // a local name, or an IRI
 	claimName   = regex.Lazy(`^[A-Za-z][A-Za-z0-9_.-]{0,63}$`)
-	jsonPointer = regex.Lazy(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the whole document
+	jsonPointer = regex.Lazy(`^(/([^~/]|~[01])*)+$`) // RFC 6901 3, without the empty pointer to the whole document
 )
 
 // agentsOwn are headers that cannot carry facts, because they have another meaning.

@@ -21,7 +21,7 @@ var (
 )
 
 // claims maps names that only one service may have to the index of that service. Each key is a kind of name, such as "host", "id" or
-// "issuer", and the name.
+// "issuer", a space and the name.
 type claims map[string]int
 
 // checkServices checks each service and the values that must differ between services.
@@ -67,7 +67,8 @@ func (l *loader) checkServices(c *Config) {
 	}
 }
 
-// checkFormerly rejects a former id that a service of this configuration uses.
+// checkFormerly rejects a former id that is not a service id, that is the id of a service in this configuration, or that is also the former
+// id of another service.
 func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
 	if s.Formerly == "" {
 		return
@@ -83,7 +84,7 @@ func (l *loader) checkFormerly(path string, s *Service, taken claims, i int) {
 	l.claim(taken, "former id", s.Formerly, path, i, true)
 }
 
-// checkUnserved rejects ids of served services in the list of unserved ones.
+// checkUnserved rejects entries of unserved that are not service ids, and those that are the id or the former id of a service.
 func (l *loader) checkUnserved(c *Config) {
 	for i, id := range c.Unserved {
 		served := slices.ContainsFunc(c.Services, func(s Service) bool { return s.ID == id || s.Formerly == id })
@@ -177,7 +178,8 @@ var notOurs = []string{
 	"Transfer-Encoding", "Upgrade",
 }
 
-// header checks a header name and returns its canonical form.
+// header checks a header name and returns its canonical form. If the name is invalid or the gateway itself sets the header, header adds an
+// error at path and returns false.
 func (l *loader) header(path, name string) (string, bool) {
 	if !fieldName().MatchString(name) {
 		l.Errorf(path, "is not a header name: want letters, digits and -")
@@ -241,7 +243,7 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 	}
 }
 
-// printable reports whether s can be a header value: at most 8192 bytes, without control characters except tabs. RFC 9110 5.5.
+// printable reports whether s can be a header value: at most 8192 bytes, without control characters except tabs (RFC 9110 5.5).
 func printable(s string) bool {
 	return len(s) <= 8192 && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

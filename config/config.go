@@ -1,6 +1,6 @@
-// Package config reads the YAML that an operator edits into a checked Config. No other package of uimgate reads the files of the
-// configuration or the environment: a Config has everything that a gateway needs from them, in its final type and within its limits. If the
-// configuration is invalid, Load reports all problems at once, as file:line: message.
+// Package config reads the YAML file that an operator edits, and returns a checked Config. No other package of uimgate reads the
+// environment or the files of the configuration: a Config has everything that a gateway needs from them, in its final type and within its
+// limits. If the configuration is invalid, Load reports all problems together, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
 //	for _, p := range problems {
@@ -66,7 +66,7 @@ type Server struct {
 	DrainTimeout    time.Duration  `yaml:"drain_timeout" default:"20s" min:"0s" max:"10m" doc:"Time in which running requests must finish after SIGTERM."`
 }
 
-// TLS names a certificate and its key, which were loaded together, or the CA that issues one.
+// TLS names the files of a certificate and its key, which Load has read, or configures the CA that issues certificates.
 type TLS struct {
 	Cert File `yaml:"cert" doc:"PEM file with the certificate and its chain."`
 	Key  File `yaml:"key" doc:"PEM file with the private key."`
@@ -109,7 +109,7 @@ type DNS01 struct {
 // Admin is the operator's listener.
 type Admin struct {
 	Listen string `restart:"true" yaml:"listen" default:"127.0.0.1:8081" doc:"Address and port. An address that other machines can reach requires server.tls."`
-	// Hosts are lowercase, without port.
+	// Hosts are in lowercase and without port.
 	Hosts []string `yaml:"hosts" max:"100" doc:"Host names to which this listener and telemetry.listen respond, without port, in addition to addresses and localhost: for example, the name under which metrics are fetched."`
 	Token Secret   `yaml:"token" default:"${UIMGATE_ADMIN_TOKEN:-}" doc:"Bearer token of the admin API. Empty: uimgate creates one in admin.token in the data directory."`
 }
@@ -119,14 +119,14 @@ type Service struct {
 	AgentsFile File     `yaml:"agents_file" required:"true" example:"agents.json" doc:"The agents.json of the service, relative to this file."`
 	PolicyFile File     `yaml:"policy_file" required:"true" example:"policy.json" doc:"The ODRL policy of the service, relative to this file."`
 	Upstream   Upstream `yaml:"upstream" required:"true" doc:"The API behind the service."`
-	// PolicyRego.Path is empty if there is none.
+	// PolicyRego.Path is empty if there are no such rules.
 	PolicyRego     File          `yaml:"policy_rego" doc:"The operator's own Rego rules in addition to the policy: package uimgate.extra, whose rule deny refuses calls that the policy permits. Relative to this file. Default: none."`
 	PolicyRegoTime time.Duration `yaml:"policy_rego_time" default:"10ms" min:"1ms" max:"1s" doc:"Time limit for one decision of policy_rego. If it makes no decision in this time, the call is refused."`
 	ID             string        `yaml:"id" default:"default" doc:"Identifies the service in records, logs and commands. Required if there are several services. The state is stored under this id. To change the id, use formerly."`
 	Formerly       string        `yaml:"formerly" doc:"The previous id of the service. When uimgate starts, it moves the agents, PATs, revocations, limits, accounts and identities of the previous id to the present one, once."`
-	// Hosts are lowercase, without port; IP addresses in canonical form. Empty only if there is one service.
+	// Hosts are in lowercase and without port; IP addresses are in canonical form. Hosts is empty only if there is one service.
 	Hosts []string `yaml:"hosts" max:"1000" doc:"Host names to which the service responds, without port. If there is only one service, hosts may be empty: the service then responds to every host."`
-	// PublicURL is never nil and has no trailing slash; Bound fills in a port of 0.
+	// PublicURL is never nil and has no trailing slash. Bound replaces port 0 by the actual port.
 	PublicURL *url.URL `yaml:"public_url" doc:"The URL at which agents reach the service: https, unless its host is loopback. Default: the URL of the listener if that is loopback; otherwise required."`
 	// Issuer may be empty; IssuerOr returns the default.
 	Issuer   string                `yaml:"issuer" doc:"iss and aud of PATs, agreements and proofs, published as uim-issuer. Default: the namespace of the first intent."`
@@ -167,7 +167,8 @@ type Upstream struct {
 	Breaker           Breaker       `yaml:"breaker" doc:"Stops the calls of an intent after repeated failures."`
 }
 
-// A Sign is a condition on a response: one of some statuses, as in "200, 201", or a value in its body, as in /done or /state=paid.
+// A Sign is a condition on a response: that its status is one of a list, as in "200, 201", or that its body has a certain value, as in
+// /done or /state=paid.
 type Sign string
 
 // Reconcile configures how the gateway requests the outcome of a call from an upstream.
@@ -277,7 +278,7 @@ type Billing struct {
 type Audit struct {
 	Parameters bool `yaml:"parameters" default:"false" doc:"Write facts from parameters in plain text. Default: their SHA-256."`
 	Required   bool `yaml:"required" default:"false" doc:"Make no call without a record: the gateway writes a record before it makes a call and before it sends the response, and refuses calls while it cannot write."`
-	// Export needs a restart.
+	// Changes of Export take effect only after a restart.
 	Export AuditExport `restart:"true" yaml:"export" doc:"Send the audit stream to a collector as well: http, otlp or syslog. The file remains, and each record is sent at least once."`
 }
 

@@ -43,9 +43,9 @@ type DataDir struct {
 	lock *os.File
 }
 
-// OpenDataDir locks the directory, and creates it (0700) if it does not exist. If another process has locked it, the error wraps
-// ErrDataInUse. The lock ends with Close or with the process, so a crash leaves nothing to clean up. Keep the DataDir as long as the
-// directory is in use: the garbage collector would release the lock.
+// OpenDataDir locks the directory, and creates it (0700) if it does not exist. It returns an error if other users than root can write to
+// the directory. If another process has locked it, the error wraps ErrDataInUse. The lock ends with Close or with the process, so a crash
+// leaves nothing to clean up. Keep the DataDir as long as the directory is in use: the garbage collector would release the lock.
 func OpenDataDir(path string) (*DataDir, error) {
 	if err := os.MkdirAll(path, privateDir); err != nil {
 		return nil, fmt.Errorf("creating the data directory: %w", err)
@@ -192,7 +192,7 @@ func (d *DataDir) AuditLog() (*os.File, error) {
 	return f, nil
 }
 
-// endLine appends a line end if the file is not empty and does not end with one.
+// endLine appends a newline if the file is not empty and does not end with one.
 func endLine(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil || info.Size() == 0 {
@@ -209,7 +209,8 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// made reads the secret in a private file, and creates it from 256 random bits if it is missing.
+// made returns the secret in the private file at path, without white space around it. If there is no file, made creates it from 256 random
+// bits, which encode converts to text.
 func (d *DataDir) made(path string, encode func([]byte) string) (string, error) {
 	text, err := readPrivate(path)
 	if !errors.Is(err, fs.ErrNotExist) {

@@ -53,10 +53,10 @@ func (e *AuditExport) TLSConfig() *tls.Config {
 	return nil
 }
 
-// Sent returns the headers, which contain secrets.
+// Sent returns the values of the headers by name. They may be secrets.
 func (o *AuditOTLP) Sent() map[string]string { return headerTexts(o.Headers) }
 
-// headerTexts returns the texts of header values that checkHeaders has checked.
+// headerTexts converts header values, which checkHeaders has checked, to strings.
 func headerTexts(headers map[string]Value) map[string]string {
 	out := map[string]string{}
 	for name, value := range headers {

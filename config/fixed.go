@@ -38,7 +38,7 @@ func (v *Value) SetTree(tree any) error {
 	return nil
 }
 
-// Tree returns the value as a new tree of package strictjson.
+// Tree returns the value as a new tree of package strictjson. It returns nil for the zero Value.
 func (v Value) Tree() any {
 	tree, err := strictjson.Decode([]byte(v.Reveal()))
 	if err != nil { // the zero Value; SetTree has decoded all others
@@ -65,7 +65,7 @@ type Place struct {
 	Name string
 }
 
-// PlaceOf parses a key of fixed.
+// PlaceOf parses a key of fixed. A key without the prefix header:, query: or body: is the name of a parameter.
 func PlaceOf(key string) Place {
 	for _, kind := range []PlaceKind{InHeader, InQuery, InBody} {
 		if name, ok := strings.CutPrefix(key, string(kind)+":"); ok {
@@ -116,7 +116,7 @@ func (l *loader) checkFixedAt(at string, place Place, value Value) {
 	}
 }
 
-// memberPointer returns what is wrong with the pointer of a body member; "" if it is valid.
+// memberPointer returns why the pointer of a body member is invalid, or "" if it is valid.
 func memberPointer(pointer string) string {
 	if !strings.HasPrefix(pointer, "/") || pointer == "/" {
 		return "is not a place in a body: want a JSON pointer such as body:/secret or body:/client/id"

@@ -22,13 +22,13 @@ const (
 
 var privateKey = regex.Lazy(`^(0x)?[0-9a-fA-F]{64}$`)
 
-// isSeed reports whether s has the form of a seed: one line of UTF-8, neither too short nor too long.
+// isSeed reports whether s has the form of a seed: one line of UTF-8 with shortSeed to longSeed bytes.
 func isSeed(s string) bool {
 	return len(s) >= shortSeed && len(s) <= longSeed && utf8.ValidString(s) && !strings.ContainsAny(s, "\r\n")
 }
 
-// Seed reads the file with the seed of an identity, which is one line of 16 to 1000 bytes. If the seed is invalid, Seed reports an error
-// and returns an empty Secret. It also returns an empty Secret if the document names no file.
+// Seed reads the file with the seed of an identity, which is one line of 16 to 1000 bytes. If the file cannot be read or the seed is
+// invalid, Seed reports an error and returns an empty Secret. It also returns an empty Secret if f has no path.
 func (b *BlockCheck) Seed(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	seed := strings.TrimRight(string(data), "\r\n")
@@ -42,8 +42,9 @@ func (b *BlockCheck) Seed(key string, f *File) Secret {
 	return Secret{}
 }
 
-// PrivateKey reads the file with the private key of an identity, which is 64 hexadecimal digits. If the key is invalid, PrivateKey reports
-// an error and returns an empty Secret. It also returns an empty Secret if the document names no file.
+// PrivateKey reads the file with the private key of an identity, which is 64 hexadecimal digits, and returns the digits without a prefix
+// 0x. If the file cannot be read or the key is invalid, PrivateKey reports an error and returns an empty Secret. It also returns an empty
+// Secret if f has no path.
 func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 	data, ok := b.Secret(key, f)
 	digits := strings.TrimSpace(string(data))
@@ -58,7 +59,7 @@ func (b *BlockCheck) PrivateKey(key string, f *File) Secret {
 }
 
 // Seed returns the seed of a door's identity for one service, from <door>.<service>.seed (0600), which is created once from 256 random
-// bits. Anyone who has it can act as the service towards the agents of that protocol.
+// bits. Anyone who has the seed can act as the service towards the agents of that protocol.
 func (d *DataDir) Seed(door, service string) (Secret, error) {
 	path := filepath.Join(d.path, door+"."+service+".seed")
 	text, err := d.made(path, base64.RawURLEncoding.EncodeToString)
@@ -85,12 +86,14 @@ func (d *DataDir) PrivateKey(door, service string) (Secret, error) {
 	return NewSecret(text), nil
 }
 
-// CertificatePath returns the path of the file with the certificate of a door's listeners for one service, and its private key.
+// CertificatePath returns the path of the file that contains the certificate of a door's listeners for one service and the private key of
+// that certificate.
 func (d *DataDir) CertificatePath(door, service string) string {
 	return filepath.Join(d.path, door+"."+service+".pem")
 }
 
-// Rename renames the files of a door's identity from one service id to another. It does not overwrite files of the other id.
+// Rename renames the files of a door's identity from one service id to another. It skips a file that the new id already has, and does not
+// require that a file exists.
 func (d *DataDir) Rename(door, from, to string) error {
 	for _, kind := range []string{".seed", ".key", ".pem"} {
 		old, path := filepath.Join(d.path, door+"."+from+kind), filepath.Join(d.path, door+"."+to+kind)

@@ -20,7 +20,7 @@ type Overrides struct {
 	Data        string // --data, or UIMGATE_DATA; relative to the working directory
 	// Blocks are the blocks of the program's modules. All other blocks are unknown keys.
 	Blocks Blocks
-	// Env looks up an environment variable, also for ${NAME}. nil means os.LookupEnv.
+	// Env looks up environment variables, including those in ${NAME}. nil means os.LookupEnv.
 	Env func(string) (string, bool)
 }
 
@@ -60,7 +60,7 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 	}
 	sum := sha256.Sum256(data)
 	c := &Config{Source: File{Path: path, SHA256: hex.EncodeToString(sum[:])}, blocks: o.Blocks}
-	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]read{}}, env: o.Env}
+	l := &loader{files: &reader{dir: filepath.Dir(path), cache: map[string]content{}}, env: o.Env}
 	doc, bad := yamlconf.Decode(data, c, yamlconf.Options{
 		File: path, What: "the configuration", Types: o.Blocks.types(), Env: o.Env, ReadFile: l.files.secret,
 	})
@@ -85,7 +85,8 @@ func Parse(path string, data []byte, o Overrides) (*Config, Problems) {
 // variables maps flags to their environment variables.
 var variables = map[string]string{"--listen": "UIMGATE_LISTEN", "--admin-listen": "UIMGATE_ADMIN_LISTEN", "--data": "UIMGATE_DATA"}
 
-// override sets value to that of a flag, or otherwise to that of its environment variable. It reports whether one of them is set.
+// override sets value to given, which is the value of a flag, or, if that is empty, to the value of the flag's environment variable. It
+// reports whether one of them is not empty.
 func (l *loader) override(path string, value *string, flag, given string) bool {
 	origin := flag
 	if given == "" {

@@ -15,7 +15,7 @@ type Webhook struct {
 	Private bool     `yaml:"private" default:"false" doc:"Permit http and an address that is not on the public internet."`
 }
 
-// An Event is what a notice is about.
+// An Event is the kind of event that a notice reports.
 type Event string
 
 // The events.
@@ -44,7 +44,7 @@ func parseEvent(text string) (any, error) {
 	return Event(text), nil
 }
 
-// joinEvents returns the names of all events.
+// joinEvents returns the names of all events, with separator between them.
 func joinEvents(separator string) string {
 	var names []string
 	for _, e := range events {

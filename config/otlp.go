@@ -5,7 +5,7 @@ import (
 	"net/url"
 )
 
-// OTLP configures the export of telemetry to a collector. OpenTelemetry protocol, OTLP/HTTP.
+// OTLP configures the export of telemetry to an OpenTelemetry collector, by OTLP over HTTP.
 type OTLP struct {
 	Endpoint    *url.URL         `yaml:"endpoint" doc:"The collector, such as https://collector.example:4318, without /v1/traces. Default: the OTEL_* variables decide what is exported, and where."` // nil: none
 	Headers     map[string]Value `yaml:"headers" max:"32" doc:"Headers: name to value."`
@@ -16,13 +16,13 @@ type OTLP struct {
 	Logs        bool             `yaml:"logs" default:"false" doc:"Export the log, in addition to stderr."`
 }
 
-// URL returns the endpoint of a signal: traces, metrics or logs.
+// URL returns the URL for a signal: traces, metrics or logs. Endpoint must not be nil.
 func (o *OTLP) URL(signal string) string { return o.Endpoint.JoinPath("v1", signal).String() }
 
-// RootPool returns the CAs of roots; nil if none are given.
+// RootPool returns the CA certificates of roots, or nil if roots is not set.
 func (o *OTLP) RootPool() *x509.CertPool { return poolOf(o.Roots) }
 
-// Sent returns the headers, which hold secrets.
+// Sent returns the values of the headers by name. They may be secrets.
 func (o *OTLP) Sent() map[string]string { return headerTexts(o.Headers) }
 
 func (l *loader) checkOTLP(at string, o *OTLP) {

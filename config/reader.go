@@ -27,15 +27,15 @@ const (
 type reader struct {
 	dir    string
 	inputs []File
-	cache  map[string]read
+	cache  map[string]content
 }
 
-type read struct {
+type content struct {
 	data []byte
 	sum  string
 }
 
-// path returns the path of a file of the configuration.
+// path resolves name relative to the directory of the configuration.
 func (r *reader) path(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -43,13 +43,14 @@ func (r *reader) path(name string) string {
 	return filepath.Join(r.dir, name)
 }
 
-// load reads a file of at most most bytes. If hide is set, inputs does not contain its digest.
-func (r *reader) load(name string, most int64, hide bool) (File, error) {
+// load reads a file of at most maxBytes bytes, and adds it to inputs even if it cannot be read. If hide is set, its entry in inputs has no
+// digest.
+func (r *reader) load(name string, maxBytes int64, hide bool) (File, error) {
 	path := r.path(name)
 	got, known := r.cache[path]
 	var err error
 	if !known {
-		if got.data, err = yamlconf.ReadFile(path, most); err == nil {
+		if got.data, err = yamlconf.ReadFile(path, maxBytes); err == nil {
 			sum := sha256.Sum256(got.data)
 			got.sum = hex.EncodeToString(sum[:])
 			r.cache[path] = got
@@ -63,13 +64,13 @@ func (r *reader) load(name string, most int64, hide bool) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	if int64(len(got.data)) > most {
-		return File{}, yamlconf.TooLarge(path, most)
+	if int64(len(got.data)) > maxBytes {
+		return File{}, yamlconf.TooLarge(path, maxBytes)
 	}
 	return File{path, got.data, got.sum}, nil
 }
 
-// secret returns the text of the file that ${file:…} names, without the line end that editors add.
+// secret returns the text of the file that ${file:…} names, without the newline at its end, which editors add.
 func (r *reader) secret(name string) (string, error) {
 	if name == "" {
 		return "", errors.New("${file:} names no file")

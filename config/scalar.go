@@ -64,7 +64,8 @@ var scalars = yamlconf.Scalars{
 	},
 }
 
-// rateHint suggests a period for a rate without one, and the full name of an abbreviated period, as in 100/s.
+// rateHint suggests a period for a rate without one, and the full name of an abbreviated period, as in 100/s. It returns "" if it has no
+// suggestion.
 func rateHint(text string) string {
 	number, unit, found := strings.Cut(text, "/")
 	number, unit = strings.TrimSpace(number), strings.ToLower(strings.TrimSpace(unit))
@@ -82,7 +83,7 @@ func rateHint(text string) string {
 	return ""
 }
 
-// amountHint suggests to add a currency to a bare number.
+// amountHint suggests adding a currency to a bare number. It returns "" for any other text.
 func amountHint(text string) string {
 	if _, err := money.Parse(text + " USD"); err == nil {
 		return `add the currency: "` + text + ` USD"`
@@ -94,7 +95,7 @@ const signPattern = `^[2-5][0-9][0-9]( *, *[2-5][0-9][0-9])*$|^/[^\x00-\x1f\x7f]
 
 var sign = regex.Lazy(signPattern)
 
-// parsePrefix parses a CIDR or one address. It rejects bits beyond the mask, because they usually are a mistake.
+// parsePrefix parses a CIDR prefix or a single address. It rejects bits beyond the mask, because they usually are a mistake.
 func parsePrefix(s string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(s); err == nil && a.Zone() == "" {
 		a = a.Unmap()
@@ -108,7 +109,7 @@ func parsePrefix(s string) (netip.Prefix, error) {
 }
 
 // ParseURL parses an absolute http or https URL without user, query and fragment. It returns the URL with scheme and host in lowercase, and
-// without a slash at the end.
+// without slashes at the end.
 func ParseURL(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > yamlconf.MaxText || u.User != nil || u.RawQuery != "" || u.ForceQuery || strings.Contains(s, "#") ||
@@ -132,7 +133,7 @@ func ParseURL(s string) (*url.URL, error) {
 	}
 	clean := &url.URL{Scheme: u.Scheme, Host: host, Path: u.Path, RawPath: u.RawPath}
 	clean.Path, clean.RawPath = strings.TrimRight(clean.Path, "/"), strings.TrimRight(clean.RawPath, "/")
-	if len(clean.String()) > yamlconf.MaxText { // escaping lengthens it
+	if len(clean.String()) > yamlconf.MaxText { // escaping makes the URL longer
 		return nil, errScalar
 	}
 	return clean, nil
@@ -166,7 +167,7 @@ func parseHost(s string) (string, error) {
 	return host, nil
 }
 
-// loopback reports whether only this machine can reach host.
+// loopback reports whether host is localhost or a loopback address, so that only this machine can reach it.
 func loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return strings.EqualFold(host, "localhost") || err == nil && a.Unmap().IsLoopback()

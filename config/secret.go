@@ -8,8 +8,8 @@ import (
 
 const masked = "***"
 
-// A Secret is a text that is hidden in every print, log and dump: every way of formatting it returns ***. Only Reveal returns the text.
-// The zero Secret is empty.
+// A Secret is a string that is hidden in output, logs and dumps: every way of formatting it yields ***. Only Reveal returns the text. The
+// zero Secret is empty.
 type Secret struct {
 	// text is a pointer, so that even a printer that reads fields by reflection shows only an address.
 	text *string
@@ -34,7 +34,7 @@ func (s Secret) Reveal() string {
 // IsEmpty reports whether there is no text.
 func (s Secret) IsEmpty() bool { return s.text == nil }
 
-// Equal reports whether the Secret equals text. Its duration depends only on their lengths.
+// Equal reports whether the Secret equals text. The duration of the comparison depends only on their lengths.
 func (s Secret) Equal(text string) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(text)) == 1
 }
@@ -48,10 +48,10 @@ func (Secret) GoString() string { return masked }
 // Format hides the text from every verb of package fmt.
 func (Secret) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(masked)) }
 
-// MarshalText hides the text, also from encoders of YAML.
+// MarshalText hides the text, for example from YAML encoders.
 func (Secret) MarshalText() ([]byte, error) { return []byte(masked), nil }
 
-// MarshalJSON hides the text, also from zap's reflection.
+// MarshalJSON hides the text, for example from zap's reflection.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"` + masked + `"`), nil }
 
 // LogValue hides the text from slog.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// An Algorithm is a signature algorithm for PATs. RFC 7518 3.1, RFC 8037 3.1.
+// An Algorithm is a signature algorithm for PATs (RFC 7518 3.1, RFC 8037 3.1).
 type Algorithm string
 
 // The algorithms.
@@ -119,7 +119,7 @@ type Store struct {
 	URL    Secret
 }
 
-// String returns the store as it is configured, without password and options.
+// String returns the store as it is configured, with the password masked and without options.
 func (s Store) String() string {
 	if s.Engine != Postgres {
 		return string(s.Engine)

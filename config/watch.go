@@ -17,10 +17,11 @@ const (
 	maxLinks   = 40                     // links followed in one path
 )
 
-// Watch calls onChange after any of the files has changed, until ctx is done; then it returns nil. Calls do not overlap. Watch reports
-// changes in quick succession once, and changes during onChange after onChange has returned. So reload in onChange itself, and start a new
-// Watch only for a different list of files. Watch also notices files that editors replace by renaming, and symbolic links that are swapped,
-// as Kubernetes does with a ConfigMap, because it watches the directories on the path. An error means that the watch could not be set up.
+// Watch calls onChange after any of the files has changed, until ctx is done; then it returns nil. Calls of onChange do not overlap. Watch
+// reports changes in quick succession once, and changes during onChange after onChange has returned. So reload in onChange itself, and
+// start a new Watch only for a different list of files. Watch also notices files that editors replace by renaming, and symbolic links that
+// are swapped, as Kubernetes does with a ConfigMap, because it watches the directories on the path. An error means that the watch could not
+// be set up.
 func Watch(ctx context.Context, files []string, onChange func()) error {
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -89,10 +90,11 @@ func (w *watcher) follow() {
 	}
 }
 
-// A step is a path after one of its links, link, has been followed.
+// A step is the result of following one link: link is the path of that link, and path is the followed path with the link replaced by its
+// target.
 type step struct{ link, path string }
 
-// firstLink follows the symbolic link that is nearest to the end of path. It returns false if there is none.
+// firstLink follows the symbolic link that is nearest to the end of path. It returns false if there is none, or if it cannot be read.
 func firstLink(path string) (step, bool) {
 	for at := path; ; {
 		info, err := os.Lstat(at)
