@@ -20,7 +20,7 @@ func (s *Server) caller(r *http.Request, client netip.Addr) service.Caller {
 	return c
 }
 
-// client returns the address of the client.
+// client returns the address of the client of a request. A forwarded address counts only from a trusted proxy.
 func (s *Server) client(r *http.Request) netip.Addr {
 	return connlimit.Client(r, s.directory.Current().Trusts)
 }

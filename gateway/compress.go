@@ -23,7 +23,8 @@ type gzipBody struct {
 	body []byte // nil: the compressed body would not be smaller
 }
 
-// gzip returns the compressed body, or nil if the client must get the uncompressed one.
+// gzip returns the compressed body, or nil if the document is small, the client does not accept gzip, or compression would not make the
+// body smaller.
 func (d *document) gzip(r *http.Request) []byte {
 	if len(d.body) < worthZipping || !takesGzip(r.Header.Values("Accept-Encoding")) {
 		return nil
@@ -40,7 +41,7 @@ func (d *document) gzip(r *http.Request) []byte {
 	return d.zipped.body
 }
 
-// takesGzip reports whether the Accept-Encoding fields of a request accept gzip, by name or with *. RFC 9110 12.5.3.
+// takesGzip reports whether the Accept-Encoding fields of a request accept gzip, by name or with * (RFC 9110 12.5.3).
 func takesGzip(fields []string) bool {
 	const most = 32 // codings; known clients send fewer
 	byName, byStar := -1.0, -1.0

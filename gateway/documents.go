@@ -26,7 +26,8 @@ func newDocument(body []byte, mediaType string) document {
 	return document{body, mediaType, wire.ETag(body), &gzipBody{}}
 }
 
-// cacheFor is the Cache-Control of documents. max-age is short because a change of the policy ends agreements to the old policy at once.
+// cacheFor is the Cache-Control of documents. max-age is short because a change of the policy ends agreements to the old policy
+// immediately.
 const cacheFor = "public, max-age=60"
 
 // serve responds with a document, compressed if the client accepts gzip. The ETags of both representations have the same opaque tag: it is
@@ -83,7 +84,7 @@ type agentsFile struct {
 	document
 }
 
-// agentsFile returns agents.json with the given public key.
+// agentsFile returns agents.json with the given public key. It builds the document again only if the key has changed.
 func (p *publication) agentsFile(key string) (document, error) {
 	if made := p.agents.Load(); made != nil && made.key == key {
 		return made.document, nil
@@ -101,7 +102,7 @@ const mediaHTML = "text/html; charset=utf-8"
 
 var errMaking = errors.New("building the document failed")
 
-// A once is a document that is built on its first request.
+// A once is a document that is built on its first request. If that fails, every request gets the same error.
 type once struct {
 	once     sync.Once
 	document document

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// enter passes a request to the first door that serves its path, and reports whether there is one. It ignores a trailing slash, which
-// clients add when they join URLs.
+// enter passes a request to the first door that serves its path, and reports whether there is such a door. It ignores a trailing slash,
+// which clients add when they join URLs.
 func (s *Server) enter(c echo.Context, x *exchange) (entered bool) {
 	r := withoutSlash(c.Request())
 	for _, d := range s.doors {

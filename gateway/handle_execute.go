@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}, whose body need not name the intent. It verifies
-// the PAT before it reads the body. UIM core 3.2.
+// execute handles POST /api/intents/execute and POST /api/intents/execute/{intent_uid}. The body of the latter need not name the intent.
+// The PAT is verified before the body is read. UIM core 3.2.
 func (s *Server) execute(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	began, draft := s.now(), wantsDraft(r)

@@ -119,7 +119,8 @@ func wantsHTML(fields []string) bool {
 	return html > 0 && html >= json
 }
 
-// wanted returns the weights, 0 to 1, that the Accept fields of a request give HTML and JSON. RFC 9110 12.5.1.
+// wanted returns the weights, 0 to 1, that the Accept fields of a request give to HTML and JSON by name (RFC 9110 12.5.1). It ignores
+// wildcards.
 func wanted(fields []string) (html, json float64) {
 	const most = 32 // media ranges; browsers send fewer
 	n := 0

@@ -61,7 +61,7 @@ var issueMembers = []struct{ name, example string }{
 	{"signed_policy", "<the signed agreement, a compact JWS>"},
 }
 
-// lacking refuses a body that lacks two or more issueMembers. The refusal names all missing members and has an example.
+// lacking refuses a body that lacks two or more issueMembers. The refusal lists all missing members and contains an example.
 func lacking(tree strictjson.Object) error {
 	var missing []string
 	example := map[string]string{}
@@ -92,7 +92,8 @@ func parseIssue(tree strictjson.Object) (pat.IssueRequest, error) {
 	return r, m.Done()
 }
 
-// renew handles POST /api/pat/renew. The request has the PAT as bearer token, and a proof of key in the header or the body. UIM core 4.4.
+// renew handles POST /api/pat/renew. The request has the PAT as its bearer token, and a proof of possession of the key in a header or in
+// the body. UIM core 4.4.
 func (s *Server) renew(c echo.Context) error {
 	x, r := exchangeOf(c), c.Request()
 	if err := x.confidential(); err != nil {
@@ -184,12 +185,13 @@ func (s *Server) introspect(c echo.Context) error {
 	return c.JSON(http.StatusOK, found)
 }
 
-// presented reads a token from a form (RFC 7009, 7662) or a JSON body. If the request has no Content-Type, it returns the bearer token.
-func presented(r *http.Request, most int64) (string, error) {
+// presented reads a token from a form (RFC 7009, RFC 7662) or a JSON body of at most maxBytes bytes. If the request has no Content-Type,
+// presented returns the bearer token.
+func presented(r *http.Request, maxBytes int64) (string, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
 	case kind == "application/x-www-form-urlencoded":
-		data, err := wire.ReadBody(r, most)
+		data, err := wire.ReadBody(r, maxBytes)
 		if err != nil {
 			return "", err
 		}
@@ -205,7 +207,7 @@ func presented(r *http.Request, most int64) (string, error) {
 		}
 		return token, err
 	}
-	tree, err := wire.ReadObject(r, most)
+	tree, err := wire.ReadObject(r, maxBytes)
 	if err != nil {
 		return "", err
 	}

@@ -25,7 +25,8 @@ type line struct {
 	took          time.Duration
 }
 
-// logRequest logs a request in one line, and counts it. If too many unauthenticated clients are refused, it logs only their number.
+// logRequest logs a request in one line, and counts it. If too many requests of unauthenticated clients are refused, it logs only the
+// number of the others.
 func (s *Server) logRequest(x *exchange, l line) {
 	s.metrics.Request(l.route, l.status, l.took, x.span)
 	s.traces.Request(telemetry.Request{
@@ -55,7 +56,7 @@ func (s *Server) logRequest(x *exchange, l line) {
 	}
 }
 
-// count counts a refusal due to overload.
+// count counts the refusal of an outcome by its cause if the refusal is due to overload.
 func (s *Server) count(o *door.Outcome) {
 	if o.Refusal != nil && o.Event == nil && o.Agreement == nil { // otherwise it was counted with the event
 		s.metrics.Shed(o.Refusal.Shed)
@@ -98,7 +99,7 @@ func outcomeFields(o *door.Outcome, of *service.Service, status int) (fields []z
 	return fields
 }
 
-// serviceID returns the id of the service that the request is for. It is empty if the request was refused before that was known.
+// serviceID returns the id of the service that the request is for. It is empty if the request was refused before the service was known.
 func (x *exchange) serviceID() string {
 	if x.service == nil {
 		return ""
@@ -149,7 +150,8 @@ func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	return f.seen[r] <= loggedPerFlood
 }
 
-// over ends the current period once floodTime has passed, and returns its summaries. Before that it returns nil.
+// over ends the current period if floodTime has passed since it began, and returns a summary for each reason of which refusals were not
+// logged. Otherwise it returns nil.
 func (f *floods) over(now time.Time) []summary {
 	f.mu.Lock()
 	defer f.mu.Unlock()

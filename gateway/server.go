@@ -201,7 +201,8 @@ func (s *Server) admit(x *exchange, now time.Time) error {
 	return nil
 }
 
-// serve passes the request to the door that serves its path. If there is none, it calls the handler of the path.
+// serve passes the request to the door that serves its path. If there is no such door, it calls the handler of the path. Requests that came
+// in a message never go to a door.
 func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	r := c.Request()
 	err := s.admit(x, began)
@@ -220,7 +221,8 @@ func (s *Server) serve(c echo.Context, x *exchange, began time.Time) error {
 	return c.Handler()(c)
 }
 
-// fail responds with the error envelope.
+// fail responds with the error envelope of err, unless the response has already begun. It closes the connection after the response if no
+// request on it has succeeded, unless the client is a trusted proxy.
 func (s *Server) fail(c echo.Context, x *exchange, err error) {
 	if c.Response().Committed {
 		return
@@ -245,7 +247,7 @@ func (s *Server) fail(c echo.Context, x *exchange, err error) {
 		body = lost(c, served, body)
 	}
 	if r := c.Request(); !connlimit.Of(r.Context()).Served() && !trusts(s.directory.Current(), r.RemoteAddr) {
-		c.Response().Header().Set("Connection", "close") // no request has succeeded on it: make room for other clients
+		c.Response().Header().Set("Connection", "close") // no request has succeeded on this connection: make room for other clients
 	}
 	if c.Request().Method == http.MethodHead {
 		body = nil

@@ -19,7 +19,7 @@ type Agent struct {
 	Keys      []keys.ID       `json:"keys"` // RFC 7638 thumbprints
 	CreatedAt time.Time       `json:"created_at"`
 	Reason    string          `json:"reason,omitempty"` // why the agent is blocked
-	Name      string          `json:"name,omitempty"`   // the name that the operator gave it
+	Name      string          `json:"name,omitempty"`   // the name that the operator gave to the agent
 }
 
 // Waiting is the status of an agent that has agreed and is waiting for the operator's approval.
@@ -90,8 +90,8 @@ func (o *Operator) Agent(ctx context.Context, r Record) (Agent, error) {
 	return shown, err
 }
 
-// BlockAgent ends all PATs of an agent and refuses to issue new ones to it. The id need not be in use: if it is not, no agent can claim it
-// until it is unblocked.
+// BlockAgent ends all PATs of an agent; the gateway then issues no new ones to that agent. The id need not be in use: an unused id cannot
+// be claimed by any agent until it is unblocked.
 func (o *Operator) BlockAgent(ctx context.Context, r Revocation) (Agent, error) {
 	service, err := o.service(r.Service)
 	if err != nil {

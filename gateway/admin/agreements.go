@@ -129,8 +129,8 @@ func (o *Operator) RevokeAgreement(ctx context.Context, r Revocation) (Agreement
 	return o.Agreement(ctx, r.Record)
 }
 
-// revoke ends the record with the id in r, unless find returns an error. An id that does not exist is probably misspelt: revoke must then
-// report an error, so that the operator does not assume that the record has ended.
+// revoke ends the record with the id in r, unless find returns an error. find must return an error if there is no such record: its id is
+// probably misspelt, and the operator must not assume that the record has ended.
 func (o *Operator) revoke(ctx context.Context, kind pat.RevocationKind, r Revocation, find func(*service.Service) error) error {
 	service, err := o.service(r.Service)
 	if err != nil {

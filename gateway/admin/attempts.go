@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// After freeAttempts wrong tokens, the listener refuses all requests from the address for firstWait. Each further wrong token doubles
-	// the time, up to longestWait.
+	// After freeAttempts wrong tokens from one address, the listener refuses all requests from that address for firstWait. Each further wrong
+	// token doubles the time, up to longestWait.
 	freeAttempts = 5
 	firstWait    = time.Second
 	longestWait  = time.Minute
@@ -54,7 +54,7 @@ func (a *attempts) wait(from netip.Prefix, now time.Time) time.Duration {
 	return max(0, last.until.Sub(now))
 }
 
-// failed counts a wrong token.
+// failed counts a wrong token from an address, and extends the time for which the address is refused.
 func (a *attempts) failed(from netip.Prefix, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -30,7 +30,7 @@ const workTime = 30 * time.Second
 
 // A Listener configures the HTTP handler of an Operator.
 type Listener struct {
-	// Token returns the bearer token that requests under Path must have. If it returns an empty string, all of them are refused.
+	// Token returns the bearer token that requests under Path must have. If Token returns an empty string, all these requests are refused.
 	Token func() string
 	// Owned states that only the operator can reach the listener, for example because it is a socket that only its owner may open. The
 	// listener then checks neither the token nor the Host of a request.
@@ -44,8 +44,8 @@ type Listener struct {
 const Path = "/admin/v1"
 
 // Handler returns the handler of the admin listener. Requests under Path need the bearer token; /livez, /healthz, /readyz and /metrics do
-// not. Except for /livez and /healthz, which reveal nothing, the Host must be an IP address, localhost or one of admin.hosts: otherwise a
-// web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
+// not. Unless the path is /livez or /healthz, which reveal nothing, the Host of a request must be an IP address, localhost or one of
+// admin.hosts: otherwise a web page could reach the listener through a domain name that resolves to this machine (DNS rebinding).
 func Handler(o *Operator, l Listener) http.Handler {
 	a := newListener(o, l)
 	mux := a.probes()
@@ -155,7 +155,7 @@ func (a *listener) serve(o operation) http.HandlerFunc {
 	}
 }
 
-// guard passes on requests that admit accepts. It does not read their bodies.
+// guard passes the requests that admit accepts to next. It does not read their bodies.
 func (a *listener) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := a.admit(r); err != nil {
@@ -198,7 +198,8 @@ func (a *listener) admit(r *http.Request) error {
 	return nil
 }
 
-// atHome rejects a request whose Host is neither an IP address nor localhost nor one of admin.hosts.
+// atHome rejects a request whose Host is neither an IP address nor localhost nor one of admin.hosts. A listener that is owned accepts every
+// Host.
 func (a *listener) atHome(r *http.Request) error {
 	if a.owned {
 		return nil
@@ -213,7 +214,7 @@ func (a *listener) atHome(r *http.Request) error {
 	return reason.HostNotAllowed.Refusal("")
 }
 
-// here passes on the requests that atHome does not reject.
+// here passes the requests that atHome does not reject to next.
 func (a *listener) here(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := a.atHome(r); err != nil {
@@ -261,7 +262,7 @@ func (a *listener) recovering(next http.Handler) http.Handler {
 	})
 }
 
-// fail responds with the common error envelope.
+// fail counts and logs an error, and responds with the common error envelope.
 func (a *listener) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := refusalFor(err)
 	if a.shed != nil {

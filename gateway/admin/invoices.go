@@ -122,13 +122,13 @@ func (o *Operator) Invoice(ctx context.Context, q InvoiceQuery) (Invoice, error)
 	return out, o.prove(ctx, &out, charged)
 }
 
-// invoiceNumber returns the month and 12 hexadecimal digits of a digest over service, agent and month.
+// invoiceNumber returns the month, a hyphen and the first 12 hexadecimal digits of a digest over service, agent and month.
 func invoiceNumber(service string, agentID pat.AgentID, month string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{service, string(agentID), month}, "\n")))
 	return month + "-" + hex.EncodeToString(sum[:6])
 }
 
-// charge adds the rows and the totals. No sum exceeds the total charges of the account, so none overflows.
+// charge adds the rows and the totals. No sum exceeds the total charges of the account, so no sum overflows.
 func (i *Invoice) charge(charged []store.ChargedCalls) {
 	type rowKey struct {
 		intent, rule string
@@ -176,7 +176,7 @@ func (i *Invoice) charge(charged []store.ChargedCalls) {
 // none is the amount zero in the form of Decimal.
 var none = money.Amount{}.Decimal()
 
-// hold adds the charges that were still held or unresolved at the end of the month.
+// hold adds the charges that were still held or unresolved at the end of the month to the totals.
 func (i *Invoice) hold(statements []store.Statement) {
 	for _, s := range statements {
 		if s.Closing.Held.IsZero() {

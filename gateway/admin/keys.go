@@ -9,14 +9,14 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Key is the public half of a key that a process on this store uses to sign PATs, or for another Purpose.
+// A Key is the public half of a key with which a process on this store signs PATs or, if Purpose is set, other documents.
 type Key struct {
 	ID        keys.ID         `json:"kid"`
 	Algorithm string          `json:"alg"`
 	Purpose   keys.Purpose    `json:"purpose,omitempty"` // card; empty: PATs
 	Signing   bool            `json:"signing"`           // this process signs with it
 	CreatedAt time.Time       `json:"created_at"`
-	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while it signs
+	NotAfter  time.Time       `json:"not_after,omitzero"` // when the key ends; zero while a process signs with it
 	JWK       json.RawMessage `json:"jwk"`
 }
 

@@ -25,8 +25,9 @@ func (n *NotSent) parameters(p parameters) {
 	p.moment("before", &n.Before)
 }
 
-// ResolveNotSent releases the charges of the calls that n covers, and returns these calls. It examines one page of calls of unknown outcome
-// at a time, so a page may be empty although it is not the last one. It skips calls that have been settled in the meantime.
+// ResolveNotSent releases the charges of the calls that n covers, and returns these calls. Each call of ResolveNotSent examines one page of
+// the calls of unknown outcome, so the page that it returns may be empty although it is not the last one. It skips calls that have been
+// settled in the meantime.
 func (o *Operator) ResolveNotSent(ctx context.Context, n NotSent) (Page[Execution], error) {
 	if n.Before.IsZero() {
 		return Page[Execution]{}, wrongParameter("before", "must be a time such as 2026-11-01T00:00:00Z")

@@ -11,7 +11,7 @@ import (
 // maxBody bounds the body of a request, in bytes.
 const maxBody = 64 << 10
 
-// An operation is an operation of the admin API. An operation that changes state continues if its caller disconnects.
+// An operation is one method of one path of the admin API. An operation whose method is not GET continues if its caller disconnects.
 type operation struct {
 	method, path string
 	do           func(*call) (any, error)
@@ -114,7 +114,7 @@ func bare[A any](do func(context.Context) (A, error)) func(*call) (any, error) {
 	}
 }
 
-// answered returns a function that sets c.subject to the record that a result names, if it names one.
+// answered returns a function that passes on a result, and sets c.subject to the record that the result names, if it names one.
 func answered(c *call) func(any, error) (any, error) {
 	return func(answer any, err error) (any, error) {
 		if named, ok := answer.(interface{ subject() string }); ok && err == nil {

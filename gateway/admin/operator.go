@@ -35,8 +35,8 @@ type Config struct {
 	NeedsRestart func() []string
 	// RefusedReload returns the last reload if it was refused, and otherwise nil. nil: no reload was refused.
 	RefusedReload func() *RefusedReload
-	// Certificate returns what is wrong with the certificates of the listeners, without host names, or an empty string. nil: nothing is
-	// wrong.
+	// Certificate describes what is wrong with the certificates of the listeners, without host names. It returns an empty string if they are
+	// valid. nil: the certificates are not checked.
 	Certificate func() string
 	// Audit is the audit stream that Health checks. nil: Health does not depend on it.
 	Audit *record.Audit
@@ -44,8 +44,8 @@ type Config struct {
 	Doors []door.Module
 }
 
-// An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors are of type
-// *reason.Refusal or are errors of packages pat, keys, store and money.
+// An Operator carries out operations on a running gateway. Its methods are safe for concurrent use. Their errors wrap a *reason.Refusal or
+// an error of package pat, keys, store or money, or come from the Store.
 type Operator struct {
 	directory   *service.Directory
 	store       Store

@@ -14,7 +14,7 @@ import (
 // The states of a PAT, as operators see them.
 const (
 	PATActive  = "active"
-	PATRenewed = "renewed" // its renewal has ended it
+	PATRenewed = "renewed" // a renewal has ended the PAT
 	PATRevoked = "revoked"
 	PATExpired = "expired"
 )
@@ -136,7 +136,7 @@ func (t *PresentedToken) members(m *wire.Members) error {
 	return m.Done()
 }
 
-// Introspect reports whether a PAT of any agent is valid, and its claims. RFC 7662.
+// Introspect reports whether a PAT of any agent is valid, and returns its claims (RFC 7662).
 func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Introspection, error) {
 	service, err := o.service(t.Service)
 	if err != nil {

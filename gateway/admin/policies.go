@@ -27,8 +27,8 @@ func (q *PolicyQuery) parameters(p parameters) {
 	p.page(&q.PageRequest)
 }
 
-// Policies lists the current policy and those that were offered or agreed to before, newest first. Policies beyond
-// the limit cannot be listed.
+// Policies lists the current policy first, and then those that were offered or agreed to before, newest first. Policies beyond the limit
+// cannot be listed.
 func (o *Operator) Policies(ctx context.Context, q PolicyQuery) (Page[Policy], error) {
 	service, err := o.service(q.Service)
 	if err != nil {

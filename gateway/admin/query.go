@@ -41,7 +41,7 @@ func readQuery(raw string) (url.Values, error) {
 	return values, nil
 }
 
-// printableText reports whether a text is one line of printable characters.
+// printableText reports whether s has only printable characters, which excludes newlines. The empty string is printable.
 func printableText(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
@@ -87,7 +87,7 @@ func (q *query) page(value *PageRequest) {
 	value.After = q.take("after")
 }
 
-// moment parses a time in RFC 3339 format and converts it to UTC.
+// moment parses a time in RFC 3339 format and converts it to UTC. It leaves *value unchanged if the parameter is absent.
 func (q *query) moment(name string, value *time.Time) {
 	v := q.take(name)
 	if v == "" {

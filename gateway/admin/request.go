@@ -32,7 +32,7 @@ type parameters interface {
 	// record handles the id of the record in the path. It writes nothing.
 	record(value *string)
 	text(name string, value *string)
-	// oneOf handles a text that is empty or one of values.
+	// oneOf handles a string that is empty or one of values.
 	oneOf(name string, value *string, values ...string)
 	moment(name string, value *time.Time)
 	page(value *PageRequest)
@@ -68,7 +68,7 @@ type Page[T any] struct {
 	Next  string `json:"next,omitempty"` // PageRequest.After of the next page; empty if this is the last one
 }
 
-// pageOf converts records into a page. A page with fewer than limit records is the last one.
+// pageOf converts records into a page. A page with fewer than limit records is the last page, and has no Next.
 func pageOf[R, T any](records []R, limit int, show func(R) T, cursor func(R) string) Page[T] {
 	p := Page[T]{Items: make([]T, 0, len(records))}
 	for _, r := range records {
@@ -116,30 +116,30 @@ func wrongMember(name, what string) *reason.Refusal {
 // Values returns the query parameters of a request.
 func Values(r Request) url.Values {
 	v := url.Values{}
-	r.parameters(written(v))
+	r.parameters(encoder(v))
 	return v
 }
 
-// written collects the parameters that a client sends. It omits empty ones.
-type written url.Values
+// An encoder collects the parameters that a client sends. It omits empty parameters.
+type encoder url.Values
 
-func (w written) text(name string, value *string) {
+func (w encoder) text(name string, value *string) {
 	if *value != "" {
 		url.Values(w).Set(name, *value)
 	}
 }
 
-func (w written) service(value *string)                         { w.text("service", value) }
-func (w written) record(*string)                                {}
-func (w written) oneOf(name string, value *string, _ ...string) { w.text(name, value) }
+func (w encoder) service(value *string)                         { w.text("service", value) }
+func (w encoder) record(*string)                                {}
+func (w encoder) oneOf(name string, value *string, _ ...string) { w.text(name, value) }
 
-func (w written) moment(name string, value *time.Time) {
+func (w encoder) moment(name string, value *time.Time) {
 	if !value.IsZero() {
 		url.Values(w).Set(name, value.UTC().Format(time.RFC3339Nano))
 	}
 }
 
-func (w written) page(value *PageRequest) {
+func (w encoder) page(value *PageRequest) {
 	if value.Limit != 0 {
 		url.Values(w).Set("limit", strconv.Itoa(value.Limit))
 	}

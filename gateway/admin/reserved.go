@@ -17,7 +17,8 @@ type Holders interface {
 }
 
 // HeldByOthers returns the agent ids that the settings allow or parties reserve for certain keys, but that belong to other keys, which used
-// them first. The gateway refuses the PATs of such an agent. When a key for which the id is reserved first agrees, it takes over the id.
+// the ids first. The gateway refuses the PATs of an agent with such an id. When one of the keys for which the id is reserved agrees for the
+// first time, that key takes over the id.
 func HeldByOthers(ctx context.Context, s Holders, d *service.Definition) ([]pat.AgentID, error) {
 	reserved := d.Reserved()
 	if len(reserved) == 0 {

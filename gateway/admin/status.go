@@ -36,8 +36,8 @@ type Check struct {
 
 // Configuration identifies the configuration in use.
 type Configuration struct {
-	Hash    string    `json:"hash"`     // over the digests of all its files
-	TakenAt time.Time `json:"taken_at"` // when the last successful reload or the start read it
+	Hash    string    `json:"hash"`     // digest over the digests of all files of the configuration
+	TakenAt time.Time `json:"taken_at"` // when the start or the last successful reload read the configuration
 }
 
 // Status describes the services of the gateway, and its health.
@@ -90,7 +90,7 @@ type ServiceStatus struct {
 	// unknown outcome. Each is at most store.MostCounted.
 	WaitingAgents int64 `json:"waiting_agents"`
 	Unresolved    int64 `json:"unresolved_charges"`
-	// Engine is what evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why it is OPA.
+	// Engine is what evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why OPA evaluates the policy.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
 	// HeldByOthers lists the reserved agent ids that belong to other keys: see the function HeldByOthers.
@@ -99,8 +99,8 @@ type ServiceStatus struct {
 	Doors []door.Status `json:"doors"`
 }
 
-// readiness caches for readyFor whether the store is writable, because the check costs a disk flush and anyone who can reach the listener
-// may request it.
+// readiness caches the result of the check that the store is writable for readyFor, because the check costs a disk flush and anyone who can
+// reach the listener may request it.
 type readiness struct {
 	mu  sync.Mutex
 	at  time.Time
@@ -221,7 +221,7 @@ func (o *Operator) Status(ctx context.Context) (Status, error) {
 	return out, nil
 }
 
-// worst returns the worst state of breakers: open, half-open or closed.
+// worst returns the worst state of breakers: open, half-open or, if the maps are empty, closed.
 func worst(notClosed ...map[string]string) string {
 	state := "closed"
 	for _, states := range notClosed {

@@ -18,7 +18,7 @@ type Store interface {
 	AddInvitation(ctx context.Context, i store.Invitation) error
 	// Ready returns an error if the state cannot be written to within a bounded time.
 	Ready(ctx context.Context) error
-	// SetBack reports when and how far the state was last found set back to an earlier one.
+	// SetBack reports when the state was last found to have been set back to an earlier state, and by how much.
 	SetBack() store.SetBack
 	// ServerChanged reports whether the database is on another server or timeline than before.
 	ServerChanged() bool

@@ -72,7 +72,7 @@ func (t *total) add(s Statement) {
 
 var unit = big.NewInt(money.Unit)
 
-// nanoOf parses a number in the format of money.Amount.Decimal, and returns it in units of 10⁻⁹.
+// nanoOf parses a number in the format of money.Amount.Decimal, and returns it in units of 10⁻⁹. It returns 0 if text is not a number.
 func nanoOf(text string) *big.Int {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -82,7 +82,7 @@ func nanoOf(text string) *big.Int {
 	return new(big.Int).Set(r.Num())
 }
 
-// decimal formats a sum like money.Amount.Decimal.
+// decimal formats a sum in units of 10⁻⁹ as money.Amount.Decimal does. A sum that is too large for an Amount has 9 decimals.
 func decimal(nano *big.Int) string {
 	if nano.IsInt64() {
 		return money.Amount{Nano: nano.Int64()}.Decimal()

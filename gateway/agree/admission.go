@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// keptPerSecond limits the agreements of all callers together, and separately their renewals. Each needs a durable write, and anyone can
-// create any number of keys.
+// keptPerSecond limits the number of agreements of all callers together, and separately that of renewals. Each agreement and renewal needs
+// a durable write, and anyone can create any number of keys.
 const keptPerSecond = 100
 
 // takenPerHour limits how often one caller receives AGENT_ID_TAKEN, so that no caller can enumerate agent ids. An agent usually receives it
@@ -49,7 +49,7 @@ func (a *admission) ask(from string) error {
 	return nil
 }
 
-// accessible counts a response to a caller if err is pat.ErrAgentIDTaken.
+// accessible counts a response to a caller against takenPerHour if err wraps pat.ErrAgentIDTaken.
 func (a *admission) accessible(from string, err error) {
 	if errors.Is(err, pat.ErrAgentIDTaken) {
 		a.taken.Admit(from, a.now())

@@ -21,7 +21,7 @@ import (
 
 // A Config configures a Service. All fields are required.
 type Config struct {
-	// PerCaller limits the agreements of one Call.From, and separately its renewals.
+	// PerCaller limits the rate of agreements of one Call.From, and separately that of its renewals.
 	PerCaller limit.Rate
 	Recorder  Recorder
 	Now       func() time.Time
@@ -147,7 +147,7 @@ func caught(do func() error) (err error) {
 }
 
 // finish records the outcome of a call, and converts err into a Refusal. If the agent has to agree to the offered policy, the refusal
-// names it.
+// identifies that policy.
 func (d *Service) finish(c Call, began time.Time, e *Event, err error) error {
 	e.At, e.Service, e.Took = began, c.Service.ID, d.now().Sub(began)
 	if err != nil {

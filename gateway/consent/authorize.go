@@ -23,7 +23,7 @@ const (
 	challengeSize = 43   // base64url of SHA-256
 )
 
-// A Query holds the parameters of an authorization request as received. RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2.
+// A Query holds the parameters of an authorization request as received (RFC 6749 4.1.1, RFC 7636 4.3, RFC 8707 2).
 type Query struct {
 	ResponseType, ClientID, RedirectURI, Challenge, ChallengeMethod, State, Scope, Resource string
 }
@@ -41,7 +41,7 @@ type Request struct {
 	Invited, Approved bool
 }
 
-// Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If it returns a Request together with an *Error that has
+// Ask checks an authorization request. Errors are an *Error or a *reason.Refusal. If Ask returns a Request together with an *Error that has
 // ToClient set, the client may receive the error, at the redirect URI of the Request and with its state.
 func (d *Service) Ask(ctx context.Context, c agree.Call, q Query, fetch Fetch) (*Request, error) {
 	if _, err := open(c.Service); err != nil {
@@ -116,13 +116,13 @@ type Decision struct {
 type Step struct {
 	Handle string // handle of the consent
 	Code   string // code for the client, a secret; empty: the consent waits for the operator
-	// RedirectURI and State are the destination of the code.
+	// RedirectURI is where the browser takes the code, and State is the value that the client sent in its request.
 	RedirectURI, State string
-	AgentID            pat.AgentID // agent that waits for the operator
+	AgentID            pat.AgentID // agent that waits for the operator; only Wait sets it
 }
 
-// Agree stores a person's consent. If the form is sent again, Agree returns the same Step until the code is used or expires. Errors are an
-// *Error or a *reason.Refusal.
+// Agree stores a person's consent. If the form is sent again, Agree returns the same Step until the code is used or expires, and an *Error
+// afterwards. Errors are an *Error or a *reason.Refusal.
 func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decision) (Step, error) {
 	handle, secret := by.Seed.split()
 	step, err, _ := d.agreeing.Do(c.Service.ID+" "+handle, func() (any, error) {
@@ -135,7 +135,7 @@ func (d *Service) Agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step.(Step), err //nolint:forcetypeassert // both functions return a Step
 }
 
-// repeated returns the Step of a decision that is already stored, or store.ErrNotFound.
+// repeated returns the Step of a decision that is already stored. If there is none, the error is store.ErrNotFound.
 func (d *Service) repeated(ctx context.Context, c agree.Call, handle, secret, browser string) (Step, error) {
 	kept, err := d.store.Consent(ctx, c.Service.ID, handle)
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
@@ -213,7 +213,8 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step, nil
 }
 
-// invitation marks an invitation as used, and returns it.
+// invitation removes an invitation from the store, so that nobody else can use it, and returns it. An *Error means that the code is not
+// valid.
 func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
 	if len(typed) > maxInvitation {
 		return store.Invitation{}, failed(AccessDenied, "The invitation is not valid, or no longer valid.")
@@ -225,9 +226,9 @@ func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (s
 	return i, err
 }
 
-// Wait returns the state of a consent that needs the approval of the operator. browser must identify the browser that gave the consent. As
-// long as the consent waits, the Step has no code; afterwards, each Step has a new code that is valid for a minute and replaces the
-// previous one. Errors are an *Error or a *reason.Refusal.
+// Wait returns the state of a consent that needs the approval of the operator, without waiting for that approval. browser must identify the
+// browser that gave the consent. Before the approval, the Step has no code. After it, each Step has a new code, which is valid for a minute
+// and replaces the previous code. Errors are an *Error or a *reason.Refusal.
 func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string) (Step, error) {
 	unknown := failed(InvalidRequest, "No consent from this browser is waiting for approval.")
 	if !random(handle, handleSize) {

@@ -43,8 +43,8 @@ type Client struct {
 	CreatedAt time.Time // time of the registration
 }
 
-// Host returns the host of the client's document: the only proof of who the client is. It returns "" for a registered client, because
-// anyone can register one.
+// Host returns the host of the client's document, which is the only proof of who the client is. It returns "" for a registered client,
+// because anyone can register a client under any name.
 func (c Client) Host() string {
 	u, err := url.Parse(c.ID)
 	if c.Document == "" || err != nil {
@@ -59,8 +59,8 @@ type Document struct {
 	MaxAge time.Duration // from its header fields; 0: not specified
 }
 
-// Fetch fetches a document from a foreign URL. It must not follow redirects, must connect only to public addresses, and must limit size and
-// time.
+// Fetch fetches a document from a URL that a client chose, so the URL is untrusted. It must not follow redirects, must connect only to
+// public addresses, and must limit size and time.
 type Fetch func(ctx context.Context, address string) (Document, error)
 
 // documents caches the clients of recently fetched documents.
@@ -171,8 +171,8 @@ func (d *Service) Client(ctx context.Context, c agree.Call, id string, fetch Fet
 	return client, nil
 }
 
-// registration reports whether a text can be the id of a registered client. The store is asked for no other text: PostgreSQL, for example,
-// rejects a NUL.
+// registration reports whether a string can be the id of a registered client. No other string is passed to the store, because PostgreSQL,
+// for example, rejects a NUL.
 func registration(id string) bool {
 	return id != "" && len(id) <= maxClientID && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
 }
@@ -201,7 +201,7 @@ func readDocument(id string, body []byte) (Client, error) {
 	return c, nil
 }
 
-// readMetadata reads the metadata of a client from its document or registration. RFC 7591 2.
+// readMetadata reads the metadata of a client from its document or registration (RFC 7591 2). It sets only Name and Redirects.
 func readMetadata(tree map[string]any) (Client, *Error) {
 	if method, ok := tree["token_endpoint_auth_method"]; ok && method != "none" {
 		return Client{}, failed(InvalidClientMetadata, "token_endpoint_auth_method must be none, because this service supports only public clients.")
@@ -230,7 +230,7 @@ var notOfClients = []string{
 	"vbscript", "view-source", "ws", "wss",
 }
 
-// redirectURI reports whether a text is acceptable as a redirect URI of any client. RFC 8252 7; OAuth 2.1 2.3.1.
+// redirectURI reports whether a string is acceptable as a redirect URI of any client (RFC 8252 7; OAuth 2.1 2.3.1).
 func redirectURI(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || text == "" || len(text) > maxURL || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil ||
@@ -247,8 +247,8 @@ func redirectURI(text string) bool {
 	}
 }
 
-// shows reports whether the page can show the host of a URL to people unchanged: the host is an IP address or an ASCII name, in which no
-// letter of another script imitates an ASCII letter (%D0%B0 in a host is a Cyrillic a).
+// shows reports whether the page can show the host of a URL to people unchanged: the host is an IP address or an ASCII name. In other
+// names, letters of another script can imitate ASCII letters (%D0%B0 in a host is a Cyrillic a).
 func shows(u *url.URL) bool {
 	const names = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 	host := u.Hostname()
@@ -258,7 +258,7 @@ func shows(u *url.URL) bool {
 	return host != "" && strings.Trim(host, names) == ""
 }
 
-// loopback reports whether a URL leads to the machine of the browser. Only three host names are accepted as such.
+// loopback reports whether a URL leads to the machine of the browser: its host is localhost, 127.0.0.1 or ::1.
 func loopback(u *url.URL) bool {
 	return slices.Contains([]string{"localhost", "127.0.0.1", "::1"}, u.Hostname())
 }
@@ -299,9 +299,9 @@ func SentTo(uri string) (to string, local bool) {
 	return u.Host, loopback(u)
 }
 
-// plain removes invisible characters, and those that reorder the surrounding text, from a foreign text. most is the maximum length of the
-// result, in characters.
-func plain(s string, most int) string {
+// plain removes invisible characters, and those that reorder the surrounding text, from an untrusted string. It also trims spaces. maxRunes
+// is the maximum length of the result, in characters.
+func plain(s string, maxRunes int) string {
 	var b strings.Builder
 	n := 0
 	for _, r := range s {
@@ -311,7 +311,7 @@ func plain(s string, most int) string {
 		case !unicode.IsPrint(r), r == unicode.ReplacementChar:
 			continue
 		}
-		if n++; n > most {
+		if n++; n > maxRunes {
 			break
 		}
 		b.WriteRune(r)
@@ -319,8 +319,8 @@ func plain(s string, most int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// Register registers a client. The registration is deleted after a day without a consent. Errors are an *Error or a *reason.Refusal.
-// RFC 7591.
+// Register registers a client. The registration is deleted after a day without a consent, or after an hour if new clients need the space.
+// Errors are an *Error or a *reason.Refusal. RFC 7591.
 func (d *Service) Register(ctx context.Context, c agree.Call, metadata map[string]any) (Client, error) {
 	if _, err := open(c.Service); err != nil {
 		return Client{}, err

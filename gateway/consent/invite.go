@@ -19,7 +19,7 @@ const (
 // ErrInvitation means that the requested validity or name of an invitation is not allowed.
 var ErrInvitation = errors.New("an invitation must be valid for 1m to 30 days, and its name must have at most 100 printable characters")
 
-// An Invitation allows one person to consent once, regardless of the service's admission. Its code is a secret.
+// An Invitation allows one person to consent once, whatever the admission of the service is. Its code is a secret.
 type Invitation struct {
 	Code  string
 	Name  string // the operator's name for the person; empty: none

@@ -36,11 +36,11 @@ const (
 	mostClients = 10_000
 	unusedFor   = 24 * time.Hour
 	sparedFor   = time.Hour
-	fetchTime   = 5 * time.Second // time to fetch a client document, including the wait for a place
+	fetchTime   = 5 * time.Second // maximum time to fetch a client document, including the wait for a place
 )
 
-// fetches are the places for fetching client documents. The addresses of callers share them, and a quarter is reserved for clients for
-// which an approved agent has consented.
+// fetches are the places for fetching client documents. The callers share these places fairly, and a quarter of the places is reserved for
+// clients to which an approved agent has consented.
 var fetches = fairqueue.Bounds{Places: 32, Waiting: 128, Wait: fetchTime}
 
 // A Store is the persistent storage of a Service. Its methods return store.ErrNotFound, store.ErrUsed and store.ErrFull.
@@ -51,7 +51,7 @@ type Store interface {
 	SetCode(ctx context.Context, service, handle, code string, until time.Time) error
 	UseCode(ctx context.Context, service, handle, code string) error
 	Rotate(ctx context.Context, service, handle, refresh, next string) error
-	AddClient(ctx context.Context, c store.Client, most int, before time.Time) error
+	AddClient(ctx context.Context, c store.Client, maxClients int, before time.Time) error
 	Client(ctx context.Context, service, id string) (store.Client, error)
 	KeepClient(ctx context.Context, service, id string, until time.Time) error
 	AddInvitation(ctx context.Context, i store.Invitation) error
@@ -185,7 +185,7 @@ func errorOf(err error) error {
 	return refusal.For(err)
 }
 
-// open returns the settings for consents to a service, or an *Error if people cannot agree to the service.
+// open returns the settings for consents to a service, or an *Error if the operator has disabled consents for that service.
 func open(s *service.Service) (*service.Consent, error) {
 	consent := s.Announced().Consent
 	if consent == nil || !consent.Open {

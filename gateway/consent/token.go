@@ -41,7 +41,7 @@ func parse(token string) (handle, secret string, ok bool) {
 	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
 }
 
-// random reports whether newSecret can have produced a text from size bytes. The store is asked for no other text.
+// random reports whether newSecret can have produced text from size bytes. No other string is passed to the store.
 func random(text string, size int) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)
@@ -59,7 +59,7 @@ type Tokens struct {
 	Refresh string // a secret
 }
 
-// A CodeRequest is a request to exchange a code for tokens. RFC 6749 4.1.3, RFC 7636 4.5.
+// A CodeRequest is a request to exchange a code for tokens (RFC 6749 4.1.3, RFC 7636 4.5).
 type CodeRequest struct{ Code, RedirectURI, ClientID, Verifier, Resource string }
 
 var errGrant = failed(InvalidGrant, "The code or refresh token is not valid, or no longer valid.")
@@ -83,8 +83,8 @@ func (d *Service) exchange(ctx context.Context, c agree.Call, r CodeRequest, fet
 		return Tokens{}, err
 	}
 	code := digestOf(secret)
-	// A code passes through the browser, where others may copy it. So the client must authenticate before the use of a code can revoke the
-	// consent.
+	// A code passes through the browser, where others may copy it. So the client must prove possession of the code verifier before the reuse
+	// of a code can revoke the consent.
 	switch {
 	case !same(kept.Code, code):
 		return Tokens{}, errGrant
@@ -164,7 +164,8 @@ func (d *Service) end(ctx context.Context, c agree.Call, kept store.Consent, why
 	return c.Service.Issuance.Revoke(ctx, pat.Revocation{Kind: pat.RevokedAgreement, Subject: string(kept.AgreementID), Reason: why})
 }
 
-// issue issues a PAT and a refresh token. It returns them only after the store has replaced the refresh token of kept by the new one.
+// issue issues a PAT and a refresh token. It returns them only after the store has replaced the refresh token of kept by the new one. If
+// another request has replaced that token first, issue revokes the consent.
 func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, scope []string) (Tokens, error) {
 	issued, err := c.Service.Issuance.ConsentedToken(ctx, kept.AgreementID, kept.Resource, scope)
 	if err != nil {
@@ -188,8 +189,8 @@ func (d *Service) issue(ctx context.Context, c agree.Call, kept store.Consent, s
 // A RefreshRequest is a request to exchange a refresh token for new tokens. RFC 6749 6.
 type RefreshRequest struct{ Token, ClientID, Scope, Resource string }
 
-// Refresh issues new tokens of a consent in exchange for a refresh token, which can be used once. If it was used before, Refresh revokes
-// the consent. Errors are an *Error or a *reason.Refusal.
+// Refresh issues new tokens of a consent in exchange for a refresh token, which can be used once. If the refresh token was used before,
+// Refresh revokes the consent. Errors are an *Error or a *reason.Refusal.
 func (d *Service) Refresh(ctx context.Context, c agree.Call, r RefreshRequest) (Tokens, error) {
 	began := d.now()
 	tokens, err := d.refresh(ctx, c, r)
@@ -229,8 +230,8 @@ func (d *Service) refresh(ctx context.Context, c agree.Call, r RefreshRequest) (
 	return d.issue(ctx, c, kept, scope)
 }
 
-// Revoke revokes the consent of a refresh token. mine is false if the text cannot be a refresh token. A token that is unknown or no longer
-// valid is not an error. RFC 7009 2.2.
+// Revoke revokes the consent of a refresh token. mine reports whether token has the form of a refresh token. A token that is unknown or no
+// longer valid is not an error. Errors are a *reason.Refusal. RFC 7009 2.2.
 func (d *Service) Revoke(ctx context.Context, c agree.Call, token string) (mine bool, err error) {
 	if _, _, ok := parse(token); !ok {
 		return false, nil

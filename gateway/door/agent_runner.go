@@ -9,7 +9,7 @@ import (
 // An agentRunner runs one agent once, or closes it without running it.
 type agentRunner[A Agent] struct {
 	agent     A
-	ran       atomic.Bool   // set by run or by unrun
+	ran       atomic.Bool   // set by run, and by unrun
 	stopping  chan struct{} // closed by stop: the agent accepts no more messages
 	cutting   chan struct{} // closed by cut: the agent abandons the messages in progress
 	ended     chan struct{}
@@ -59,8 +59,8 @@ func (r *agentRunner[A]) unrun() {
 	}
 }
 
-// wait waits until the stopped agent has ended. If the agent has not run, wait closes it. If ctx ends first, wait cuts the agent off and
-// returns how many messages the agent abandoned.
+// wait waits until an agent that was told to stop has ended. If the agent has not run, wait closes it. If ctx ends first, wait cuts the
+// agent off, waits until it has ended, and returns how many messages the agent abandoned.
 func (r *agentRunner[A]) wait(ctx context.Context) (left int) {
 	r.unrun()
 	select {

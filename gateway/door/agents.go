@@ -44,8 +44,8 @@ type OpenRequest[A Agent] struct {
 	Drain time.Duration
 }
 
-// Open reconciles the agents with the configured services. New agents run at once, or when Run is called. Open returns the errors of agents
-// that could not be created or updated; all other agents are open.
+// Open reconciles the agents with the configured services. New agents run immediately if Run has been called, and otherwise when Run is
+// called. Open returns the errors of agents that could not be created or updated; all other agents are open.
 func (as *Agents[A]) Open(ctx context.Context, o OpenRequest[A]) error {
 	as.opening.Lock()
 	defer as.opening.Unlock()
@@ -131,7 +131,8 @@ func (as *Agents[A]) end(ctx context.Context, which func(id string, a A) bool) (
 	return left
 }
 
-// Run runs the agents until ctx ends. It must be called at most once. See Runner.
+// Run runs the agents, and those that Open adds, until ctx ends and all of them have ended. It returns nil. It must be called at most once.
+// See Runner.
 func (as *Agents[A]) Run(ctx context.Context) error {
 	var running sync.WaitGroup
 	as.mu.Lock()
@@ -148,7 +149,8 @@ func (as *Agents[A]) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain ends all agents: they accept no more messages and finish those in progress. See Runner.
+// Drain ends all agents: they accept no further messages, and finish the messages in progress. If ctx ends first, Drain returns the number
+// of abandoned messages. See Runner.
 func (as *Agents[A]) Drain(ctx context.Context) (left int) {
 	as.opening.Lock()
 	defer as.opening.Unlock()

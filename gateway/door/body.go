@@ -15,6 +15,7 @@ import (
 )
 
 // ReadExecute reads the body of an execute call. The body may contain at most wire.MaxValues values. The Request does not refer to body.
+// The error is a *reason.Refusal.
 func ReadExecute(body []byte, s *service.Service) (execute.Request, error) {
 	if r, ok := readPlain(body); ok {
 		return r, nil
@@ -74,7 +75,7 @@ func ParseExecute(tree strictjson.Object, s *service.Service) (execute.Request, 
 	return r, parsed(s, r, outer)
 }
 
-// ParseNamed reads the body of a call whose path names the intent. path is the intent uid as it is escaped there.
+// ParseNamed reads the body of a call whose URL path names the intent. path is the intent uid as escaped in that path.
 func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execute.Request, error) {
 	uid, err := url.PathUnescape(path)
 	if err != nil {
@@ -88,7 +89,8 @@ func ParseNamed(tree strictjson.Object, s *service.Service, path string) (execut
 	return r, parsed(s, r, m)
 }
 
-// parsed reports the problems in the objects of a body. It first reports parameters of the intent that are outside the parameters object.
+// parsed returns an error if the objects of a body have wrong or unknown members. If there are parameters of the intent outside the
+// parameters object, the error names those instead.
 func parsed(s *service.Service, r execute.Request, objects ...*wire.Members) error {
 	var violations []schema.Violation
 	if in, err := s.Intent(r.IntentUID); err == nil {

@@ -15,7 +15,8 @@ type Cache[T any] struct {
 }
 
 // Get returns the cached value of a service. If there is none, or if good returns false for it, Get calls build and caches the value that
-// build returns. good may be nil. When Get caches a value after a reload, it deletes the value of the service that s replaced.
+// build returns. good may be nil. Get does not cache errors of build. When Get caches a value after a reload, it deletes the value of the
+// service that s replaced.
 func (m *Cache[T]) Get(s *service.Definition, good func(T) bool, build func() (T, error)) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

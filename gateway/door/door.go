@@ -14,7 +14,7 @@ import (
 // A Door handles requests at paths that each service configures. It is safe for concurrent use.
 type Door interface {
 	// Route returns the name of the handler for a path of a service, for logs and metrics. It returns an empty string if the door does not
-	// serve the path. The name is a metric label, so a door must use only a few. Route is called for every request, so it must be fast.
+	// serve the path. The name is a metric label, so a door must have only a few names. Route is called for every request, so it must be fast.
 	Route(s *service.Definition, path string) string
 	// Serve responds to a request whose path has a Route.
 	Serve(w http.ResponseWriter, r *http.Request, q *Request)
@@ -32,5 +32,5 @@ type Delivery struct {
 	Outcome
 
 	Door   string
-	Became string // delivered, or the reason why it was not; a metric label with few values
+	Became string // delivered, or the reason why the reply was not delivered; a metric label with few values
 }

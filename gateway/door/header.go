@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// attribution has the notice in a parameter, encoded as in RFC 8187, so that it can contain any Unicode text.
+	// attribution carries a notice in a parameter that is encoded as in RFC 8187, so that the notice can contain any Unicode text.
 	attribution = "Uim-Attribution"
 	license     = "Uim-License"
 )
@@ -48,8 +48,8 @@ var Beside = []struct{ Name, Field string }{
 // Challenge.
 func Challenged(f *reason.Refusal) bool { return challengeCode(f) != "" }
 
-// Challenge returns the WWW-Authenticate field of a refusal, or an empty string if the refusal has none. The field has the URL of the
-// metadata for getting a token for the endpoint at path, and the scope that would suffice. RFC 6750 3; RFC 9728 5.1.
+// Challenge returns the WWW-Authenticate field of a refusal, or an empty string if the refusal has none. The field contains the URL of the
+// metadata for getting a token for the endpoint at path, and a scope that would suffice. RFC 6750 3; RFC 9728 5.1.
 func Challenge(s *service.Definition, path string, f *reason.Refusal) string {
 	code := challengeCode(f)
 	if code == "" {

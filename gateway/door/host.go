@@ -23,8 +23,8 @@ type Host interface {
 	Renew(ctx context.Context, from Origin, r pat.RenewRequest) (pat.Issuance, error)
 	// Execute calls an intent. The caller owns the output. UIM core 3.2.
 	Execute(ctx context.Context, from Origin, c Call) (execute.Result, error)
-	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to. It returns true if that is
-	// unknown.
+	// Unapproved reports whether the operator of a service has not approved the agent that a key belongs to. It returns true if the key
+	// belongs to no agent or the store cannot be read.
 	Unapproved(ctx context.Context, service string, key keys.ID) bool
 }
 

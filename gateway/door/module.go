@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Module is a protocol that agents call services with. It implements the interfaces of this package that it needs: Configurable,
+// A Module implements a protocol with which agents call services. It implements the interfaces of this package that it needs: Configurable,
 // Preparer, FormSource, Door, Opener, Runner, Reporter and Listener. All methods except Provision are safe for concurrent use.
 type Module interface {
 	// Name returns the name of the module in logs, metrics and audit records.
@@ -67,8 +67,8 @@ type Runner interface {
 
 // An Opener is a Module that listens on separate ports, or connects to other networks.
 type Opener interface {
-	// Open opens the listeners and connections of exactly these services, with their current settings. It closes those of all other
-	// services after the requests there have ended. It returns the errors of those that could not be opened; all others are open.
+	// Open opens the listeners and connections of exactly these services, with their current settings. It closes the listeners and connections
+	// of all other services after the requests there have ended. It returns the errors of those that could not be opened; the rest are open.
 	Open(ctx context.Context, services []*service.Service) error
 }
 

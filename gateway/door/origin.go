@@ -14,8 +14,8 @@ type Origin struct {
 	Service string // id of the service that the message is for
 	// RequestID identifies the request in logs and refusals.
 	RequestID execute.RequestID
-	// Sender is the sender's address, as far as the connection authenticates it. Limits count requests under it, and PATs of other agents
-	// are refused.
+	// Sender is the sender's address, as far as the connection authenticates it. Limits count the requests of each Sender, and PATs of other
+	// agents are refused.
 	Sender pat.AgentID
 	// SenderKey is the sender's key, in protocols that identify senders by keys. If it is set, PATs of other keys are refused, and Sender
 	// does not decide which PATs are accepted. Empty: the protocol has no keys.

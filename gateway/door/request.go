@@ -43,8 +43,8 @@ type Pipeline struct {
 // NewPipeline returns a Pipeline.
 func NewPipeline(x *execute.Executor, a *agree.Service) Pipeline { return Pipeline{x, a} }
 
-// SpanOf returns a span for a call in a message. If the message carries the traceparent of its sender and header does not, the span lies
-// below the span of the sender; otherwise below that of the request.
+// SpanOf returns a span for a call in a message. If the message carries the traceparent of its sender and header has no traceparent, the
+// span is a child of the sender's span; otherwise it is a child of the request's span.
 func (q *Request) SpanOf(header http.Header, traceparent string) trace.Span {
 	if traceparent != "" && header.Get("Traceparent") == "" {
 		return q.Continue(traceparent)
@@ -61,7 +61,7 @@ func (q *Request) Call(name string) execute.Call {
 	}
 }
 
-// About returns what the envelope of a refusal contains about this request.
+// About returns the request id and the help URL for the envelope of a refusal of this request.
 func (q *Request) About(f *reason.Refusal) wire.About {
 	return wire.About{RequestID: string(q.RequestID), HelpURL: q.Service.HelpURL(f.Reason)}
 }

@@ -16,7 +16,7 @@ type Status struct {
 
 // A Reporter is a Module with a status for operators. It is safe for concurrent use.
 type Reporter interface {
-	// Status returns the status of the door at a service, or false if the door is closed there.
+	// Status returns the status of the door at a service, or false if the door is not open at that service.
 	Status(s *service.Service) (Status, bool)
 }
 

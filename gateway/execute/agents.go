@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// agreedKeys caches the keys of agreements, which verify proofs of calls. The key of an agreement never changes.
+// agreedKeys caches the keys of agreements, with which proofs of calls are verified. The key of an agreement never changes.
 type agreedKeys struct {
 	agents Agents
 	known  *cache.Cache[string, keys.Key]
@@ -19,7 +19,8 @@ func newAgreedKeys(a Agents) *agreedKeys {
 	return &agreedKeys{a, cache.New(cache.Options[string, keys.Key]{Max: 10_000})}
 }
 
-// agreedKey returns the key of the agreement. An agreement by consent has no key, so its calls cannot have proofs.
+// agreedKey returns the key of the agreement. An agreement that a consent created has no key, so its calls cannot have proofs: the error is
+// then a *pat.ProofError.
 func (x *Executor) agreedKey(ctx context.Context, e *execution) (keys.Key, error) {
 	if e.claims.Assurance == pat.Consent {
 		return keys.Key{}, &pat.ProofError{Member: "kid", Reason: "this PAT is based on a person's consent, which has no key: agree with a key"}

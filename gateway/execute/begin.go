@@ -16,8 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// begin reserves everything that the call needs, or nothing: in one durable transaction or, if the call only counts against limits, from
-// the lease of this process. It returns either a Grant or the replay of an earlier call.
+// begin reserves everything that the call needs, or nothing. It does so in one durable transaction or, if the call only counts against
+// limits, from the lease of this process. It returns either a Grant or the replay of an earlier call.
 func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *replay, error) {
 	request, err := x.reservation(ctx, e)
 	if err != nil {
@@ -51,7 +51,8 @@ func (x *Executor) begin(ctx context.Context, e *execution) (grant.Grant, *repla
 	return grant.New(request.Execution.ID, &e.room.attempt), nil, nil
 }
 
-// writeDown writes the record of the call to the journal, if the journal requires records before calls are made.
+// writeDown writes the record of the call to the journal, if the journal requires records before calls are made. If the journal cannot be
+// written, the error is a *reason.Refusal.
 func (x *Executor) writeDown(e *execution) error {
 	if x.journal == nil || !x.journal.Required() {
 		return nil

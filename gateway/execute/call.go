@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// A Call is a request of an agent to execute an intent, through any door.
+// A Call is a request from an agent, through any door, to execute an intent.
 type Call struct {
 	Door string // name of the protocol, such as mcp; empty: UIM over HTTP
 	// Service returns the current configuration of the called service, or nil if the gateway no longer serves it. Execute calls it at the
@@ -53,11 +53,11 @@ type Call struct {
 // An Operation is the operation of a protocol that makes a call, for the span of the call.
 type Operation struct {
 	Name       string // such as tools/call
-	Target     string // what it operates on, such as the name of a tool; as sent: it is exported only if it names an intent
+	Target     string // what the operation acts on, as sent, such as the name of a tool; it is exported only if it names an intent
 	Attributes []attribute.KeyValue
 }
 
-// An identity holds the claims of a token that Identify verified at a time.
+// An identity holds the claims of a token, and the time at which Identify verified the token.
 type identity struct {
 	service *service.Service
 	token   string
@@ -105,7 +105,7 @@ type RequestID string
 // maxRequestID is the maximum length of an id that a client sends, in bytes.
 const maxRequestID = 64
 
-// RequestIDFrom returns the id that the client sent if it is valid, otherwise a new one.
+// RequestIDFrom returns the id that the client sent if that is valid, and a new id otherwise.
 func RequestIDFrom(sent string) RequestID {
 	if sent != "" && len(sent) <= maxRequestID && !strings.ContainsFunc(sent, notOfRequestID) {
 		return RequestID(sent)

@@ -6,8 +6,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/refusal"
 )
 
-// enter reserves a place among the calls in progress to the service, before begin reserves anything. It may wait for a place, and refuses
-// calls of an intent whose breaker is open. Some places are reserved for approved agents.
+// enter reserves a place among the calls in progress to the service, before begin reserves anything. It may wait for a place. It refuses
+// the call if a breaker of the intent is open for the agent. Some places are reserved for approved agents.
 func (x *Executor) enter(ctx context.Context, e *execution) (err error) {
 	x.begins(e, Begin)
 	agent := e.claims.Principal()

@@ -65,7 +65,7 @@ type Event struct {
 // metByRecord are the actions of duties that the gateway fulfils by recording a call.
 var metByRecord = []string{"inform", "logUsage", "acceptTracking"}
 
-// event fills v with the state of an execution, and returns v.
+// event overwrites v with the state of an execution and its result, and returns v. fault is nil if the call was not refused.
 func (e *execution) event(v *Event, now time.Time, result Result, fault *reason.Refusal) *Event {
 	*v = Event{
 		At: e.started, RequestID: e.call.RequestID, Door: e.call.Door, Decision: "deny", Took: now.Sub(e.started), Upstream: e.upstream,
@@ -126,10 +126,10 @@ func (e *execution) withOutcome(f *reason.Refusal) *reason.Refusal {
 	return f.With("outcome", outcome)
 }
 
-// Unsent returns the *reason.Refusal for an error of a call that did not begin. A refusal with a 5xx status states that nothing was sent.
+// Unsent converts an error of a call that did not begin to a *reason.Refusal. A refusal with a 5xx status has the outcome store.NotSent.
 func Unsent(err error) error { return (&execution{}).withOutcome(refusal.For(err)) }
 
-// finish converts err into a *reason.Refusal, records the call, and passes its Event to Call.Observe.
+// finish converts err to a *reason.Refusal if it is not nil, records the call, and passes its Event to Call.Observe.
 func (x *Executor) finish(e *execution, result Result, err error) (Result, error) {
 	var fault *reason.Refusal
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A Config configures an Executor.
+// A Config configures an Executor. The fields before Journal are required.
 type Config struct {
 	Store       Store
 	Agents      Agents
 	Revocations Revocations
 	Recorder    Recorder
 	Now         func() time.Time
-	// Journal may be nil, unlike the fields above. In that case, calls are recorded only when they have ended.
+	// Journal records calls before they are made. If it is nil, calls are recorded only when they have ended.
 	Journal Journal
-	// Records reads the records of calls, for protocols in which agents can request them. It may be nil if there is no such protocol.
+	// Records reads the records of calls for protocols in which agents can request such records. It may be nil if there is no such protocol.
 	Records Records
 	// Late is called when the Executor has stored an outcome that it could not store when the call ended, or has given up storing it. Late may
 	// be nil. It must be safe for concurrent use, and fast.
@@ -55,7 +55,7 @@ type Agents interface {
 type Revocations interface {
 	// Refresh updates the view from the store.
 	Refresh(ctx context.Context) error
-	// AgentChanges returns a number that grows with every change to an agent that the view reads.
+	// AgentChanges returns a number that grows whenever the view reads a change to an agent.
 	AgentChanges() uint64
 }
 
@@ -102,8 +102,8 @@ func (x *Executor) Run(ctx context.Context) error {
 	return nil
 }
 
-// Drain waits for the calls in the background, and stores the remaining outcomes of calls, until ctx ends. It returns the number of
-// outcomes that it could not store; the records of these calls become unresolved. Do not start a call during or after Drain.
+// Drain waits for the calls in the background, and then stores the remaining outcomes of calls. Both end when ctx ends. Drain returns the
+// number of outcomes that it could not store; the records of these calls become unresolved. Do not start a call during or after Drain.
 func (x *Executor) Drain(ctx context.Context) int {
 	ended := make(chan struct{})
 	go func() {
@@ -178,7 +178,7 @@ func (x *Executor) steps(ctx context.Context, e *execution) (Result, error) {
 	if err := x.resolve(ctx, e); err != nil { // find the intent, and check that the PAT covers it
 		return Result{}, err
 	}
-	if err := x.heldBack(e); err != nil { // again, because other calls may have failed while this one was read
+	if err := x.heldBack(e); err != nil { // again, because other calls may have failed while this call was read
 		return Result{}, err
 	}
 	if err := x.validate(e); err != nil { // check the parameters, and fill in defaults

@@ -14,7 +14,7 @@ var failuresPerMinute = limit.Rate{Max: 60, Period: limit.Minute}
 // inTheCall are the codes of refusals for invalid calls.
 var inTheCall = []reason.Code{reason.CodeInvalidParameter, reason.CodeInvalidSignature, reason.CodePayloadTooLarge}
 
-// heldBack refuses a call if its agent has recently made too many invalid calls. It does so before the call is read or checked.
+// heldBack returns a *reason.Refusal if the agent of a call has recently made too many invalid calls.
 func (x *Executor) heldBack(e *execution) error {
 	if !x.failing.Empty(e.caller, x.now()) {
 		return nil

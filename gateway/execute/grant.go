@@ -23,7 +23,7 @@ type attempt struct {
 	own      *store.Admission // reservation of a further attempt; nil: this attempt uses the reservation of the call
 }
 
-// attemptOf returns the attempt for an admission that was requested at since.
+// attemptOf returns the attempt for an admission that was requested at the time since.
 func (x *Executor) attemptOf(e *execution, a *store.Admission, since time.Time) attempt {
 	expires := e.sendBy
 	if ends := since.Add(a.Expires); a.Expires > 0 && ends.Before(expires) {
@@ -46,8 +46,8 @@ func (a *attempt) Another(ctx context.Context) (grant.Grant, error) {
 	return a.executor.another(ctx, a.call)
 }
 
-// Unused implements grant.Terms. It releases the reservation of a further attempt; if that fails, the reservation counts as used. settle
-// releases the reservation of the call.
+// Unused implements grant.Terms. It releases the reservation of a further attempt; if that fails, the reservation counts as used. It does
+// nothing for the first attempt, because settle releases the reservation of the call.
 func (a *attempt) Unused(ctx context.Context) {
 	if a.own != nil {
 		_, _ = a.executor.store.Settle(ctx, *a.own, store.Settlement{State: store.Released, Outcome: store.NotSent})
@@ -68,7 +68,7 @@ func (e *execution) stillAgreed(now time.Time) error {
 	return agreed(e.claims, s)
 }
 
-// refresh updates the view of revocations before an attempt if the view is too old.
+// refresh updates the view of revocations before an attempt if the view is too old. If the update fails, the attempt is not alive.
 func (x *Executor) refresh(ctx context.Context, e *execution) {
 	if errors.Is(e.stillAgreed(x.now()), pat.ErrUnavailable) {
 		x.catchUp(ctx)
@@ -90,7 +90,8 @@ func (x *Executor) another(ctx context.Context, e *execution) (grant.Grant, erro
 	return grant.New(a.Execution.ID, &further), nil
 }
 
-// furtherAttempt returns the reservation for one more attempt. It has no charge and no idempotency key, because the call has reserved them.
+// furtherAttempt returns the reservation for one more attempt. It has no charge and no idempotency key, because the call has already
+// reserved both.
 func (e *execution) furtherAttempt() store.BeginRequest {
 	call := e.admission.Execution
 	only := store.Candidate{Rule: call.Rule}

@@ -9,9 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// This file generates ids itself, because package uuid would allocate their bytes separately. The package only formats them.
+// This file generates the bytes of ids itself, because package uuid would allocate these bytes separately. It uses package uuid only to
+// format them.
 
-// newRequestID returns a new UUIDv4. RFC 9562 5.4.
+// newRequestID returns a new UUIDv4 (RFC 9562 5.4).
 func newRequestID() RequestID {
 	var id uuid.UUID
 	_, _ = rand.Read(id[:]) // crypto/rand never fails

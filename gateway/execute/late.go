@@ -13,7 +13,7 @@ import (
 type end struct {
 	admission  store.Admission
 	settlement store.Settlement
-	deadline   time.Time // deadline of the record, which is unresolved from then on
+	deadline   time.Time // deadline of the record, after which the record becomes unresolved
 	answered   bool      // there was a response to store
 }
 
@@ -46,7 +46,7 @@ type lateEnds struct {
 	store  Store
 	now    func() time.Time
 	turn   chan struct{} // held by the goroutine that stores ends
-	added  chan struct{} // has a value if ends were added since the last turn
+	added  chan struct{} // has a value if ends were added since run last received from it
 	became func(LateEnd) // reports the result for each end
 
 	mu      sync.Mutex
@@ -61,8 +61,8 @@ func newLateEnds(s Store, now func() time.Time, became func(LateEnd)) *lateEnds 
 	return &lateEnds{store: s, now: now, became: became, turn: make(chan struct{}, 1), added: make(chan struct{}, 1)}
 }
 
-// add keeps an end whose settlement failed with err. It drops the end if the outcome is unknown, the call has no record, or the error is
-// not store.ErrUnavailable.
+// add keeps an end whose settlement failed with err, so that run stores it. It drops the end if the outcome is unknown, the call has no
+// record, or err does not wrap store.ErrUnavailable. If too many ends wait, add drops the end and reports that to became.
 func (l *lateEnds) add(n end, err error) {
 	if !errors.Is(err, store.ErrUnavailable) || !n.admission.Recorded || n.settlement.State == store.Unresolved {
 		return
@@ -81,7 +81,7 @@ func (l *lateEnds) add(n end, err error) {
 	}
 }
 
-// keep adds an end, without its response if the waiting responses are already too large.
+// keep adds an end, without its response if the waiting responses would exceed maxLateAnswers with it.
 func (l *lateEnds) keep(n end) {
 	if l.bytes+n.size() > maxLateAnswers {
 		n.settlement.Answer = nil
@@ -121,7 +121,7 @@ func (l *lateEnds) run(ctx context.Context) {
 	}
 }
 
-// settle stores the waiting ends until none is left or ctx ends, and returns the number of those that are left.
+// settle stores the waiting ends until none is left or ctx ends, and returns the number of ends that are left.
 func (l *lateEnds) settle(ctx context.Context) int {
 	select {
 	case l.turn <- struct{}{}:
@@ -144,8 +144,8 @@ func (l *lateEnds) settle(ctx context.Context) int {
 	return l.left()
 }
 
-// try stores some ends, and reports whether the store accepted any of them. The others move to the back of the queue, unless their deadline
-// has passed.
+// try stores some ends, and reports whether the store responded for any of them. Ends for which the store was unavailable move to the back
+// of the queue, unless their deadline has passed.
 func (l *lateEnds) try(ctx context.Context) bool {
 	some := l.take()
 	failed := make([]bool, len(some))

@@ -22,8 +22,8 @@ type UnresolvedCalls interface {
 	Reconcile(ctx context.Context, service, id string, to store.State) (store.Execution, error)
 }
 
-// A Reconciler settles calls whose outcome is unknown: it requests the outcome from the service behind the gateway. It does so only after
-// the deadline of a call, because until then a process may still send the call.
+// A Reconciler settles calls whose outcome is unknown: it requests the outcome from the service behind the gateway. It requests an outcome
+// only after the deadline of the call, because until then a process may still send the call. It is safe for concurrent use.
 type Reconciler struct {
 	records UnresolvedCalls
 	now     func() time.Time
@@ -34,7 +34,7 @@ type Reconciler struct {
 
 // A round is the state of the reconciliation for one service.
 type round struct {
-	after string    // id of the last record that was handled; empty: start with the newest
+	after string    // id of the last record that was handled; empty: the next round starts with the newest record
 	due   time.Time // earliest time of the next round
 	pause time.Duration
 }

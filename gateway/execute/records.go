@@ -13,7 +13,8 @@ import (
 )
 
 // Records reads the records of calls that are part of a conversation or have an idempotency key. Each method takes the scope of the PAT
-// that requests the records. For a call outside that scope, it returns store.ErrNotFound; such calls are neither listed nor counted.
+// that requests the records. Call and KeyedCall return store.ErrNotFound for a call outside that scope; Calls neither lists nor counts such
+// a call.
 type Records interface {
 	Call(ctx context.Context, c store.CallScope, id string) (store.Execution, error)
 	KeyedCall(ctx context.Context, c store.CallScope, key string) (store.Execution, error)
@@ -45,8 +46,8 @@ type Record struct {
 	Charge   *reason.Charge
 	Output   []byte // JSON; only of a call that is done
 	Warnings []intents.MissingOutput
-	// Refusal is the error that the agent received, or would have received, if the call failed, or if it is done and its output was not
-	// stored. In a listing without outputs, it is nil if the call is done.
+	// Refusal is the error that the agent received or would have received. It is set if the call failed, or if the call is done and its output
+	// was not stored. In a listing without outputs, Refusal is nil if the call is done.
 	Refusal *reason.Refusal
 }
 
@@ -110,7 +111,8 @@ type RecordPage struct {
 	Next    RecordCursor // start of the next page; zero: this is the last page
 }
 
-// maxListedOutputs is the maximum size of the outputs on a page, in bytes. A page ends after the output that exceeds it.
+// maxListedOutputs is the size of outputs after which a page ends, in bytes. The outputs on a page can exceed it by the size of the last
+// output.
 const maxListedOutputs = 4 << 20
 
 // Records lists calls of the agent whose PAT is in call. If q.After refers to a call that the agent may not read, the error is ErrNoRecord.

@@ -39,7 +39,7 @@ func (e *execution) answer(s shapedCall) *store.Answer {
 // A replay is an earlier call under the same idempotency key.
 type replay struct {
 	execution store.Execution
-	standing  []limit.Status // current state of its limits
+	standing  []limit.Status // current state of the limits of the call
 }
 
 // result returns the response of the earlier call: the same output or Refusal, but with the current state of the limits.

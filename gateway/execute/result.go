@@ -13,19 +13,19 @@ type Result struct {
 	Output   []byte // JSON: the output parameters
 	Charge   *reason.Charge
 	Standing []limit.Status // states of the limits of the call
-	// Attribution contains the notices that everyone who uses the output must show, according to the policy.
+	// Attribution contains the notices that, according to the policy, everyone who uses the output must show.
 	Attribution []string
 	// Warnings are required outputs that the response of the service lacks, if the intent is configured to pass on such responses.
 	Warnings []intents.MissingOutput
 	License  string // license of the output, as the value of a header field; empty: none
-	Replayed bool   // the response was stored under the same idempotency key; this call executed nothing
+	Replayed bool   // the response is that of an earlier call under the same idempotency key; this call executed nothing
 	buffer   *upstream.Buffer
 }
 
-// Sent releases the memory of Output for other calls. Call it after Output was completely sent.
+// Sent releases the memory of Output for other calls. Call it after Output was completely sent, and do not use Output afterwards.
 func (r *Result) Sent() { r.buffer.Release() }
 
-// chargeOf returns the charge of a record, or nil if the call is free.
+// chargeOf returns the charge of a record, or nil if the call is free. The charge is pending unless the record is captured or released.
 func chargeOf(e store.Execution) *reason.Charge {
 	if e.Charge.IsZero() {
 		return nil

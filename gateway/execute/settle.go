@@ -47,7 +47,7 @@ type upstreamAnswer struct {
 	err     error
 }
 
-// shape reduces a complete response to the intent's output parameters. UIM core 3.1.3.
+// shape reduces a complete response to the intent's output parameters, or converts the error of the call to a refusal. UIM core 3.1.3.
 func (x *Executor) shape(ctx context.Context, e *execution, a upstreamAnswer) shapedCall {
 	x.begins(e, Shape)
 	if a.err != nil {
@@ -119,7 +119,8 @@ func (x *Executor) settle(ctx context.Context, e *execution, s shapedCall) (Resu
 	return result, nil
 }
 
-// notices returns the texts that everyone who uses the output must show. ODRL vocabulary: attribute.
+// notices returns the notices that everyone who uses the output must show: those of the duties with the action attribute of the ODRL
+// vocabulary.
 func (e *execution) notices() []string {
 	var notices []string
 	for _, d := range e.decision.Duties {

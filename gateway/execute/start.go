@@ -16,7 +16,8 @@ type StartedCall struct {
 }
 
 // Start starts a call that continues in the background. It returns when the record of the call is durable or the call has ended. From then
-// on, the call uses only the values of ctx, not its deadline. Start ignores Call.Observe; Ended returns the Event.
+// on, the call uses only the values of ctx, and neither its deadline nor its cancellation affects the call. Start ignores Call.Observe;
+// Ended returns the Event.
 func (x *Executor) Start(ctx context.Context, call Call) *StartedCall {
 	s := &StartedCall{started: make(chan struct{}), done: make(chan struct{})}
 	call.began = func(r Reference) {

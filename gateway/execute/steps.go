@@ -23,8 +23,8 @@ import (
 type execution struct {
 	call           Call
 	started        time.Time
-	at             time.Time        // time for which the call is decided: its start, later the time when it was read
-	service        *service.Service // the service as configured when the call was read; nil: not yet known
+	at             time.Time        // time for which the call is decided: first the start of the call, later the time when it was read
+	service        *service.Service // the service as configured at the last authentication; nil: not yet known
 	claims         *pat.Claims
 	caller         string // identifies the agent among the agents of all services
 	request        Request
@@ -42,7 +42,7 @@ type execution struct {
 	admission      *store.Admission
 	reference      *Reference        // to the record of the call, or of the earlier call that it repeats; nil: there is no record
 	sendBy         time.Time         // nothing is sent from then on, because other processes may end the record
-	fitted         intents.FitResult // the response, reduced to the outputs
+	fitted         intents.FitResult // the result of reducing the response to the outputs
 	outcome        store.Outcome
 	upstream       time.Duration // duration of the call to the service; 0: no call
 	status         int           // of the service's response; 0: there was none
@@ -93,8 +93,8 @@ func (e *execution) assurance() pat.Assurance {
 	return e.claims.Assurance
 }
 
-// authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers its policy.
-// UIM core 4.3, 4.5.
+// authenticate verifies that the PAT is valid and not revoked, as of at most a second ago, and that the service still offers the policy of
+// the PAT. UIM core 4.3, 4.5.
 func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	x.begins(e, Authenticate)
 	if e.service = e.call.Service(); e.service == nil {
@@ -203,7 +203,7 @@ func (x *Executor) validate(e *execution) error {
 	return nil
 }
 
-// prove verifies a proof of key, if one was sent. It only sets a fact; begin consumes the nonce of the proof.
+// prove verifies a proof of key, if one was sent. A valid proof only sets a fact; begin consumes the nonce of the proof.
 func (x *Executor) prove(ctx context.Context, e *execution) error {
 	if e.request.Proof == "" {
 		if proved := e.call.Proved; proved != nil && e.claims.KeyID != "" && proved.Key.Thumbprint() == e.claims.KeyID {
@@ -268,7 +268,8 @@ func (x *Executor) decide(ctx context.Context, e *execution) error {
 // ProofRule identifies the operator's rule about proofs in decisions.
 const ProofRule = "services[].intents.proof"
 
-// extra evaluates the operator's own Rego for a call that the policy permits. The Rego can only refuse the call.
+// extra evaluates the operator's own Rego for a call that the policy permits. The Rego can refuse the call, but cannot permit a call that
+// the policy refuses.
 func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request) error {
 	if e.service.Extra == nil {
 		return nil

@@ -2,7 +2,7 @@ package execute
 
 import "time"
 
-// A Step is a step of a call, in their order. UIM core 3.1.
+// A Step is a step of a call. The values are in the order of the steps. UIM core 3.1.
 type Step int
 
 // The steps of a call. Every call begins with Authenticate; which of the others it reaches depends on its outcome. Only calls with a
@@ -29,10 +29,10 @@ func (s Step) String() string {
 // until the end of the call.
 type StepTimes [steps]time.Duration
 
-// Began returns when a step began, and whether the call reached it.
+// Began returns when a step began, as a duration since Event.At, and whether the call reached the step.
 func (t *StepTimes) Began(s Step) (time.Duration, bool) { return t[s] - 1, t[s] > 0 }
 
-// begins notes the time at which a step begins. Authenticate may run again after Resolve began: its first time counts.
+// begins records the time at which a step begins. Authenticate may run again after Resolve has begun; only its first time is recorded.
 func (x *Executor) begins(e *execution, s Step) {
 	if e.steps[s] == 0 {
 		e.steps[s] = 1 + max(0, x.now().Sub(e.started)) // 0: not reached

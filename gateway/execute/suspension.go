@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A suspension counts calls that were refused because of a limit that the policy also forbids exceeding. After too many within one period
-// of the limit, the agent is blocked until the operator unblocks it. UIM core 4.5.
+// A suspension counts calls that were refused because of a limit that the policy also forbids exceeding. After too many such calls within
+// one period of the limit, the agent is blocked until the operator unblocks it. UIM core 4.5.
 type suspension struct {
 	attempts *cache.Cache[[2]string, attempts] // by service with agent, and by limit
 }
@@ -30,7 +30,8 @@ func newSuspension() *suspension {
 	return &suspension{cache.New(cache.Options[[2]string, attempts]{Max: maxAttempts})}
 }
 
-// refused counts one attempt, and reports whether it blocked the agent.
+// refused counts one refused call, and reports whether it blocked the agent. If the agent should be blocked but cannot be, refused returns
+// an error.
 func (s *suspension) refused(ctx context.Context, e *execution, full *store.LimitError, now time.Time) (bool, error) {
 	most := e.service.SuspendAfter
 	if most == 0 || !e.decision.ForbidsExceeding || full.Kind == limit.Ceiling {

@@ -1,6 +1,6 @@
 // Package notify posts notices to the webhooks of the operator when something needs a person: an agent that waits for approval, a charge of
-// unknown outcome, an open breaker. A Watcher compares what holds now with what it has already posted, so a notice whose cause still holds
-// is posted again after a failed attempt and after a restart, and nothing on the way of a call waits for a webhook.
+// unknown outcome, an open breaker. A Watcher compares the present causes with the notices that it has already posted, so a notice whose
+// cause still exists is posted again after a failed attempt and after a restart. No call of an agent waits for a webhook.
 package notify
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/uimgate/uimgate/gateway/wire"
 )
 
-// A Condition is a cause for a notice that holds now. Event, Service, Subject and Since identify it.
+// A Condition is a present cause for a notice. Event, Service, Subject and Since identify the Condition.
 type Condition struct {
 	Event   config.Event
 	Service string    // id of the service; empty: the whole gateway
@@ -41,9 +41,10 @@ type Notice struct {
 	Text    string       `json:"text"`
 }
 
-// Options configure a Watcher. All fields but Every are required.
+// Options configure a Watcher. All fields except Every are required.
 type Options struct {
-	// Look returns the present Conditions. If it returns an error, the Watcher keeps those that it knows.
+	// Look returns the present Conditions. If Look returns an error, the Watcher keeps the earlier Conditions in addition to those that Look
+	// returned.
 	Look func(context.Context) ([]Condition, error)
 	Now  func() time.Time
 	// Posted counts an attempt to post a notice.
@@ -55,7 +56,7 @@ type Options struct {
 
 const (
 	defaultEvery = 15 * time.Second
-	// mostConditions limits how many Conditions are remembered. More than that are looked at when earlier ones have ended.
+	// mostConditions is the maximum number of Conditions that are remembered. Further Conditions are ignored until earlier ones have ended.
 	mostConditions = 10_000
 )
 
@@ -72,7 +73,7 @@ func New(o Options) *Watcher {
 	return &Watcher{o: o, hooks: make(chan []config.Webhook, 1)}
 }
 
-// Configure replaces the webhooks. Those that stay the same do not get the same notices again.
+// Configure replaces the webhooks. A webhook that stays the same does not get the same notices again.
 func (w *Watcher) Configure(hooks []config.Webhook) {
 	w.configuring.Lock()
 	defer w.configuring.Unlock()
@@ -83,7 +84,7 @@ func (w *Watcher) Configure(hooks []config.Webhook) {
 	w.hooks <- hooks
 }
 
-// Run posts notices until ctx ends.
+// Run posts notices until ctx ends. It then returns nil.
 func (w *Watcher) Run(ctx context.Context) error {
 	var hooks []*hook
 	defer func() { closeAll(hooks) }()
@@ -113,7 +114,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// update returns the notices for the Conditions that hold. If not all Conditions are known, the earlier notices remain.
+// update returns the notices for the Conditions that were found, by an identifier of the Condition. If partial is set, because not all
+// Conditions are known, the earlier notices remain.
 func (w *Watcher) update(before map[string]*Notice, found []Condition, partial bool) map[string]*Notice {
 	now := map[string]*Notice{}
 	if partial {
@@ -144,7 +146,7 @@ func (w *Watcher) notice(c Condition) *Notice {
 	}
 }
 
-// replace starts a hook for each new webhook, and closes those of the webhooks that are gone.
+// replace starts a hook for each new webhook, and closes the hooks of the webhooks that were removed.
 func (w *Watcher) replace(ctx context.Context, hooks []*hook, configured []config.Webhook) (next []*hook) {
 	for i := range configured {
 		same := func(h *hook) bool { return reflect.DeepEqual(h.to, configured[i]) }

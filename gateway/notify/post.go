@@ -21,11 +21,11 @@ import (
 const (
 	postTimeout = 10 * time.Second
 	maxAnswer   = 64 << 10
-	// A webhook gets at most burst notices at once, and then one each perNotice, so that many conditions at once do not flood it. Further
-	// notices wait.
+	// A webhook gets at most burst notices in quick succession, and then one per perNotice, so that many simultaneous conditions do not flood
+	// it. Further notices wait.
 	perNotice = 2 * time.Second
 	burst     = 20
-	// longestPause limits the pause after a failed attempt, which starts at Options.Every; each failure in a row doubles it.
+	// longestPause is the maximum pause after a failed attempt. The pause starts at Options.Every, and each consecutive failure doubles it.
 	longestPause = time.Hour
 )
 
@@ -40,11 +40,11 @@ type hook struct {
 	limit  *rate.Limiter
 	stop   context.CancelFunc
 	done   chan struct{}
-	wake   chan struct{} // has a value if waiting may have changed
+	wake   chan struct{} // has a value if holding may have changed
 
 	mu      sync.Mutex
-	holding map[string]*Notice // what holds now
-	tries   map[string]int     // the number of failed attempts, by key of holding; delivered: delivered
+	holding map[string]*Notice // notices for the present Conditions
+	tries   map[string]int     // number of failed attempts, by key of holding, or the constant delivered
 }
 
 func newHook(ctx context.Context, to config.Webhook, o Options) *hook {
@@ -64,7 +64,8 @@ func (h *hook) close() {
 	h.client.Close()
 }
 
-// update replaces what holds. The notices of causes that have ended are not posted any more, and those of causes that begin again are new.
+// update replaces the notices for the present Conditions. A notice whose Condition has ended is no longer posted. If the Condition holds
+// again later, its notice is posted again.
 func (h *hook) update(holding map[string]*Notice) {
 	h.mu.Lock()
 	h.holding = holding
@@ -76,8 +77,8 @@ func (h *hook) update(holding map[string]*Notice) {
 	}
 }
 
-// next returns a notice that was not delivered; nil if there is none. It prefers those with fewer attempts, so that one that the webhook
-// refuses does not delay the others, and then the oldest.
+// next returns a notice that has not been delivered, or nil if there is none. It prefers the notices with the fewest failed attempts, so
+// that a notice that the webhook refuses does not delay the others, and among these the oldest.
 func (h *hook) next() (key string, first *Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -92,13 +93,13 @@ func (h *hook) next() (key string, first *Notice) {
 	return key, first
 }
 
-// tried records an attempt.
+// tried records an attempt. ok means that the notice was delivered.
 func (h *hook) tried(key string, n *Notice, ok bool) {
 	h.o.Posted(n.Event, ok)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.holding[key] == nil: // it has ended
+	case h.holding[key] == nil: // the Condition has ended
 	case ok:
 		h.tries[key] = delivered
 	default:
@@ -139,7 +140,7 @@ func (h *hook) run(ctx context.Context) {
 	}
 }
 
-// post makes one attempt. Any status but 2xx is an error, redirects included.
+// post makes one attempt to post a notice. Any status other than 2xx is an error, including a redirect.
 func (h *hook) post(ctx context.Context, n *Notice) error {
 	body, err := json.Marshal(n)
 	if err != nil {
@@ -159,7 +160,7 @@ func (h *hook) post(ctx context.Context, n *Notice) error {
 	return nil
 }
 
-// sleep waits, and reports false if ctx ended first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

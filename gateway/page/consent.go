@@ -29,8 +29,9 @@ func ConsentSecurity(redirectURI string) string {
 		"; base-uri 'none'; frame-ancestors 'none'"
 }
 
-// redirectSource returns a source expression for a redirect URI, preceded by a space, or an empty string if there is none. For IPv6 hosts,
-// which source expressions do not support, and for other schemes than http and https, it is the scheme alone. CSP 3, 2.3.1.
+// redirectSource returns a source expression for a redirect URI, preceded by a space, or an empty string if the URI has none (CSP 3,
+// 2.3.1). For IPv6 hosts, which source expressions do not support, and for schemes other than http and https, the expression is the scheme
+// alone.
 func redirectSource(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme == "" || strings.ContainsAny(u.Host+u.Scheme, " ;,'\"*") {
@@ -72,7 +73,7 @@ type shownView struct {
 	Client, ClientID, Host, To string
 	Local                      bool // To is the machine of the browser
 	Choices                    []choiceView
-	Wide                       []string // a scope entry for all intents; replaces Choices if there would be too many
+	Wide                       []string // a scope entry for each namespace; replaces Choices if there would be too many
 	WideLeft                   bool     // the person deselected Wide before
 	Granted, LeftOut, More     int
 	Limit, Days                string
@@ -84,7 +85,7 @@ type shownView struct {
 // A choiceView is one intent that the person can deselect.
 type choiceView struct {
 	Entry, Name, Description, Terms string
-	Left                            bool // the person deselected it before
+	Left                            bool // the person deselected the intent before
 }
 
 // Shown is the content that a person agrees to.
@@ -122,7 +123,8 @@ func (v *shownView) html() (template.HTML, error) {
 	return template.HTML(b.String()), err //nolint:gosec // html/template has escaped it
 }
 
-// Leaving returns the content with only the chosen entries selected, so that a page that is shown again keeps what the person deselected.
+// Leaving returns the content with only the chosen entries selected, so that a page that is shown again keeps the person's choice. Its
+// Digest is that of s.
 func (s Shown) Leaving(chosen []string) (Shown, error) {
 	v := *s.view
 	v.Choices = slices.Clone(v.Choices)
@@ -189,8 +191,8 @@ func (c *Consent) Waiting(agent pat.AgentID) ([]byte, error) {
 	return c.page(&consentView{Title: "Waiting for approval", Waiting: true, Agent: string(agent)})
 }
 
-// Failed returns the page for an error that is not sent to the client. If back has a URL, the client receives the error when the person
-// follows the link.
+// Failed returns the page for an error that the browser does not send to the client by itself. If back has a URL, the client receives the
+// error when the person follows the link.
 func (c *Consent) Failed(heading, message string, back Link) ([]byte, error) {
 	return c.page(&consentView{Title: heading, Heading: heading, Message: message, Back: back})
 }

@@ -34,8 +34,8 @@ func Example(in *intents.Intent) (names []string, values map[string]any, placeho
 	return names, values, placeholders
 }
 
-// exampleCall returns a shell command that calls an intent with the parameters of Example. Texts of the operator are in single quotes, in
-// which a shell does not expand anything.
+// exampleCall returns a shell command that calls an intent with the parameters of Example. Text from the operator is in single quotes, in
+// which a shell expands nothing.
 func exampleCall(execute string, in *intents.Intent) (command string, placeholders bool) {
 	names, values, placeholders := Example(in)
 	members := make([]string, 0, len(names))
@@ -192,7 +192,7 @@ func wholeNumber(v any) (int, bool) {
 	return int(i), err == nil && i >= 0 && i <= 1<<30
 }
 
-// matching returns a short text that matches a pattern. It returns false if the pattern is too complex.
+// matching returns a short string that matches a pattern. It returns false if the pattern is invalid or too complex.
 func matching(pattern string) (string, bool) {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -203,7 +203,7 @@ func matching(pattern string) (string, bool) {
 	return b.String(), ok
 }
 
-// write appends a text that matches a part of a pattern. It returns false if the part is too complex or the text too long.
+// write appends a string that matches a part of a pattern. It returns false if the part is too complex or the result is too long.
 func write(b *strings.Builder, re *syntax.Regexp) bool {
 	const most = 64
 	if b.Len() > most {

@@ -46,7 +46,7 @@ func ParseQuery(values url.Values) Query {
 	return q
 }
 
-// IsZero reports whether the query is empty.
+// IsZero reports whether the query is empty and selects the first page.
 func (q Query) IsZero() bool { return q == Query{Page: 1} || q == Query{} }
 
 // address returns the relative URL of a page of the query's results.
@@ -67,7 +67,7 @@ func (q Query) address(page int) string {
 type foundView struct {
 	Query
 	Cards          []template.HTML
-	Count, Total   int    // number of intents found and offered
+	Count, Total   int    // number of intents that the query finds, and of all offered intents
 	From, To       int    // positions of the first and last shown intent in the result, from 1
 	Pages          int    // of the result
 	Before, After  string // URLs of the previous and next page; may be empty
@@ -135,7 +135,8 @@ func (f *Front) found(ctx context.Context, q Query) (*foundView, error) {
 	return v, nil
 }
 
-// choose divides the tags into those that are always visible, including the chosen one, and the others.
+// choose sorts the tags into those that are always visible, including the chosen tag, those under "More tags", and a number of further
+// tags.
 func (v *foundView) choose(all []tagView) {
 	for n, t := range all {
 		t.Address = Query{Text: v.Text, Tag: t.Name}.address(1)
@@ -161,8 +162,8 @@ func (v *intentView) html() (template.HTML, error) {
 	return template.HTML(b.String()), nil //nolint:gosec // html/template has escaped it
 }
 
-// tagsOf returns the tags of all intents with the number of their intents, most frequent first. Tags that differ only in case count as one.
-// It omits tags that a search cannot find.
+// tagsOf returns the tags of the offered intents, each with its number of intents, most frequent first. Tags that differ only in case count
+// as one. It omits tags that a search cannot find.
 func tagsOf(offered []*service.Intent) []tagView {
 	counts := map[string]*tagView{}
 	for _, in := range offered {

@@ -50,7 +50,7 @@ func markdown(text string) template.HTML {
 	return template.HTML(made) //nolint:gosec // goldmark escapes text, and writes only elements that descriptions allows
 }
 
-// linkRenderer renders links with http and https URLs. Of all other links and of images it renders only the text.
+// linkRenderer renders links with http and https URLs. For all other links, and for images, it renders only the text.
 type linkRenderer struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.

@@ -17,8 +17,8 @@ const openAPIIntents = 1000
 type tree = map[string]any
 
 // OpenAPI returns an OpenAPI 3.1 document that describes the endpoints of a service. It has one operation for calls of all intents, with a
-// request schema for each intent; intent_uid selects the schema. It omits retired intents. It also omits intents after the first
-// openAPIIntents, which its description mentions.
+// request schema for each intent; intent_uid selects the schema. It omits retired intents, and intents after the first openAPIIntents; the
+// description of the document mentions that the latter are missing.
 func OpenAPI(s *service.Definition) ([]byte, error) {
 	offered := s.Offered()
 	described := offered[:min(len(offered), openAPIIntents)]
@@ -44,7 +44,7 @@ func OpenAPI(s *service.Definition) ([]byte, error) {
 	return describe(s, len(described), paths, schemas)
 }
 
-// executed returns the responses to a call whose output has this schema.
+// executed returns the descriptions of the responses to a call whose output has this schema.
 func executed(s *service.Definition, output any) tree {
 	return tree{
 		"200": tree{
@@ -55,7 +55,7 @@ func executed(s *service.Definition, output any) tree {
 	}
 }
 
-// describe encodes the document with these paths and schemas. described is the number of intents in the document.
+// describe returns the document with these paths and schemas, as JSON. described is the number of intents in the document.
 func describe(s *service.Definition, described int, paths, schemas tree) ([]byte, error) {
 	doc := tree{
 		"openapi": "3.1.0",
@@ -101,8 +101,9 @@ func info(s *service.Definition, described, offered int) tree {
 	return info
 }
 
-// componentKey returns the name of an intent among the components: its UID with dots for colons, which such names cannot contain. Different
-// UIDs have different keys, because the name of an intent contains no dot, and its version begins with the last v that follows a dot.
+// componentKey returns the name of an intent among the components: its UID with dots in place of colons, because such names cannot contain
+// colons. Different UIDs have different keys, because the name of an intent contains no dot, and its version begins with the last v that
+// follows a dot.
 func componentKey(uid intents.UID) string { return strings.ReplaceAll(uid.String(), ":", ".") }
 
 func component(key string) string { return "#/components/schemas/" + key }
@@ -116,7 +117,7 @@ func callSchema(in *intents.Intent, key string) tree {
 	return schema
 }
 
-// bodySchema returns the schema of the body of a call. named is whether the body names the intent.
+// bodySchema returns the schema of the body of a call. named means that the body names the intent.
 func bodySchema(in *intents.Intent, key string, named bool) tree {
 	properties := tree{
 		"parameters": tree{"$ref": component(key + ".parameters")},
@@ -207,10 +208,10 @@ func proofHeader() any {
 		16<<10)
 }
 
-func header(name, description string, most int) any {
+func header(name, description string, maxLength int) any {
 	return tree{
 		"name": name, "in": "header", "required": false, "description": description,
-		"schema": tree{"type": "string", "minLength": 1, "maxLength": most},
+		"schema": tree{"type": "string", "minLength": 1, "maxLength": maxLength},
 	}
 }
 

@@ -35,7 +35,8 @@ func get(id, summary, tag string, answer tree, parameters ...any) tree {
 	return tree{"get": operation}
 }
 
-// post returns a POST operation. bearer is whether the operation requires a PAT.
+// post returns a POST operation. bearer means that the operation requires a PAT. sent is the schema of the request body; nil: there is
+// none.
 func post(id, summary string, bearer bool, sent, answer tree, parameters ...any) tree {
 	operation := tree{"operationId": id, "summary": summary, "tags": []any{tagTokens}, "responses": answered(answer)}
 	if bearer {

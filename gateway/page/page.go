@@ -47,7 +47,7 @@ func hashOf(text string) string {
 // A Front renders the HTML front page of one service. It is safe for concurrent use.
 type Front struct {
 	service *service.Definition
-	total   int // intents offered
+	total   int // number of offered intents
 	tags    []tagView
 	view    frontView // the parts that do not depend on the query
 }

@@ -14,8 +14,8 @@ var silentKeywords = map[string]bool{
 	"writeOnly": true, "$comment": true, "$schema": true, "$id": true, "$defs": true, "definitions": true, "nullable": true,
 }
 
-// schemaRules describes which values a schema accepts, in addition to its type. If the schema has keywords that schemaRules cannot
-// describe, the last entry refers to the schema.
+// schemaRules describes the restrictions of a schema on its values, apart from their type. If the schema has keywords that schemaRules
+// cannot describe, the last entry refers to the schema.
 func schemaRules(schema map[string]any) []string {
 	w := &schemaWords{schema: schema, used: map[string]bool{}}
 	if inner := withoutNull(schema); inner != nil {
@@ -99,7 +99,7 @@ func (w *schemaWords) enum() {
 	w.out = append(w.out, s)
 }
 
-// items describes the entries of a list if their schema is an object.
+// items describes the entries of a list, unless the schema of the entries is a boolean.
 func (w *schemaWords) items() {
 	v, has := w.take("items")
 	if !has {
@@ -120,7 +120,7 @@ func (w *schemaWords) items() {
 	w.out = append(w.out, s)
 }
 
-// withoutNull returns the other schema of an anyOf that consists of a schema and null. For all other schemas it returns nil.
+// withoutNull returns the schema that is not null in an anyOf of two schemas, one of which is null. It returns nil for any other schema.
 func withoutNull(schema map[string]any) map[string]any {
 	list, ok := schema["anyOf"].([]any)
 	if !ok || len(list) != 2 {
@@ -136,8 +136,8 @@ func withoutNull(schema map[string]any) map[string]any {
 	return nil
 }
 
-// valueText returns a value for people, shortened to 200 bytes: strings without quotes, unless they would be invisible, and other values as
-// JSON.
+// valueText returns a value for people: a string without quotes, unless it is empty or has spaces at its ends, and any other value as JSON.
+// Beyond 200 bytes, an ellipsis replaces the rest.
 func valueText(v any) string {
 	const most = 200 // bytes; patterns can be long
 	s, isText := v.(string)
@@ -153,7 +153,7 @@ func valueText(v any) string {
 	return s
 }
 
-// jsonText returns a value as JSON. It does not escape the characters <, > and &.
+// jsonText returns a value as JSON, in which the characters <, > and & are not escaped. It returns "" if the value cannot be encoded.
 func jsonText(v any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -24,7 +24,7 @@ func ShortTerms(ctx context.Context, s *service.Definition, in *service.Intent) 
 	return shortTerms(ctx, s, in, func(odrl.Candidate) bool { return true })
 }
 
-// freeTerms is ShortTerms, restricted to the free permissions. If there are none, it summarizes all permissions.
+// freeTerms is like ShortTerms, but considers only the free permissions. If there are none, it considers all permissions.
 func freeTerms(ctx context.Context, s *service.Definition, in *service.Intent) string {
 	return shortTerms(ctx, s, in, func(c odrl.Candidate) bool { return c.Charge.IsZero() })
 }
@@ -72,14 +72,15 @@ func shortRate(r limit.Rate) string {
 	}
 }
 
-// A summaryView is the number of intents that have the same terms.
+// A summaryView is the number of intents with the same terms and the same Safe.
 type summaryView struct {
 	Count int
 	Safe  bool
 	Terms string
 }
 
-// summary returns the most common terms of the first intents, most common first, and the number of intents that lines does not include.
+// summary returns the most common terms of the first intents, most common first. more is the number of offered intents that lines does not
+// count.
 func summary(ctx context.Context, s *service.Definition, offered []*service.Intent) (lines []summaryView, more int) {
 	counts := map[summaryView]int{}
 	for _, in := range offered[:min(len(offered), summarised)] {

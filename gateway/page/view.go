@@ -18,7 +18,7 @@ import (
 const (
 	// Limits on the rules of the policy. The page links to the complete policy.
 	frontSentences = 200    // rules of the policy
-	frontWords     = 16_000 // bytes of their texts
+	frontWords     = 16_000 // bytes of their text
 	// Limits on each intent. The page links to the complete intent.
 	frontParameters  = 50   // inputs, and as many outputs
 	frontTags        = 20   // tags
@@ -80,7 +80,7 @@ type intentView struct {
 	Open                  bool   // the details are expanded
 	Brief                 bool   // the details are omitted
 	Safe, FreshOnly       bool
-	Proved, ChargesProved bool // each call requires a proof of key; each call that charges does
+	Proved, ChargesProved bool // each call requires a proof of key; each call that costs money requires one
 	Ceiling               string
 	Inputs, Outputs       []parameterView
 	More                  int    // inputs and outputs that are not shown
@@ -162,15 +162,17 @@ func parametersOf(list []intents.Parameter) []parameterView {
 	return out
 }
 
-// cut shortens a text to at most most bytes, and appends an ellipsis if it shortened it.
-func cut(s string, most int) string {
-	if len(s) <= most {
+// cut returns s if it has at most maxBytes bytes. Otherwise it returns the first maxBytes bytes, without a character that this cuts in two,
+// and an ellipsis.
+func cut(s string, maxBytes int) string {
+	if len(s) <= maxBytes {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return strings.ToValidUTF8(s[:maxBytes], "") + "…"
 }
 
-// topics groups the sentences of a policy under headings. more is the number of rules that it omits.
+// topics groups the sentences of a policy under headings. It omits sentences beyond the limits on the page; more is the number of omitted
+// rules.
 func topics(list []words.Sentence) (out []topicView, more int) {
 	kept := map[words.Topic][]words.Sentence{}
 	room := frontWords

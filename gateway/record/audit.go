@@ -17,12 +17,12 @@ import (
 )
 
 // An Audit writes one line of JSON for each decision: the agent, the call, the agreement, the rule that decided, and the facts. The audit
-// stream is separate from the log. It contains the SHA-256 of the parameters' JSON, with sorted members, unless the operator configures
-// that it contains the parameters themselves.
+// stream is separate from the log. It contains the SHA-256 of the JSON of the parameters, with sorted members, or, if the operator
+// configures this, the parameters themselves.
 //
-// If a duty of the policy requires a record, Record hands it to the operating system before it returns. If the operator requires every
-// record, Record hands over each record and syncs it to disk, and Begin records each call before the gateway makes it. All other records
-// are buffered for up to a second. If writing fails, up to maxWaiting bytes of records wait in memory, and Run retries every second.
+// If a duty of the policy requires a record, Record writes it to the file before it returns. If the operator requires every record, Record
+// writes each record and syncs it to disk, and Begin records each call before the gateway makes it. All other records are buffered for up
+// to a second. If writing fails, up to maxWaiting bytes of records wait in memory, and Run retries every second; further records are lost.
 //
 // An Audit is safe for concurrent use.
 type Audit struct {
@@ -36,7 +36,7 @@ type Audit struct {
 	added   uint64 // number of records added so far
 	held    int    // bytes of the batch that are not yet written
 	lost    int    // number of records lost since the outage began
-	outage  error  // error of the last write; nil: it succeeded
+	outage  error  // error of the last write; nil: the last write succeeded
 	moved   bool   // the next write must open the file again
 
 	writing sync.Mutex // held while writing, and acquired before mu
@@ -62,7 +62,7 @@ type AuditOptions struct {
 }
 
 const (
-	// enoughWaiting is the number of waiting bytes that Record writes at once instead of leaving them to Run.
+	// enoughWaiting is the number of waiting bytes from which on Record writes them, instead of leaving them to Run.
 	enoughWaiting = 64 << 10
 	// maxWaiting is the maximum size, in bytes, of the records that wait to be written. Further records are lost.
 	maxWaiting = 4 << 20
@@ -90,7 +90,8 @@ func (a *Audit) Reopen() {
 	a.moved = true
 }
 
-// Begin implements execute.Journal: it records a call before the gateway makes it. It does nothing if records are not required.
+// Begin implements execute.Journal: it records a call before the gateway makes it, and returns an error if the record cannot be written. It
+// sets v.Decision to Begun and v.Reproduction to nil. It does nothing if records are not required.
 func (a *Audit) Begin(v *execute.Event) error {
 	if !a.required.Load() { // reconfigured since the caller checked
 		return nil
@@ -161,8 +162,8 @@ func (a *Audit) enough() bool {
 	return len(a.waiting) >= enoughWaiting && a.outage == nil
 }
 
-// Flush hands the waiting records to the operating system. If that fails, it returns the error, and the next Flush retries. A Flush that
-// succeeds ends an outage.
+// Flush writes the waiting records to the file, and syncs the file if records are required. If that fails, it returns the error, and the
+// next Flush retries. A Flush that succeeds ends an outage.
 func (a *Audit) Flush() error { return a.flush(0) }
 
 // flush writes all waiting records. If n is not 0 and record n has already been written, flush does nothing: of several concurrent callers,
@@ -248,14 +249,14 @@ func (a *Audit) note(err error) {
 	}
 }
 
-// Outage returns the error of the last write, or nil if it succeeded.
+// Outage returns the error of the last write, or nil if the last write succeeded.
 func (a *Audit) Outage() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.outage
 }
 
-// Required implements execute.Journal.
+// Required implements execute.Journal: it reports AuditOptions.Required.
 func (a *Audit) Required() bool { return a.required.Load() }
 
 // Run flushes every second until ctx ends, and then once more. It returns the error of the last flush.
@@ -275,7 +276,7 @@ func (a *Audit) Run(ctx context.Context) error {
 	}
 }
 
-// Close closes the file.
+// Close closes the file. It does not write the waiting records, and a later write opens the file again.
 func (a *Audit) Close() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()

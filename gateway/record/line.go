@@ -94,7 +94,8 @@ func (l *Line) AppendJSON(out []byte) ([]byte, error) {
 }
 
 // Begun is the Decision of a line that the gateway wrote before it made the call, because audit.required is set: the policy permits the
-// call. Another line with the same request id has the outcome. If there is no such line, the process ended before the call did.
+// call. Another line with the same request id has the outcome. If there is no such line, the process ended before the call did, or that
+// line was lost.
 const Begun = "begun"
 
 // line returns the record of an event. If values is true, the record contains the parameters as they were sent; otherwise it contains their
@@ -126,7 +127,8 @@ func line(v *execute.Event, values bool, scratch []byte) Line {
 	return r
 }
 
-// hashed returns a copy of facts in which the SHA-256 of their JSON replaces the values of operands, and the names of the replaced facts.
+// hashed returns a copy of facts in which the value of each of the operands is replaced by the SHA-256 of its JSON, and the names of the
+// replaced facts.
 func hashed(facts map[string]any, operands []string) (map[string]any, []string) {
 	out, names := maps.Clone(facts), []string{}
 	for _, operand := range operands {

@@ -139,7 +139,7 @@ const (
 	clockForward, clockBack = "forward", "back"
 )
 
-// Late counts an outcome of a call that could not be stored when the call ended.
+// Late counts an outcome that could not be stored when its call ended, by whether it was stored later.
 func (m *Metrics) Late(e execute.LateEnd) {
 	became := lateGivenUp
 	if e.Stored {
@@ -175,12 +175,12 @@ func (m *Metrics) Request(route string, status int, took time.Duration, span tra
 	observe(m.durations.WithLabelValues(route), took, span)
 }
 
-// Exported counts an attempt to send audit records to the collector.
+// Exported counts the records of an attempt to send audit records to the collector.
 func (m *Metrics) Exported(records int, delivered bool) {
 	m.exported.WithLabelValues(resultOf(delivered)).Add(float64(records))
 }
 
-// WatchExport registers a gauge for the lag of the export of the audit stream.
+// WatchExport registers a gauge for the lag of the export of the audit stream. It must be called at most once.
 func (m *Metrics) WatchExport(lag func() time.Duration) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: "uimgate", Name: "audit_export_lag_seconds", Help: "Age of the oldest audit record that the collector has not accepted.",
@@ -257,7 +257,7 @@ func (m *Metrics) Record(v *execute.Event) {
 	}
 }
 
-// Calls returns the number of all calls since the process started, and of the calls that the service executed.
+// Calls returns the number of all calls since the process started, and the number of those that the service executed.
 func (m *Metrics) Calls() (all, done int64) { return m.calls.Load(), m.done.Load() }
 
 // StoreTook records the duration of one operation of the store: begin, settle or lease.

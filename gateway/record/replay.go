@@ -13,9 +13,9 @@ import (
 
 // Errors of Replay.
 var (
-	// ErrNoLine means that a text is not a line of the audit stream.
+	// ErrNoLine means that the text passed to ParseLine is not a line of the audit stream.
 	ErrNoLine = errors.New("the line is not an audit record")
-	// ErrOtherPolicy means that another policy decided the call, or that no policy did.
+	// ErrOtherPolicy means that another policy or a rule of the operator decided the call, or that there was no decision.
 	ErrOtherPolicy = errors.New("this policy did not decide the call")
 	// ErrWithheld means that a line contains digests instead of facts; see AuditOptions.Parameters.
 	ErrWithheld = errors.New("the line contains digests instead of facts, so the decision cannot be repeated")

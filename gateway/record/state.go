@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// A State is the state of the process at one time. The gauges show it.
+// A State is the state of the process at one time, which the gauges show.
 type State struct {
 	Version, Commit, Go string
 	ConfigHash          string    // hash of the configuration in use
@@ -26,10 +26,11 @@ type ServiceState struct {
 	Backlog           store.Backlog
 }
 
-// stateFor is how long a State is cached. Reading it is expensive, and anyone who reaches the listener may request it.
+// stateFor is how long a State is cached. Reading a State is expensive, and anyone who can reach the listener may request the metrics.
 const stateFor = time.Second
 
-// Watch registers gauges for the State. Gathering the metrics calls read, at most once a second.
+// Watch registers gauges for the State. When the metrics are gathered, they call read, at most once a second. Watch must be called at most
+// once.
 func (m *Metrics) Watch(now func() time.Time, read func() State) {
 	m.registry.MustRegister(&watchedState{now: now, read: read})
 }

@@ -67,8 +67,8 @@ func key(err error, misfit *keys.Error) *reason.Refusal {
 	return f
 }
 
-// proof returns the refusal of an invalid proof of key. Its suggestion replaces the default suggestion, to send a proof, which would not
-// help.
+// proof returns the refusal of an invalid proof of key. Its suggestion replaces the default one, which is to send a proof and would not
+// help here.
 func proof(err error, misfit *pat.ProofError) *reason.Refusal {
 	why := reason.PolicyRequiresVerification
 	if errors.Is(err, pat.ErrBadSignature) {

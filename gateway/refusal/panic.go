@@ -7,12 +7,13 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Panic returns the Refusal for a recovered panic. Call it in the deferred function, so that the cause of the Refusal contains the stack.
+// Panic returns the Refusal for a recovered panic. Call it in the deferred function that recovers, so that the cause of the Refusal
+// contains the stack of the panic.
 func Panic(value any) *reason.Refusal {
 	return reason.Internal.Refusal("").Because(&panicError{value, debug.Stack()})
 }
 
-// A panicError is a fault of the gateway itself. Its text omits the value of the panic, because that may contain secrets.
+// A panicError is a fault of the gateway itself. Its message omits the value of the panic, because that value may contain secrets.
 type panicError struct {
 	value any
 	stack []byte

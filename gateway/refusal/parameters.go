@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// InvalidParameters refuses parameters with one or more violations, and lists all of them. The reason is that of the first violation. at is
-// the JSON pointer to the parameters in the body; every pointer in the refusal starts with it.
+// InvalidParameters refuses parameters, and lists their violations, of which there must be at least one. The reason is that of the first
+// violation. at is the JSON pointer to the parameters in the body; every pointer in the refusal starts with it.
 func InvalidParameters(at string, violations []schema.Violation) *reason.Refusal {
 	violations = slices.Clone(violations)
 	for i := range violations {
@@ -29,7 +29,8 @@ func invalid(violations []schema.Violation) *reason.Refusal {
 	return f.With("violations", violations)
 }
 
-// UnsendableParameters refuses parameters that cannot be encoded in a request to the service. at is the JSON pointer to the parameters.
+// UnsendableParameters refuses parameters that cannot be encoded in a request to the service. at is the JSON pointer to the parameters in
+// the body. violations must not be empty.
 func UnsendableParameters(at string, violations []upstream.Violation) *reason.Refusal {
 	list := make([]schema.Violation, 0, len(violations))
 	for _, v := range violations {
@@ -42,13 +43,13 @@ func UnsendableParameters(at string, violations []upstream.Violation) *reason.Re
 	return InvalidParameters(at, list)
 }
 
-// MisplacedParameters refuses parameters that are next to the parameters object instead of inside it.
+// MisplacedParameters refuses parameters that are next to the parameters object instead of inside it. violations must not be empty.
 func MisplacedParameters(violations []schema.Violation) *reason.Refusal {
 	return invalid(violations).With("suggestion", "Move the members that details.violations names into the object parameters.")
 }
 
-// InexactParameter refuses a number that a proof or an idempotency key cannot represent exactly. at is the JSON pointer to the value that
-// the pointer of err is relative to.
+// InexactParameter refuses a number that a proof or an idempotency key cannot represent exactly. at is the JSON pointer to the value to
+// which the pointer in err is relative.
 func InexactParameter(at string, err error) *reason.Refusal {
 	v := schema.Violation{
 		Keyword: "number", Reason: reason.InvalidParameter,

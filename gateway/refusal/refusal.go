@@ -15,8 +15,8 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// causes maps errors to reasons. The first match applies. An error that is not in the table is reason.Internal. The functions below
-// describe the errors that carry details.
+// causes maps errors to reasons. The first match applies. The functions below handle the errors that carry details before this table is
+// used. Any other error becomes reason.Internal.
 var causes = []struct {
 	err     error
 	reason  reason.Reason
@@ -60,8 +60,8 @@ var causes = []struct {
 	{upstream.ErrGrantEnded, reason.GrantExpired, "", reason.ShedGrant},
 }
 
-// For returns the Refusal for an error. If err is or wraps a Refusal, it returns that Refusal. An error that is neither described below nor
-// in the table becomes reason.Internal. The Refusal wraps err.
+// For returns the Refusal for an error. If err is or wraps a Refusal, For returns that Refusal. Otherwise the Refusal wraps err, and an
+// error without a reason becomes reason.Internal. err must not be nil.
 func For(err error) *reason.Refusal {
 	if f, ok := errors.AsType[*reason.Refusal](err); ok {
 		return f

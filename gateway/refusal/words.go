@@ -8,11 +8,11 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// maxViolations is the maximum number of violations in a text.
+// maxViolations is the maximum number of violations that a message lists.
 const maxViolations = 5
 
-// Sentence returns a refusal as a text for readers that see neither header fields nor details, such as language models. It states the
-// problem and its location, the message of the service behind the gateway, the suggestion, and the seconds to wait.
+// Sentence describes a refusal for readers that see neither header fields nor details, such as language models. It returns the problem and
+// its location, the message of the service behind the gateway, and the suggestion, which includes the time to wait.
 func Sentence(f *reason.Refusal) string {
 	text := wrong(f)
 	s := strings.ReplaceAll(f.Suggestion(), "details.violations", "the message")
@@ -62,7 +62,7 @@ func wrong(f *reason.Refusal) string {
 	return b.String()
 }
 
-// names reports whether a text contains a pointer, or names its last member.
+// names reports whether text contains a pointer, or names the member to which the pointer leads.
 func names(text, pointer string) bool {
 	return strings.Contains(text, pointer) || strings.Contains(text, "member "+pointer[strings.LastIndexByte(pointer, '/')+1:]+" ")
 }

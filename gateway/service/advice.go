@@ -106,7 +106,8 @@ func (l *loadState) adviseCredentials(at int, warn func(key, format string, args
 	}
 }
 
-// lastField returns the credential in the value of a header, without an authentication scheme such as Bearer.
+// lastField returns the credential in the value of a header, without an authentication scheme such as Bearer: the text after the last
+// space.
 func lastField(value string) string { return value[strings.LastIndex(value, " ")+1:] }
 
 func firstOf(all []string) string {

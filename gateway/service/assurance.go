@@ -13,10 +13,10 @@ import (
 // Only this file decides what an agreement permits according to its assurance, that is, how certain the gateway is that the agent itself
 // sends a call.
 //
-// Anyone who has seen a static agreement can replay it, and an agreement by consent has no key at all: both have low assurance. They
-// permit neither an intent that the operator reserves for fresh agreements nor a call that costs money. A PAT can be stolen, so a PAT
-// without a proof of key does not permit calls that cost money either, unless the operator leaves that decision to the policy. A call
-// with a proof of key comes from the agent that agreed, so the gateway permits everything that the policy permits.
+// Anyone who has seen a static agreement can replay it, and an agreement that a consent created has no key at all: both have low assurance.
+// They permit neither an intent that the operator reserves for fresh agreements nor a call that costs money. A PAT can be stolen, so a PAT
+// without a proof of key does not permit calls that cost money either, unless the operator leaves that decision to the policy. A call with
+// a proof of key comes from the agent that agreed, so the gateway permits everything that the policy permits.
 
 // lowAssurance reports whether someone other than the agent may be able to use an agreement.
 func lowAssurance(a pat.Assurance) bool { return a != pat.Fresh }
@@ -31,8 +31,8 @@ func (in *Intent) ProvedAlways() bool { return in.Proof == config.ProofRequired 
 // ProvedWhereCharged reports whether each call that charges needs a proof of key.
 func (in *Intent) ProvedWhereCharged() bool { return in.Proof != config.ProofOptional }
 
-// Allowed returns those candidates of a permitted call that its agreement permits. proved means that the call has a proof of key. If the
-// agreement permits none, Allowed returns the reason for the refusal.
+// Allowed returns those candidates of a permitted call that its agreement permits. a is the assurance of the agreement, and proved means
+// that the call has a proof of key. If the agreement permits no candidate, Allowed returns the reason for the refusal.
 func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candidate) ([]odrl.Candidate, reason.Reason) {
 	switch {
 	case proved:
@@ -56,14 +56,14 @@ func (in *Intent) Allowed(a pat.Assurance, proved bool, candidates []odrl.Candid
 	return nil, reason.PolicyRequiresVerification
 }
 
-// NeedsKey reports whether only an agent that signs with its own key can call an intent.
+// NeedsKey reports whether only an agent that signs with its own key can call an intent. It returns true if the policy cannot be evaluated.
 func (d *Definition) NeedsKey(ctx context.Context, in *Intent) bool {
 	terms, err := d.Policy.Terms(ctx, odrl.Request{Intent: in.ID})
 	return err != nil || !in.allowedBy(pat.Static, terms)
 }
 
-// allowedBy reports whether an intent belongs to the scope of an agreement. An agreement with low assurance includes only the intents
-// that need no proof of key.
+// allowedBy reports whether an intent belongs to the scope of an agreement. The scope of an agreement with low assurance includes only the
+// intents that need no proof of key.
 func (in *Intent) allowedBy(a pat.Assurance, t odrl.Terms) bool {
 	_, refused := in.Allowed(a, false, t.Candidates)
 	return !lowAssurance(a) || refused == "" && !t.NeedsProof

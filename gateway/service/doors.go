@@ -42,7 +42,7 @@ type Announcer interface {
 	Announce(d *Definition) Announcement
 }
 
-// NoteOf executes the template of a note. It panics if the execution fails.
+// NoteOf returns the note that a template produces. It panics if the execution of the template fails.
 func NoteOf(t *template.Template, data any) template.HTML {
 	var out strings.Builder
 	if err := t.Execute(&out, data); err != nil {
@@ -51,7 +51,7 @@ func NoteOf(t *template.Template, data any) template.HTML {
 	return template.HTML(out.String()) //nolint:gosec // the template has escaped the data
 }
 
-// Announced combines the announcements of the service's doors, in the order of their names.
+// Announced combines the announcements of the service's doors, in the order of the names of the doors.
 func (d *Definition) Announced() (all Announcement) {
 	for _, name := range slices.Sorted(maps.Keys(d.Doors)) {
 		announcer, ok := d.Doors[name].(Announcer)
@@ -78,8 +78,8 @@ func (a *Announcement) EntryPoint(name string) string {
 	return ""
 }
 
-// Origins returns the origins of the service's own pages: scheme, host and port of PublicURL. If the host is a loopback name, there is an
-// origin for each loopback name. RFC 6454 6.2.
+// Origins returns the origins of the service's own pages (RFC 6454 6.2): scheme, host and port of PublicURL. If that host is a loopback
+// host, Origins adds an origin for each of the loopback names.
 func (d *Definition) Origins() []string {
 	scheme, host := strings.ToLower(d.PublicURL.Scheme)+"://", strings.ToLower(d.PublicURL.Host)
 	list := []string{scheme + host}

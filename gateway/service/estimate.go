@@ -9,7 +9,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An Estimate is the charge and the limit for one intent under the policy, as known before the agent agrees.
+// An Estimate holds the charge and the limit for one intent, as far as the policy determines them before the agent agrees.
 type Estimate struct {
 	Charge money.Amount // of one call; zero: free
 	Rate   limit.Rate   // of the PAT

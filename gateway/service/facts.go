@@ -12,12 +12,12 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// fixed reports whether the source of a left operand cannot be configured, because with another source it would be a different fact. The
-// table of left operands in package odrl defines these operands. All others come from services[].facts; an operand without a source there
-// is unknown and has no default.
+// fixed reports whether the source of a left operand cannot be configured, because the operand would be a different fact with another
+// source. The table of left operands in package odrl defines these operands. All others come from services[].facts; an operand without a
+// source there is unknown and has no default.
 func fixed(operand string) bool { return odrl.SourceOf(operand).Fixed() || operand == "timeRange" }
 
-// maxFacts is the maximum number of values of one fact. A fact with more values is ignored.
+// maxFacts is the maximum number of values that a parameter can provide for one fact. A parameter with more values is ignored.
 const maxFacts = 64
 
 // Circumstances are the inputs for the facts about one call.
@@ -68,8 +68,8 @@ type source struct {
 	sent   bool // the agent declares the values, so the audit stream contains only their digest
 }
 
-// newFacts returns the facts in the order of their operands: the configured facts, and the facts that every call has if the policy reads
-// them. If extra is true, the operator's own Rego may read all of them.
+// newFacts returns the facts in the order of their operands: the configured facts, and those facts of every call that the policy reads. If
+// extra is true, the operator's own Rego may read all of them.
 func newFacts(configured map[string]config.FactSources, read []string, extra bool) []fact {
 	operands := slices.Collect(maps.Keys(configured))
 	for operand := range ofCall {
@@ -99,7 +99,7 @@ var ofCall = map[string]source{
 	"version":   {values: func(c Circumstances) any { return c.Version }},
 }
 
-// ofAgent is the source for operands about the agent: its id.
+// ofAgent is the source whose value is the id of the agent.
 var ofAgent = source{values: func(c Circumstances) any { return string(c.Claims.Subject) }}
 
 func newSource(s config.FactSource) source {
@@ -125,7 +125,8 @@ func newSource(s config.FactSource) source {
 	}
 }
 
-// of returns the values of the first source that has values, or nil if the fact is unknown. sent reports whether the agent declared them.
+// of returns the values of the first source that has values, or nil if the fact is unknown. sent reports whether the agent declared these
+// values.
 func (f *fact) of(c Circumstances) (values any, sent bool) {
 	for i := range f.sources {
 		if v := f.sources[i].values(c); v != nil {

@@ -30,8 +30,8 @@ type fixingProblem struct {
 	message string
 }
 
-// A chosen is the value that takes precedence for a place.
-type chosen struct {
+// A choice is the value that takes precedence for a place.
+type choice struct {
 	path       string
 	own        bool
 	value      any
@@ -39,17 +39,17 @@ type chosen struct {
 }
 
 // fix finds the places of the fixed values in the requests of an intent. Each value that is configured for the intent must have a place;
-// service-wide values apply only if they have one. For the same place, the value for the intent takes precedence over the service-wide
-// value, and both take precedence over a value of upstream.auth. The inputs of in may already be hidden.
+// service-wide values apply only if they have a place. For the same place, the value for the intent takes precedence over the service-wide
+// value, and both take precedence over a value of upstream.auth. The inputs of in that have a fixed value may already be hidden.
 func fix(in *intents.Intent, c *config.Service) *fixedInputs {
 	f := &fixedInputs{}
-	at := map[config.Place]chosen{}
+	at := map[config.Place]choice{}
 	for _, l := range append(wideLayers(c), layer{true, fixedValues(c.Intents[in.UID.String()].Fixed)}) {
 		for _, v := range l.values {
 			place, why := placeIn(in, v.place)
 			switch {
 			case why == "":
-				at[place] = chosen{v.path, l.own, v.value.Tree(), v.credential}
+				at[place] = choice{v.path, l.own, v.value.Tree(), v.credential}
 				if !l.own {
 					f.applied = append(f.applied, v.path)
 				}
@@ -62,8 +62,8 @@ func fix(in *intents.Intent, c *config.Service) *fixedInputs {
 	return f
 }
 
-// arrange puts the chosen values into the places that the upstream expects.
-func (f *fixedInputs) arrange(in *intents.Intent, at map[config.Place]chosen) {
+// arrange sets f.values to the chosen values, and adds a problem for each value that does not fit its place.
+func (f *fixedInputs) arrange(in *intents.Intent, at map[config.Place]choice) {
 	f.values = upstream.FixedValues{
 		Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}, Body: strictjson.Object{},
 	}
@@ -103,7 +103,7 @@ func (f *fixedInputs) put(in *intents.Intent, place config.Place, value any) (wh
 	return ""
 }
 
-// input returns a parameter of an intent, hidden or not.
+// input returns the input of an intent with this name, which may be hidden.
 func input(in *intents.Intent, name string) (*intents.Parameter, bool) {
 	if p, ok := in.Input(name); ok {
 		return p, true
@@ -194,7 +194,7 @@ func isForm(in *intents.Intent) bool {
 	return media == "application/x-www-form-urlencoded" || media == "multipart/form-data"
 }
 
-// placed reports whether the URL of the endpoint has a placeholder for a parameter. Requests contain such a parameter only there.
+// placed reports whether the URL of the endpoint has a placeholder for a parameter. Requests contain such a parameter only in the URL.
 func placed(in *intents.Intent, name string) bool {
 	return in.Endpoint != nil && strings.Contains(in.Endpoint.URL, "{"+name+"}")
 }

@@ -16,8 +16,8 @@ import (
 // An Intent is an intent of the catalogue with the settings and the route that calls need.
 type Intent struct {
 	*intents.Intent
-	ID        string          // the text of its uid
-	Version   any             // the version in its uid, as a fact
+	ID        string          // the uid as a string
+	Version   any             // the version in the uid, as a fact
 	Newcomers limit.Limit     // limit of all unapproved agents together
 	Route     *upstream.Route // nil if the intent is retired
 	FreshOnly bool            // reserved for fresh agreements: agreement: fresh
@@ -60,7 +60,8 @@ func (d *Definition) Intent(uid string) (*Intent, error) {
 	return nil, f
 }
 
-// nearest returns the uid that the agent probably meant: that of an intent with this text as intent_name, or a uid with a similar spelling.
+// nearest returns the uid that the agent probably meant: that of an intent whose intent_name is the given string, or one with a similar
+// spelling. It returns "" if there is none.
 func (d *Definition) nearest(uid string) string {
 	for _, in := range d.Catalog.ByTitle(uid) {
 		if !in.Retired {

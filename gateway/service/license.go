@@ -10,7 +10,7 @@ import (
 const maxLicenseField = 512
 
 // licenseField returns a license as the value of a header field: in canonical form if it is a license of the UIM scheme, otherwise
-// unchanged. It returns "" if the text is too long or is not printable ASCII. RFC 9110 5.5.
+// unchanged. It returns "" if the license is too long or is not printable ASCII (RFC 9110 5.5).
 func licenseField(text string) string {
 	if l, err := intents.ParseLicense(text); err == nil {
 		return l.String()

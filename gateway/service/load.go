@@ -80,7 +80,7 @@ type loadState struct {
 	problems config.Problems
 }
 
-// found adds the problems of one document, with their positions, and reports whether one of them is an error.
+// found adds the problems of the document f, with their positions, and reports whether one of them is an error.
 func (l *loadState) found(f config.File, problems problem.List) (failed bool) {
 	for _, p := range problems {
 		find := strictjson.Position
@@ -215,7 +215,7 @@ func (l *loadState) offerIntents(s *Definition, at int) bool {
 	return ok
 }
 
-// answersOf returns how strictly responses to an intent are checked against its outputs.
+// answersOf returns how strictly the responses of an intent are checked against its outputs.
 func answersOf(c *config.Service, uid string) config.Answers {
 	if own := c.Intents[uid].Answers; own != "" {
 		return own
@@ -223,7 +223,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition that makes a response to an intent a refusal.
+// errorWhenOf returns the condition under which a response of an intent is a refusal.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
@@ -255,7 +255,7 @@ func didYouMean(near string) string {
 	return fmt.Sprintf("; did you mean %q?", near)
 }
 
-// issuers adds an error for each two services with the same issuer, because they would accept each other's PATs.
+// issuers adds an error for each service that has the same issuer as an earlier one, because the two would accept each other's PATs.
 func (l *loadState) issuers(services []*Definition) {
 	seen := map[string]string{}
 	for i, s := range services {
@@ -283,7 +283,7 @@ func issuanceRules(s *Definition, c *config.Service, p *config.PAT) pat.Rules {
 	return rules
 }
 
-// configHash returns an identifier of a configuration: the SHA-256 over the digests of all its files.
+// configHash returns an identifier of a configuration: the SHA-256 over the digests of its files, except those that contain secrets.
 func configHash(c *config.Config) string {
 	h := sha256.New()
 	for _, f := range c.Digests() {

@@ -64,7 +64,8 @@ func (l *loadState) policy(s *Definition, at int) bool {
 	return true
 }
 
-// facts configures the sources of facts, and adds warnings for facts that the policy does not use. It returns false if there was an error.
+// facts sets the sources of facts, and adds warnings for facts that the policy does not use. It adds an error and returns false if there is
+// a source for a fact that the gateway itself provides.
 func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 	c, ok := &l.config.Services[at], true
 	for _, operand := range slices.Sorted(maps.Keys(c.Facts)) {
@@ -82,7 +83,8 @@ func (l *loadState) facts(s *Definition, at int, requests []string) bool {
 	return ok
 }
 
-// vocabularies reads the vocabularies of the profiles that the policy uses.
+// vocabularies returns the vocabularies of the profiles that the configuration lists. If one of them is not valid, it adds an error and
+// returns false.
 func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	ok = true
 	for i, f := range l.config.Services[at].Profiles {
@@ -107,7 +109,7 @@ func (l *loadState) vocabularies(at int) (list []*odrl.Vocabulary, ok bool) {
 	return list, ok
 }
 
-// rego compiles the operator's own Rego, if the configuration names a file.
+// rego compiles the operator's own Rego, if the configuration names a file. If that fails, it adds errors and returns false.
 func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	if c.PolicyRego.Path == "" {
 		return true
@@ -123,7 +125,8 @@ func (l *loadState) rego(s *Definition, c *config.Service) bool {
 	return extra != nil
 }
 
-// payable checks that agents can owe the charges of the policy: that there is credit, and in the same currency.
+// payable checks that agents can owe the charges of the policy: that there is credit, and that it is in the same currency. Otherwise it
+// adds an error and returns false.
 func (l *loadState) payable(s *Definition, at int, currencies []string) bool {
 	if s.Credit.Prepaid {
 		return true
@@ -172,8 +175,8 @@ func (l *loadState) world(s *Definition, c *config.Service) odrl.World {
 	return w
 }
 
-// policyUID returns the uid of a policy document, or "" if there is none. Targets of the policy may start with the uid. This function does
-// not check the document; package odrl does.
+// policyUID returns the uid of a policy document, or "" if there is none. Targets of the policy may start with the uid. policyUID does not
+// check the document; package odrl does that.
 func policyUID(document []byte) string {
 	tree, err := strictjson.DecodeObject(document)
 	if err != nil {

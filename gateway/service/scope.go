@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, before any call.
+// terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, without a call.
 type terms struct {
 	*Definition
 	past   []pat.Offer                        // previously offered policies, to recognize an agent that signed one of them
@@ -34,7 +34,7 @@ type applicant struct {
 	key     []byte // DER SubjectPublicKeyInfo; nil if the policy names no keys, or the agent has no key
 }
 
-// termsFor evaluates the policy for an agent and one intent, before any call.
+// termsFor evaluates the policy for an agent and one intent, without a call.
 func (t *terms) termsFor(ctx context.Context, who applicant, uid string) (odrl.Terms, error) {
 	return t.Policy.Terms(ctx, odrl.Request{AgentID: string(who.agentID), KeyID: string(who.keyID), AgentKey: who.key, Intent: uid})
 }
@@ -88,8 +88,8 @@ func omission(in *Intent, terms odrl.Terms, assurance pat.Assurance) reason.Reas
 	return ""
 }
 
-// requested returns the intents that the entries of a scope name, and the entries that name none. If there are no entries, it returns all
-// intents that are not retired.
+// requested returns the intents that the entries of a scope name, each once, and the entries that name no intent that can be called. If
+// there are no entries, it returns all intents that are not retired.
 func (t *terms) requested(entries []string) (found []*Intent, omitted []pat.OmittedEntry) {
 	if len(entries) == 0 {
 		for _, in := range t.Catalog.Intents() {
@@ -154,8 +154,8 @@ func (t *terms) covering(ctx context.Context, who applicant, granted []*Intent) 
 	return best, best.ID != "", nil
 }
 
-// limitsOf returns the rolling limits, by id, that apply to an intent under every permission that permits it. If several permissions share
-// a counter, the largest maximum applies.
+// limitsOf returns the rolling limits, by id, that apply to an intent under each of the permissions that permit it. If a limit has
+// different maxima under these permissions, the largest one applies.
 func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	var all map[string]limit.Limit
 	for n, c := range t.Candidates {
@@ -173,7 +173,7 @@ func limitsOf(t odrl.Terms) map[string]limit.Limit {
 	return all
 }
 
-// inBoth returns the limits whose ids are in both maps, with the maximum that which selects.
+// inBoth returns the limits whose ids are in both maps. The function which selects one of the two maxima.
 func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[string]limit.Limit {
 	both := map[string]limit.Limit{}
 	for id, l := range a {
@@ -187,8 +187,9 @@ func inBoth(a, b map[string]limit.Limit, which func(a, b int64) int64) map[strin
 
 func perSecond(l limit.Limit) float64 { return float64(l.Max) / float64(l.Period.Seconds()) }
 
-// tokenLimit returns the limit of a PAT itself. It returns nil if that limit is a limit of the policy, which the policy counts anyway.
-// agreed returns the key of the agreement; tokenLimit calls it only if the terms depend on the key.
+// tokenLimit returns the limit of a PAT itself. It returns nil if that limit is also a limit of the policy, because calls are counted
+// against the limits of the policy anyway. agreed returns the key of the agreement; tokenLimit calls it only if the terms depend on the
+// key.
 func (t *terms) tokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	if l, ok := t.limits.Get(string(c.ID)); ok {
 		return l, nil

@@ -1,6 +1,6 @@
 // Package service holds the web services that a gateway offers to agents, each with its intents, terms and upstream. Load checks and
 // compiles a configuration without any state. A Directory combines the loaded services with the state of the process and serves them; a
-// reload replaces all services of the Directory at once.
+// reload replaces all services of the Directory together.
 //
 //	loaded, problems := service.Load(ctx, cfg, time.Now)
 //	directory, err := service.Open(ctx, service.State{…}, loaded)
@@ -69,7 +69,8 @@ func (d *Definition) PolicyRef() map[string]string {
 	return map[string]string{"uid": d.offer.UID, "digest": d.offer.Digest, "url": d.At("/api/policy")}
 }
 
-// ConsentAdmission reports whether a person who consents needs an invitation of the operator, or must wait for the operator's approval.
+// ConsentAdmission reports whether a person who consents needs an invitation of the operator, and whether the person must wait for the
+// operator's approval.
 func (d *Definition) ConsentAdmission() (invited, approved bool) {
 	return d.rules.Admission == pat.AdmitAllowlist, d.rules.Admission == pat.AdmitApproval
 }
@@ -94,8 +95,9 @@ func (d *Definition) AgentsFile(publicKey string) ([]byte, error) {
 	})
 }
 
-// TokenLimit returns the limit of a PAT itself. It returns nil if that limit is a limit of the policy, which the policy counts anyway.
-// agreed returns the key of the agreement; TokenLimit calls it only if the terms depend on the key.
+// TokenLimit returns the limit of a PAT itself. It returns nil if that limit is also a limit of the policy, because calls are counted
+// against the limits of the policy anyway. agreed returns the key of the agreement; TokenLimit calls it only if the terms depend on the
+// key.
 func (s *Service) TokenLimit(ctx context.Context, c *pat.Claims, agreed func() (keys.Key, error)) (*limit.Limit, error) {
 	return s.terms.tokenLimit(ctx, c, agreed)
 }

@@ -20,7 +20,7 @@ import (
 
 // Settings are the parts of a configuration that the listeners use.
 type Settings struct {
-	Proxies []netip.Prefix // trusted to name clients: server.trusted_proxies
+	Proxies []netip.Prefix // networks whose forwarded addresses are trusted: server.trusted_proxies
 	Metrics bool           // telemetry.metrics
 	// AdminHosts are the host names that the operators' listener accepts, in addition to IP addresses and localhost: admin.hosts
 	AdminHosts []string
@@ -39,7 +39,8 @@ type Snapshot struct {
 	ordered []*Service
 }
 
-// ForHost returns the service for a Host header, or nil if no service has this host. It ignores the port.
+// ForHost returns the service for a Host header, or nil if no service has this host. It ignores the port. A single service without hosts
+// has every host.
 func (s *Snapshot) ForHost(host string) *Service {
 	if s.every != nil {
 		return s.every
@@ -58,7 +59,7 @@ func (s *Snapshot) Trusts(address netip.Addr) bool {
 // Services lists all services in the order of the configuration.
 func (s *Snapshot) Services() []*Service { return s.ordered }
 
-// HostName returns the name in a Host header, without the port and normalized for comparison.
+// HostName returns the host in a Host header, without port and brackets, and normalized for comparison.
 func HostName(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -113,8 +114,8 @@ func Open(ctx context.Context, state State, l *LoadedConfig) (*Directory, error)
 // Current returns the current Snapshot.
 func (d *Directory) Current() *Snapshot { return d.current.Load() }
 
-// Replace makes the Directory serve another configuration, from the next request on. After an error, the Directory continues to serve the
-// previous configuration.
+// Replace makes the Directory serve another configuration from the next request on, and closes the idle upstream connections of the
+// previous one. After an error, the Directory continues to serve the previous configuration.
 func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	next, err := d.snapshot(ctx, l)
 	if err != nil {
@@ -126,8 +127,8 @@ func (d *Directory) Replace(ctx context.Context, l *LoadedConfig) error {
 	return nil
 }
 
-// snapshot combines the loaded services with the state of this process. It records the policies as offered only if every service can be
-// served.
+// snapshot combines the loaded services with the state of this process. It records the policies as offered only if there is no error for
+// any service.
 func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, error) {
 	out := &Snapshot{Settings: l.server, TakenAt: d.state.Now(), Hash: l.hash, byHost: map[string]*Service{}, byID: map[string]*Service{}}
 	var errs []error
@@ -159,8 +160,8 @@ func (d *Directory) snapshot(ctx context.Context, l *LoadedConfig) (*Snapshot, e
 	return out, nil
 }
 
-// note records a policy as offered. If the store accepts no writes, for example because the disk is full, the policy may still be served if
-// it is the one that was recorded last.
+// note records a policy as offered. If the store accepts no writes, for example because the disk is full, note returns nil nevertheless if
+// this policy is the one that was recorded last.
 func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error {
 	err := d.state.Policies.OfferPolicy(ctx, document)
 	if err == nil || !errors.Is(err, store.ErrUnavailable) {
@@ -196,8 +197,8 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
 
-// past returns the policies that a service offered previously, newest first, including those offered by other processes or before a
-// restart.
+// past returns up to pat.MaxPast policies that a service offered previously, newest first, including those that other processes offered and
+// those from before a restart.
 func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {
 	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
 	if err != nil {

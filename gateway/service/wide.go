@@ -22,13 +22,14 @@ type placedValue struct {
 	credential bool // the value authenticates the gateway to the service
 }
 
-// A layer is a set of values for one intent (own) or for the whole service. A layer takes precedence over the layers below it.
+// A layer is a set of values for one intent (own) or for the whole service. In a list, each layer takes precedence over the layers before
+// it.
 type layer struct {
 	own    bool
 	values []placedValue
 }
 
-// wideLayers returns the layers of the whole service: the values of upstream.auth and, above them, the values of fixed.
+// wideLayers returns the layers of the whole service: the values of upstream.auth, and then the values of fixed.
 func wideLayers(c *config.Service) []layer {
 	auth := placedValues("upstream.auth.query", c.Upstream.Auth.Query, func(key string) config.Place {
 		return config.Place{Kind: config.InQuery, Name: key}
@@ -67,8 +68,8 @@ func wideValues(c *config.Service) (paths []string) {
 	return paths
 }
 
-// fixedOfQuestion returns the fixed values for the request that asks the service for the outcome of a call: headers, query parameters that
-// its URL does not already contain, and values for placeholders in its URL.
+// fixedOfQuestion returns the fixed values for the request for the outcome of a call: headers, query parameters that the URL of that
+// request does not already contain, and values for placeholders in that URL.
 func fixedOfQuestion(c *config.Service) upstream.FixedValues {
 	f := upstream.FixedValues{Parameters: strictjson.Object{}, Header: map[string]string{}, Query: map[string]any{}}
 	path, query, _ := strings.Cut(c.Upstream.Reconcile.URL, "?")

@@ -14,13 +14,14 @@ import (
 	"github.com/uimgate/uimgate/gateway/trace"
 )
 
-// A call is what the spans of a call need of its Event. It keeps nothing of the call in memory.
+// A call holds those parts of an Event that the spans of the call need. It does not refer to the Event, so that the memory of the call can
+// be freed.
 type call struct {
 	span, client trace.Span
 	at           time.Time
 	took         time.Duration
 	steps        execute.StepTimes
-	name         string // of the span of the operation; empty: it has none
+	name         string // of the span of the operation; empty: the call has no operation
 	attributes   []attribute.KeyValue
 	service      string
 	route        *upstream.Route
@@ -29,9 +30,9 @@ type call struct {
 	failed       bool
 }
 
-// Record exports the spans of a call: one for each step that the call reached, below the span of its request; one of the call to the
-// service below that of the step call, with kind CLIENT; and, in a protocol with operations, one of the operation between request and
-// steps. It implements execute.Recorder.
+// Record implements execute.Recorder: it exports the spans of a call. There is a span for each step that the call reached, below the span
+// of the request. Below the span of the step call, there is a span for the call to the service, with kind CLIENT. In a protocol with
+// operations, the span of the operation lies between the span of the request and those of the steps.
 func (t *Traces) Record(e *execute.Event) {
 	if t == nil || e.Span == (trace.Span{}) || !exported(e.Span, 0, e) {
 		return
@@ -43,7 +44,7 @@ func (t *Traces) Record(e *execute.Event) {
 	if o := e.Operation; o != nil {
 		c.name = o.Name
 		c.attributes = append(attributes(e), o.Attributes...)
-		if o.Target != "" && e.Intent != "" { // otherwise it is any text of the agent's
+		if o.Target != "" && e.Intent != "" { // otherwise the target may be any string that the agent chose
 			c.name += " " + o.Target
 			c.attributes = append(c.attributes, attribute.String("gen_ai.tool.name", o.Target))
 		}
@@ -51,7 +52,7 @@ func (t *Traces) Record(e *execute.Event) {
 	t.enqueue(len(c.steps), func(t *Traces) { t.call(c) })
 }
 
-// attributes describe a call. Neither parameters, tokens nor keys are among them.
+// attributes returns attributes that describe a call. They contain no parameters, tokens or keys.
 func attributes(e *execute.Event) []attribute.KeyValue {
 	out := []attribute.KeyValue{
 		attribute.String("uimgate.service", e.Service), attribute.String("uimgate.intent", e.Intent),
@@ -98,7 +99,7 @@ func (t *Traces) call(c *call) {
 	}
 }
 
-// upstream exports the span of the call to the service. OpenTelemetry semantic conventions for HTTP clients.
+// upstream exports the span of the call to the service, according to the semantic conventions of OpenTelemetry for HTTP clients.
 func (t *Traces) upstream(c *call, from, to time.Time) {
 	target := c.route.Target()
 	with := []attribute.KeyValue{

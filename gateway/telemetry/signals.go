@@ -8,14 +8,14 @@ import (
 	"go.uber.org/zap"
 )
 
-// signals are what is exported.
+// signals holds which signals are exported, and how traces are sampled.
 type signals struct {
 	traces, metrics, logs bool
 	sampler               sdktrace.Sampler
 }
 
-// signalsOf returns what the configuration asks for if it names a collector, and otherwise what the OTEL_* variables ask for.
-// OpenTelemetry specification, environment variables.
+// signalsOf returns the signals that the configuration selects if it names a collector, and otherwise those that the OTEL_* variables of
+// the OpenTelemetry specification select.
 func signalsOf(o Options) signals {
 	if c := o.OTLP; c.Endpoint != nil {
 		ratio := sdktrace.TraceIDRatioBased(1 / float64(c.SampleOneIn))
@@ -45,7 +45,8 @@ func signalsOf(o Options) signals {
 	return s
 }
 
-// samplerOf returns the sampler with a name of the OpenTelemetry specification, and whether name and argument are known.
+// samplerOf returns the sampler with a name and an argument of the OpenTelemetry specification, and whether both are valid. If they are
+// not, or name is empty, it returns the sampler parentbased_always_on.
 func samplerOf(name, argument string) (sdktrace.Sampler, bool) {
 	root, parentBased := strings.CutPrefix(name, "parentbased_")
 	var sampler sdktrace.Sampler

@@ -1,5 +1,5 @@
 // Package telemetry exports traces, metrics and logs by OTLP over HTTP, to the collector that the configuration or the OTEL_* variables
-// name. Nothing that is exported waits on the way of a call: what a slow or absent collector does not take is dropped, and counted.
+// name. No call of an agent waits for an export: data that a slow or absent collector does not accept is dropped and counted.
 package telemetry
 
 import (
@@ -38,7 +38,7 @@ type Options struct {
 	OTLP        config.OTLP
 	Environment func(name string) string // such as os.Getenv
 	Version     string                   // of the program
-	Registry    *prometheus.Registry     // has the metrics that are exported
+	Registry    *prometheus.Registry     // the metrics to export
 	Lost        func(signal string, n int)
 	Log         *zap.Logger
 }
@@ -52,8 +52,8 @@ type Exporter struct {
 	close  []func(context.Context) error
 }
 
-// Open starts to export what the options and the environment ask for, which may be nothing. It does not connect: a collector that is
-// absent is not an error. Errors: options that the exporters do not accept.
+// Open starts to export the signals that the options and the environment select, which may be none. It does not wait for a connection, so
+// an absent collector is not an error. It returns an error if the exporters do not accept the options.
 func Open(ctx context.Context, o Options) (*Exporter, error) {
 	e := &Exporter{}
 	s := signalsOf(o)
@@ -82,8 +82,8 @@ func Open(ctx context.Context, o Options) (*Exporter, error) {
 	return e, nil
 }
 
-// optionsOf returns the options for the exporter of a signal: traces, metrics or logs. If no collector is configured, there are none, and
-// the exporter reads the OTEL_* variables.
+// optionsOf returns the options for the exporter of a signal: traces, metrics or logs. If no collector is configured, it returns no
+// options, and the exporter reads the OTEL_* variables.
 func optionsOf[O any](
 	c config.OTLP, signal string, endpoint func(string) O, headers func(map[string]string) O, secure func(*tls.Config) O,
 ) (options []O) {
@@ -120,7 +120,7 @@ func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *
 		close(stop)
 		select {
 		case <-stopped:
-		case <-ctx.Done(): // the collector does not take what waits
+		case <-ctx.Done(): // the collector does not accept the waiting spans in time
 		}
 		return provider.Shutdown(ctx)
 	})
@@ -152,24 +152,25 @@ func (e *Exporter) openLogs(ctx context.Context, o Options, about *resource.Reso
 	return nil
 }
 
-// Log returns a logger that writes to log and exports the same entries, if logs are exported.
+// Log returns a logger that writes to log and also exports the same entries. If logs are not exported, it returns log itself.
 func (e *Exporter) Log(log *zap.Logger) *zap.Logger {
 	if e.logs == nil {
 		return log
 	}
 	return log.WithOptions(zap.WrapCore(func(core zapcore.Core) zapcore.Core {
 		exported, err := zapcore.NewIncreaseLevelCore(otelzap.NewCore(scope, otelzap.WithLoggerProvider(e.logs)), core)
-		if err != nil { // it exports no level that core does not log
+		if err != nil { // the export must not include a level that core does not log
 			return core
 		}
 		return zapcore.NewTee(core, exported)
 	}))
 }
 
-// closeTime bounds Close.
+// closeTime is the maximum duration of Close.
 const closeTime = 3 * time.Second
 
-// Close exports what waits, for at most three seconds, and ends. It logs what could not be exported; the error is nil.
+// Close exports the waiting data for at most three seconds, and then stops the export. It logs errors of the export, and always returns
+// nil.
 func (e *Exporter) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
@@ -185,11 +186,11 @@ func (e *Exporter) Close() error {
 	return nil
 }
 
-// A complaints logs the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
+// complaints logs the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
 type complaints struct {
 	log   *zap.Logger
 	limit *rate.Limiter
-	left  atomic.Int64 // errors that were not logged since the last one that was
+	left  atomic.Int64 // number of errors since the last one that was logged
 }
 
 func newComplaints(log *zap.Logger) *complaints {
@@ -205,7 +206,7 @@ func (c *complaints) Handle(err error) {
 	c.log.Warn("telemetry is not exported", zap.Error(wire.Loggable(err)), zap.Int64("not_logged", c.left.Swap(0)))
 }
 
-// countedSpans count the spans that the collector did not take.
+// countedSpans is a SpanExporter that counts the spans that the collector did not accept.
 type countedSpans struct {
 	sdktrace.SpanExporter
 	lost func(int)
@@ -220,7 +221,7 @@ func (c countedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnly
 	return err
 }
 
-// countedRecords count the entries of the log that the collector did not take.
+// countedRecords is an Exporter that counts the log entries that the collector did not accept.
 type countedRecords struct {
 	sdklog.Exporter
 	lost func(int)

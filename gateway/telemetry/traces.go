@@ -17,9 +17,9 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// Traces makes spans of requests and calls after they have ended, from what the log and the audit stream get as well: so a request that
-// is not exported costs two comparisons, and the execute path does not depend on OpenTelemetry. A nil *Traces exports nothing. It is safe
-// for concurrent use.
+// Traces creates the spans of requests and calls after they have ended, from the same data as the log and the audit stream. So a request
+// that is not exported costs only two comparisons, and package execute does not depend on OpenTelemetry. A nil *Traces exports nothing. It
+// is safe for concurrent use.
 type Traces struct {
 	tracer  oteltrace.Tracer
 	sampler sdktrace.Sampler
@@ -27,26 +27,27 @@ type Traces struct {
 	lost    func(spans int)
 }
 
-// waiting bounds the requests and calls whose spans are not made yet. More are lost, and counted.
+// waiting is the maximum number of requests and calls whose spans have not been created yet. The spans of further ones are lost and
+// counted.
 const waiting = 2048
 
-// A Request is one request that has ended: over HTTP, or in a message of a door.
+// A Request is one request that has ended, and that came over HTTP or in a message of a door.
 type Request struct {
 	Span    trace.Span
 	At      time.Time
 	Took    time.Duration
-	Method  string // of HTTP
-	Route   string // path with its parameters' names; empty: no route has the path
+	Method  string // the HTTP method
+	Route   string // path with the names of its parameters; empty: there is no route for the path
 	Status  int
 	ID      execute.RequestID
-	Service string          // its id; empty: not known
+	Service string          // id of the service; empty: not known
 	Door    string          // of the message; empty: the request came over HTTP
 	Refusal *reason.Refusal // nil: the request was not refused
 	Call    *execute.Event  // nil: the request made no call
 }
 
-// Begin returns a span for a request that begins, below the span of the sender's traceparent. Without a valid one it begins a trace, and
-// decides whether the trace is sampled.
+// Begin returns a span for a request that begins, as a child of the span in the sender's traceparent. Without a valid traceparent, the span
+// begins a new trace. The sampler decides whether the span is sampled.
 func (t *Traces) Begin(traceparent string) trace.Span {
 	span := trace.Continue(traceparent)
 	if t == nil {
@@ -55,7 +56,7 @@ func (t *Traces) Begin(traceparent string) trace.Span {
 	return span.Sample(t.samples(span))
 }
 
-// samples asks the sampler about a span.
+// samples reports whether the sampler samples a span.
 func (t *Traces) samples(s trace.Span) bool {
 	id, _ := oteltrace.TraceIDFromHex(s.TraceID())
 	parameters := sdktrace.SamplingParameters{ParentContext: context.Background(), TraceID: id, Kind: oteltrace.SpanKindServer}
@@ -73,7 +74,7 @@ func parent(s trace.Span) oteltrace.SpanContext {
 	return oteltrace.NewSpanContext(oteltrace.SpanContextConfig{TraceID: id, SpanID: above, TraceFlags: flags, Remote: true})
 }
 
-// exported reports whether the spans of a request are exported: those of a sampled trace, and of each failure that is not the agent's.
+// exported reports whether the spans of a request are exported: it was sampled, or it failed for a reason that is not the agent's.
 func exported(s trace.Span, status int, call *execute.Event) bool {
 	if s.Sampled() || status >= http.StatusInternalServerError {
 		return true
@@ -86,21 +87,21 @@ func failed(e *execute.Event) bool {
 	return e.Reason != "" && e.Reason.Status() >= http.StatusInternalServerError
 }
 
-// Request exports the span of a request that has ended, with kind SERVER. OpenTelemetry semantic conventions for HTTP servers. The
-// request must not change afterwards.
+// Request exports the span of a request that has ended, with kind SERVER, according to the semantic conventions of OpenTelemetry for HTTP
+// servers. The values to which r refers must not change afterwards.
 func (t *Traces) Request(r Request) {
 	if t == nil || !exported(r.Span, r.Status, r.Call) {
 		return
 	}
 	var of []attribute.KeyValue
-	if r.Call != nil && r.Call.Operation == nil { // otherwise the operation has a span of its own
+	if r.Call != nil && r.Call.Operation == nil { // otherwise the span of the operation has these attributes
 		of = attributes(r.Call)
 	}
-	r.Call = nil // it would keep the memory of the call
+	r.Call = nil // otherwise the queue would keep the memory of the call
 	t.enqueue(1, func(t *Traces) { t.request(&r, of) })
 }
 
-// enqueue has a function make spans later. If too many wait, their number is counted as lost.
+// enqueue makes run call work later. If too many functions wait, enqueue drops work, and counts its spans as lost.
 func (t *Traces) enqueue(spans int, work func(*Traces)) {
 	select {
 	case t.queue <- work:
@@ -109,7 +110,7 @@ func (t *Traces) enqueue(spans int, work func(*Traces)) {
 	}
 }
 
-// run makes spans until stop is closed, and then those that still wait.
+// run calls the functions in the queue until stop is closed. It then calls those that still wait, and returns.
 func (t *Traces) run(stop <-chan struct{}) {
 	for {
 		select {
@@ -153,7 +154,7 @@ func (t *Traces) request(r *Request, of []attribute.KeyValue) {
 	t.export(span{r.Span, name, oteltrace.SpanKindServer, r.At, r.At.Add(r.Took), with, fault})
 }
 
-// A span is what is exported of a span.
+// A span holds the data of a span that is exported.
 type span struct {
 	place    trace.Span
 	name     string
@@ -163,7 +164,7 @@ type span struct {
 	fault    string // error.type; empty: no error
 }
 
-// export hands a span to the SDK.
+// export passes a span to the SDK.
 func (t *Traces) export(s span) {
 	ctx := context.WithValue(context.Background(), idsKey{}, s.place)
 	if s.place.ParentID() != "" {
@@ -182,10 +183,10 @@ func (t *Traces) export(s span) {
 
 type idsKey struct{}
 
-// ids gives spans the ids that were decided when they began. It implements sdktrace.IDGenerator.
+// ids implements sdktrace.IDGenerator. It gives spans the ids that they got when they began.
 type ids struct{}
 
-// NewIDs returns the ids of the root of a trace.
+// NewIDs returns the trace id and the span id for the root of a trace.
 func (g ids) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
 	place, _ := ctx.Value(idsKey{}).(trace.Span)
 	var id oteltrace.TraceID
@@ -193,7 +194,7 @@ func (g ids) NewIDs(ctx context.Context) (oteltrace.TraceID, oteltrace.SpanID) {
 	return id, g.NewSpanID(ctx, id)
 }
 
-// NewSpanID returns the id of a span below another.
+// NewSpanID returns the id for a span that has a parent.
 func (ids) NewSpanID(ctx context.Context, _ oteltrace.TraceID) (id oteltrace.SpanID) {
 	place, _ := ctx.Value(idsKey{}).(trace.Span)
 	_, _ = hex.Decode(id[:], []byte(place.ID()))

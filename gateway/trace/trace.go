@@ -1,4 +1,4 @@
-// Package trace places requests and calls in the traces of their senders. W3C Trace Context, version 00, section 3.2.
+// Package trace places requests and calls in the traces of their senders (W3C Trace Context, version 00, section 3.2).
 package trace
 
 import (
@@ -13,8 +13,8 @@ type Span struct {
 	parent      string // id of the parent span; empty: the span is the root of its trace
 }
 
-// Continue returns a new span in the trace of a sender. If the sender's text is not a traceparent of version 00, the span begins a new
-// trace, which is not sampled. Only the ids and the flags are taken over, not tracestate and baggage.
+// Continue returns a new span in the trace of a sender. If the string is not a traceparent of version 00, the span begins a new trace,
+// which is not sampled. The span takes over only the ids and the flags of the sender, not tracestate and baggage.
 func Continue(traceparent string) Span {
 	if valid(traceparent) {
 		return Span{traceparent: traceparent}.Child()
@@ -42,7 +42,8 @@ func (s Span) Child() Span {
 	return Span{traceparent: s.traceparent[:36] + newID() + s.traceparent[52:], parent: s.ID()}
 }
 
-// Between returns the span that lies below above and directly above below, which must be in its trace.
+// Between returns the parent span of below, as a child of above. Both spans must be in the same trace. If above is zero or below has no
+// parent, Between returns the zero Span.
 func Between(above, below Span) Span {
 	if above.traceparent == "" || below.parent == "" {
 		return Span{}

@@ -18,16 +18,16 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MediaType is the media type that the UIM draft defines for its JSON. draft-uim-protocol-core-01.
+// MediaType is the media type that draft-uim-protocol-core-01 defines for its JSON.
 const MediaType = "application/uim+json"
 
 // MaxValues is the maximum number of values in one JSON body, including nested values.
 const MaxValues = 100_000
 
-// ReadObject reads the body of a request as one JSON object of at most MaxValues values. most is the maximum size of the body, in bytes.
-// The memory comes from the membudget share in the context of the request. The error is a *reason.Refusal.
-func ReadObject(r *http.Request, most int64) (tree strictjson.Object, err error) {
-	err = Parse(r, most, func(data []byte) error {
+// ReadObject reads the body of a request as one JSON object of at most MaxValues values. maxBytes is the maximum size of the body. The
+// memory comes from the membudget share in the context of the request. The error is a *reason.Refusal.
+func ReadObject(r *http.Request, maxBytes int64) (tree strictjson.Object, err error) {
+	err = Parse(r, maxBytes, func(data []byte) error {
 		tree, err = ObjectOf(data)
 		return err
 	})
@@ -45,9 +45,9 @@ func ObjectOf(data []byte) (strictjson.Object, error) {
 
 // Parse reads the body of a request like ReadJSON, and calls parse with it. parse must not retain the bytes: Parse overwrites them after
 // parse returns. The error is a *reason.Refusal or the error of parse.
-func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
+func Parse(r *http.Request, maxBytes int64, parse func(data []byte) error) error {
 	space, _ := spaces.Get().(*[shortBody]byte)
-	data, err := readJSON(r, most, space[:])
+	data, err := readJSON(r, maxBytes, space[:])
 	if err == nil {
 		err = parse(data)
 	}
@@ -59,29 +59,29 @@ func Parse(r *http.Request, most int64, parse func(data []byte) error) error {
 // spaces are buffers for short bodies that are being parsed.
 var spaces = sync.Pool{New: func() any { return new([shortBody]byte) }}
 
-// ReadJSON reads the body of a request whose media type is JSON. most is the maximum size of the body, in bytes; also lists further media
-// types to accept. The memory for the body, and for parsing it with strictjson, comes from the membudget share in the context of the
+// ReadJSON reads the body of a request whose media type is JSON. maxBytes is the maximum size of the body. The parameter also lists further
+// media types to accept. The memory for the body, and for parsing it with strictjson, comes from the membudget share in the context of the
 // request. The error is a *reason.Refusal.
-func ReadJSON(r *http.Request, most int64, also ...string) ([]byte, error) {
-	return readJSON(r, most, nil, also...)
+func ReadJSON(r *http.Request, maxBytes int64, also ...string) ([]byte, error) {
+	return readJSON(r, maxBytes, nil, also...)
 }
 
 // readJSON implements ReadJSON. It reads a short body into space, unless space is nil.
-func readJSON(r *http.Request, most int64, space []byte, also ...string) ([]byte, error) {
+func readJSON(r *http.Request, maxBytes int64, space []byte, also ...string) ([]byte, error) {
 	if !acceptable(r.Header.Get("Content-Type"), also...) {
 		return nil, reason.UnsupportedMediaType.Refusal("")
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, reason.UnsupportedMediaType.Refusal("The body must not be compressed.")
 	}
-	data, err := readBody(r, most, space)
+	data, err := readBody(r, maxBytes, space)
 	if err != nil {
 		return nil, err
 	}
 	return data, Affords(r.Context(), data)
 }
 
-// Affords reserves the memory for parsing a text as JSON from the membudget share in ctx. If the memory is not available, it returns an
+// Affords reserves the memory for parsing text as JSON from the membudget share in ctx. If the memory is not available, it returns an
 // Overloaded refusal.
 func Affords(ctx context.Context, text []byte) error {
 	if membudget.Of(ctx).Take(strictjson.Cost(text)) != nil {
@@ -105,7 +105,7 @@ func Holds(ctx context.Context, answer []byte, wait bool) error {
 	return nil
 }
 
-// acceptable reports whether a Content-Type is JSON in UTF-8.
+// acceptable reports whether a Content-Type is JSON or one of also, in UTF-8.
 func acceptable(mediaType string, also ...string) bool {
 	const usual = "application/json"
 	if mediaType == usual {
@@ -115,18 +115,18 @@ func acceptable(mediaType string, also ...string) bool {
 	return err == nil && (kind == usual || kind == MediaType || slices.Contains(also, kind)) && utf8Charset(params["charset"])
 }
 
-// shortBody is the maximum size of a body, in bytes, for which readAll allocates the announced length at once. For longer bodies, a client
-// could announce much and send little.
+// shortBody is the maximum size of a body, in bytes, for which readAll allocates the announced length before it reads. For longer bodies, a
+// client could announce much and send little.
 const shortBody = 4 << 10
 
-// ReadBody reads the body of a request. most is the maximum size of the body, in bytes. The memory comes from the membudget share in the
-// context of the request. The error is a *reason.Refusal.
-func ReadBody(r *http.Request, most int64) ([]byte, error) { return readBody(r, most, nil) }
+// ReadBody reads the body of a request. maxBytes is the maximum size of the body. The memory comes from the membudget share in the context
+// of the request. The error is a *reason.Refusal.
+func ReadBody(r *http.Request, maxBytes int64) ([]byte, error) { return readBody(r, maxBytes, nil) }
 
-func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
-	data, err := readAll(r, most, space)
+func readBody(r *http.Request, maxBytes int64, space []byte) ([]byte, error) {
+	data, err := readAll(r, maxBytes, space)
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", most)
+		return nil, reason.BodyTooLarge.Refusal("").With("max_bytes", maxBytes)
 	}
 	switch {
 	case errors.Is(err, membudget.ErrExhausted):
@@ -139,9 +139,9 @@ func readBody(r *http.Request, most int64, space []byte) ([]byte, error) {
 	return data, nil
 }
 
-func readAll(r *http.Request, most int64, space []byte) ([]byte, error) {
+func readAll(r *http.Request, maxBytes int64, space []byte) ([]byte, error) {
 	share := membudget.Of(r.Context())
-	if n := r.ContentLength; 0 <= n && n <= min(most, shortBody) {
+	if n := r.ContentLength; 0 <= n && n <= min(maxBytes, shortBody) {
 		if space == nil {
 			space = make([]byte, n)
 		}
@@ -151,7 +151,7 @@ func readAll(r *http.Request, most int64, space []byte) ([]byte, error) {
 		}
 		return data, share.Take(2 * n)
 	}
-	return io.ReadAll(membudget.NewReader(http.MaxBytesReader(nil, r.Body, most), share.Take))
+	return io.ReadAll(membudget.NewReader(http.MaxBytesReader(nil, r.Body, maxBytes), share.Take))
 }
 
 func overloaded() error { return reason.Overloaded.Refusal("").After(time.Second) }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// ETag returns the strong entity tag of a document: a digest of its bytes. RFC 9110 8.8.3.
+// ETag returns the strong entity tag (RFC 9110 8.8.3) of a document: a digest of its bytes.
 func ETag(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`
 }
 
-// MatchesETag reports whether an If-None-Match field matches an entity tag, by weak comparison. RFC 9110 13.1.2.
+// MatchesETag reports whether an If-None-Match field (RFC 9110 13.1.2) matches an entity tag, by weak comparison.
 func MatchesETag(field, etag string) bool {
 	for candidate := range strings.SplitSeq(field, ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")

@@ -32,7 +32,7 @@ func ChargeMembers(c *reason.Charge) map[string]string {
 	return map[string]string{"amount": c.Decimal(), "currency": c.Currency, "id": c.ExecutionID, "state": c.State}
 }
 
-// WriteReplayed marks a response that was replayed from the one stored under the same idempotency key.
+// WriteReplayed sets the header field Idempotency-Replayed if the response is the one that was stored under the same idempotency key.
 func WriteReplayed(h http.Header, replayed bool) {
 	if replayed {
 		h.Set(Replayed, "true")
@@ -94,8 +94,8 @@ func WriteRateLimit(h http.Header, limits []limit.Status) {
 	h["Ratelimit-Policy"], h["Ratelimit"] = values[:1:1], values[1:]
 }
 
-// startItem appends the name of a list item. n counts the items of the same name; from the second on, it becomes part of the name. RFC 9651
-// 4.1.1.
+// startItem appends the name of a list item (RFC 9651 4.1.1). n is the number of this item among those with the same name; from 2 on, it
+// becomes part of the name.
 func startItem(list []byte, name string, n int) []byte {
 	if len(list) > 0 {
 		list = append(list, ", "...)
@@ -130,7 +130,7 @@ func limitName(l limit.Limit) string {
 	}
 }
 
-// Tightest returns the limit with the fewest calls left. ok is false if there are no limits.
+// Tightest returns the limit with the fewest remaining calls. ok is false if there are no limits.
 func Tightest(limits []limit.Status) (least limit.Status, ok bool) {
 	for i, l := range limits {
 		if i == 0 || l.Left < least.Left {

@@ -8,7 +8,7 @@ import (
 )
 
 // Method returns the method of a request for the log. It returns "other" for a method that HTTP does not define, because a client can send
-// a text as long as a header.
+// a method as long as a header.
 func Method(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodConnect,
@@ -19,8 +19,8 @@ func Method(method string) string {
 	}
 }
 
-// Loggable returns the error without what net/http and net wrap around it: URLs, whose queries may contain parameter values, and addresses.
-// The result is safe to log.
+// Loggable removes from err the errors with which net/http and net wrap it. They contain URLs, whose queries may contain parameter values,
+// and addresses. The result is safe to log.
 func Loggable(err error) error {
 	for {
 		if inURL, ok := errors.AsType[*url.Error](err); ok {

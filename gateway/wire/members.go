@@ -17,7 +17,7 @@ type Members struct {
 	err    error
 }
 
-// NewMembers returns the Members of an object. A member is unknown until one of the methods takes it.
+// NewMembers returns the Members of an object. A member is unknown until a method that returns its value was called for it.
 func NewMembers(object strictjson.Object) *Members {
 	m := &Members{object: object}
 	m.known = m.first[:0]
@@ -33,7 +33,7 @@ func (m *Members) In(pointer string) *Members {
 // Pointer returns the JSON pointer of a member in the body.
 func (m *Members) Pointer(name string) string { return m.at + "/" + strictjson.Escape(name) }
 
-// Unknown returns the names of the members that were not taken, sorted.
+// Unknown returns the names of the unknown members, sorted.
 func (m *Members) Unknown() []string {
 	var unknown []string
 	for name := range m.object {
@@ -45,14 +45,15 @@ func (m *Members) Unknown() []string {
 	return unknown
 }
 
-// Take takes a member of any type, and reports whether the object has it.
+// Take returns a member of any type, and reports whether the object has it.
 func (m *Members) Take(name string) (any, bool) {
 	m.known = append(m.known, name)
 	v, ok := m.object[name]
 	return v, ok
 }
 
-// Text takes a string member. If required is true, the member must be present and not empty; Done reports the error.
+// Text returns a member that is a string, or "" if it is missing or null. If required is true, the member must not be missing or empty.
+// Done returns the error.
 func (m *Members) Text(name string, required bool) string {
 	v, ok := m.Take(name)
 	s, isText := v.(string)
@@ -79,8 +80,8 @@ func (m *Members) Wrong(name, what string) error {
 	return f
 }
 
-// Done returns the first error: a missing member or a member of the wrong type, otherwise an unknown member. The error is a
-// *reason.Refusal.
+// Done returns the first error for a missing member or a member of the wrong type or, if there is none, an error for an unknown member. The
+// error is a *reason.Refusal.
 func (m *Members) Done() error {
 	if m.err != nil {
 		return m.err
@@ -100,7 +101,8 @@ func (m *Members) Done() error {
 	return f
 }
 
-// Object takes a member that is an object. It returns an empty object if the member is missing.
+// Object returns a member that is an object. It returns an empty object if the member is missing or not an object; in the latter case, Done
+// returns an error.
 func (m *Members) Object(name string) strictjson.Object {
 	v, ok := m.Take(name)
 	o, isObject := strictjson.AsObject(v)
@@ -113,7 +115,8 @@ func (m *Members) Object(name string) strictjson.Object {
 	return o
 }
 
-// Texts takes a member that is a list of strings. It returns nil if the member is missing.
+// Texts returns a member that is a list of strings. It returns nil if the member is missing or null. Done returns an error if the member is
+// not such a list.
 func (m *Members) Texts(name string) []string {
 	v, ok := m.Take(name)
 	if !ok || v == nil {

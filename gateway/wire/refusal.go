@@ -15,12 +15,12 @@ type About struct {
 	HelpURL   string // URL of the page that explains the reason
 }
 
-// Envelope returns the JSON body for a refusal of an agent. UIM core 3.3.
+// Envelope returns the JSON body of a refusal for an agent. UIM core 3.3.
 func Envelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Suggestion(), about)
 }
 
-// OperatorEnvelope returns the JSON body for a refusal of an operator, with the suggestion for operators.
+// OperatorEnvelope returns the JSON body of a refusal for an operator, with the suggestion for operators.
 func OperatorEnvelope(f *reason.Refusal, about About) []byte {
 	return envelope(f, f.Reason.OperatorSuggestion(), about)
 }
@@ -75,7 +75,7 @@ func WriteTaken(h http.Header, f *reason.Refusal) {
 	WriteReplayed(h, f.Replayed)
 }
 
-// challenge returns the WWW-Authenticate field of RFC 6750 section 3.
+// challenge returns the WWW-Authenticate field (RFC 6750 section 3) of a refusal with status 401.
 func challenge(r reason.Reason, realm string) string {
 	c := `Bearer realm=` + strconv.QuoteToASCII(realm)
 	if r != reason.MissingToken { // a challenge to a request without credentials contains no error code: RFC 6750 3.1

@@ -41,8 +41,8 @@ type Options struct {
 	Socket string
 }
 
-// A Client calls one gateway. It is safe for concurrent use. Its methods return a *RefusedError if the gateway refused the request, and an
-// *UnansweredError if the gateway did not respond.
+// A Client calls one gateway. It is safe for concurrent use. Its methods return a *RefusedError if the gateway refused the request, an
+// *UnansweredError if no response began, and other errors if the response was not that of an admin API.
 type Client struct {
 	base  *url.URL
 	token string
@@ -68,8 +68,8 @@ func New(o Options) *Client {
 	return c
 }
 
-// ParseURL parses the URL of an admin listener. The scheme must be https unless the host is this machine, because requests contain the
-// token. The error wraps ErrURL.
+// ParseURL parses the URL of an admin listener. The scheme must be https unless the host is localhost or a loopback address, because
+// requests contain the token. The error wraps ErrURL.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -82,14 +82,14 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// A urlError is an ErrURL with a more specific text.
+// A urlError is an error that matches ErrURL and has a more specific message.
 type urlError string
 
 func (e urlError) Error() string        { return string(e) }
 func (e urlError) Is(target error) bool { return target == ErrURL }
 
-// hostFor returns the Host header. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts. If the URL has a
-// host name, only TLS uses it, to verify the certificate.
+// hostFor returns the Host header for requests. To keep web pages out, the admin API accepts only addresses, localhost and admin.hosts, so
+// hostFor replaces a host name by localhost. TLS still verifies the certificate for the host name in the URL.
 func hostFor(base *url.URL) string {
 	if _, err := netip.ParseAddr(base.Hostname()); err != nil {
 		return "localhost"

@@ -8,12 +8,12 @@ import (
 	"github.com/uimgate/uimgate/internal/reason"
 )
 
-// A RefusedError is a refusal by the gateway. Its texts may contain text from agents and other clients.
+// A RefusedError is a refusal by the gateway. Its strings may contain text from agents and other clients.
 type RefusedError struct {
 	Reason              reason.Reason
 	Message, Suggestion string
 	Services            []string        // the available services, if the request must name one
-	Problems            []admin.Problem // of a configuration that was rejected
+	Problems            []admin.Problem // the problems of a configuration, if that was refused
 }
 
 func (e *RefusedError) Error() string {

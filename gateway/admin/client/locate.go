@@ -22,7 +22,7 @@ const DefaultURL = "http://127.0.0.1:8081"
 // maxToken bounds a token, in bytes.
 const maxToken = 4 << 10
 
-// ErrToken means that a text is not an admin token.
+// ErrToken means that a string or a file is not a valid admin token.
 var ErrToken = errors.New("does not contain a valid token")
 
 // ConfiguredURL returns the URL at which this machine can reach the admin listener of a configuration. It returns DefaultURL if c is nil or
@@ -66,7 +66,7 @@ func ConfiguredToken(c *config.Config, from string) (string, error) {
 	return ReadToken(filepath.Join(c.Data, "admin.token"))
 }
 
-// ReadToken reads a token from a file.
+// ReadToken reads a token from a file, and ignores white space around it. If the contents are not a token, the error wraps ErrToken.
 func ReadToken(file string) (string, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -80,8 +80,8 @@ func ReadToken(file string) (string, error) {
 	return ParseToken(strings.TrimSpace(string(text)), file)
 }
 
-// ParseToken returns text if it can be a token: 1 to 4096 visible ASCII characters. Otherwise the error wraps ErrToken; it names the source
-// from but does not contain text.
+// ParseToken returns text if it can be a token: 1 to 4096 visible ASCII characters. Otherwise the error wraps ErrToken: it contains from,
+// the name of the source, but not text.
 func ParseToken(text, from string) (string, error) {
 	if text == "" || len(text) > maxToken || strings.ContainsFunc(text, func(r rune) bool { return r < 0x21 || r > 0x7e }) {
 		return "", fmt.Errorf("%s %w", from, ErrToken)

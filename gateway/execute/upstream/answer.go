@@ -29,13 +29,13 @@ type Answer struct {
 	// Buffer is the memory of JSON; it may be nil.
 	Buffer      *Buffer
 	ContentType string // media type in lowercase without parameters
-	content     any    // the object that represents a file or a text
+	content     any    // the object that represents a file or text
 }
 
 var emptyObject = []byte("{}")
 
-// Tree parses a 2xx response. It takes the memory from the membudget share in ctx, and waits for memory until ctx ends. The error is a
-// *ResponseError.
+// Tree parses a 2xx response, and returns the object that represents the response if that is content. It takes the memory from the
+// membudget share in ctx, and waits for memory until ctx ends. The error is a *ResponseError.
 func (a *Answer) Tree(ctx context.Context) (any, error) {
 	if a.JSON == nil {
 		return a.content, nil
@@ -65,7 +65,7 @@ var errTooLong = errors.New("it is longer than max_response")
 var errNoMemory = errors.New("the gateway had not enough memory for it")
 
 // read reads the body of a response and classifies the response. It takes the memory from the membudget share in ctx, and waits for memory
-// until ctx ends. The error is a *brokenError, or an error of Call for a complete response.
+// until ctx ends. The error is a *brokenError, or one of the errors that Call returns for a complete response.
 func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (Answer, error) {
 	share := membudget.Of(ctx)
 	answer := Answer{Status: resp.Status, ContentType: mediaType(resp.Header), Header: kept(resp.Header)}
@@ -117,7 +117,8 @@ func (u *Upstream) read(ctx context.Context, resp *pool.Answer, route *Route) (A
 	return answer, nil
 }
 
-// jsonReason returns why a response is not acceptable JSON. It omits the pointer, because agents must not see member names of the response.
+// jsonReason returns why a response is not acceptable JSON. The reason does not contain the pointer, because agents must not see member
+// names of the response.
 func jsonReason(err error) string {
 	if e, ok := errors.AsType[*strictjson.Error](err); ok {
 		return fmt.Sprintf("line %d column %d: %s", e.Line, e.Column, e.Reason)
@@ -156,9 +157,10 @@ func readBody(ctx context.Context, share *membudget.Share, resp *pool.Answer, bo
 	}
 }
 
-// readBounded reads at most bound bytes. expect is the announced length, or -1 if it is unknown.
+// readBounded reads at most bound bytes. expect is the announced length, which must not exceed bound, or -1 if it is unknown. The error is
+// errTooLong, errNoMemory or an error of r.
 func readBounded(ctx context.Context, share *membudget.Share, r io.Reader, bound, expect int64) ([]byte, *Buffer, error) {
-	if expect >= 0 { // allocate all memory at once
+	if expect >= 0 { // allocate all memory in one step
 		if share.Wait(ctx, expect) != nil {
 			return nil, nil, errNoMemory
 		}
@@ -204,7 +206,7 @@ func (u *Upstream) classify(ctx context.Context, route *Route, answer Answer, ra
 	}
 }
 
-// retryAfter parses a Retry-After field. It returns 0 if the field is missing or invalid. RFC 9110 10.2.3.
+// retryAfter parses a Retry-After field (RFC 9110 10.2.3). It returns 0 if the field is missing or invalid, and at most maxRetryAfter.
 func retryAfter(s string, now time.Time) time.Duration {
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {
 		return min(time.Duration(n)*time.Second, maxRetryAfter)

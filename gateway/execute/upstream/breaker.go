@@ -13,7 +13,8 @@ import (
 )
 
 // A breaker stops the calls of one intent for a while if they fail too often: after Breaker.Failures consecutive failures of at least two
-// agents. At most half of these failures count for one agent. If only the calls of one agent fail, only its calls are stopped.
+// agents. The failures of one agent count for at most half of that number, rounded up. If only the calls of one agent fail, only the calls
+// of that agent are stopped.
 type breaker struct {
 	settings Breaker
 	now      func() time.Time
@@ -47,7 +48,7 @@ func newBreaker(intent string, own *ownCircuits, settings Breaker, now func() ti
 	return b
 }
 
-// severalFail reports whether there are enough failures, and of more than one agent, to open the circuit of all agents.
+// severalFail reports whether there are enough failures, from at least two agents, to open the circuit of all agents.
 func (b *breaker) severalFail(gobreaker.Counts) bool {
 	total, most := 0, (b.settings.Failures+1)/2
 	for _, n := range b.failed {
@@ -155,13 +156,13 @@ func (b *breaker) state() gobreaker.State {
 	return b.all.State()
 }
 
-// A circuit opens after failures, and closes after a successful probe. Its callbacks run within its methods.
+// A circuit opens after failures, and closes after a successful probe. Its callbacks run during calls of its methods.
 type circuit struct {
 	*gobreaker.TwoStepCircuitBreaker[struct{}]
 
 	openFor time.Duration
 	now     func() time.Time
-	opened  time.Time // time when it last opened
+	opened  time.Time // time when the circuit last opened
 }
 
 func inARow(failures int) func(gobreaker.Counts) bool {
@@ -214,7 +215,7 @@ func isFailure(err error) bool {
 	return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrTimeout) || errors.Is(err, ErrBroken)
 }
 
-// isExcluded reports whether an error shows nothing about the health of the service, because the service was not called.
+// isExcluded reports whether an error shows nothing about the health of the service, for example because the service was not called.
 func isExcluded(err error) bool {
 	return errors.Is(err, ErrGrantEnded) || errors.Is(err, ErrIdentity) || errors.Is(err, context.Canceled) || errors.Is(err, errNotCalled)
 }

@@ -11,8 +11,8 @@ type Buffer struct {
 	class int
 }
 
-// Buffers of 16 KiB to 4 MiB are reused for further responses. There are classes of buffers; each class is at most a quarter larger than
-// the previous one. Smaller buffers are cheap, and larger buffers are rare.
+// Buffers of 16 KiB to 4 MiB are reused for further responses. Buffers have classes by size, and the size of each class is at most a
+// quarter larger than that of the previous class. Smaller buffers are cheap, and larger buffers are rare.
 const (
 	leastClass = 4 * 14
 	mostClass  = 4 * 22

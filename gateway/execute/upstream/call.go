@@ -18,8 +18,8 @@ import (
 //   - NotSent: no connection was made, or no byte of the request was written.
 //   - Done: the service executed the call and sent a complete 2xx response. If the response cannot be used (HTML, or longer than
 //     Config.MaxResponse), the error is a *ResponseError. Answer.Tree may still find that the response is not JSON.
-//   - Failed: the service sent a complete response that is not 2xx, and the error is a *RejectedError, *BusyError or *StatusError. Or it
-//     sent a 2xx response that is a refusal according to Endpoint.ErrorWhen, and the error is a *RejectedError.
+//   - Failed: the service sent a complete response that is not 2xx, and the error is a *RejectedError, *BusyError or *StatusError. Or the
+//     service sent a 2xx response that is a refusal according to Endpoint.ErrorWhen, and the error is a *RejectedError.
 //   - Unknown: a part of the request may have been sent, but there is no complete response. The error wraps ErrTimeout or ErrBroken.
 //
 // Other errors are ErrUnreachable, *BreakerOpenError, ErrGrantEnded and ErrIdentity, with the outcome NotSent unless an earlier attempt was
@@ -31,8 +31,8 @@ import (
 //
 // Call makes further attempts, within Config.Timeout and Config.Retry, in these cases: for every method, if no byte was written; after a
 // broken connection or a status 502, 503 or 504 without Retry-After, if the route is safe or the service accepts an idempotency key; and
-// once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if there is none,
-// Call does not make the attempt.
+// once after a 401, with a new access token. After an attempt that wrote a byte, the next attempt needs another Grant; if it cannot get
+// one, Call does not make the attempt.
 func (u *Upstream) Call(ctx context.Context, p *PreparedRequest, id Identity, g grant.Grant) (Answer, store.Outcome, error) {
 	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
@@ -118,7 +118,7 @@ func merge(before, now result, safe bool) result {
 	}
 }
 
-// wait pauses before attempt n+1. It returns false if there is no time left for that attempt.
+// wait pauses before attempt n+1. It returns false if ctx ends during the pause.
 func (u *Upstream) wait(ctx context.Context, n int) bool {
 	pause := min(u.cfg.Retry.Wait<<(n-1), u.cfg.Retry.MaxWait)
 	pause = pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secure randomness
@@ -201,7 +201,8 @@ func failed(ctx context.Context, route *Route, written bool, err error) result {
 	}
 }
 
-// isTransient reports whether another attempt is likely to succeed, and the service did not send Retry-After.
+// isTransient reports whether another attempt is likely to succeed: the status is 502, 503 or 504, and the service did not send
+// Retry-After.
 func isTransient(answer Answer, err error) bool {
 	status, ok := errors.AsType[*StatusError](err)
 	if !ok || answer.Header["Retry-After"] != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/membudget"
 )
 
-// The members of the object that represents a response that is a file or a text.
+// The members of the object that represents a response that is a file or text.
 const (
 	contentMember  = "content"          // text, or base64 (RFC 4648 section 4) of the bytes
 	typeMember     = "content_type"     // media type in lowercase without parameters
@@ -42,8 +42,8 @@ func (r *Route) isContent(a Answer) bool {
 	return !mayBeJSON || !isJSON(a.ContentType)
 }
 
-// contentOf converts a response that is a file or a text into an object. Bytes of an unknown type are accepted as any requested type. HTML
-// is accepted only if it was requested by name, because it is usually a login page or an error page.
+// contentOf converts a response that is a file or text into an object. Bytes of an unknown type are accepted whatever type was requested.
+// HTML is accepted only if it was requested by name, because it is usually a login page or an error page.
 func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answer, error) {
 	unusable := func(reason string) (Answer, error) {
 		return Answer{Status: answer.Status, Header: answer.Header, ContentType: answer.ContentType},
@@ -75,7 +75,7 @@ func (r *Route) contentOf(ctx context.Context, answer Answer, raw []byte) (Answe
 	return answer, nil
 }
 
-// isNear reports whether a media type and a requested type are both images, audio, video, or texts other than HTML: image/jpg usually means
+// isNear reports whether a media type and a requested type are both images, audio, video, or text other than HTML: image/jpg usually means
 // image/jpeg, and services may send text/csv as text/plain.
 func isNear(media, limits string) bool {
 	major, _, _ := strings.Cut(media, "/")

@@ -11,9 +11,10 @@ import (
 	"time"
 )
 
-// Errors of Call. Their texts, and the texts of the errors that wrap them, contain no address, URL, credential or parameter value.
+// Errors of Call and Enter. Their messages, and those of the errors that wrap them, contain no address, URL, credential or parameter value.
 var (
-	// ErrUnreachable means that no connection could be made, or no access token could be obtained.
+	// ErrUnreachable means that no connection could be made, that the connection failed before a byte was written, or that no access token
+	// could be obtained.
 	ErrUnreachable = errors.New("the service behind the gateway cannot be reached")
 	// ErrTimeout means that there was a connection, but no complete response within Config.Timeout.
 	ErrTimeout = errors.New("the service behind the gateway did not respond in time")
@@ -65,7 +66,8 @@ type BusyError struct {
 
 func (e *BusyError) Error() string { return "the service behind the gateway is busy" }
 
-// A StatusError means that the service sent a complete response with another status that is not 2xx: 3xx, 401, 403, other 4xx, or 5xx.
+// A StatusError means that the service sent a complete response with a status that is not 2xx and for which there is no other error: 3xx,
+// 401, 403, 407, some other 4xx, or 5xx.
 type StatusError struct {
 	Status  int
 	Message string // only for 4xx, and never for 401, 403 and 407, which concern the gateway's credential
@@ -85,7 +87,8 @@ func (e *ResponseError) Error() string {
 	return "the response of the service behind the gateway cannot be used: " + e.Reason
 }
 
-// failure adds a cause from a fixed set of texts to a sentinel error. It drops the text of err, which may contain URLs and addresses.
+// failure adds a cause from a fixed set of strings to a sentinel error, if one of them applies to err. It drops the message of err, which
+// may contain URLs and addresses.
 func failure(sentinel, err error) error {
 	if c := cause(err); c != "" {
 		return fmt.Errorf("%w: %s", sentinel, c)

@@ -10,8 +10,8 @@ import (
 // response.
 type ErrorWhen struct {
 	Pointer string // RFC 6901, into the response; empty: no response is a refusal
-	// Equals is the value that a refusal has there, if HasEquals is set. Otherwise a refusal has any value there except null, false, 0, and an
-	// empty string, list or object.
+	// Equals is the value that a refusal has at Pointer, if HasEquals is set. Otherwise a refusal has any value at Pointer except null, false,
+	// 0, and an empty string, list or object.
 	Equals    any
 	HasEquals bool
 	Message   string // JSON pointer to the message; empty: Call searches the usual members

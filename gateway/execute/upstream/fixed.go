@@ -19,7 +19,7 @@ type FixedValues struct {
 	Header     map[string]string
 	Query      map[string]any    // scalars or lists of scalars
 	Body       strictjson.Object // members of the body, in addition to parameters; for a form, values are as in Query
-	// Credentials are those of the values above that authenticate the gateway to the service.
+	// Credentials are those values, among the ones above, that authenticate the gateway to the service.
 	Credentials []any
 }
 
@@ -30,7 +30,7 @@ func (f FixedValues) String() string {
 // GoString prevents %#v from printing values.
 func (f FixedValues) GoString() string { return f.String() }
 
-// setFixed prepares fixed values. An error names the place of a value, but never the value.
+// setFixed checks and prepares fixed values. An error names the place of a value, but never contains the value.
 func (r *Route) setFixed(f FixedValues) error {
 	r.fixed = f
 	b := builder{route: r, parameters: f.Parameters}
@@ -144,7 +144,8 @@ func (r *Route) setFixedHeader(header map[string]string) error {
 // errPointer means that two values have the same place in a body, or that one value would be inside another that is not an object.
 var errPointer = errors.New("another fixed value already has this place")
 
-// Put sets the member at a JSON pointer in tree, and creates the objects on the path to it. It returns an error if the place is taken.
+// Put sets the member at a JSON pointer in tree, and creates the missing objects on the path to that member. It returns an error if the
+// member already exists or a value on the path is not an object.
 func Put(tree strictjson.Object, pointer string, value any) error {
 	tokens := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
 	for i, token := range tokens {

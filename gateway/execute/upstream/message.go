@@ -13,16 +13,17 @@ import (
 
 const (
 	maxMessage = 300 // maximum length of a message for the agent, in characters
-	// maxRawMessage is the maximum length, in bytes, of the text that is cleaned. Longer texts are cut first.
+	// maxRawMessage is the maximum length, in bytes, of the text that is cleaned. Longer text is cut first.
 	maxRawMessage = 8 << 10
 )
 
 var (
-	// messageNames are the members of an error that may contain its message. The first member with a text applies.
+	// messageNames are the members of an error that may contain its message. The first of them that is a string and not blank applies.
 	messageNames = []string{"message", "detail", "title", "error", "error_message", "error_description"}
 	// listNames are the members that may contain several errors.
 	listNames = []string{"errors", "detail", "details"}
-	// itemNames are the members of one error in a list that may contain its message. placeNames are those that may contain its subject.
+	// itemNames are the members of one error in a list that may contain the message of that error. placeNames are the members that may contain
+	// its subject, such as the name of a field.
 	itemNames  = []string{"message", "detail", "msg", "title"}
 	placeNames = []string{"loc", "field", "source", "path"}
 )
@@ -73,8 +74,8 @@ func withoutNUL(raw []byte) []byte {
 	}
 }
 
-// usualText returns the message in an error document: a problem document (RFC 9457), or the formats of JSON:API, GraphQL, FastAPI, Rails
-// and others.
+// usualText returns the message in an error document: a problem document (RFC 9457), or a document in the format of JSON:API, GraphQL,
+// FastAPI, Rails or others. It returns "" if it finds no message.
 func usualText(body any) string {
 	if list, ok := body.([]any); ok {
 		return saidBy(list)
@@ -123,7 +124,8 @@ func saidBy(v any) string {
 	return ""
 }
 
-// firstOf returns a string, the first string of a list, or the message of an error or of the first error in a list.
+// firstOf returns v if it is a string, or the message in v if it is an error object. If v is a list, firstOf uses its first element
+// instead.
 func firstOf(v any) string {
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
@@ -180,7 +182,7 @@ func place(item strictjson.Object) string {
 
 var markup = regexp.MustCompile(`(?s)<!--.*?-->|</?[A-Za-z!?][^<>]*>`)
 
-// clean returns a text of the service without markup, control characters and invisible characters, cut to maxMessage characters.
+// clean returns text of the service in one line, without markup, control characters and invisible characters, cut to maxMessage characters.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {

@@ -22,7 +22,7 @@ type Part struct {
 	Base64 bool
 	// MediaType is the media type of the value. If it lists several types, separated by commas, or ranges such as image/*, the type that the
 	// bytes seem to have is sent or, if the list does not include that type, the first type. Empty: application/octet-stream for bytes,
-	// application/json for lists and objects, and no type for texts.
+	// application/json for lists and objects, and no type for scalars.
 	MediaType string
 }
 
@@ -35,7 +35,8 @@ const (
 
 const badBase64 = "must be base64 (RFC 4648 section 4) with padding and without line breaks"
 
-// checkParts checks the media types of parts. If one parameter is the whole body, it checks that there is only this one.
+// checkParts checks the media types of parts. If the body is the value of one parameter, checkParts also checks that exactly one parameter
+// has no place in the URL, and records its name.
 func (r *Route) checkParts() error {
 	if !r.hasBody || r.body != multipartBody && r.body != bytesBody {
 		return nil
@@ -64,7 +65,7 @@ func (r *Route) checkParts() error {
 	return nil
 }
 
-// bytes returns the body that is the value of one parameter.
+// bytes returns the body for bytesBody, which is the value of one parameter, and sets its media type.
 func (b *builder) bytes() []byte {
 	name := b.route.content
 	b.contentType = bytesMedia
@@ -79,7 +80,8 @@ func (b *builder) bytes() []byte {
 	return data
 }
 
-// multipart returns a multipart/form-data body. Files come last, because some services need the other parts first. RFC 7578.
+// multipart returns a multipart/form-data body (RFC 7578), and sets its media type. Files come last, because some services need the other
+// parts first. More than maxParts parts are a violation.
 func (b *builder) multipart() []byte {
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
@@ -124,7 +126,7 @@ func (b *builder) multipart() []byte {
 	return buf.Bytes()
 }
 
-// items returns the elements of a list, or a single value. It omits null.
+// items returns the elements of v if it is a list, and otherwise v as the only element. It omits null.
 func items(v any) []any {
 	list, ok := v.([]any)
 	if !ok {
@@ -139,7 +141,7 @@ func items(v any) []any {
 	return out
 }
 
-// part returns the content and the media type of one value.
+// part returns the content and the media type of one value. It adds a violation if the value must be base64 but is not.
 func (b *builder) part(name string, v any) (data []byte, media string) {
 	p := b.route.parts[name]
 	if p.Base64 {
@@ -171,7 +173,7 @@ func mediaTypes(declared string) []string {
 	return out
 }
 
-// typeOf returns the declared media type that applies to data.
+// typeOf returns the media type of data according to the declared types: see Part.MediaType.
 func typeOf(declared string, data []byte) string {
 	all := mediaTypes(declared)
 	if len(all) == 1 && !strings.Contains(all[0], "*") {
@@ -201,7 +203,7 @@ func inRange(media, limits string) bool {
 
 var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// inQuotes returns a name with the escapes that it needs between quotation marks. RFC 9110 section 5.6.4.
+// inQuotes escapes a name for use between quotation marks (RFC 9110 section 5.6.4), and replaces control characters by _.
 func inQuotes(name string) string {
 	return quotes.Replace(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -39,7 +39,7 @@ func (p *PreparedRequest) Ready(agent string, unapproved bool) error {
 // maxTarget is the maximum length of path and query, in bytes. Common servers accept 8 to 16 KiB.
 const maxTarget = 16 << 10
 
-// room returns an empty buffer for the body.
+// room returns an empty buffer for the body: the rest of space, or new memory if the target uses more than half of space.
 func (p *PreparedRequest) room() []byte {
 	if used := len(p.target); used <= len(p.space)/2 {
 		return p.space[used:used]
@@ -145,7 +145,7 @@ func (b *builder) segment(name string) string {
 	return value
 }
 
-// and starts the next member of the query.
+// and appends the ? or & that precedes the next member of the query.
 func (b *builder) and() {
 	if b.inQuery {
 		b.write("&")
@@ -222,7 +222,7 @@ func (b *builder) scalar(name string) bool {
 	return ok
 }
 
-// fill appends a query value. The value must be fillable.
+// fill appends a query value to the target. The value must be fillable.
 func (b *builder) fill(value []piece) {
 	for _, p := range value {
 		if p.param == "" {

@@ -19,9 +19,9 @@ type Reconcile struct {
 	// Path is relative to Config.URL. It has the placeholder {execution_id} in a path segment or a query value. Without the placeholder, only
 	// Config.IdempotencyHeader contains the id.
 	Path string
-	// Done describes the responses that mean that the call took effect; NotDone describes those that mean that it did not and never will. Each
-	// is a list of statuses such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx response. The value there must be true or, with a
-	// pointer such as "/state=paid", the text after the equals sign. Any other response means neither.
+	// Done describes the responses that mean that the call took effect; NotDone describes those that mean that the call did not take effect
+	// and never will. Each is a list of statuses such as "200, 201", or a JSON pointer (RFC 6901) into a 2xx response. The value at that
+	// pointer must be true or, with a pointer such as "/state=paid", the text after the equals sign. Any other response means neither.
 	Done, NotDone string
 	// Fixed are fixed values for the request: headers, members of the query, and parameters in Path.
 	Fixed FixedValues
@@ -70,9 +70,9 @@ func (u *Upstream) setQuestion(c Reconcile) (err error) {
 // HasStatusQuestion reports whether the service can report the outcome of a call.
 func (u *Upstream) HasStatusQuestion() bool { return u.question != nil }
 
-// Ask requests the outcome of the call of an execution from the service. It returns store.Captured if the call took effect, store.Released
-// if it did not, and store.Unresolved if the response means neither. The request has no side effects at the service. Errors are those of
-// Call; they mean that the outcome is still unknown.
+// Ask requests the outcome of the call of an execution from the service. Call it only if HasStatusQuestion returns true. It returns
+// store.Captured if the call took effect, store.Released if it did not, and store.Unresolved if the response means neither. The request has
+// no side effects at the service. Errors are those of Call; they mean that the outcome is still unknown.
 func (u *Upstream) Ask(ctx context.Context, executionID string) (store.State, error) {
 	c := &callState{}
 	c.begin(ctx, u.cfg.Timeout)
@@ -115,7 +115,7 @@ func (questionGrant) Another(context.Context) (grant.Grant, error) {
 }
 func (questionGrant) Unused(context.Context) {}
 
-// A sign describes responses with a meaning: those with one of the statuses, or with a value in the body.
+// A sign matches responses with one of the statuses or, if pointer is set, with the given value in the body.
 type sign struct {
 	statuses []int
 	pointer  string

@@ -65,14 +65,14 @@ type Route struct {
 	fixedForm   string
 	fixedParts  []textPart
 	errorWhen   ErrorWhen
-	fixedTexts  []string // the texts in the fixed values
-	credentials []string // the texts in the fixed values that are credentials
+	fixedTexts  []string // the strings in the fixed values
+	credentials []string // the strings in the fixed values that are credentials
 
-	guard     guard        // finds texts that agents must not see
-	concealed atomic.Int64 // number of responses that contained such a text
+	guard     guard        // finds strings that agents must not see
+	concealed atomic.Int64 // how often such a string was found in a response
 }
 
-// Errors of Route. The errors that wrap them have the details.
+// Errors of Upstream.Route. The errors that wrap them have the details.
 var (
 	// ErrNoEndpoint means that the intent has no endpoint, and Config.Execute is not set.
 	ErrNoEndpoint = errors.New("the intent has no endpoint and upstream.execute is not set")
@@ -126,10 +126,10 @@ func (r *Route) setWay(e Endpoint) error {
 // Template returns the method and the path with its placeholders. It contains no parameter values, so it can be logged.
 func (r *Route) Template() string { return r.method + " " + r.template }
 
-// A Target is what a Route calls, without parameters.
+// A Target is the method, the path with its placeholders, the host and the port that a Route calls.
 type Target struct{ Method, Template, Host, Port string }
 
-// Target returns what r calls. Port is empty if it is the default of the scheme.
+// Target returns the Target of r. Port is empty if the URL of the service has no port.
 func (r *Route) Target() Target {
 	host, port, err := net.SplitHostPort(r.upstream.host)
 	if err != nil {
@@ -208,7 +208,7 @@ func (r *Route) setMethod(e Endpoint) error {
 	return err
 }
 
-// isVendorJSON reports whether a media type has the suffix +json. RFC 6839 section 3.1.
+// isVendorJSON reports whether a media type begins with application/ and has the suffix +json (RFC 6839 section 3.1).
 func isVendorJSON(media string) bool {
 	return strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json") && isHeaderValue(media)
 }
@@ -288,8 +288,8 @@ func (r *Route) setURL(e Endpoint) error {
 	return r.checkPlaceholders()
 }
 
-// allows reports whether an endpoint of an intent may name a host: one of the configured hosts, the namespace of the intent, or a
-// subdomain of the namespace.
+// allows reports whether an endpoint of an intent may have a host: the host must be one of the configured hosts, the namespace of the
+// intent, or a subdomain of that namespace.
 func (u *Upstream) allows(host, intentUID string) bool {
 	host = hostname(host)
 	namespace, _, _ := strings.Cut(intentUID, ":")

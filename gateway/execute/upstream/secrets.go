@@ -67,7 +67,7 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// holdsSecret reports whether a text of the service contains a value that agents must not see.
+// holdsSecret reports whether text from the service contains a value that agents must not see.
 func (r *Route) holdsSecret(text string) bool {
 	return r.guard.messages.In(text) || r.upstream.tokens.guard().messages.In(text)
 }
@@ -96,7 +96,7 @@ func (r *Route) concealHeader(a *Answer) {
 	}
 }
 
-// Concealed returns, by intent, the number of responses whose credentials or fixed values were removed.
+// Concealed returns, by intent, how often credentials or fixed values were removed from the body or the header of a response.
 func (u *Upstream) Concealed() map[string]int64 {
 	u.routing.Lock()
 	defer u.routing.Unlock()
@@ -109,7 +109,7 @@ func (u *Upstream) Concealed() map[string]int64 {
 	return counts
 }
 
-// secretTexts appends all scalar texts in a value to texts.
+// secretTexts appends the text of every scalar in a value to texts.
 func secretTexts(texts []string, v any) []string {
 	switch v := v.(type) {
 	case map[string]any:
@@ -128,8 +128,8 @@ func secretTexts(texts []string, v any) []string {
 	return texts
 }
 
-// headerSecrets returns the value of a header and those parts of it that are secrets, too: the text after the scheme, the password of HTTP
-// Basic, and the values of parameters and cookies.
+// headerSecrets returns the value of a header and those parts of the value that are also secrets: the text after the scheme, the password
+// of HTTP Basic, and the values of parameters and cookies.
 func headerSecrets(value string) []string {
 	texts := []string{value}
 	scheme, token, _ := strings.Cut(value, " ")

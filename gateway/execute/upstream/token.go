@@ -20,7 +20,7 @@ import (
 
 const (
 	bearer = "Bearer "
-	// renewBefore is how long before its expiry a token is renewed, but at most half of its lifetime.
+	// A token is renewed renewBefore ahead of its expiry, or after half of its lifetime if that is later.
 	renewBefore = 30 * time.Second
 	// tokenPause is the minimum interval between token requests. Without it, a failing token server, or a service that refuses its tokens,
 	// would cause a token request for each call.
@@ -74,8 +74,8 @@ func newTokens(cfg Config) *tokens {
 	}
 }
 
-// get returns an access token, and waits for one if necessary. The error is the error of ctx, or wraps ErrUnreachable and describes the
-// problem, without the address and the text of the token server, and without the secret.
+// get returns an access token, and waits for one if necessary. If ctx is canceled, the error is context.Canceled. Otherwise the error wraps
+// ErrUnreachable and describes the problem, without the address of the token server, its own messages and the secret.
 func (t *tokens) get(ctx context.Context) (string, error) {
 	text, err, known := t.known()
 	if known {
@@ -144,8 +144,8 @@ func (t *tokens) fetch(ctx context.Context) (string, error) {
 	return fresh.text, nil
 }
 
-// refused records that the service refused the token in these headers. It drops the token, unless the token is new: the service would then
-// probably refuse another one, too.
+// refused records that the service refused the token in these headers. It drops the token if it is the cached one, unless it was requested
+// less than tokenPause ago: the service would then probably refuse another token, too.
 func (t *tokens) refused(header pool.Fields) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -173,7 +173,7 @@ func (t *tokens) guard() guard {
 	return t.found
 }
 
-// renewed returns the headers with a different token. It returns false if there is none.
+// renewed returns a copy of the headers with a different token, which it fetches if necessary. It returns false if there is no other token.
 func (u *Upstream) renewed(ctx context.Context, header pool.Fields) (pool.Fields, bool) {
 	text, err := u.tokens.get(ctx)
 	if err != nil || header.Get(authorization) == bearer+text {
@@ -196,7 +196,7 @@ func acceptable(got *oauth2.Token) error {
 	}
 }
 
-// tokenErrors are the error codes of RFC 6749 5.2. Any other text of the token server is dropped.
+// tokenErrors are the error codes of RFC 6749 5.2. Any other text from the token server is dropped.
 var tokenErrors = map[string]bool{
 	"invalid_request": true, "invalid_client": true, "invalid_grant": true, "unauthorized_client": true, "unsupported_grant_type": true,
 	"invalid_scope": true,

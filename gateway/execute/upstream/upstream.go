@@ -31,7 +31,8 @@ import (
 	"github.com/uimgate/uimgate/internal/fairqueue"
 )
 
-// A Config is the address of the service and the settings for calling it. Fields are required unless their comments state a default.
+// A Config is the address of the service and the settings for calling it. URL, Timeout, MaxResponse, Breaker, Retry, Places, Pool and Now
+// are required.
 type Config struct {
 	// URL is the address of the service: http or https, a host, and optionally a path. It replaces the scheme and host of every endpoint,
 	// and its path precedes the path of every endpoint.
@@ -171,10 +172,11 @@ func (u *Upstream) Enter(ctx context.Context, agent string, unapproved bool) (le
 // UnderWay returns the number of calls that have a place, and the number of calls that wait for a place.
 func (u *Upstream) UnderWay() (calls, waiting int) { return u.places.Counts() }
 
-// Address returns the address of the service: http://host:port. It is for the operator, never for agents.
+// Address returns the address of the service: scheme://host, with the port if the URL has one. The address is for the operator, never for
+// agents.
 func (u *Upstream) Address() string { return u.scheme + "://" + u.host }
 
-// Close closes the idle connections. Calls in progress continue to their end.
+// Close closes the idle connections. Calls in progress continue to their end, and later calls open new connections.
 func (u *Upstream) Close() {
 	u.conns.Close()
 	if u.tokens != nil {

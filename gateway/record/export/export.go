@@ -1,6 +1,6 @@
-// Package export sends the audit stream to a collector of the operator, by HTTP, OTLP or syslog. The files of the stream remain the truth:
-// an Exporter reads them with a cursor that it keeps on disk, so that it sends each record at least once, also after an outage of the
-// collector and after a restart. No call waits for it.
+// Package export sends the audit stream to a collector of the operator, by HTTP, OTLP or syslog. The files of the stream remain
+// authoritative: an Exporter reads them with a cursor that it keeps on disk, so that it sends each record at least once, even after an
+// outage of the collector or a restart. No call of an agent waits for the export.
 package export
 
 import (
@@ -19,27 +19,28 @@ import (
 	"github.com/uimgate/uimgate/internal/privatefile"
 )
 
-// Options configure an Exporter. All fields but Every are required.
+// Options configure an Exporter. All fields except Every are required.
 type Options struct {
 	Stream string // path of the current file of the audit stream
 	Cursor string // path of the file with the Cursor
 	Send   Sender
 	Now    func() time.Time
-	// Sent counts an attempt to send records.
+	// Sent counts an attempt to send records: the number of records, and whether the collector accepted them.
 	Sent func(records int, delivered bool)
 	Log  *zap.Logger
-	// Every is the period between two looks at the stream, and the pause after a first failed attempt. 0 means one second.
+	// Every is the pause after the stream had no new records, and after a first failed attempt. 0 means one second.
 	Every time.Duration
 }
 
 // A Sender sends records to a collector.
 type Sender interface {
-	// Send returns an error unless the collector has accepted all records. After a *RejectedError, the records are not sent again.
+	// Send sends records, and returns an error unless the collector has accepted all of them. After a *RejectedError, the records are not sent
+	// again.
 	Send(ctx context.Context, records []Record) error
 	Close()
 }
 
-// A RejectedError means that the collector has accepted a batch except for some records, which it will never accept.
+// A RejectedError means that the collector has accepted a batch except for some records that it will never accept.
 type RejectedError struct{ Records int }
 
 func (e *RejectedError) Error() string {
@@ -59,7 +60,7 @@ const (
 type Exporter struct {
 	o       Options
 	cursor  Cursor       // where Run begins
-	pending atomic.Int64 // time of the oldest record that is read and not delivered, in nanoseconds since 1970; 0: none
+	pending atomic.Int64 // time of the oldest record that was read but not delivered, in nanoseconds since 1970; 0: none
 	skipped map[string]bool
 }
 
@@ -70,7 +71,8 @@ func New(o Options) (*Exporter, error) {
 	return e, e.load(&e.cursor)
 }
 
-// Lag returns the age of the oldest record that the collector has not accepted. 0 means that it has accepted all.
+// Lag returns the age of the oldest record that was read but that the collector has not accepted. 0 means that the collector has accepted
+// all records that were read.
 func (e *Exporter) Lag() time.Duration {
 	at := e.pending.Load()
 	if at == 0 {
@@ -79,7 +81,7 @@ func (e *Exporter) Lag() time.Duration {
 	return max(0, e.o.Now().Sub(time.Unix(0, at)))
 }
 
-// Run exports until ctx ends. Then it returns nil.
+// Run exports the stream until ctx ends. It then closes Options.Send and returns nil. Call it at most once.
 func (e *Exporter) Run(ctx context.Context) error {
 	defer e.o.Send.Close()
 	t := &tail{path: e.o.Stream, skipped: e.skip, cursor: e.cursor}
@@ -104,7 +106,7 @@ func (e *Exporter) Run(ctx context.Context) error {
 	return nil
 }
 
-// deliver sends a batch until the collector accepts it. It returns false if ctx ended first.
+// deliver sends a batch again and again until the collector accepts it. It returns false if ctx ends first.
 func (e *Exporter) deliver(ctx context.Context, batch []Record) bool {
 	e.pending.Store(batch[0].At.UnixNano())
 	for pause := e.o.Every; ; pause = min(2*pause, maxPause) {
@@ -129,7 +131,7 @@ func (e *Exporter) deliver(ctx context.Context, batch []Record) bool {
 	}
 }
 
-// skip reports, once for each reason, that something cannot be exported.
+// skip logs, once for each reason, that a part of the stream cannot be exported.
 func (e *Exporter) skip(reason string) {
 	if !e.skipped[reason] {
 		e.o.Log.Error("audit records are missing in the export", zap.String("cause", reason))
@@ -160,7 +162,7 @@ func (e *Exporter) save(c Cursor) error {
 	return privatefile.Write(e.o.Cursor, append(text, '\n'))
 }
 
-// sleep waits, and reports false if ctx ended first.
+// sleep waits for d. It returns false if ctx ends first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

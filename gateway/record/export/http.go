@@ -18,15 +18,16 @@ const (
 	maxAnswer   = 1 << 20
 )
 
-// HTTP sends records as a batch of CloudEvents, in the JSON format (CloudEvents 1.0, HTTP protocol binding 3.3), and signs the body like a
-// notice.
+// HTTP sends records as a batch of CloudEvents, in the JSON format (CloudEvents 1.0, HTTP protocol binding 3.3), and signs the body as
+// notices are signed.
 type HTTP struct {
 	url, secret string
 	client      *fetch.Client
 	now         func() time.Time
 }
 
-// NewHTTP returns a Sender that posts to a URL. private permits http and addresses that are not on the public internet. secure may be nil.
+// NewHTTP returns a Sender that posts to a URL. private permits http and addresses that are not on the public internet. secure is the TLS
+// configuration; nil means Go's default.
 func NewHTTP(url, secret string, private bool, secure *tls.Config, now func() time.Time) *HTTP {
 	return &HTTP{url, secret, newClient(private, secure), now}
 }
@@ -76,7 +77,7 @@ func events(records []Record) []Event {
 	return out
 }
 
-// post posts a body, and returns the body of the answer. Any status but 2xx is an error, redirects included.
+// post posts a body, and returns the body of the response. Any status other than 2xx is an error, including a redirect.
 func post(ctx context.Context, c *fetch.Client, url string, body []byte, header http.Header) ([]byte, error) {
 	answer, err := c.Do(ctx, fetch.Request{Method: http.MethodPost, URL: url, Body: body, Header: header, Max: maxAnswer})
 	if err == nil && answer.Status/100 != 2 {

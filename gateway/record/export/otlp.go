@@ -22,7 +22,8 @@ type OTLP struct {
 	client *fetch.Client
 }
 
-// NewOTLP returns a Sender that posts to the URL of the logs, which ends with /v1/logs. The address may be private. secure may be nil.
+// NewOTLP returns a Sender that posts to the URL of the logs, which ends with /v1/logs. The address may be private. secure is the TLS
+// configuration; nil means Go's default.
 func NewOTLP(url string, headers map[string]string, secure *tls.Config) *OTLP {
 	header := http.Header{"Content-Type": {"application/x-protobuf"}}
 	for name, value := range headers {
@@ -31,7 +32,7 @@ func NewOTLP(url string, headers map[string]string, secure *tls.Config) *OTLP {
 	return &OTLP{url, header, newClient(true, secure)}
 }
 
-// Send implements Sender. The error is a *RejectedError if the collector rejects some of the records for good (OTLP, partial success).
+// Send implements Sender. The error is a *RejectedError if the collector rejects some of the records permanently (OTLP, partial success).
 func (o *OTLP) Send(ctx context.Context, records []Record) error {
 	value := func(s string) *common.AnyValue {
 		return &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: s}}
@@ -60,7 +61,7 @@ func (o *OTLP) Send(ctx context.Context, records []Record) error {
 		return err
 	}
 	var answer collector.ExportLogsServiceResponse
-	_ = proto.Unmarshal(text, &answer) // if it is damaged, the status still means that the collector has accepted the records
+	_ = proto.Unmarshal(text, &answer) // if the response is damaged, the status still means that the collector has accepted the records
 	if n := answer.GetPartialSuccess().GetRejectedLogRecords(); n > 0 {
 		return &RejectedError{Records: int(min(n, int64(len(records))))}
 	}

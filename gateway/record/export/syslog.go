@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// Syslog sends records as messages of the syslog protocol (RFC 5424), each with its length in front, over TLS (RFC 5425) or TCP (RFC 6587
-// section 3.4.1). Syslog has no acknowledgements: a record counts as delivered once it is written to the connection.
+// Syslog sends records as messages of the syslog protocol (RFC 5424), each preceded by its length, over TLS (RFC 5425) or TCP (RFC 6587
+// section 3.4.1). Syslog has no acknowledgements: a record counts as delivered once it is written to the connection. A Syslog is not safe
+// for concurrent use.
 type Syslog struct {
 	address string
 	secure  *tls.Config // nil: TCP
@@ -54,7 +55,7 @@ func (s *Syslog) Send(ctx context.Context, records []Record) error {
 	return nil
 }
 
-// connect keeps the connection, or makes a new one if the collector has closed it.
+// connect makes a connection unless there is one that the collector has not closed.
 func (s *Syslog) connect(ctx context.Context) error {
 	if s.conn != nil && open(s.conn) {
 		return nil
@@ -74,7 +75,8 @@ func (s *Syslog) connect(ctx context.Context) error {
 	return err
 }
 
-// open reports whether the other side has neither closed the connection nor sent anything, which syslog does not do.
+// open reports whether the collector has neither closed the connection nor sent anything, which syslog servers do not do. It waits up to a
+// millisecond.
 func open(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now().Add(time.Millisecond)) //nolint:forbidigo // deadlines of connections use the machine's clock
 	_, err := io.ReadFull(c, make([]byte, 1))

@@ -17,33 +17,34 @@ import (
 	"time"
 )
 
-// A Cursor is a place in the audit stream. Files keep their first line when they are renamed, compressed or copied, so a file is known by
-// that line.
+// A Cursor is a position in the audit stream. Files keep their first line when they are renamed, compressed or copied, so that line
+// identifies a file.
 type Cursor struct {
-	First  string    `json:"first"`  // SHA-256 of the first line of the file; empty: the stream was not read yet
+	First  string    `json:"first"`  // SHA-256 of the first line of the file, in hexadecimal; empty: the stream has not been read yet
 	At     time.Time `json:"at"`     // time of the first record of the file
 	Offset int64     `json:"offset"` // number of bytes of the file, uncompressed, that were exported
 }
 
 // A Record is one line of the audit stream.
 type Record struct {
-	ID      string    // the same whenever the record is read, and unique
+	ID      string    // unique, and the same whenever the record is read
 	At      time.Time // when the call ended
 	Service string
-	JSON    []byte // without a line end
+	JSON    []byte // without a newline
 }
 
-// maxLine limits the length of a record in bytes. A longer one is skipped.
+// maxLine is the maximum length of a record, in bytes. A longer record is skipped.
 const maxLine = 8 << 20
 
-// A tail reads the records of the audit stream in order, across rotated files. Its path is that of the current file; rotated files are in
-// the same directory, and their names begin with that of the current file and a full stop or a hyphen. Those that end with .gz are gzipped.
+// A tail reads the records of the audit stream in order, across rotated files. path is the path of the current file. Rotated files are in
+// the same directory, and their names begin with the name of the current file and a full stop or a hyphen. Files whose name ends with .gz
+// are compressed with gzip.
 type tail struct {
 	path    string
 	cursor  Cursor // after the last record that next returned
 	file    io.Closer
 	lines   *bufio.Reader
-	partial []byte // the beginning of a line whose end is not written yet
+	partial []byte // the beginning of a line whose end has not been written yet
 	skipped func(reason string)
 }
 
@@ -54,7 +55,8 @@ func (t *tail) close() {
 	t.file, t.lines, t.partial = nil, nil, nil
 }
 
-// next returns up to records complete records, or fewer if they exceed size bytes. It returns none if there are none yet.
+// next returns the next complete records: at most as many as records, and none after the record with which they reach size bytes. It
+// returns no records if there are none yet.
 func (t *tail) next(records, size int) (batch []Record, err error) {
 	if t.file == nil {
 		if err := t.open(); t.file == nil {
@@ -86,7 +88,7 @@ func (t *tail) next(records, size int) (batch []Record, err error) {
 	return batch, nil
 }
 
-// line returns the next line with its end. The error is io.EOF if there is no complete line.
+// line returns the next line, including the newline. The error is io.EOF if there is no complete line.
 func (t *tail) line() ([]byte, error) {
 	for {
 		part, err := t.lines.ReadSlice('\n')
@@ -106,7 +108,8 @@ func (t *tail) line() ([]byte, error) {
 	}
 }
 
-// record returns the record of a line that begins at an offset of the file. A crash may have cut off a line.
+// record returns the record in a line that begins at an offset of the file. It returns false if the line is empty, or is not JSON because a
+// crash cut it off.
 func (t *tail) record(line []byte, offset int64) (Record, bool) {
 	line = line[:len(line)-1]
 	if len(line) == 0 {
@@ -130,8 +133,8 @@ type segment struct {
 	at          time.Time
 }
 
-// open opens the file of the cursor. If it is gone, open begins with the file that followed it, and with the current file if the cursor is
-// new.
+// open opens the file of the cursor. If that file no longer exists, open begins with the file that followed it. If the cursor is new, open
+// begins with the current file. If there is no such file yet, open opens none and returns nil.
 func (t *tail) open() error {
 	files, err := t.segments()
 	if err != nil {
@@ -151,8 +154,9 @@ func (t *tail) open() error {
 	return nil
 }
 
-// advance opens the file that follows the current one, and reports whether there is one. The gateway writes to that file, so nothing is
-// added to the current one any more; advance reads it to its end first.
+// advance opens the file that follows the current one, and reports whether there is one. The gateway then writes to the following file, so
+// nothing more is added to the current one. If the current file has unread bytes, advance returns true without opening the next one, so
+// that these are read first.
 func (t *tail) advance() (moved bool, err error) {
 	files, err := t.segments()
 	if err != nil {
@@ -174,8 +178,8 @@ func (t *tail) advance() (moved bool, err error) {
 	return true, t.use(following, 0)
 }
 
-// after returns the first file whose records are later than those of the file that began at a time. If the clock was set back, that is the
-// file at path.
+// after returns the first file whose first record is later than at. If there is none, for example because the clock was set back, it
+// returns the file at path.
 func after(files []segment, at time.Time, path string) (segment, bool) {
 	for _, s := range files {
 		if s.at.After(at) {
@@ -235,7 +239,7 @@ func (t *tail) segments() (files []segment, err error) {
 	return files, nil
 }
 
-// segmentOf reads the first line of a file. It reports false if there is none, or if the file cannot be read.
+// segmentOf reads the first line of a file. It returns false if there is no complete line, or if the file cannot be read.
 func segmentOf(path string) (segment, bool) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -253,7 +257,7 @@ func segmentOf(path string) (segment, bool) {
 	var r struct {
 		At time.Time `json:"at"`
 	}
-	_ = json.Unmarshal(first, &r) // without a time, it counts as the oldest
+	_ = json.Unmarshal(first, &r) // a file whose first line has no time counts as the oldest
 	sum := sha256.Sum256(first)
 	return segment{path, hex.EncodeToString(sum[:]), r.At}, true
 }

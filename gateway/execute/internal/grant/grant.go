@@ -30,10 +30,10 @@ func New(executionID string, t Terms) Grant { return Grant{executionID, t} }
 
 var errNone = errors.New("there is no grant")
 
-// ExecutionID returns the id of the execution to which the Grant belongs.
+// ExecutionID returns the id of the execution to which the Grant belongs. It is empty for the zero Grant.
 func (g Grant) ExecutionID() string { return g.executionID }
 
-// Alive returns nil if the attempt may be sent now.
+// Alive returns nil if the attempt may be sent now. For the zero Grant, it returns an error.
 func (g Grant) Alive() error {
 	if g.terms == nil {
 		return errNone
@@ -41,7 +41,7 @@ func (g Grant) Alive() error {
 	return g.terms.Alive()
 }
 
-// Another returns the Grant for one more attempt. It may take until ctx ends.
+// Another returns the Grant for one more attempt. It may block until ctx ends.
 func (g Grant) Another(ctx context.Context) (Grant, error) {
 	if g.terms == nil {
 		return Grant{}, errNone

@@ -112,7 +112,7 @@ func (c *Conn) readTrailer() error {
 	}
 }
 
-// line reads one line, and returns it without its line ending, and the line ending. The line is valid until the next read.
+// line reads one line. It returns the line without its ending, and the ending, which is CRLF or LF. The line is valid until the next read.
 func (c *Conn) line() (line []byte, end string, err error) {
 	line, err = c.in.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {
@@ -133,7 +133,7 @@ func (c *Conn) line() (line []byte, end string, err error) {
 	return line[:len(line)-1], "\n", nil
 }
 
-// fromEOF converts io.EOF into io.ErrUnexpectedEOF.
+// fromEOF converts io.EOF into io.ErrUnexpectedEOF. It returns all other errors unchanged.
 func fromEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

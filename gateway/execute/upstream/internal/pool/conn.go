@@ -31,12 +31,12 @@ type Conn struct {
 	used    bool          // whether an earlier request used the connection
 
 	answer Answer    // current response
-	fields [8]Field  // backing array of its Header
-	long   []byte    // buffer for a line of it that is longer than the buffer of in
-	chunks io.Reader // its body, if it is chunked
-	rest   int64     // number of remaining bytes of its body; -1: the body ends when the connection is closed
-	ended  error     // error that ended its body: io.EOF if it is complete; nil: it has not ended
-	keeps  bool      // whether the service keeps the connection open after it
+	fields [8]Field  // backing array of answer.Header
+	long   []byte    // buffer for a line of the response that is longer than the buffer of in
+	chunks io.Reader // reader of the body, if the body is chunked
+	rest   int64     // number of remaining bytes of the body; -1: the body ends when the connection is closed
+	ended  error     // error that ended the body: io.EOF if the body is complete; nil: the body has not ended
+	keeps  bool      // whether the service keeps the connection open after the response
 }
 
 func newConn(p *Pool, conn, raw net.Conn) *Conn {
@@ -53,7 +53,7 @@ func newConn(p *Pool, conn, raw net.Conn) *Conn {
 // past is a deadline in the past.
 var past = time.Unix(1, 0)
 
-// watch makes every operation on the connection fail from the time until on, or when ctx ends.
+// watch makes every operation on the connection fail after the time until, and after ctx has ended.
 func (c *Conn) watch(ctx context.Context, until time.Time) {
 	_ = c.raw.SetDeadline(until) // fails only on a closed connection, on which all operations fail
 	c.stop = func() bool { return true }
@@ -158,8 +158,8 @@ func (c *Conn) head(r Request) error {
 // errRequest means that Header violates the rules of Request. It does not quote the field.
 var errRequest = errors.New("a header field cannot be sent")
 
-// Release returns the connection to the pool. It closes the connection if request and response are not complete, or if the service does not
-// keep the connection open.
+// Release returns the connection to the pool. It closes the connection if request and response are not complete, if the service does not
+// keep the connection open, or if the pool does not take it. The Conn must not be used afterwards.
 func (c *Conn) Release() {
 	reusable := c.reusable()
 	if !c.stop() { // ctx has ended
@@ -180,7 +180,7 @@ func (c *Conn) reusable() bool {
 	return errors.Is(c.ended, io.EOF) && c.keeps && c.written() && c.in.Buffered() == 0
 }
 
-// written reports whether no body is being written.
+// written reports whether no body is being written in the background. It does not wait.
 func (c *Conn) written() bool {
 	if c.writing == nil {
 		return true

@@ -32,7 +32,7 @@ type head struct {
 }
 
 // readHead reads a status line, header fields and the empty line after them. RFC 9112 4 and 5. It accepts lines that end with LF alone
-// (2.2), but no fields that continue on the next line.
+// (2.2), but rejects fields that continue on the next line.
 func (c *Conn) readHead() (head, error) {
 	h := head{length: -1, fields: c.fields[:0]}
 	line, _, err := c.line()
@@ -75,7 +75,7 @@ func (h *head) statusLine(line []byte) error {
 	return nil
 }
 
-// add adds one header field.
+// add interprets a header field that determines the length of the body or the use of the connection, and keeps a field that is in keep.
 func (h *head) add(name, value []byte, keep []string) error {
 	switch {
 	case is(name, "Content-Length"):
@@ -139,7 +139,7 @@ func isText(s []byte) bool {
 	return true
 }
 
-// is reports whether s equals an ASCII text, ignoring case. Because the lengths must be equal, no letter outside ASCII can match.
+// is reports whether s equals an ASCII string, ignoring case. Because the lengths must be equal, no letter outside ASCII can match.
 func is(s []byte, ascii string) bool {
 	return len(s) == len(ascii) && strings.EqualFold(string(s), ascii)
 }

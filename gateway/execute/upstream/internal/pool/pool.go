@@ -29,8 +29,8 @@ import (
 // A Config is the address of the service and the limits for connections. All fields except TLS and Keep are required.
 type Config struct {
 	URL         *url.URL      // URL with scheme http or https, and a host
-	TLS         *tls.Config   // for https
-	MaxConns    int           // maximum number of open connections; Take waits for one
+	TLS         *tls.Config   // nil: no TLS, even if the scheme of URL is https
+	MaxConns    int           // maximum number of connections in use; Take waits while all are in use
 	MaxIdle     int           // maximum number of idle connections
 	IdleTimeout time.Duration // how long an idle connection is kept open
 	DialTimeout time.Duration // maximum time for connecting, including TLS
@@ -191,8 +191,8 @@ func (p *Pool) sweep() {
 	}
 }
 
-// Close closes the idle connections. Connections in use are closed when they are released. The Pool remains usable: the next Take opens a
-// new connection.
+// Close closes the idle connections. Connections in use are closed when they are released, unless Take is called first. The Pool remains
+// usable: the next Take opens a new connection.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	old := p.idle

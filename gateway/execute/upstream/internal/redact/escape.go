@@ -40,8 +40,8 @@ func forms(out []int, b []byte, r rune, layers int) []int {
 	return out
 }
 
-// afterLead appends the lengths of the escaped forms of r at the beginning of b. The first character of the escape, lead, ends at a
-// position in b.
+// afterLead appends the lengths of the escaped forms of r at the beginning of b. lead is the first character of the escape, and at is the
+// position in b where lead ends.
 func afterLead(out []int, at int, lead rune, b []byte, r rune, layers int) []int {
 	switch lead {
 	case '%':
@@ -56,7 +56,8 @@ func afterLead(out []int, at int, lead rune, b []byte, r rune, layers int) []int
 	}
 }
 
-// percent appends the lengths of the percent-encoded forms of the bytes utf. RFC 3986 section 2.1.
+// percent appends the lengths of the percent-encoded forms of the bytes utf (RFC 3986 section 2.1). at is the position after the first
+// percent sign.
 func percent(out []int, at int, b, utf []byte, layers int) []int {
 	if !hexOf(b[at:], 2, rune(utf[0])) {
 		return out
@@ -74,7 +75,8 @@ func percent(out []int, at int, b, utf []byte, layers int) []int {
 // short maps a character to the single character that represents it after a backslash in JSON or JavaScript.
 var short = map[rune]rune{'"': '"', '\\': '\\', '/': '/', '\'': '\'', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
-// backslash appends the lengths of the escaped forms of r in JSON and JavaScript. RFC 8259 section 7.
+// backslash appends the lengths of the escaped forms of r in JSON (RFC 8259 section 7) and JavaScript. at is the position after the
+// backslash.
 func backslash(out []int, at int, b []byte, r rune, layers int) []int {
 	rest := b[at:]
 	switch {

@@ -72,7 +72,7 @@ func isAlphanumeric(r rune) bool {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-// from returns the end of the needle in b if the needle begins at start. Otherwise it returns 0.
+// from returns the end of the longest form of the needle in b that begins at start. It returns 0 if there is none.
 func (n *needle) from(b []byte, start int) (end int) {
 	var space [mostEnds]int
 	for _, length := range n.match(space[:0], b[start:], n.runes) {
@@ -84,7 +84,7 @@ func (n *needle) from(b []byte, start int) (end int) {
 	return end
 }
 
-// around returns the start and end of the needle in b if its anchor begins at a position. Otherwise it returns 0, 0.
+// around returns the start and end of the needle in b if the anchor of the needle begins at the position at. Otherwise it returns 0, 0.
 func (n *needle) around(b []byte, at int) (start, end int) {
 	for start = at - n.before; start >= max(0, at-longest*n.before); start-- {
 		var space [mostEnds]int
@@ -118,7 +118,7 @@ func (n *needle) match(out []int, b []byte, runes []rune) []int {
 	return append(out, at...)
 }
 
-// step appends the positions at which the forms of a rune end if the rune starts at place. b starts there.
+// step appends the positions at which the forms of a rune end if the rune starts at place. b starts at place.
 func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	var space [mostEnds]int
 	lengths := forms(space[:0], b, r, layers)
@@ -133,7 +133,8 @@ func (n *needle) step(out []int, place int, b []byte, r rune) []int {
 	return out
 }
 
-// other returns the character that may replace a rune: in the base64 alphabet for URLs (RFC 4648 section 5), and for a space in a query.
+// other returns the character that may replace a rune: its counterpart in the base64 alphabet for URLs (RFC 4648 section 5), or + for a
+// space in a query. It returns r if there is none.
 func (n *needle) other(r rune) rune {
 	switch {
 	case n.kind == coded && r == '+':
@@ -161,7 +162,7 @@ type match struct {
 	start, end int
 }
 
-// mask overwrites the match.
+// mask overwrites the match in b, but does not break JSON escapes that it overlaps.
 func (f match) mask(b []byte) {
 	start, end := pastEscape(b, f.start), f.end
 	if endsWithLead(b[:end]) {

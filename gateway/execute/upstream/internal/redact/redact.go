@@ -63,7 +63,7 @@ func New(secrets []string) *Matcher {
 
 func hash(a, b byte) uint16 { return (uint16(a)<<4 ^ uint16(b)) % tableSize }
 
-// In reports whether a text contains a secret.
+// In reports whether text contains a secret.
 func (m *Matcher) In(text string) bool {
 	found := false
 	m.find([]byte(text), func(match) bool {
@@ -73,7 +73,8 @@ func (m *Matcher) In(text string) bool {
 	return found
 }
 
-// mostPending is the number of matches that are found before they are masked. Masking later lets overlapping matches be found.
+// mostPending is the number of matches that are collected before they are masked. Matches are not masked immediately, because overlapping
+// matches could then not be found.
 const mostPending = 1024
 
 // Mask overwrites the secrets in b and returns the number of matches. It preserves the length and the format of b: valid JSON remains valid
@@ -97,7 +98,7 @@ func (m *Matcher) Mask(b []byte) (count int) {
 	return count
 }
 
-// find calls each for every match until each returns false.
+// find calls the function each for every match, and stops if that function returns false.
 func (m *Matcher) find(b []byte, each func(match) bool) {
 	if m == nil {
 		return
