@@ -29,7 +29,7 @@ type Catalog struct {
 
 	document []byte
 	members  []member
-	spans    []edit // the position of each intent in document, and its published text
+	spans    []edit // the position of each intent in document, and the text that is published in its place
 }
 
 // Intents returns all intents in the order of the document.
@@ -40,7 +40,7 @@ type family struct{ namespace, name string }
 
 func (u UID) family() family { return family{u.Namespace, u.Name} }
 
-// Lookup returns the intent with this UID.
+// Lookup returns the intent with this UID, which may be retired. ok is false if there is none.
 func (c *Catalog) Lookup(uid UID) (*Intent, bool) {
 	i, ok := c.byUID[uid]
 	return i, ok

@@ -84,8 +84,8 @@ func weigh(i *Intent) map[string]int32 {
 	return weights
 }
 
-// wordsOf splits a text into lowercase words, and returns the parts of a CamelCase word in addition to the word itself. It removes a
-// plural s from each.
+// wordsOf splits text into lowercase words, and returns the parts of a CamelCase word in addition to the word itself. It removes a plural s
+// from each word and part.
 func wordsOf(text string) []string {
 	var out []string
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
@@ -113,7 +113,7 @@ func stem(word string) string {
 	return word
 }
 
-// find returns the positions of the intents that match q. The best match comes first; without a text, they are in document order.
+// find returns the positions of the intents that match q, the best match first. If q.Text is empty, the positions are in document order.
 func (x *index) find(q Query) []int {
 	if q.ServiceName != "" && !strings.Contains(x.service, strings.ToLower(q.ServiceName)) {
 		return nil
@@ -142,8 +142,8 @@ func (x *index) find(q Query) []int {
 // minPrefix is the minimum length of a word that matches longer words as their prefix.
 const minPrefix = 3
 
-// rank scores intents by the words of a text: first by how many of the words an intent contains, then by how rare the words are and where
-// they occur. The result has one score for each intent; 0 means that it contains none of the words.
+// rank scores intents by the first maxWords words of text: first by how many of these words an intent contains, and then by how rare the
+// words are and where they occur. The result has one score for each intent; 0 means that the intent contains none of the words.
 func (x *index) rank(text string) []int64 {
 	const perWord = 1 << 32
 	ranks, best := make([]int64, len(x.entries)), make([]int64, len(x.entries))

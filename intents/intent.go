@@ -30,7 +30,7 @@ type Intent struct {
 
 	place  int              // index in the document
 	raw    []byte           // the member as the operator wrote it, without private members
-	words  map[string]int32 // with their weights; nil once they are in the index
+	words  map[string]int32 // with their weights; nil once the words are in the index
 	inputs map[string]int
 	known  []string // names of Inputs, in order
 	hidden []Parameter
@@ -69,7 +69,7 @@ type Parameter struct {
 	Description string
 	Default     any // a strictjson tree; meaningful only if HasDefault
 	HasDefault  bool
-	// From is the JSON pointer to an output in the upstream's response; "" is the whole response. It is only meaningful if HasFrom is true.
+	// From is the JSON pointer to an output in the upstream's response; "" is the whole response. From is meaningful only if HasFrom is true.
 	// Otherwise, the output is the member with the parameter's name.
 	From    string
 	HasFrom bool
@@ -85,10 +85,10 @@ type Parameter struct {
 // which describe the private response of the upstream. Callers must not modify the result.
 func (i *Intent) JSON() []byte { return i.raw }
 
-// MarshalJSON returns JSON.
+// MarshalJSON returns a copy of the result of JSON.
 func (i *Intent) MarshalJSON() ([]byte, error) { return bytes.Clone(i.raw), nil }
 
-// Input returns the input parameter with this name.
+// Input returns the input parameter with this name, unless it is hidden.
 func (i *Intent) Input(name string) (*Parameter, bool) {
 	at, ok := i.inputs[name]
 	if !ok {
@@ -106,7 +106,8 @@ func (i *Intent) HiddenInput(name string) (*Parameter, bool) {
 	return &i.hidden[at], true
 }
 
-// hide moves the inputs with these names from Inputs to hidden, and removes them from the published text.
+// hide moves the inputs with these names from Inputs to hidden, and removes them from the published text. If the URL of the endpoint refers
+// to one of them, it also removes the endpoint from that text.
 func (i *Intent) hide(names []string) {
 	if len(names) == 0 {
 		return
@@ -127,8 +128,8 @@ func (i *Intent) hide(names []string) {
 	i.raw = withoutInputs(i.raw, names, endpoint, i.Safe)
 }
 
-// Fit validates a value that the operator has configured, and converts it to the type of the parameter's schema if no information is
-// lost. The error never quotes the value.
+// Fit converts a value that the operator has configured to the type of the parameter's schema, if no information is lost, and then
+// validates it. The error never quotes the value.
 func (p *Parameter) Fit(v any) (any, error) {
 	v = p.compiled.Convert(v)
 	steps := schema.NewMeter(schema.CallSteps)

@@ -10,20 +10,20 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A License is the value of uim-license if it is a name of the UIM licensing scheme: [Open-][artifacts-]UIM-<elements>-v<version>, such
-// as D-UIM-BY-NC-v1.0. Only ParseLicense makes one; the zero License means none. UIM reference, licensing scheme.
+// A License is the value of uim-license if it is a name of the UIM licensing scheme: [Open-][artifacts-]UIM-<elements>-v<version>, such as
+// D-UIM-BY-NC-v1.0. Only ParseLicense creates a License; the zero License means that there is none. UIM reference, licensing scheme.
 type License struct {
 	Open      bool     // offered at no charge
 	Artifacts string   // what the licence covers: letters of DAMPS, in that order; empty means everything
-	Elements  []string // in canonical spelling and order, each once; PD and CC0 are always single
+	Elements  []string // in canonical spelling and order, each once; PD and CC0 are never combined with others
 	Version   string   // such as 1.0
 }
 
-// ErrLicense means that a text is not a name of the UIM licensing scheme. The text may still be the name of another licence.
+// ErrLicense means that a string is not a name of the UIM licensing scheme. It may still be the name of another licence.
 var ErrLicense = errors.New("want a licence such as UIM-BY-NC-v1.0, or a URL that ends in one")
 
-// licenseElements are the elements in canonical order, each with its meaning. PD and CC0, which dedicate the work to the public domain,
-// are always single.
+// licenseElements are the elements in canonical order, each with its meaning. PD and CC0, which dedicate the work to the public domain, are
+// never combined with other elements.
 var licenseElements = []struct{ name, meaning string }{
 	{"PD", "The material is in the public domain: anyone may use it for any purpose, without conditions."},
 	{"CC0", "The service waives its rights in the material (CC0): anyone may use it for any purpose, without conditions."},
@@ -53,9 +53,8 @@ const maxLicense = 200 // the maximum length of a name in bytes; a name with all
 var licenseForm = regex.Lazy(`(?i)^(open-)?(?:([damps]{1,5})-)?uim-([a-z0-9-]+)` +
 	`-v((?:0|[1-9][0-9]{0,3})(?:\.(?:0|[1-9][0-9]{0,3})){0,2})$`)
 
-// ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one, in any case.
-// Names with contradicting elements are rejected. Every error wraps ErrLicense; the text may still be the name of
-// another licence.
+// ParseLicense reads a name of the UIM licensing scheme, or an http or https URL whose path ends in one, in any case. Names with
+// contradicting elements are rejected. Every error wraps ErrLicense.
 func ParseLicense(s string) (License, error) {
 	name := s
 	if strings.Contains(s, "://") {
@@ -103,7 +102,7 @@ func ParseLicense(s string) (License, error) {
 	return l, nil
 }
 
-// checkElements rejects contradicting elements.
+// checkElements returns an error that wraps ErrLicense if elements of the licence contradict each other.
 func (l License) checkElements() error {
 	switch {
 	case l.publicDomain() && len(l.Elements) > 1:
@@ -121,7 +120,7 @@ func (l License) publicDomain() bool { return l.Has("PD") || l.Has("CC0") }
 // Has reports whether the licence has this element, in canonical spelling.
 func (l License) Has(element string) bool { return slices.Contains(l.Elements, element) }
 
-// String returns the canonical name, which ParseLicense reads; empty for the zero License.
+// String returns the canonical name, which ParseLicense reads. It is empty for the zero License.
 func (l License) String() string {
 	if len(l.Elements) == 0 {
 		return ""
@@ -137,8 +136,9 @@ func (l License) String() string {
 	return b.String()
 }
 
-// Plain describes the licence, one sentence for each element, in canonical order; nil for the zero License. Ethical use is a condition of
-// every licence of the scheme except the dedications to the public domain, whether EAU is written or not.
+// Plain describes the licence in sentences: what it covers, whether it is free of charge, and then each element, in canonical order. It
+// returns nil for the zero License. Ethical use is a condition of every licence of the scheme except the dedications to the public domain,
+// so Plain describes it even if the name does not contain EAU.
 func (l License) Plain() []string {
 	if len(l.Elements) == 0 {
 		return nil

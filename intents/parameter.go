@@ -18,7 +18,7 @@ const (
 // parameterMembers are the members of a parameter that are not keywords of its schema.
 var parameterMembers = []string{"name", "from", "constraints", "required"}
 
-// parameters reads a list of parameters, or a map from names to schemas in the order of names.
+// parameters reads a list of parameters, or a map from names to schemas in the order of names. inputs means that they are input parameters.
 func (b *builder) parameters(at string, v any, names []string, inputs bool) []Parameter {
 	var out []Parameter
 	switch v := v.(type) {
@@ -72,7 +72,7 @@ func IsCredential(name string) bool {
 	return credentials[bare] || credentials[strings.TrimPrefix(bare, "x")]
 }
 
-// BareName returns a name in lower case without separators, so that api_key, Api-Key and apiKey are equal.
+// BareName returns a name in lower case and without _, - and full stops, so that api_key, Api-Key and apiKey are equal.
 func BareName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "").Replace(name))
 }
@@ -97,7 +97,7 @@ func (b *builder) listItem(at string, v any, inputs bool) []Parameter {
 		return nil
 	}
 	p := Parameter{Name: name}
-	if m.List("required") == nil { // a list is the schema keyword, which names required members
+	if m.List("required") == nil { // a list is the keyword of JSON Schema, which lists required members
 		p.Required, _ = b.Flag(at, m, "required")
 	}
 	if m["type"] == nil && !b.hasType(m) {
@@ -116,7 +116,8 @@ func (b *builder) hasType(m strictjson.Object) bool {
 	return false
 }
 
-// mapMember reads "name": {schema}. An input without a default is required; an explicit required takes precedence.
+// mapMember reads "name": {schema}. An input without a default is required, unless the schema has the member required with true or false,
+// which takes precedence.
 func (b *builder) mapMember(at, name string, v any, inputs bool) []Parameter {
 	if !b.named(at, name) {
 		return nil

@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// MaxIntents bounds the intents of one catalogue.
+	// MaxIntents is the maximum number of intents in one catalogue.
 	MaxIntents = 100_000
-	// MaxDocument bounds the size of agents.json, in bytes.
+	// MaxDocument is the maximum size of agents.json, in bytes.
 	MaxDocument = 64 << 20
 )
 
@@ -34,14 +34,14 @@ type Options struct {
 }
 
 // Parse reads agents.json. It checks every keyword of every schema and validates every default. It reads intents concurrently on all
-// processors. The Catalog is nil if and only if the list has errors.
+// processors. The Catalog is nil if and only if the list contains errors; the other entries are warnings.
 func Parse(data []byte, opts Options) (*Catalog, problem.List) {
 	f := &reader{finding.List{Strict: opts.Strict}}
 	if len(data) > MaxDocument {
 		f.Problems.Errorf("too-large", "", "agents.json has %d bytes; the maximum is %d", len(data), MaxDocument)
 		return nil, f.Problems
 	}
-	data = bytes.Clone(data) // the catalogue keeps parts of it
+	data = bytes.Clone(data) // the catalogue keeps parts of data
 	all, err := members(data)
 	if err != nil {
 		return nil, unreadable(data, err, "")
@@ -89,8 +89,9 @@ func rank(p problem.Problem) int {
 	return 1
 }
 
-// unreadable reports that the document is not valid JSON, and where. err is the error of decoding a part of the document. unreadable
-// decodes the whole document again, because this yields a more exact position; if there is none, it reports the position at.
+// unreadable returns the problem that the document is not valid JSON, with its position. err is the error of decoding a part of the
+// document. unreadable decodes the whole document again, because the resulting error has a more exact position. If no error has a position,
+// unreadable uses at.
 func unreadable(data []byte, err error, at string) problem.List {
 	var list problem.List
 	if _, whole := strictjson.DecodeObject(data); whole != nil {
@@ -104,7 +105,7 @@ func unreadable(data []byte, err error, at string) problem.List {
 	return list
 }
 
-// top decodes all members except the list of intents, which it returns in raw without decoding it.
+// top decodes all members except intents. If intents is a list, raw is that member, which is not decoded; otherwise raw is nil.
 func top(data []byte, all []member) (tree strictjson.Object, raw *member, bad problem.List) {
 	tree = make(strictjson.Object, len(all))
 	for i, m := range all {
@@ -132,7 +133,7 @@ type readResult struct {
 	broken bool // the text of the intent is not acceptable JSON
 }
 
-// load reads the intents into c.
+// load reads the intents into c. raw is the member intents; nil means that there is no such list.
 func (c *Catalog) load(data []byte, raw *member, opts Options) (list problem.List) {
 	if raw == nil {
 		list.Errorf("required", "/intents", "intents is missing or not a list")
@@ -219,7 +220,7 @@ func read(n int, piece []byte, opts Options) readResult {
 	return readResult{intent: intent, list: list}
 }
 
-// named returns the findings of an intent. Each message begins with the name of the intent.
+// named adds the name of an intent to the beginning of each of its findings, and returns the findings.
 func named(b *builder, name string) problem.List {
 	for i := range b.Problems {
 		b.Problems[i].Message = name + ": " + b.Problems[i].Message
@@ -227,7 +228,8 @@ func named(b *builder, name string) problem.List {
 	return b.Problems
 }
 
-// arrange builds the maps and the search index, and finds problems that involve several intents.
+// arrange builds the maps and the search index, and returns problems that involve several intents. It removes intents whose UID occurs
+// earlier in the document.
 func (c *Catalog) arrange(opts Options) problem.List {
 	f := &reader{finding.List{Strict: opts.Strict}}
 	c.byUID = make(map[UID]*Intent, len(c.intents))

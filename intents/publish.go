@@ -30,8 +30,9 @@ type Fill struct {
 // An Extra is a member of agents.json for another protocol, such as uim-mcp.
 type Extra struct{ Name, Value string }
 
-// Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions: values from
-// fill replace members that are absent, null or empty, and the from members of outputs and hidden inputs are removed.
+// Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
+// fill replace members that are absent, null or empty. And what JSON omits from each intent is removed: hidden inputs, and the from members
+// of outputs.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A member is one member of an object, with its position in the text that was split.
+// A member is one member of an object, with its offsets in the JSON text that was split.
 type member struct {
 	name     string
 	start    int // offset of the name
@@ -22,8 +22,8 @@ type member struct {
 
 var errShape = errors.New("not an object")
 
-// splitter returns a decoder that finds where values begin and end. It accepts duplicate names and invalid UTF-8, because strictjson
-// checks the same text, before or after.
+// splitter returns a decoder that finds where values begin and end. It accepts duplicate names and invalid UTF-8, because package
+// strictjson also checks the same text.
 func splitter(data []byte) *jsontext.Decoder {
 	return jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
@@ -68,7 +68,7 @@ func members(data []byte) ([]member, error) {
 	return out, nil
 }
 
-// elements splits an array and returns the offset of each element.
+// elements splits an array into its elements, and returns the offset of each.
 func elements(data []byte) (values [][]byte, offsets []int, err error) {
 	dec := splitter(data)
 	if dec.PeekKind() != '[' {
@@ -114,13 +114,13 @@ func parameterOrder(raw []byte) map[string][]string {
 	return out
 }
 
-// An edit replaces part of a text.
+// An edit replaces the bytes between two offsets by others.
 type edit struct {
 	from, to int
 	with     []byte
 }
 
-// apply applies edits. They must be in order and must not overlap.
+// apply applies edits, which must be in order and must not overlap. It returns data itself if there are none.
 func apply(data []byte, edits []edit) []byte {
 	if len(edits) == 0 {
 		return data
@@ -170,7 +170,8 @@ func sourceEdits(outputs []byte, base int) []edit {
 	return edits
 }
 
-// cut returns the edit that removes one member of an object together with its comma. base is the offset of the object.
+// cut returns the edit that removes the member with this name from an object, together with a comma. It returns nil if there is no such
+// member. base is the offset of the object.
 func cut(object []byte, base int, name string) []edit {
 	all, err := members(object)
 	if err != nil {
@@ -190,8 +191,8 @@ func cut(object []byte, base int, name string) []edit {
 	return nil
 }
 
-// withoutInputs removes the inputs with these names from the text of an intent. Unless endpoint is true, it also removes the endpoint.
-// The method of the removed endpoint may have shown that the intent is safe; "safe": true then takes its place.
+// withoutInputs removes the inputs with these names from the text of an intent. Unless endpoint is true, it also removes the endpoint. If
+// only the method of the removed endpoint shows that the intent is safe, "safe": true replaces the endpoint.
 func withoutInputs(raw []byte, names []string, endpoint, safe bool) []byte {
 	all, err := members(raw)
 	if err != nil {

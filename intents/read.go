@@ -31,7 +31,7 @@ type reader struct{ finding.List }
 // A builder reads one intent.
 type builder struct{ reader }
 
-// intent reads one element of intents. raw is the text of the element.
+// intent reads one element of intents. raw is the JSON text of the element. The result is never nil, but unusable if b.Unusable is set.
 func (b *builder) intent(at string, m strictjson.Object, raw []byte) *Intent {
 	i := &Intent{}
 	i.UID = b.uid(at, m)
@@ -106,15 +106,16 @@ func (b *builder) uid(at string, m strictjson.Object) UID {
 	return uid
 }
 
-// canonicalOrDraft reads a member by its canonical name or by its name in the draft's dialect.
-func (f *reader) canonicalOrDraft(at string, m strictjson.Object, name, draft string, most int) string {
+// canonicalOrDraft reads a member by its canonical name or, if there is none, by its name in the draft's dialect. maxRunes is its maximum
+// length in characters.
+func (f *reader) canonicalOrDraft(at string, m strictjson.Object, name, draft string, maxRunes int) string {
 	if m[name] == nil {
-		return f.Text(at, m, draft, most)
+		return f.Text(at, m, draft, maxRunes)
 	}
 	if other, ok := m[draft]; ok && other != nil && other != m[name] {
 		f.Soft("duplicate", at+finding.Pointer(draft), "%s and %s differ: remove one of them", name, draft)
 	}
-	return f.Text(at, m, name, most)
+	return f.Text(at, m, name, maxRunes)
 }
 
 // terms reads rate_limit and price, which are informative.
@@ -163,7 +164,7 @@ const (
 	maxAccept = 20 // media types of a response
 )
 
-// endpoint reads an endpoint, which is an object or just a URL. A URL means that calls are POST requests with a JSON body.
+// endpoint reads an endpoint, which is an object or a URL. If it is a URL, calls are POST requests with a JSON body.
 func (b *builder) endpoint(at string, v any, i *Intent) *Endpoint {
 	at += "/endpoint"
 	e := &Endpoint{Method: "POST", ContentType: bodies[0]}
@@ -242,7 +243,7 @@ func (b *builder) wholeBody(at string, e *Endpoint, i *Intent) {
 	}
 }
 
-// badEndpoint returns what is wrong with a URL, or "".
+// badEndpoint describes why the URL of an endpoint is invalid. It returns "" if the URL is valid.
 func badEndpoint(s string) string {
 	if s == "" {
 		return "is missing"

@@ -7,10 +7,10 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// Rewrite does the work of Fit in one pass and without a tree: it reads the bytes of a response and appends the bytes of the output to
-// out. Values keep the order of the response, and are copied unchanged except for the conversions of Fit. If out is empty and the output
-// is one contiguous part of the response, which is usual, Rewrite returns that part without copying. If the intent declares no outputs,
-// Rewrite returns the whole response.
+// Rewrite does the work of Fit in one pass and without a tree: it reads the bytes of a response and appends the bytes of the output to out.
+// The outputs have the order that they have in the response, and their values are copied unchanged except for the conversions of Fit. If
+// out is empty and the output is one contiguous part of the response, which is usual, Rewrite returns that part without copying. If the
+// intent declares no outputs, Rewrite returns the whole response.
 //
 // ok is false if the response does not match the declared outputs, or if Rewrite cannot handle it. The caller must then use Fit, which
 // returns the output or the error.
@@ -44,7 +44,7 @@ func (i *Intent) Rewrite(out, answer []byte) (output []byte, undeclared Undeclar
 	return w.Written(), undeclared, true
 }
 
-// A rewriter copies the outputs of a response, and stops at the first one that does not match its schema.
+// A rewriter copies the outputs of a response, and stops at the first output that does not match its schema.
 type rewriter struct {
 	*schema.Transcriber
 
@@ -69,7 +69,7 @@ func (w *rewriter) members(at *place, undeclared *UndeclaredMembers) bool {
 		case w.Cursor.Next() == '{':
 			fits = w.members(next, nil)
 		default:
-			fits = w.Cursor.Skip() // the outputs below are missing
+			fits = w.Cursor.Skip() // the outputs in this member are missing
 		}
 		if !fits {
 			return false

@@ -17,7 +17,7 @@ const (
 	// MaxPageSize is the maximum page size.
 	MaxPageSize  = 100
 	maxQueryText = 500 // characters of one parameter of a search
-	maxWords     = 20  // words of Text, and of Description, that a search considers
+	maxWords     = 20  // maximum number of words of Text, and of Description, that a search considers
 
 	briefBytes       = 960 // bytes of one intent in the brief view, so that a page of 20 intents stays below 20 kB
 	briefDescription = 300 // characters of a description in the brief view
@@ -31,7 +31,7 @@ const (
 
 // A Query is a search for intents. An intent must match all filters; an empty filter matches every intent. Case is ignored. UIM core 5.4.
 type Query struct {
-	Text        string   // words; intents that contain more of them, or have them in more important places, come first
+	Text        string   // words; intents that contain more of them, or in more important places, come first
 	ServiceName string   // a part of the service's name
 	IntentName  string   // a part of intent_name
 	UID         string   // the UID, or its namespace:name
@@ -58,8 +58,8 @@ type Page struct {
 }
 
 // MarshalJSON returns {"intents": […], "pagination": {…}}, with the intents as their operator wrote them. For a Brief page, it returns
-// {"view": "brief", "details": …, …}. Each intent then has intent_uid, intent_name, price, safe, and the start of its description: at
-// most 300 characters, and no more than fit into 960 bytes for the whole intent.
+// {"view": "brief", "details": …, …}. Each intent then has intent_uid, intent_name, price, safe, and the start of its description: at most
+// 300 characters, and only as many as fit if the whole intent must not exceed 960 bytes.
 func (p Page) MarshalJSON() ([]byte, error) {
 	type pagination struct {
 		TotalResults int `json:"total_results"`
@@ -121,8 +121,8 @@ func plainJSON(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// shorten truncates a text to this many characters, and to room bytes when encoded as JSON, and appends an ellipsis. It truncates at a
-// space, if there is one in the second half of the result.
+// shorten returns text if it has at most this many characters and at most room bytes in JSON. Otherwise it truncates text and appends an
+// ellipsis, for which it reserves space in room. It truncates at a space if there is one in the second half of the result.
 func shorten(text string, characters, room int) string {
 	const mark = "…"
 	at, word, escapes := 0, 0, len(mark) // word is the end of the last whole word
@@ -202,8 +202,8 @@ func ParseQuery(values map[string][]string) (Query, error) {
 	return q, nil
 }
 
-// Search returns one page of the intents that match q. It does not return retired intents. Intents of equal rank are in the order of the
-// document, and so are all intents if Text is empty.
+// Search returns one page of the intents that match q. Retired intents do not match. Intents of equal rank are in the order of the
+// document; if Text is empty, all intents have the same rank. A page after the last one has no intents.
 func (c *Catalog) Search(q Query) Page {
 	found := c.index.find(q)
 	p := Page{CurrentPage: max(q.Page, 1), PageSize: q.PageSize, TotalResults: len(found), Brief: q.Brief}

@@ -89,7 +89,7 @@ func (f *reader) dialect(tree strictjson.Object, c *Catalog) bool {
 	return true
 }
 
-// service reads all members except the intents.
+// service reads all members except the intents into c.
 func (f *reader) service(tree strictjson.Object, c *Catalog) {
 	switch c.Dialect {
 	case Draft:
@@ -223,7 +223,7 @@ func (f *reader) doors(tree strictjson.Object) map[string]string {
 	return doors
 }
 
-// address reads an optional absolute http or https URL.
+// address reads an optional absolute http or https URL. It returns "" if the member is missing or invalid; the latter is a problem.
 func (f *reader) address(at string, m strictjson.Object, name string) string {
 	s := f.Text(at, m, name, maxURL)
 	if s == "" {

@@ -35,24 +35,24 @@ func (e *ResponseError) Is(target error) bool { return target == ErrResponse }
 type FitResult struct {
 	Output     any
 	Missing    []MissingOutput    // required outputs that were omitted
-	Dropped    []schema.Violation // why optional outputs were omitted, one for each
+	Dropped    []schema.Violation // for each optional output that was omitted because it is invalid, the reason
 	Undeclared UndeclaredMembers
 }
 
-// UndeclaredMembers describes the members of a response that belong to no output. Count is their number. Names has the sorted names of at
-// most MaxUndeclared of them, each truncated to 128 bytes.
+// UndeclaredMembers describes the top-level members of a response that belong to no output. Count is their number. Names has the sorted
+// names of at most MaxUndeclared of them, each truncated to 128 bytes.
 type UndeclaredMembers struct {
 	Names []string
 	Count int
 }
 
-// A MissingOutput is a required output that a response does not have, or that violates its schema.
+// A MissingOutput is a required output that is absent from a response or does not match its schema.
 type MissingOutput struct {
 	Name    string `json:"output"`
 	Message string `json:"message"` // readable text that never quotes the response
 }
 
-// MaxUndeclared bounds the names in UndeclaredMembers.
+// MaxUndeclared is the maximum number of names in UndeclaredMembers.
 const MaxUndeclared = 16
 
 // Fit converts the upstream's response to the output for the agent. body is a tree of package strictjson; for an empty response (204), it
@@ -130,7 +130,8 @@ type place struct {
 	members map[string]*place
 }
 
-// placesOf returns the positions of the outputs. It returns nil if two outputs overlap, or if one is inside a list.
+// placesOf returns the positions of the outputs. It returns nil if two outputs overlap, or if the pointer to one contains a number, because
+// the output may then be inside a list.
 func placesOf(outputs []Parameter) *place {
 	root := &place{}
 	for n := range outputs {

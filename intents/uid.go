@@ -10,18 +10,18 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable. The zero UID identifies no intent; all
-// others come from ParseUID. UIM core 1.2.
+// A UID identifies one version of one intent: namespace:intent-name:version. UIDs are comparable. The zero UID identifies no intent;
+// ParseUID creates all others. UIM core 1.2.
 type UID struct {
 	Namespace string // the provider's DNS name, lower case, at most 253 bytes
 	Name      string // at most 100 bytes
 	Version   string // v1, v2.1 or v1.2.3
 }
 
-// ErrUID means that a text is not an intent UID.
+// ErrUID means that a string is not the UID of an intent.
 var ErrUID = errors.New("want namespace:intent-name:version such as example.com:search-products:v1")
 
-// maxUID bounds the text of a UID, in bytes.
+// maxUID is the maximum length of a UID, in bytes.
 const maxUID = 400
 
 var (
@@ -57,7 +57,7 @@ func (u UID) Canonical() bool {
 	return u.Name != "" && !strings.ContainsFunc(u.Name, func(r rune) bool { return r == '_' || r >= 'A' && r <= 'Z' })
 }
 
-// String returns the text that ParseUID parses. It is empty for the zero UID.
+// String returns the UID in the form that ParseUID parses. It is empty for the zero UID.
 func (u UID) String() string {
 	if u == (UID{}) {
 		return ""
@@ -65,10 +65,10 @@ func (u UID) String() string {
 	return u.Namespace + ":" + u.Name + ":" + u.Version
 }
 
-// MarshalText returns the text of String.
+// MarshalText returns the result of String.
 func (u UID) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText parses a UID like ParseUID. Empty text is the zero UID.
+// UnmarshalText parses a UID as ParseUID does, but also accepts empty text, which is the zero UID.
 func (u *UID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*u = UID{}

@@ -8,13 +8,14 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// MaxViolations bounds the violations that Validate returns.
+// MaxViolations is the maximum number of violations that Validate returns. If validation takes too much work, one further violation reports
+// this.
 const MaxViolations = 64
 
 // Validate checks the parameters of a call, which are a tree of package strictjson. If they are valid, it returns them with the defaults
-// filled in. Otherwise, it returns all violations, up to MaxViolations, in the order in which the intent declares its parameters;
-// undeclared parameters come last. Validate does not modify params. The returned object shares values with params, or is params itself if
-// nothing has to change, so the caller must modify neither. Numbers of any size are compared exactly.
+// filled in. Otherwise, it returns all violations, up to MaxViolations. They are in the order in which the intent declares its parameters;
+// those of undeclared parameters come last. Validate does not modify params. The returned object shares values with params, or is params
+// itself if nothing has to change, so the caller must modify neither. Numbers of any size are compared exactly.
 //
 // If the schema of an optional parameter does not accept null, a null counts as absent, because language models tend to fill in every
 // parameter of a schema. Validate does not add defaults that are nested in the schema of a parameter: JSON Schema treats them as
@@ -69,7 +70,7 @@ func (i *Intent) filled(params strictjson.Object) strictjson.Object {
 	return out
 }
 
-// undeclared reports the parameters that the intent does not declare.
+// undeclared adds a violation to r for each parameter that the intent does not declare.
 func (i *Intent) undeclared(params strictjson.Object, r *schema.Report) {
 	var names []string
 	for name := range params {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	maxFindings = 100 // problems reported for one intent
-	// MaxProblems bounds the problems reported for one catalogue.
+	maxFindings = 100 // maximum number of problems reported for one intent, apart from an error that follows only warnings
+	// MaxProblems is the maximum number of problems reported for one catalogue.
 	MaxProblems = 1000
-	// MaxTags bounds the entries of a list of strings.
+	// MaxTags is the maximum number of entries in a list of strings.
 	MaxTags = 100
 	maxTag  = 100 // characters of one entry
 )
@@ -30,7 +30,8 @@ type List struct {
 	Unusable bool
 }
 
-// Hard reports a problem that makes the part unusable.
+// Hard adds a problem that makes the part unusable: an error, or a warning if Strict is false. at is the JSON pointer to the position of
+// the problem.
 func (f *List) Hard(code, at, format string, args ...any) {
 	f.Unusable = true
 	if !f.Strict {
@@ -39,12 +40,13 @@ func (f *List) Hard(code, at, format string, args ...any) {
 	f.add(f.Strict, code, at, format, args...)
 }
 
-// Soft reports a problem that an operator must correct. In lenient reading, the part stays usable.
+// Soft adds a problem that an operator must correct: an error, or a warning if Strict is false. In the latter case, the part remains
+// usable.
 func (f *List) Soft(code, at, format string, args ...any) {
 	f.add(f.Strict, code, at, format, args...)
 }
 
-// Advise warns an operator. It does nothing in lenient reading.
+// Advise adds a warning for an operator. It does nothing if Strict is false.
 func (f *List) Advise(code, at, format string, args ...any) {
 	if f.Strict {
 		f.add(false, code, at, format, args...)
@@ -64,8 +66,8 @@ func (f *List) add(isError bool, code, at, format string, args ...any) {
 	}
 }
 
-// Unknown reports members that are not in known. It accepts names that start with x-, which are extensions by the operator. It does
-// nothing in lenient reading.
+// Unknown reports members that are not in known. It accepts names that start with x-, which are extensions by the operator. It does nothing
+// if Strict is false.
 func (f *List) Unknown(at string, m strictjson.Object, known []string) {
 	if !f.Strict {
 		return
@@ -78,8 +80,7 @@ func (f *List) Unknown(at string, m strictjson.Object, known []string) {
 	}
 }
 
-// Suggestion returns the end of a message about an unknown name. It contains the known name that is most similar or, if there is none,
-// all known names.
+// Suggestion returns the end of a message about an unknown name: the most similar known name or, if no name is similar, all known names.
 func Suggestion(name string, known []string) string {
 	if n := suggest.Name(name, known); n != "" {
 		return ": did you mean " + n + "?"
@@ -87,14 +88,15 @@ func Suggestion(name string, known []string) string {
 	return ": use one of " + strings.Join(known, ", ") + ", or a name that starts with x-"
 }
 
-// Text reads an optional string member; null counts as absent.
-func (f *List) Text(at string, m strictjson.Object, name string, most int) string {
+// Text reads an optional string member of at most maxRunes characters; null counts as absent. It returns "" if the member is absent or
+// invalid; the latter is a problem.
+func (f *List) Text(at string, m strictjson.Object, name string, maxRunes int) string {
 	switch v := m[name].(type) {
 	case nil:
 		return ""
 	case string:
-		if utf8.RuneCountInString(v) > most {
-			f.Soft("too-long", at+Pointer(name), "%s is longer than %d characters", name, most)
+		if utf8.RuneCountInString(v) > maxRunes {
+			f.Soft("too-long", at+Pointer(name), "%s is longer than %d characters", name, maxRunes)
 			return ""
 		}
 		return v
@@ -104,7 +106,7 @@ func (f *List) Text(at string, m strictjson.Object, name string, most int) strin
 	}
 }
 
-// Flag reads an optional boolean member.
+// Flag reads an optional boolean member; null counts as absent. set is false if the member is absent or invalid; the latter is a problem.
 func (f *List) Flag(at string, m strictjson.Object, name string) (value, set bool) {
 	switch v := m[name].(type) {
 	case nil:
@@ -117,7 +119,7 @@ func (f *List) Flag(at string, m strictjson.Object, name string) (value, set boo
 	}
 }
 
-// Texts reads an optional list of at most MaxTags strings.
+// Texts reads an optional list of at most MaxTags strings; null counts as absent. It omits invalid and excess entries, which are problems.
 func (f *List) Texts(at string, m strictjson.Object, name string) []string {
 	const most = MaxTags
 	switch v := m[name].(type) {
@@ -144,7 +146,8 @@ func (f *List) Texts(at string, m strictjson.Object, name string) []string {
 	}
 }
 
-// Object reads an optional object member.
+// Object reads an optional object member; null counts as absent. It returns nil if the member is absent or invalid; the latter is a
+// problem.
 func (f *List) Object(at string, m strictjson.Object, name string) strictjson.Object {
 	inner := m.Object(name)
 	if v := m[name]; v != nil && inner == nil {

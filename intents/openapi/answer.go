@@ -39,7 +39,7 @@ func (c *call) answer() error {
 		if other {
 			return errors.New("it responds with a redirect, which the gateway does not follow for agents")
 		}
-		return nil // an undescribed response is passed on unchanged
+		return nil // a response that the document does not describe is passed on unchanged
 	}
 	var schema any
 	var kinds []string
@@ -75,7 +75,7 @@ func (c *call) answer() error {
 	return nil
 }
 
-// content maps a response that is a file or a text. certain means that every successful response is one.
+// content maps a response that is a file or text to outputs. certain means that every successful response is a file or text.
 func (c *call) content(kinds []string, certain bool) error {
 	accept, isText, isFile := media.Accept(kinds)
 	if len(accept) == 0 {
@@ -106,7 +106,8 @@ func (c *call) content(kinds []string, certain bool) error {
 	return nil
 }
 
-// jsonOf returns the first media type that is, or includes, JSON, and the names of all media types.
+// jsonOf returns the first media type that is JSON, or a range that includes JSON, and the names of all media types. name is empty if there
+// is none.
 func jsonOf(content map[string]any) (name string, all []string) {
 	for _, offered := range slices.Sorted(maps.Keys(content)) {
 		all = append(all, offered)
@@ -119,8 +120,8 @@ func jsonOf(content map[string]any) (name string, all []string) {
 	return name, all
 }
 
-// shape declares the outputs of a JSON response. They have types but no limits, because a value beyond a limit would be withheld from the
-// agent. An output is required only if the document always requires it, and certain is true.
+// shape maps a JSON response to outputs. The outputs have types but no limits, because agents would not receive a value beyond a limit. An
+// output is required only if the document always requires it, and certain is true.
 func (c *call) shape(raw any, certain bool) error {
 	if raw == nil {
 		return nil
@@ -169,7 +170,8 @@ func output(name string, schema map[string]any) map[string]any {
 	return out
 }
 
-// refusals looks for a member of the responses that reports whether the call succeeded: some services refuse calls with status 200.
+// refusals looks for a member of the responses that reports whether the call succeeded, because some services refuse calls with status 200.
+// If most operations have such a member, it sets ErrorWhen.
 func (w *work) refusals() {
 	const least = 3           // operations with the member
 	count := map[string]int{} // operations, by the name of a boolean output

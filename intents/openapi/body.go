@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// body converts the members of the request body to parameters.
+// body converts the members of the request body to parameters, and sets the media type of the body.
 func (c *call) body() ([]input, error) {
 	if c.op.tree["requestBody"] == nil {
 		if c.withBody() {
@@ -88,8 +88,8 @@ func (c *call) members(body map[string]any) ([]input, error) {
 	return out, nil
 }
 
-// choose returns the media type in which the body is sent, and its kind: media.JSON, media.Form or media.Multipart. Both are empty if the
-// body has no media type with members.
+// choose returns the media type in which the body is sent, and its kind: media.JSON, media.Form or media.Multipart. Both are empty if no
+// media type of the body has members, so that the body must be sent as a whole.
 func (c *call) choose(content map[string]any) (chosen, kind string, err error) {
 	parts := ""
 	for _, name := range slices.Sorted(maps.Keys(content)) {
@@ -129,7 +129,7 @@ func (c *call) isBytes(schema any) bool {
 	return err == nil && media.IsBytes(converted, c.Old)
 }
 
-// wholeBody converts a body that is a file or a text to one parameter.
+// wholeBody converts a body that is a file or text to one parameter.
 func (c *call) wholeBody(body map[string]any) ([]input, error) {
 	content := read.Object(body["content"])
 	names := slices.Sorted(maps.Keys(content))
@@ -170,7 +170,7 @@ func (c *call) parts(encoding, properties map[string]any) {
 	}
 }
 
-// withDefs adds to the schema of a member those definitions of the whole schema that it refers to, directly or indirectly.
+// withDefs adds those definitions of the whole schema to the schema of a member to which that member refers directly or indirectly.
 func withDefs(schema map[string]any, defs any) map[string]any {
 	wanted := map[string]any{}
 	var look func(v any)
@@ -250,7 +250,7 @@ func (c *call) splitBody(schema map[string]any) (properties map[string]any, requ
 
 const maxAlternatives = 20
 
-// unionSchema returns a schema that accepts what a or b accepts.
+// unionSchema returns a schema that accepts every value that a or b accepts. It may accept more.
 func unionSchema(a, b any) any {
 	if a == nil || same(a, b) {
 		return b
@@ -276,7 +276,7 @@ func unionSchema(a, b any) any {
 	return map[string]any{"anyOf": append(slices.Clone(alternatives), y)}
 }
 
-// encodings applies the encodings of individual members of a form.
+// encodings applies the encodings of individual members of a form to the schemas in properties.
 func (c *call) encodings(encoding, properties map[string]any) {
 	for _, name := range slices.Sorted(maps.Keys(encoding)) {
 		e, schema := read.Object(encoding[name]), read.Object(properties[name])

@@ -53,7 +53,7 @@ func (c *call) report(note string) {
 	}
 }
 
-// build maps the parameters of the call and its response.
+// build maps the parameters and the response of the operation, and assembles the intent with this UID.
 func (c *call) build(uid intents.UID) error {
 	prefix, err := c.server()
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *call) assemble(uid intents.UID) error {
 	return nil
 }
 
-// description returns the summary and the rest of the description.
+// description returns the summary and the description of the operation or, if it has neither, a description derived from its name and path.
 func (c *call) description() string {
 	summary, more := trimmed(c.TextAt(c.op.tree["summary"]), maxNested), trimmed(c.TextAt(c.op.tree["description"]), maxDescription)
 	var out string
@@ -164,8 +164,8 @@ func (c *call) description() string {
 	return cut(out, maxDescription)
 }
 
-// tree returns the parameter in the form of agents.json. The keyword required of an object's schema goes under constraints, because a
-// parameter has a member with that name.
+// tree returns the parameter in the form of agents.json. The keyword required of a schema becomes a member of constraints, because a
+// parameter has a different member with that name.
 func (in *input) tree() map[string]any {
 	out := maps.Clone(in.schema)
 	if out == nil {
@@ -191,7 +191,7 @@ func (in *input) tree() map[string]any {
 	return out
 }
 
-// unique returns a name for an input that no other input has.
+// unique returns a name for an input that no other input has, and reserves it.
 func (c *call) unique(name, place string) string {
 	out := name
 	if c.names[out] {
@@ -220,7 +220,8 @@ func placeholder(name string) string {
 	}, name)
 }
 
-// route returns the path with its parameters replaced.
+// route sets c.path to prefix and the path of the operation, in which places replace the parameters, and adds the query string of the path
+// to c.query.
 func (c *call) route(prefix string, places map[string]string) error {
 	var bad error
 	var b strings.Builder
@@ -254,7 +255,7 @@ func (c *call) route(prefix string, places map[string]string) error {
 	return bad
 }
 
-// fixedQuery adds the query string that some documents include in the path.
+// fixedQuery adds the query string, which some documents include in the path, to c.query.
 func (c *call) fixedQuery(query string) error {
 	for pair := range strings.SplitSeq(query, "&") {
 		if pair == "" {

@@ -15,7 +15,7 @@ import (
 // A selection decides about operations that have no decision yet.
 type selection struct {
 	include, exclude []*regexp.Regexp
-	names            map[string]bool // the entries of include; true for those without * and ?
+	names            map[string]bool // the entries of include; the value is true if an entry contains neither * nor ?
 	tags             map[string]bool
 	fresh            string // one of curation.NewReads, NewAll and NewNone
 }
@@ -61,7 +61,7 @@ func matches(globs []*regexp.Regexp, op *operation) bool {
 // excludes reports whether a pattern excludes an operation, so that it is never offered.
 func (s *selection) excludes(op *operation) bool { return matches(s.exclude, op) }
 
-// named reports whether an operation is included by its full name.
+// named reports whether the selection includes an operation by its operationId or by method and path, without a pattern.
 func (s *selection) named(op *operation) bool {
 	return s.names[op.key] || op.id != "" && s.names[op.id]
 }
@@ -94,7 +94,8 @@ func (s *selection) offers(op *operation) bool {
 	}
 }
 
-// name finds the curation entry of each operation. It moves operations with an entry to the front, so that they keep their UIDs.
+// name finds the curation entry of each operation. It moves operations with an entry to the front, so that other operations cannot take
+// their UIDs.
 func (w *work) name(operations []*operation) {
 	w.uids, w.picked = map[string]bool{}, map[string]bool{}
 	c := w.out.curation
@@ -141,15 +142,15 @@ func (w *work) name(operations []*operation) {
 	w.out.versions = w.version
 }
 
-const maxKey = 500 // bytes of an operationId in the curation
+const maxKey = 500 // maximum length of an operationId in the curation, in bytes
 
 func (w *work) isListed(key string) bool {
 	_, is := w.out.curation.file.Operations[key]
 	return is
 }
 
-// uid returns the UID of an operation. It takes the UID from the curation, unless the namespace or the major version of the document has
-// changed, and otherwise derives one from the name of the operation.
+// uid returns the UID of an operation: the UID in the curation, unless the namespace or the major version of the document has changed, and
+// otherwise a new one that it derives from the name of the operation.
 func (w *work) uid(op *operation) (intents.UID, error) {
 	name := operationName(op.id, op.method, op.path)
 	if before := w.out.curation.file.Operations[op.entry].UID; before != "" {
@@ -174,7 +175,7 @@ func (w *work) uid(op *operation) (intents.UID, error) {
 	return intents.UID{}, fmt.Errorf("no unique name can be derived for it: give it a unique operationId")
 }
 
-// renamed reports whether --namespace has changed, and the UID is in the previous namespace. A UID that people wrote in yet another
+// renamed reports whether Options.Namespace has changed and the UID is in the previous namespace. A UID that people wrote in yet another
 // namespace is kept.
 func (w *work) renamed(uid intents.UID) bool {
 	last := w.out.curation.last.Namespace
@@ -190,8 +191,8 @@ func (w *work) moved(uid intents.UID) bool {
 	return !dated && major(uid.Version) != major(w.version)
 }
 
-// decide determines whether an operation is offered. Excluded operations never are. For all others, Options.Pick takes precedence over
-// the decisions in the curation, and these take precedence over the selection.
+// decide determines whether an operation is offered. An excluded operation is never offered. For all others, Options.Pick takes precedence
+// over the decisions in the curation, and these take precedence over the selection.
 func (w *work) decide(op *operation, uid string) {
 	state := w.out.curation.file.Operations[op.entry].Hidden
 	picked := false
@@ -208,7 +209,7 @@ func (w *work) decide(op *operation, uid string) {
 	case state == curation.Undecided:
 		op.offered = w.selected.offers(op)
 	case state == curation.Hidden && w.before != nil && !w.before.offers(op) && w.selected.offers(op):
-		op.offered = true // only the previous selection hid it
+		op.offered = true // only the previous selection hid the operation
 	default:
 		op.offered = state == curation.Offered
 	}
@@ -242,7 +243,7 @@ func (w *work) list(op *operation, uid string) {
 	file.Add(op.entry, o, remark)
 }
 
-// unpicked returns the names in Options.Pick that match no operation.
+// unpicked returns an error that wraps ErrOptions if names in Options.Pick match no operation.
 func (w *work) unpicked() error {
 	var missing []string
 	for _, name := range w.options.Pick {

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// combine reads the keywords that apply several schemas to one value.
+// combine converts the keywords of m that apply several schemas to one value, and adds them to out.
 func (r *schemaReader) combine(m, out map[string]any, depth, level int) {
 	for _, v := range read.List(m["allOf"]) {
 		mergeInto(out, r.object(r.convert(v, depth, level+1)))

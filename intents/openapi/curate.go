@@ -21,8 +21,8 @@ type Curation struct {
 	messages []string
 }
 
-// Curate reads the decisions from the existing files, which are given by name. If force is true, it reads only CurationFile. The error
-// names the file that must be corrected.
+// Curate reads the decisions from the existing files, by name. If force is true, it reads only CurationFile. The error contains the name of
+// the file that must be corrected. It wraps ErrCuration if that is CurationFile.
 func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 	file, err := curation.Read(existing[CurationFile])
 	if err != nil {
@@ -65,7 +65,7 @@ func Curate(existing map[string][]byte, force bool) (*Curation, error) {
 type follower struct {
 	*Curation
 	offered map[string]map[string]any // the intents in AgentsFile, by UID
-	keys    map[string]string         // UID → key of its operation
+	keys    map[string]string         // UID → key of its operation in the curation
 }
 
 // adopt creates the curation from the record of an earlier release, which had no curation file.
@@ -119,8 +119,8 @@ func (f *follower) follow() {
 	}
 }
 
-// texts adopts a name or description that was edited in AgentsFile since it was written. If both files were edited, the curation takes
-// precedence.
+// texts copies a name or description that was edited in AgentsFile since the last run into the curation. If both files were edited, the
+// curation takes precedence.
 func (f *follower) texts(uid string, have map[string]any, o *curation.Operation) {
 	written := f.last.Intents[uid]
 	for _, t := range []struct {
@@ -152,8 +152,8 @@ func (f *follower) texts(uid string, have map[string]any, o *curation.Operation)
 	}
 }
 
-// renames finds intents whose UID people changed: the old UID is missing, and exactly one intent with an unknown UID makes the same call.
-// It returns the new UID of each by its old UID.
+// renames finds intents whose UID people changed: the old UID is missing in AgentsFile, and exactly one intent with an unknown UID makes
+// the same call. It returns the new UID of each by its old UID.
 func (f *follower) renames() map[string]string {
 	calls, twice := map[string]string{}, map[string]bool{} // digest of the call → unknown UID
 	for uid, in := range f.offered {

@@ -11,7 +11,7 @@ import (
 // An effect classifies the effect of a call, as far as the document describes it.
 type effect struct {
 	reads bool // a call changes nothing
-	// delicate means that the operation concerns access or destroys data. It is offered only if a person names it.
+	// delicate means that the operation concerns access or destroys data. By default, such an operation is offered only if a person names it.
 	delicate bool
 }
 
@@ -35,7 +35,7 @@ func wordSet(s string) map[string]bool {
 	return out
 }
 
-// effectOf classifies one operation by its method, its names, its responses, and extensions in the document.
+// effectOf classifies one operation by its method, its operationId, its path, its responses, and extensions in the document.
 func (w *work) effectOf(op *operation) effect {
 	name, segments := words(op.id), strings.Split(pathParameter().ReplaceAllString(op.path, ""), "/")
 	segments = slices.DeleteFunc(segments, func(s string) bool { return s == "" })

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// order has the positions of the most important members in agents.json. All other members follow in alphabetical order.
+// order maps the most important members of agents.json to their positions. All other members follow in alphabetical order.
 var order = func() map[string]int {
 	out := map[string]int{}
 	for i, name := range []string{
@@ -29,7 +29,7 @@ func encode(tree map[string]any) []byte {
 	return b.Bytes()
 }
 
-const spread = 5 // levels that are written on several lines
+const spread = 5 // number of levels that are written on several lines
 
 func write(b *bytes.Buffer, v any, level int) {
 	newline := func(level int) {
@@ -84,7 +84,7 @@ func write(b *bytes.Buffer, v any, level int) {
 	}
 }
 
-// small reports whether an object, such as an endpoint, is written on one line.
+// small reports whether an object, such as an endpoint, is written on one line: it has at most three members, all of them scalars.
 func small(v map[string]any) bool {
 	if len(v) > 3 {
 		return false

@@ -16,20 +16,20 @@ import (
 type Given struct {
 	Key        string // the key in services[].fixed
 	Variable   string // an environment variable for the value
-	Operations int    // the number of offered operations that use it
+	Operations int    // the number of offered operations that use the value
 	Needed     bool   // at least one operation requires the value, and agents cannot provide it
 }
 
 const (
 	maxGivens = 20
-	leastAll  = 5 // givens compares operations only if there are at least this many
+	leastAll  = 5 // minimum number of operations for which givens compares their parameters
 )
 
 var (
 	givenName = regex.Lazy(`^[A-Za-z0-9_.-]{1,100}$`)
 	// accountNames are parameter names that identify an account, in the form that intents.BareName returns.
 	accountNames = wordSet("accountid tenantid organizationid orgid workspaceid projectid")
-	// callHeaders depend on the call, or belong to the gateway: no fixed value suits them.
+	// callHeaders matches headers that depend on the call or that the gateway sets, so that they cannot have a fixed value.
 	callHeaders = regex.Lazy(`^(Accept|Connection|Content|Cookie|Date|Digest|Expect|Forwarded|Host|If|Keep-Alive|Origin|` +
 		`Prefer|Proxy|Range|Referer|Te|Trailer|Traceparent|Tracestate|Transfer|Uim|Upgrade|Via|X-Forwarded|X-Request|X-Correlation)(-|$)`)
 )
@@ -94,7 +94,8 @@ func (w *work) givens() {
 	}
 }
 
-// config proposes the values in uimgate.yaml as comments: the configuration is valid without them.
+// config returns a line for uimgate.yaml that proposes the value. The line is a comment, so that the configuration is valid without the
+// value.
 func (g *Given) config() string {
 	remark := "operations"
 	if g.Operations == 1 {

@@ -18,8 +18,8 @@ type Group struct {
 
 var quoted = regex.Lazy(`"[^"]*"`)
 
-// Groups groups findings. The largest groups come first; groups of the same size keep the order of the findings. Each finding about the
-// whole document is a separate group.
+// Groups groups findings. The largest groups come first, and groups of the same size are in the order of their first findings. Each finding
+// about the whole document is a separate group.
 func Groups(all []Finding) []Group {
 	var out []Group
 	at := map[string]int{}
@@ -43,7 +43,7 @@ func Groups(all []Finding) []Group {
 	return out
 }
 
-// common returns a, with … instead of each quoted name that differs in b.
+// common returns a with "…" in place of each quoted name that differs in b.
 func common(a, b string) string {
 	names := quoted().FindAllString(b, -1)
 	i := -1
@@ -76,21 +76,21 @@ func (g *Group) Items() []Finding {
 	return out
 }
 
-// Line returns the group as one line: its message, and at most this many of its operations.
-func (g *Group) Line(most int) string {
+// Line returns the group as one line: its message, and at most maxItems of its operations.
+func (g *Group) Line(maxItems int) string {
 	if len(g.Findings) == 1 {
 		return g.Findings[0].String()
 	}
 	items := g.Items()
 	var shown []string
-	for _, f := range items[:min(most, len(items))] {
+	for _, f := range items[:min(maxItems, len(items))] {
 		if f.Message != "" {
 			f.Operation += " (" + f.Message + ")"
 		}
 		shown = append(shown, f.Operation)
 	}
-	if len(items) > most {
-		shown = append(shown, fmt.Sprintf("and %d more", len(items)-most))
+	if len(items) > maxItems {
+		shown = append(shown, fmt.Sprintf("and %d more", len(items)-maxItems))
 	}
 	return fmt.Sprintf("%s: %s: %s", g.Message, problem.Counted(len(items), "operation"), strings.Join(shown, ", "))
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// merge is like mergeInto, but changes a copy of base.
+// merge is like mergeInto, but does not modify base, and returns the result.
 func merge(base, more map[string]any) map[string]any {
 	out := maps.Clone(base)
 	mergeInto(out, more)

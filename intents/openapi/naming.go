@@ -11,8 +11,8 @@ import (
 
 const maxName = 80 // characters of an intent's name
 
-// kebab converts a name in any style to the characters of UIM core 1.2: listHTTPServers, list_http_servers and "List HTTP servers" all
-// become list-http-servers. The result is empty if the name has no ASCII letters and digits.
+// kebab converts a name in any style to the characters that UIM core 1.2 permits in names: listHTTPServers, list_http_servers and "List
+// HTTP servers" all become list-http-servers. The result is empty if the name has no ASCII letters and digits.
 func kebab(s string) string {
 	var b strings.Builder
 	runes := []rune(s)
@@ -53,7 +53,8 @@ func title(name string) string {
 
 var pathParameter = regex.Lazy(`\{([^{}]*)\}`)
 
-// operationName derives the name of an operation from its operationId, or otherwise from its method and path.
+// operationName derives the name of an operation from its operationId or, if that contains no ASCII letters and digits, from its method and
+// path. The result has at most maxName characters.
 func operationName(operationID, method, path string) string {
 	name := kebab(operationID)
 	if name == "" {
@@ -65,7 +66,7 @@ func operationName(operationID, method, path string) string {
 	return name
 }
 
-// short returns a digest of six hex digits. It distinguishes names that would otherwise be equal.
+// short returns six hexadecimal digits of a digest of s. They distinguish names that would otherwise be equal.
 func short(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:3])

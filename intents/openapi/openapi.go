@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// MaxOperations bounds the operations of one document. Package read has further bounds.
+// MaxOperations is the maximum number of operations in one document. Package read has further bounds.
 const MaxOperations = 20_000
 
 // ErrOptions means that the options contradict each other or are malformed; the rest of the message is the reason.
@@ -20,24 +20,25 @@ var ErrOptions = errors.New("invalid options")
 
 // Options control the conversion of a document.
 type Options struct {
-	// Namespace is the namespace of the UIDs, and the DNS name that the intents are published under.
+	// Namespace is the namespace of the UIDs, and the DNS name under which the intents are published.
 	Namespace string
-	// Source is the URL that the document was fetched from, which is the base of relative server URLs. It may be nil.
+	// Source is the URL from which the document was fetched. It is the base of relative server URLs. It may be nil.
 	Source *url.URL
 	// Files holds the files that the document may refer to. Name is the path of the document in Files, which is the base of relative
 	// references. If Files is nil, operations that refer to other files are omitted. Only regular files with names that end in .yaml, .yml
 	// or .json are read, and no hidden files.
 	Files fs.FS
 	Name  string
-	// Upstream is the URL of the service, instead of the servers of the document. Empty: that of the curation, if it has one.
+	// Upstream is the URL of the service, which takes precedence over the servers of the document. Empty: the URL in the curation, if there is
+	// one.
 	Upstream string
 	// Curation has the earlier decisions; it may be nil.
 	Curation *Curation
-	// Include and Exclude are patterns of operationIds and paths, in which * matches any text and ? matches one character. Tags restricts
+	// Include and Exclude are patterns of operationIds and paths, in which * matches any string and ? matches one character. Tags restricts
 	// the selection to operations with at least one of these tags. Each field, if not empty, replaces that of the curation. The selection
 	// applies to operations without a decision; operations that Exclude matches are never offered.
 	Include, Exclude, Tags []string
-	// All also offers operations that write, and operations that are otherwise offered only if they are named.
+	// All means that operations that write are also offered, and operations that are otherwise offered only if they are named.
 	All bool
 	// Pick, if not nil, lists the only operations to offer, as operationIds, UIDs or "METHOD /path".
 	Pick []string
@@ -49,7 +50,7 @@ type Import struct {
 	Namespace                             string
 
 	Upstream          string // the URL of the service, with its base path
-	UpstreamGuessed   bool   // the document has no usable URL of the service
+	UpstreamGuessed   bool   // Upstream is a guess, because the document has no usable URL of the service
 	IdempotencyHeader string // the header in which operations expect an idempotency key; may be empty
 	Credentials       []Credential
 	Givens            []Given
@@ -70,11 +71,11 @@ type Import struct {
 // A ReviewItem is one operation of the document, for people who decide which are offered.
 type ReviewItem struct {
 	Operation, ID string // "GET /things/{id}", operationId
-	UID           string // empty if it cannot be offered
+	UID           string // empty if the operation cannot be offered
 	Reads         bool   // a call changes nothing
 	Offered       bool
 	Price         string   // empty if a call is free
-	Findings      []string // what was left out or changed, or why it cannot be offered
+	Findings      []string // what was left out or changed, or why the operation cannot be offered
 }
 
 // An Intent is one offered operation.
@@ -99,7 +100,7 @@ func (f Finding) String() string {
 	return f.Operation + ": " + f.Message
 }
 
-// decisions merges the selection in the options into the curation, and compiles it.
+// decisions merges the selection in the options into the curation, and compiles the result and the selection of the previous run.
 func (w *work) decisions() error {
 	c := w.options.Curation
 	if c == nil {
@@ -139,7 +140,7 @@ func (w *work) decisions() error {
 	return err
 }
 
-// CheckNamespace checks Options.Namespace. The error is ErrOptions.
+// CheckNamespace checks Options.Namespace. The error wraps ErrOptions.
 func CheckNamespace(namespace string) error {
 	if _, err := intents.ParseUID(namespace + ":x:v1"); err != nil {
 		return fmt.Errorf("%w: the namespace must be a lowercase DNS name, such as example.com", ErrOptions)

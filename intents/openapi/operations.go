@@ -35,8 +35,8 @@ type operation struct {
 	id                string
 	tags              []string
 	effect            effect
-	entry             string // its key in the curation
-	listed            bool   // the curation has an entry for it
+	entry             string // key of the operation in the curation
+	listed            bool   // the curation has an entry for the operation
 	offered           bool
 }
 
@@ -77,7 +77,8 @@ func (w *work) unmapped(operation, reason string) {
 	w.out.Unmapped = append(w.out.Unmapped, Finding{operation, reason})
 }
 
-// operations returns the operations in the order of paths and methods, and reports those that cannot be read.
+// operations returns the operations that the gateway can send, in the order of paths and methods, and reports the others. The error wraps
+// read.ErrDocument.
 func (w *work) operations() ([]*operation, error) {
 	if w.Root["paths"] == nil {
 		return nil, fmt.Errorf("%w: it has no paths", read.ErrDocument)

@@ -12,7 +12,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// parameters maps the parameters of the path and of the operation; the operation's own take precedence.
+// parameters maps the parameters of the path item and of the operation, and sets the path of the call. The operation's own parameters take
+// precedence.
 func (c *call) parameters(prefix string) error {
 	type key struct{ in, name string }
 	at := map[key]int{}
@@ -52,7 +53,7 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 	switch in := read.Text(p["in"]); in {
 	case "path":
 		if !strings.Contains(c.op.path, "{"+name+"}") {
-			return nil // no value is sent for it
+			return nil // the path has no place for the parameter
 		}
 		required = true
 		err = c.inPath(name, p, places)
@@ -79,8 +80,8 @@ func (c *call) parameter(p map[string]any, places map[string]string) error {
 	return nil
 }
 
-// schemaOf reads the schema of a parameter. encoded is true if the document gives the parameter a media type: its value is then text in
-// that media type, which is sent unchanged.
+// schemaOf reads the schema of a parameter. encoded is true if the document specifies a media type for the parameter: its value is then
+// text in that media type, which is sent unchanged.
 func (c *call) schemaOf(p map[string]any) (schema map[string]any, encoded bool, err error) {
 	raw := p["schema"]
 	if media := read.Object(p["content"]); len(media) > 0 {
@@ -137,7 +138,7 @@ func (c *call) inPath(name string, p map[string]any, places map[string]string) e
 	return nil
 }
 
-// joined returns the schema of a list that is sent as one string.
+// joined returns the schema of the string in which a list with this schema is sent.
 func joined(schema map[string]any, separator string) map[string]any {
 	out := map[string]any{"type": "string"}
 	words := "Values separated by " + map[string]string{",": "commas", " ": "spaces", "|": "vertical bars"}[separator] + "."
@@ -162,8 +163,8 @@ func joined(schema map[string]any, separator string) map[string]any {
 	return out
 }
 
-// inQuery places a query parameter. In calls without a body, the gateway adds every parameter without a placeholder to the query. In
-// calls with a body, the URL must contain a placeholder for it.
+// inQuery places a query parameter. In calls without a body, the gateway adds every parameter without a placeholder to the query. In calls
+// with a body, the URL must contain a placeholder for the parameter.
 func (c *call) inQuery(name string, p map[string]any, required bool) error {
 	schema, encoded, err := c.schemaOf(p)
 	if err != nil {
@@ -209,7 +210,8 @@ func (c *call) addQuery(name string, required bool, schema map[string]any) {
 
 func (c *call) withBody() bool { return slices.Contains([]string{"POST", "PUT", "PATCH"}, c.op.method) }
 
-// flatten makes each member of an object a separate parameter, because the members are sent that way.
+// flatten makes each member of an object a separate parameter, because the members are sent that way. wire converts the name of a member to
+// the name of its parameter.
 func (c *call) flatten(name string, schema map[string]any, required bool, wire func(string) string) error {
 	properties := read.Object(schema["properties"])
 	if len(properties) == 0 || schema["$defs"] != nil {
@@ -231,9 +233,9 @@ func (c *call) flatten(name string, schema map[string]any, required bool, wire f
 	return nil
 }
 
-// inHeader handles a header. The gateway does not send headers from agents, so an operation is rejected if it requires a header that
-// depends on the call. The operator must supply all other required headers. According to OpenAPI, Accept, Content-Type and Authorization
-// are not parameters.
+// inHeader handles a header. The gateway does not send headers from agents, so inHeader returns an error if a required header depends on
+// the call. The operator must supply all other required headers. According to OpenAPI, Accept, Content-Type and Authorization are not
+// parameters.
 func (c *call) inHeader(name string, required bool) error {
 	switch canonical := http.CanonicalHeaderKey(name); {
 	case canonical == "Accept" || canonical == "Content-Type" || canonical == "Authorization":

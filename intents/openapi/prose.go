@@ -14,31 +14,32 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// trimmed converts a description in Markdown, HTML or MDX to plain text, and truncates it to most characters.
-func trimmed(v any, most int) string {
+// trimmed converts a description in Markdown, HTML or MDX to plain text, and truncates it to maxRunes characters. It returns "" if v is not
+// a string.
+func trimmed(v any, maxRunes int) string {
 	s, _ := v.(string)
-	const markup = 8 // only this many times most bytes of a description are read, including markup
-	long := len(s) > markup*most
+	const markup = 8 // only markup*maxRunes bytes of a description are read
+	long := len(s) > markup*maxRunes
 	if long {
-		s = s[:markup*most]
+		s = s[:markup*maxRunes]
 		if i := strings.LastIndexByte(s, '<'); i > strings.LastIndexByte(s, '>') {
 			s = s[:i]
 		}
 	}
-	out := cut(prose(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "")), most)
+	out := cut(prose(strings.ToValidUTF8(strings.ReplaceAll(s, "\r\n", "\n"), "")), maxRunes)
 	if long && out != "" && !strings.HasSuffix(out, "…") {
-		out = cut(out+"…", most)
+		out = cut(out+"…", maxRunes)
 	}
 	return out
 }
 
-// cut truncates a text to most characters, at a space if there is one near the end.
-func cut(s string, most int) string {
+// cut truncates a text to maxRunes characters including an ellipsis, at a space if there is one near the end. It also trims white space.
+func cut(s string, maxRunes int) string {
 	s = strings.TrimSpace(s)
-	if utf8.RuneCountInString(s) <= most {
+	if utf8.RuneCountInString(s) <= maxRunes {
 		return s
 	}
-	out := string([]rune(s)[:most-1])
+	out := string([]rune(s)[:maxRunes-1])
 	if i := strings.LastIndexAny(out, " \n"); i > len(out)*3/4 {
 		out = out[:i]
 	}
@@ -95,7 +96,7 @@ func withoutJSX(s string) string {
 }
 
 var (
-	// inlineTags and blockTags are the elements that describe the layout of a text. Any other name in angle brackets, such as <id>, is a
+	// inlineTags and blockTags are the elements that describe the layout of text. Any other name in angle brackets, such as <id>, is a
 	// placeholder of the author.
 	inlineTags = []atom.Atom{
 		atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Img, atom.Ins, atom.Kbd,
@@ -109,7 +110,7 @@ var (
 	hiddenTags = []atom.Atom{atom.Script, atom.Style}
 )
 
-// withoutHTML removes elements and comments, and resolves character references.
+// withoutHTML removes the tags of layout elements, comments, scripts and style sheets, and resolves character references.
 func withoutHTML(s string) string {
 	if !strings.ContainsAny(s, "<&") {
 		return s
@@ -171,7 +172,7 @@ var (
 	autolink = regex.Lazy(`<((?:https?://|mailto:)[^<>\s]+)>`)
 )
 
-// withoutLinks replaces Markdown links by their texts, and removes images.
+// withoutLinks replaces Markdown links by their text, and removes images.
 func withoutLinks(s string) string {
 	s = link().ReplaceAllString(image().ReplaceAllString(s, ""), "$1$2")
 	return autolink().ReplaceAllString(s, "$1")

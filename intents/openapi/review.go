@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// Review writes a table of all operations, sorted by path, for people who choose among them.
+// Review writes a table of all operations, sorted by path, for people who choose among the operations.
 func (i *Import) Review(out io.Writer) error {
 	all := slices.Clone(i.Reviewed)
 	path := func(r ReviewItem) string { _, p, _ := strings.Cut(r.Operation, " "); return p }

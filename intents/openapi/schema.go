@@ -12,7 +12,8 @@ import (
 	"github.com/uimgate/uimgate/intents/openapi/read"
 )
 
-// The bounds of the schema of one parameter. The gateway does not check parts of a value that are beyond them; a note reports this.
+// The bounds of the schema of one parameter. The gateway does not check the parts of a value whose schemas are beyond these bounds; a note
+// reports this.
 const (
 	maxSchemas     = 300
 	maxValueDepth  = 10   // values inside values
@@ -24,11 +25,11 @@ const (
 	maxNested      = 300  // characters in the description of a value inside a parameter
 )
 
-// A schemaReader converts one schema of the document to a self-contained schema. It replaces references by their targets, and recursive
-// references by references into #/$defs.
+// A schemaReader converts one schema of the document to a schema that does not refer to the document. It replaces references by their
+// targets, and recursive references by references into #/$defs.
 type schemaReader struct {
 	*read.Document
-	output bool         // the schema is that of a response: only types are kept, because an invalid value would be withheld
+	output bool         // the schema is that of a response: only types are kept, because agents would not receive other values
 	note   func(string) // called once for each omission
 	budget int
 	depth  int
@@ -43,7 +44,7 @@ type frame struct {
 	depth int
 }
 
-// A definition is a schema that needs a place in $defs, and its name there.
+// A definition is a schema that must be in $defs, with its name there.
 type definition struct {
 	name   string
 	target any
@@ -85,7 +86,8 @@ func (r *schemaReader) object(v any) map[string]any {
 	return map[string]any{}
 }
 
-// convert converts one schema. depth is the number of values around its value, and level is the number of schemas around it.
+// convert converts one schema. depth is the number of values that contain the value of the schema, and level is the number of schemas that
+// contain the schema.
 func (r *schemaReader) convert(v any, depth, level int) any {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -147,7 +149,7 @@ func (r *schemaReader) reference(ref string, m map[string]any, depth, level int)
 	return merge(r.object(out), r.object(r.convert(beside, depth, level+1)))
 }
 
-// define returns the name in $defs of a schema that contains itself.
+// define returns the name in $defs for a schema that contains itself. It adds the schema to defs if it is not there yet.
 func (r *schemaReader) define(at string, target any) string {
 	if d, ok := r.defs[at]; ok {
 		return d.name
@@ -200,7 +202,7 @@ func (r *schemaReader) assertions(m, out map[string]any) {
 			out[name] = v
 		}
 	}
-	for _, name := range []string{"contentEncoding", "contentMediaType"} { // they describe the content of a string
+	for _, name := range []string{"contentEncoding", "contentMediaType"} { // the content of a string
 		if s := read.Line(read.Text(m[name]), 200); s != "" && !r.Old {
 			out[name] = s
 		}
@@ -225,7 +227,7 @@ func exclusive(out map[string]any, name, bound string) {
 	}
 }
 
-// types returns those types in v that JSON Schema has, or nil if there are none.
+// types returns the known types in v, the value of a keyword type: nil if there are none, a string if there is one, and otherwise a list.
 func types(v any) any {
 	var out []any
 	all := read.List(v)
@@ -262,7 +264,7 @@ func enumeration(m map[string]any) []any {
 	return out
 }
 
-// values converts the keywords that apply to the values inside a value.
+// values converts the keywords of m that apply to the values inside a value, and adds them to out.
 func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	sub := func(v any) any { return r.convert(v, depth+1, level+1) }
 	hidden := r.properties(m, out, depth, level)
@@ -315,7 +317,8 @@ func (r *schemaReader) values(m, out map[string]any, depth, level int) {
 	}
 }
 
-// properties converts the properties. It omits those that are sent only in the other direction, and returns their names.
+// properties converts the properties of m and adds them to out. It omits the properties that are sent only in the other direction, and
+// returns their names.
 func (r *schemaReader) properties(m, out map[string]any, depth, level int) map[string]bool {
 	hidden := map[string]bool{}
 	all := read.Object(m["properties"])
@@ -367,7 +370,7 @@ func (r *schemaReader) otherDirection(v any) bool {
 	return false
 }
 
-// isNull reports whether the schema permits null by its type.
+// isNull reports whether the type of a schema permits null. A schema without a type permits null.
 func isNull(schema map[string]any) bool {
 	if schema["type"] == "null" || slices.Contains(read.List(schema["type"]), any("null")) || schema["type"] == nil {
 		return true

@@ -30,7 +30,7 @@ var (
 	notVariable = regex.Lazy(`[^A-Z0-9]+`)
 )
 
-// credentials reads the security schemes.
+// credentials reads the security schemes of the document into Import.Credentials.
 func (w *work) credentials() {
 	w.secret = map[string]bool{}
 	at, _, err := w.Lookup("#/components/securitySchemes")
@@ -97,7 +97,8 @@ func credential(name string, s map[string]any) Credential {
 }
 
 // clientCredentials returns the keys of upstream.auth.oauth2 for a scheme with client credentials (RFC 6749 section 4.4): the URL of the
-// token server, and the scopes, unless there are many to choose from. It returns "" for any other scheme.
+// token server, and the scopes, unless there are many to choose from. It returns "" for any other scheme, and if the URL is not a plain
+// https URL.
 func clientCredentials(s map[string]any) string {
 	flow := read.Object(read.Object(s["flows"])["clientCredentials"])
 	if read.Text(s["flow"]) == "application" { // Swagger 2

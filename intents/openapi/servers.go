@@ -15,11 +15,11 @@ import (
 // unknownUpstream is used if the document has no usable address of the service.
 const unknownUpstream = "http://127.0.0.1:9000"
 
-// A server is an address that operations are relative to.
+// A server is the base address of operations.
 type server struct{ origin, prefix string } // https://api.example.com, /v1
 
-// published returns the scheme and host of the published URL of an intent. If the host of the service belongs to the namespace, they are
-// those of the service, so that the URL is the real one. Otherwise, the host is the namespace.
+// published returns the scheme and host of the published URL of an intent. If the service has an https URL whose host is the namespace or a
+// subdomain of it, the published URL is the real one. Otherwise, it is an https URL whose host is the namespace.
 func (s server) published(namespace string) string {
 	if host, ok := strings.CutPrefix(s.origin, "https://"); ok {
 		if name, _, _ := strings.Cut(host, ":"); name == namespace || strings.HasSuffix(name, "."+namespace) {
@@ -29,8 +29,8 @@ func (s server) published(namespace string) string {
 	return "https://" + namespace
 }
 
-// servers selects the address of the service: the one that the options or the curation name or, without one, the first usable one of the
-// document. The error is ErrOptions.
+// servers selects the address of the service: the one in the options or the curation or, if there is none, the first usable address in the
+// document. The error wraps ErrOptions.
 func (w *work) servers() error {
 	defer func() { w.out.base = w.base }()
 	if w.upstream != "" {
@@ -64,7 +64,7 @@ func (w *work) documentServers() {
 		return
 	}
 	w.out.Upstream, w.out.UpstreamGuessed = unknownUpstream, true
-	for _, v := range all { // a server may at least have a path
+	for _, v := range all { // a server without a host may still have a path
 		if u, err := url.Parse(read.Text(read.Object(v)["url"])); err == nil && u.Host == "" && safePath(u) {
 			w.base.prefix = strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/")
 			w.out.Upstream += w.base.prefix
@@ -77,7 +77,7 @@ func (w *work) documentServers() {
 
 const maxServer = 1000
 
-// server reads one Server object, with the defaults of its variables.
+// server reads one Server object, and replaces its variables by their defaults.
 func (w *work) server(v any) (server, error) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -120,8 +120,8 @@ func safePath(u *url.URL) bool {
 		(u.Path == "" || clean == strings.TrimRight("/"+strings.TrimLeft(u.Path, "/"), "/") || clean == "/")
 }
 
-// server returns, for an operation with servers of its own, the part of the path between the base path of the service and the path of the
-// operation.
+// server returns the part of the path between the base path of the service and the path of the operation. It is empty unless the operation
+// has separate servers. It is an error if none of these servers is below the address of the service.
 func (c *call) server() (string, error) {
 	own := c.op.tree["servers"]
 	if len(read.List(own)) == 0 {
@@ -148,7 +148,7 @@ func (c *call) server() (string, error) {
 	return "", fmt.Errorf("it is served at %s: use a separate configuration for that address", read.Line(elsewhere, 150))
 }
 
-// webAddress returns an http or https URL that may be published, or "".
+// webAddress returns s if it is an absolute http or https URL without user, and otherwise "".
 func webAddress(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || len(s) > maxServer || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil {

@@ -18,7 +18,8 @@ import (
 const maxRounds = 6
 
 // settle reads the intent with package intents, as the gateway will, and removes the parts of its schemas that are rejected, such as
-// patterns in another dialect, unknown formats and invalid limits. It returns an error if the rest is rejected as well.
+// patterns in another dialect, unknown formats and invalid limits. It returns an error if the intent is rejected for another reason, or
+// still rejected after maxRounds attempts.
 func (c *call) settle(uid intents.UID) error {
 	for round := range maxRounds {
 		data, err := json.Marshal(map[string]any{"service-info": map[string]any{"name": "x"}, "intents": []any{c.tree}})
@@ -46,7 +47,8 @@ func (c *call) settle(uid intents.UID) error {
 	return errors.New("its parameters cannot be converted to valid schemas")
 }
 
-// repair removes the cause of one problem. If harder is true, it removes the whole schema of the parameter.
+// repair removes the cause of one problem from the schema of a parameter. If harder is true, it removes the whole schema. It returns an
+// error if the cause is not in the schema of a parameter.
 func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 	message := strings.TrimPrefix(p.Message, "intent "+uid.String()+": ")
 	tokens := strings.Split(strings.TrimPrefix(p.Pointer, "/intents/0/"), "/")
@@ -78,8 +80,8 @@ func (c *call) repair(p problem.Problem, uid intents.UID, harder bool) error {
 	return nil
 }
 
-// remove deletes the target of a pointer, if it exists. A member of a list that must keep its length becomes a schema that accepts
-// everything.
+// remove deletes the target of a pointer, and reports whether there was one. An element of a list is replaced by a schema that accepts
+// everything, so that the positions of the other elements do not change.
 func remove(v any, tokens []string) bool {
 	name := strictjson.Unescape(tokens[0])
 	switch v := v.(type) {

@@ -16,8 +16,8 @@ import (
 const (
 	readsPerHour  = 1000
 	writesPerHour = 60
-	// maxTargets bounds the intents that the policy lists individually, because publishing a policy compares each pair of rules. If there
-	// are more, the policy has one limit over all intents together.
+	// maxTargets bounds the intents that the policy lists individually, because each pair of rules is compared when a policy is published. If
+	// there are more, the policy has one limit over all intents together.
 	maxTargets = 2000
 )
 
@@ -37,14 +37,15 @@ type odrlPermission struct {
 	Duty       []map[string]string `json:"duty,omitempty"`
 }
 
-// charges holds the prices in the curation.
+// charges holds the prices of the offered operations.
 type charges struct {
 	of       map[string]money.Amount // the prices by UID
 	currency string
 	highest  money.Amount
 }
 
-// charges collects the prices of the offered operations. All must be in one currency, because an agent has only one credit.
+// charges collects the prices of the offered operations. All prices must be in one currency, because an agent has credit in only one
+// currency; otherwise the error wraps ErrCuration.
 func (i *Import) charges() (charges, error) {
 	out := charges{of: map[string]money.Amount{}}
 	offered := map[string]bool{}
@@ -68,9 +69,9 @@ func (i *Import) charges() (charges, error) {
 	return out, nil
 }
 
-// policy returns a policy that permits every offered intent. Intents that change nothing have a higher limit; calls of all others are
-// logged. An intent with a price in the curation costs that price; all others are free. Each intent has a separate counter, unless there
-// are more than maxTargets.
+// policy returns a policy that permits every intent in agents that is not retired. Intents that change nothing have a higher limit, and
+// calls of all others are logged. A call of an intent with a price in the curation costs that price; all other calls are free. Each intent
+// has a separate counter, unless there are more than maxTargets intents.
 func (i *Import) policy(agents map[string]any, prices charges) ([]byte, error) {
 	uid := "https://" + i.Namespace + "/policy/1"
 	var reads, writes []string

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/problem"
 )
 
-// config returns uimgate.yaml. Texts from the document appear only in one-line comments, or in quotation marks.
+// config returns uimgate.yaml. Text from the document appears only in one-line comments or in quotation marks.
 func (i *Import) config(prices charges) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", orElse(i.Title, i.Namespace))
@@ -95,11 +95,11 @@ func orElse(s, other string) string {
 
 // Bounds of the lists in the README.
 const (
-	maxListed = 500 // findings; a group that exceeds the bound is still listed to its end
-	maxItems  = 500 // operations of one group
+	maxListed = 500 // number of findings after which no further group is listed
+	maxItems  = 500 // maximum number of operations listed for one group
 )
 
-// readme describes the result and the remaining steps.
+// readme returns README.md, which describes the result and the remaining steps.
 func (i *Import) readme() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s, for agents\n\n", markdown(orElse(i.Title, i.Namespace)))
@@ -203,5 +203,5 @@ func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" 
 var markdownEscapes = strings.NewReplacer("\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "<",
 	"&lt;", ">", "&gt;", "|", "\\|", "#", "\\#", "!", "\\!")
 
-// markdown escapes a text from the document for Markdown.
+// markdown escapes text from the document for Markdown, in one line of at most 500 characters.
 func markdown(s string) string { return markdownEscapes.Replace(read.Line(s, 500)) }

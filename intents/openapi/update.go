@@ -27,13 +27,13 @@ const (
 // CurationFile holds people's decisions about the operations of the document.
 const CurationFile = curation.FileName
 
-// Names lists all files that Update reads and writes, apart from *.new and *.old.
+// Names lists all files that Update reads and writes, except those whose names end in .new or .old, which it only writes.
 var Names = []string{AgentsFile, PolicyFile, ConfigFile, ReadmeFile, CurationFile, RecordFile}
 
 // ErrNotOurs means that there are files that Update did not write.
 var ErrNotOurs = errors.New("there are files that uimgate init did not write")
 
-// A Result has the files to write, by name, and the number of intents with each kind of change.
+// A Result holds the files to write, by name, and the number of intents for each kind of change.
 type Result struct {
 	Write                                 map[string][]byte
 	Added, Changed, Same, Retired, Hidden int
@@ -48,12 +48,12 @@ type record struct {
 	// DocumentVersion is the version in the UIDs; it is empty in records of releases without a curation file.
 	DocumentVersion string                       `json:"document_version"`
 	Selection       *curation.Selection          `json:"selection"`
-	Texts           map[string]map[string]string `json:"texts"`   // UID → member → digest of what the curation replaces
+	Texts           map[string]map[string]string `json:"texts"`   // UID → member → digest of the text that the curation replaces
 	Intents         map[string]map[string]string `json:"intents"` // UID → part → digest of the text written
 	Service         map[string]string            `json:"service"` // member of service-info → digest
 	Files           map[string]string            `json:"files"`   // file → digest
-	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier
-	// releases, it is the reverse; this is kept, because the operator may have edited either.
+	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier releases,
+	// the reverse applies. Update does not change this, because the operator may have edited the URLs.
 	BasePath bool `json:"base_path"`
 }
 
@@ -76,7 +76,8 @@ func readRecord(data []byte) (*record, error) {
 	return &r, nil
 }
 
-// Update updates a configuration. existing has the existing files by name; Curate must have read the curation from the same files.
+// Update returns the new files of a configuration. existing holds the existing files by name; Curate must have read the curation from the
+// same files.
 //
 // Update compares each part of an intent with the last version that it wrote: it keeps a part that the operator has edited, and takes all
 // other parts from the document. It marks intents as retired whose operations are no longer in the document, removes hidden intents, and
@@ -131,7 +132,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	return u.result, nil
 }
 
-// withoutBasePath returns a copy in which upstream.url has the base path, and no intent has it.
+// withoutBasePath returns a copy of i in which upstream.url contains the base path, and the URLs of the intents do not.
 func (i *Import) withoutBasePath() *Import {
 	out := *i
 	out.base.origin, out.base.prefix = i.base.origin+i.base.prefix, ""
@@ -165,8 +166,8 @@ type update struct {
 	fresh    record // the record of this run
 }
 
-// keep prepares the existing files. With force, it keeps copies of them; otherwise, it returns ErrNotOurs if the last run did not write
-// them.
+// keep prepares the update of the existing files. If force is true, it adds copies of them to the result. Otherwise, it returns an error
+// that wraps ErrNotOurs if there are files but no record of an earlier run.
 func (u *update) keep(force bool) error {
 	if force {
 		for _, name := range Names[:4] {
@@ -188,7 +189,7 @@ func (u *update) keep(force bool) error {
 	return nil
 }
 
-// file writes a file that is replaced as a whole or not at all.
+// file adds a file to the result that is replaced as a whole, or under the name NAME.new if the operator has edited the existing file.
 func (u *update) file(name string, data []byte) {
 	have, last := u.existing[name], u.last.Files[name]
 	u.fresh.Files[name] = digest(data)
@@ -272,7 +273,7 @@ func (u *update) intents(have []any) []any {
 		switch {
 		case ok:
 			out = append(out, u.merge(read.Object(v), in.Tree, uid))
-		case parts == nil: // the operator wrote it
+		case parts == nil: // the operator wrote the intent
 			out = append(out, v)
 		case u.hidden[uid], u.hidden[successor[uid]]:
 			u.result.Hidden++
@@ -314,7 +315,7 @@ func (u *update) texts(in Intent) {
 	}
 }
 
-// together are the members of an intent that only make sense together.
+// together maps the members of an intent that make sense only together to the name of their part.
 var together = map[string]string{"endpoint": "call", "input_parameters": "call", "safe": "call"}
 
 func part(member string) string {
@@ -324,7 +325,7 @@ func part(member string) string {
 	return member
 }
 
-// parts groups the members of an intent.
+// parts groups the members of an intent by their part.
 func parts(tree map[string]any) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	for name, v := range tree {
@@ -345,7 +346,7 @@ func digests(tree map[string]any) map[string]string {
 	return out
 }
 
-// merge takes each part from the document unless the operator edited it.
+// merge returns the intent with each part taken from fresh, the intent of the document, unless the operator has edited that part in have.
 func (u *update) merge(have, fresh map[string]any, uid string) map[string]any {
 	last := u.last.Intents[uid]
 	present, converted := parts(have), parts(fresh)
@@ -399,7 +400,7 @@ func unionOf(a, b map[string]map[string]any) map[string]bool {
 	return out
 }
 
-// retire marks an intent as retired.
+// retire returns the intent with the mark that it is retired, and with its successor if there is one.
 func (u *update) retire(have map[string]any, uid, successor string) map[string]any {
 	u.fresh.Intents[uid] = u.last.Intents[uid]
 	if _, set := have["retired"]; set {
@@ -411,7 +412,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 		out["replaced_by"] = successor
 	}
 	parts := maps.Clone(u.last.Intents[uid])
-	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed when the operation returns
+	for _, name := range []string{"retired", "replaced_by"} { // so that they are removed if the operation is in the document again
 		if v, ok := out[name]; ok && have[name] == nil {
 			parts[name] = digest(map[string]any{name: v})
 		}
@@ -426,7 +427,7 @@ func (u *update) retire(have map[string]any, uid, successor string) map[string]a
 	return out
 }
 
-// digest returns a digest of a value or a text.
+// digest returns a digest of the bytes v, or of the JSON of any other value.
 func digest(v any) string {
 	data, ok := v.([]byte)
 	if !ok {

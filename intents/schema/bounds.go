@@ -59,7 +59,7 @@ func (k kind) has(v any, m *Meter) bool {
 	}
 }
 
-// isWhole reports whether a number is an integer, as 1.0 and 10e-1 are. It returns false once m is exhausted.
+// isWhole reports whether a number is an integer; 1.0 and 10e-1 are integers. It returns false once m is exhausted.
 func isWhole(s string, m *Meter) bool {
 	if _, ok := small(s); ok {
 		return true
@@ -159,7 +159,7 @@ func (c *compiler) newBounds(m map[string]any) *bounds {
 	return &out
 }
 
-// hold adds a fault for every keyword that the value violates.
+// hold adds a fault to r for every keyword that the value violates.
 func (b *bounds) hold(v any, c *check, at *Path, r *Report) {
 	if b == nil {
 		return
@@ -208,7 +208,7 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 		}
 		outside(n, b.minLength, b.maxLength, "minLength", "maxLength", c, at, r)
 		if b.maxLength >= 0 && n > b.maxLength {
-			return // do not match a text that is too long
+			return // do not match the pattern against a string that is too long
 		}
 	}
 	if b.pattern != nil && !b.pattern.match(s, &r.meter) {
@@ -217,7 +217,7 @@ func (b *bounds) string(s string, c *check, at *Path, r *Report) {
 }
 
 // length returns a number of characters for which minLength and maxLength have the same result as for the length of s. It derives the
-// number from the size of s: a text has at most one character for each byte, and at least one for every four bytes. known is false if the
+// number from the size of s: a string has at most one character for each byte, and at least one for every four bytes. known is false if the
 // size does not determine the result.
 func (b *bounds) length(s string) (n int, known bool) {
 	most, least := len(s), (len(s)+utf8.UTFMax-1)/utf8.UTFMax
@@ -285,7 +285,7 @@ func (b *numberBound) beyond(order int) bool {
 	}
 }
 
-// magnitude estimates how many decimal digits a fraction with this value has.
+// magnitude estimates the number of decimal digits of a fraction with the value of the number s.
 func magnitude(s string) int {
 	n := len(s)
 	if i := strings.IndexAny(s, "eE"); i >= 0 {

@@ -24,7 +24,7 @@ type check struct {
 	bare     bool // restricts at most the type
 	anything bool // accepts every value
 
-	doc   map[string]any // the schema, for limits in messages
+	doc   map[string]any // the schema; provides the limits in messages
 	kinds kind           // the permitted types; 0 means any
 	cost  int            // the steps that do not depend on the value
 
@@ -71,14 +71,14 @@ var errReference = errors.New("a $ref points to a schema that does not exist")
 // A compiler compiles the schema of one parameter, in the normal form that a walker returned.
 type compiler struct {
 	root      any
-	made      map[string]*check // by pointer; only used if the parameter has a $ref
+	made      map[string]*check // by pointer; used only if the parameter has a $ref
 	referring bool
 	tracking  bool // a keyword depends on which items or properties other keywords have evaluated
 	err       error
 }
 
-// compile compiles a schema; referring must be true if the schema contains a $ref. tracking is true if a Report that evaluates the schema
-// must have tracking set.
+// compile compiles a schema in normal form. referring must be true if the schema contains a $ref. tracking is true if the Report with which
+// values are validated must have tracking set.
 func compile(schema any, referring bool) (out *check, tracking bool, err error) {
 	c := compiler{root: schema, referring: referring, made: map[string]*check{}}
 	out = c.check(schema, "")
@@ -126,7 +126,8 @@ func (c *compiler) check(schema any, at string) *check {
 	return out
 }
 
-// below returns the pointer to a schema inside the schema at at. Pointers are needed only to resolve references.
+// below returns the pointer to a schema inside the schema at the pointer at. It returns "" if there are no references, because pointers are
+// needed only to resolve references.
 func (c *compiler) below(at string, path ...string) string {
 	if !c.referring {
 		return ""
@@ -171,7 +172,7 @@ func (c *compiler) children(out *check, m map[string]any, at string) {
 	}
 }
 
-// combining lists the keywords of a combination.
+// combining lists the keywords that require a combination.
 var combining = []string{
 	"$ref", "not", "if", "allOf", "anyOf", "oneOf", "prefixItems", "contains", "patternProperties", "propertyNames", "dependentSchemas",
 	"unevaluatedItems", "unevaluatedProperties",
@@ -269,7 +270,7 @@ func texts(v any) []string {
 	return out
 }
 
-// countOf returns the value of a keyword that is a count, or -1 if the schema does not have the keyword.
+// countOf returns the value of a keyword that is a count, or -1 if the schema does not have the keyword or the value is not an integer.
 func countOf(m map[string]any, name string) int {
 	n, ok := rational(m, name)
 	if !ok || !n.IsInt() || !n.Num().IsInt64() {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// convert applies lossless conversions to v and, as far as the schema permits, to the values inside it. It changes only copies.
+// convert applies lossless conversions to v and, as far as the schema permits, to the values inside it. It does not modify v.
 func (c *check) convert(v any) any {
 	if c == nil || !c.plain {
 		return v

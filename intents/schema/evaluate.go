@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// seen records the items or members of a value that some keyword has evaluated: unevaluatedItems and unevaluatedProperties apply to all
-// others. It is recorded only if a schema has one of these two keywords.
+// seen records the items or members of a value that some keyword has evaluated; unevaluatedItems and unevaluatedProperties apply to all
+// others. Items and members are recorded only if a schema has one of these two keywords.
 type seen struct {
 	all   bool
 	names map[string]bool
@@ -44,7 +44,7 @@ func (s *seen) add(other seen, m *Meter) {
 	}
 }
 
-// validate evaluates a value against the schema, and adds the faults to r.
+// validate evaluates a value against the schema, and adds the faults to r. It returns the evaluated items or members if r.tracking is set.
 func (c *check) validate(v any, at *Path, r *Report) (s seen) {
 	if c == nil || r.full() || !r.take(max(c.cost, 1)) || c.nullable && v == nil {
 		return s
@@ -86,7 +86,7 @@ func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 			s.item(i, &r.meter)
 		}
 	}
-	inside := pathAt(at, 0) // reused for all items, because faults store the path as text
+	inside := pathAt(at, 0) // reused for all items, because faults store the path as a string
 	for i, item := range v {
 		sub := c.items
 		if i < len(prefix) {
@@ -105,7 +105,7 @@ func (c *check) list(v []any, at *Path, r *Report, s *seen) {
 	}
 }
 
-// count checks contains, minContains and maxContains.
+// count evaluates contains, minContains and maxContains.
 func (c *check) count(v []any, at *Path, r *Report, s *seen) {
 	matched := 0
 	inside := pathAt(at, 0)
@@ -205,7 +205,7 @@ func (c *check) allMembers(v map[string]any, rest combination, at *Path, r *Repo
 	}
 }
 
-// combine evaluates a value against the schemas that the keywords of a combination apply to the value itself.
+// combine evaluates a value against the keywords of a combination, except those that list and members evaluate.
 func (c *check) combine(v any, at *Path, r *Report, s *seen) {
 	if object, ok := v.(map[string]any); ok {
 		for _, d := range c.dependent {
@@ -272,7 +272,7 @@ func (c *check) choose(keyword string, branches []*check, v any, at *Path, r *Re
 	}
 }
 
-// refusesType reports whether the type of the value itself is among the faults.
+// refusesType reports whether one of the faults is that the value at this path has a type that is not permitted.
 func refusesType(faults []fault, at *Path) bool {
 	for _, f := range faults {
 		if f.kind == brokenKeyword && f.keyword == "type" && f.at == at.String() {

@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/internal/regex"
 )
 
-// maxRegexText bounds a value of the format regex, in bytes: the cost of parsing it is not proportional to its length.
+// maxRegexText is the maximum length of a value of the format regex, in bytes. It is bounded because the cost of parsing is not
+// proportional to the length.
 const maxRegexText = 1000
 
 // formats has the supported values of the keyword format: those of JSON Schema (validation 7.3) and of OpenAPI. All of them are asserted.
@@ -72,7 +73,7 @@ func matching(form func() *regexp.Regexp) func(any) bool {
 	return text(func(s string) bool { return form().MatchString(s) })
 }
 
-// text returns a format for strings; it accepts all values of other types (validation 7.2.1).
+// text returns a format that accepts the strings for which valid returns true, and all values of other types (validation 7.2.1).
 func text(valid func(string) bool) func(any) bool {
 	return func(v any) bool {
 		s, ok := v.(string)
@@ -80,7 +81,7 @@ func text(valid func(string) bool) func(any) bool {
 	}
 }
 
-// integerOf returns a format for numbers: it accepts signed integers of this many bits, and all values of other types.
+// integerOf returns a format that accepts signed integers of this many bits, and all values that are not numbers.
 func integerOf(bits uint) func(any) bool {
 	least := new(big.Int).Neg(new(big.Int).Lsh(big.NewInt(1), bits-1))
 	most := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), bits-1), big.NewInt(1))
@@ -150,7 +151,7 @@ func isLocalPart(local string) bool {
 		(address.Address == local+"@example.com" || strings.HasPrefix(local, `"`) && !strings.Contains(local, "<"))
 }
 
-// isHostname reports whether s follows RFC 1123 section 2.1.
+// isHostname reports whether s is a host name according to RFC 1123 section 2.1.
 func isHostname(s string) bool {
 	if len(s) == 0 || len(s) > 253 {
 		return false
@@ -168,7 +169,8 @@ func isHostname(s string) bool {
 	return true
 }
 
-// isURI reports whether s follows RFC 3986 or, if ascii is false, RFC 3987. If absolute is false, s may be a relative reference.
+// isURI reports whether s is a URI (RFC 3986) or, if ascii is false, an IRI (RFC 3987). If absolute is false, s may be a relative
+// reference.
 func isURI(s string, absolute, ascii bool) bool {
 	for _, c := range s {
 		if c <= ' ' || c == 0x7f || strings.ContainsRune("\"<>\\^`{|}", c) || ascii && c > 0x7f {
@@ -186,10 +188,10 @@ func isURI(s string, absolute, ascii bool) bool {
 	return true
 }
 
-// isURITemplate reports whether s follows RFC 6570.
+// isURITemplate reports whether s is a URI template (RFC 6570).
 func isURITemplate(s string) bool { return templateForm().MatchString(s) }
 
-// IsPointer reports whether s follows RFC 6901.
+// IsPointer reports whether s is a JSON pointer (RFC 6901), which may be empty.
 func IsPointer(s string) bool {
 	if s != "" && s[0] != '/' {
 		return false

@@ -37,7 +37,7 @@ func newIdentity(m map[string]any) *identity {
 	return &out
 }
 
-// hold adds a fault for every keyword that the value violates.
+// hold adds a fault to r for every keyword that the value violates.
 func (d *identity) hold(v any, c *check, at *Path, r *Report) {
 	if d == nil {
 		return
@@ -115,7 +115,7 @@ func appendText(b []byte, s string) []byte {
 	return append(append(strconv.AppendInt(b, int64(len(s)), 10), ':'), s...)
 }
 
-// canonicalNumber returns a JSON number as its significant digits and a power of ten.
+// canonicalNumber returns a JSON number as its significant digits, e and a power of ten. It returns "0" for zero.
 func canonicalNumber(s string) string {
 	if _, ok := small(s); ok && s[len(s)-1] != '0' {
 		return s + "e0"

@@ -67,8 +67,8 @@ var forbidden = map[string]bool{
 	"$vocabulary": true,
 }
 
-// eachSubschema calls visit for every schema directly inside m, in a fixed order. path is the position of the schema in m: one or two
-// tokens.
+// eachSubschema calls visit for every schema directly inside m, in the order of the keywords. path is the position of the schema in m,
+// which has one or two tokens.
 func eachSubschema(m map[string]any, visit func(path []string, sub any)) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		switch keywords[name] {
@@ -114,7 +114,8 @@ func Rebase(schema any, base string) any {
 	return out
 }
 
-// replaceAt sets the value at path, which has one or two tokens, to v. It changes a copy of the inner container.
+// replaceAt sets the value at path, which has one or two tokens, to v. If path has two tokens, it replaces the inner container in m by a
+// modified copy.
 func replaceAt(m map[string]any, path []string, v any) {
 	if len(path) == 1 {
 		m[path[0]] = v

@@ -21,7 +21,7 @@ import (
 const (
 	maxSchemaDepth = 32   // schemas inside schemas
 	maxSchemas     = 2000 // schemas of one parameter
-	maxReferring   = 500  // schemas of one parameter that contains a $ref
+	maxReferring   = 500  // schemas of one parameter, if the parameter contains a $ref
 	maxPattern     = 2000 // bytes of one pattern
 	maxCount       = 1 << 30
 )
@@ -39,8 +39,8 @@ type walker struct {
 	count   int
 }
 
-// normalize checks a schema and returns its normal form. inside is the position of the schema in the parameter, where constraints is
-// merged into the parameter; outside is its position in the document.
+// normalize checks a schema and returns its normal form. inside is the position of the schema in the parameter after constraints was merged
+// into it, and outside is the position of the schema in the document.
 func (w *walker) normalize(schema any, inside, outside string, depth int) any {
 	w.count++
 	switch {
@@ -123,7 +123,8 @@ func kindsOf(list []any) []string {
 	return kinds
 }
 
-// keyword checks one keyword and returns its value in normal form. It returns false if the normal form does not have the keyword.
+// keyword checks one keyword and returns its value in normal form. It returns false if the normal form does not have the keyword, for
+// example because its value is invalid.
 func (w *walker) keyword(name string, kind valueKind, v any, inside, outside string, depth int) (any, bool) {
 	if reason := wrongValue(kind, v); reason != "" && annotations[name] {
 		w.Soft("schema", outside, "%s must be %s", name, reason)
@@ -181,7 +182,8 @@ func suggestFormat(s string) string {
 	return ": use one of " + strings.Join(known, ", ")
 }
 
-// pattern checks a regular expression. The message distinguishes ECMAScript syntax that RE2 does not support from invalid syntax.
+// pattern reports whether a regular expression is valid, and otherwise adds a problem. The message distinguishes ECMAScript syntax that RE2
+// does not support from invalid syntax.
 func (w *walker) pattern(s, at string) bool {
 	if len(s) > maxPattern {
 		w.Hard("pattern", at, "the pattern is longer than %d bytes", maxPattern)
@@ -233,7 +235,8 @@ func (w *walker) typeOf(v any, at string) (any, bool) {
 	return out, true
 }
 
-// ref checks that a reference points inside the parameter, and returns the reference in the form that the library can resolve.
+// ref checks that a reference points inside the parameter, records it, and returns it in the form that the library can resolve. It returns
+// false for any other reference, which is a problem.
 func (w *walker) ref(s, inside, outside string) (any, bool) {
 	target, ok := strings.CutPrefix(s, "#")
 	target, err := url.PathUnescape(target)
@@ -256,10 +259,11 @@ func fragmentOf(pointer string) string {
 	return strings.Join(tokens, "/")
 }
 
-// Fragment escapes a name for use as one token of a JSON pointer in a URI fragment. RFC 6901 section 6.
+// Fragment escapes a name for use as one token of a JSON pointer in a URI fragment (RFC 6901 section 6).
 func Fragment(token string) string { return url.PathEscape(strictjson.Escape(token)) }
 
-// wrongValue returns "" if v is a value of this kind, and otherwise a description of the kind.
+// wrongValue returns "" if v is a value of this kind, and otherwise a description of the kind. It does not check the contents of schemas
+// and names of types.
 func wrongValue(kind valueKind, v any) string {
 	switch kind {
 	case textValue, patternValue, formatValue, refValue:

@@ -6,7 +6,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// A Path is the position of a value inside the parameters. It is formatted as text only for a fault.
+// A Path is the position of a value inside the parameters. It is converted to a string only for a fault. The nil *Path is the position of
+// the parameters object.
 type Path struct {
 	up    *Path
 	name  string

@@ -8,7 +8,7 @@ import (
 )
 
 // A pattern is a regular expression in the form of a program of package regexp/syntax. Package regexp would run the same program, but
-// cannot be interrupted, and for some texts a program runs all its instructions for each character. A pattern therefore runs the program
+// cannot be interrupted, and for some strings a program runs all its instructions for each character. A pattern therefore runs the program
 // itself and counts the steps. It reads one character at a time and never backtracks (Thompson's construction).
 type pattern struct {
 	text    string
@@ -112,8 +112,8 @@ func (p *pattern) match(s string, m *Meter) bool {
 	}
 }
 
-// reach adds to into every instruction that the program reaches from pc without reading a character. matched is true if one of them ends
-// the program with a match; ok is false once m is exhausted.
+// reach adds every instruction that the program reaches from pc without reading a character to the set into. matched is true if one of
+// these instructions ends the program with a match; ok is false once m is exhausted.
 func (p *pattern) reach(into *set, t *threads, pc uint32, here syntax.EmptyOp, m *Meter) (matched, ok bool) {
 	t.stack = append(t.stack[:0], pc)
 	for len(t.stack) > 0 {

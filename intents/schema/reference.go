@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/intents/finding"
 )
 
-// reference compiles a schema with the library that is the reference for what is valid: JSON Schema 2020-12 with asserted formats. It
-// also checks the schema against the meta-schema. Because the library cannot be interrupted in the middle of a value, it checks only the
-// operator's schemas and defaults, and never values from agents.
+// reference compiles a schema with the library that is the reference for what is valid: JSON Schema 2020-12 with asserted formats. The
+// library also checks the schema against the meta-schema. Because the library cannot be interrupted in the middle of a value, it checks
+// only the operator's schemas and defaults, and never values from agents.
 func reference(schema any) (*jsonschema.Schema, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {
@@ -32,9 +32,9 @@ func reference(schema any) (*jsonschema.Schema, error) {
 
 var errRemote = errors.New("referenced schemas are never loaded")
 
-// Confirm checks a parameter of the operator's document with the library, so that both implementations agree before an agent sends
-// values. It checks the schema and, if hasDefault is true, the default value. It does nothing in lenient reading, or if there is no
-// default and the schema combines no schemas.
+// Confirm checks a parameter of the operator's document with the library, so that both implementations agree before an agent sends values.
+// It checks the schema and, if hasDefault is true, the default value. Differences are problems in list. Confirm does nothing if list.Strict
+// is false, or if there is no default and the schema combines no schemas.
 func (s *Schema) Confirm(list *finding.List, at string, value any, hasDefault bool) {
 	if !list.Strict || s.check.plain && !hasDefault {
 		return

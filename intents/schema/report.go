@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	// maxGuesses bounds the searches for similar names in one call, and maxGuessWork the comparisons of characters in these searches.
+	// maxGuesses is the maximum number of searches for similar names in one call, and maxGuessWork that of comparisons of characters in these
+	// searches.
 	maxGuesses   = 8
 	maxGuessWork = 500_000
-	// maxNameSent bounds the length of an unknown name that is checked or repeated in a response, in bytes.
+	// maxNameSent is the maximum length, in bytes, of an unknown name that is compared with known names or repeated in a response.
 	maxNameSent = 256
 )
 
@@ -28,8 +29,10 @@ type Report struct {
 	guessWork int
 }
 
-// NewReport returns a Report that collects at most this many faults, within this many steps.
-func NewReport(most, steps int) *Report { return &Report{most: most, meter: Meter{left: steps}} }
+// NewReport returns a Report that collects at most maxFaults faults, within this many steps.
+func NewReport(maxFaults, steps int) *Report {
+	return &Report{most: maxFaults, meter: Meter{left: steps}}
+}
 
 // Exhausted reports whether the steps are used up. The other results are then meaningless.
 func (r *Report) Exhausted() bool { return r.meter.Exhausted() }
@@ -37,12 +40,12 @@ func (r *Report) Exhausted() bool { return r.meter.Exhausted() }
 // Failed reports whether r has a fault.
 func (r *Report) Failed() bool { return len(r.faults) > 0 }
 
-// Missing reports that a required parameter was not sent.
+// Missing adds the fault that a required parameter was not sent.
 func (r *Report) Missing(name string) {
 	r.add(fault{kind: missingParameter, at: finding.Pointer(name), name: name})
 }
 
-// Undeclared reports a parameter that the intent does not declare. If repeat is true, the violation lists the declared names.
+// Undeclared adds the fault that the intent does not declare a parameter. If repeat is true, the violation lists the declared names.
 func (r *Report) Undeclared(name string, known []string, repeat bool) {
 	r.add(fault{kind: unknownName, name: name, known: known, repeat: repeat})
 }
@@ -71,7 +74,7 @@ const (
 	missingParameter
 	missingDependent
 	unknownName
-	noTree // not a tree that can be processed
+	noTree // the value is not a tree that can be processed
 )
 
 func (r *Report) full() bool { return len(r.faults) >= r.most || r.meter.Exhausted() }
@@ -100,12 +103,12 @@ func (r *Report) addAt(f fault, at *Path) {
 	}
 }
 
-// ask evaluates a value against a schema and returns at most this many faults. It does not add them to r.
-func (r *Report) ask(c *check, v any, at *Path, most int) ([]fault, seen) {
+// ask evaluates a value against a schema and returns at most maxFaults faults. It takes steps from r, but does not add the faults to r.
+func (r *Report) ask(c *check, v any, at *Path, maxFaults int) ([]fault, seen) {
 	if !r.take(2 * stepsOfInside) {
 		return nil, seen{}
 	}
-	inner := Report{most: most, meter: r.meter, tracking: r.tracking, text: r.text}
+	inner := Report{most: maxFaults, meter: r.meter, tracking: r.tracking, text: r.text}
 	s := c.validate(v, at, &inner)
 	r.meter, r.text = inner.meter, inner.text
 	return inner.faults, s
@@ -179,7 +182,7 @@ func unknownMember(at, name string, known []string, r *Report) Violation {
 	return v
 }
 
-// mayGuess reports whether the bounds permit comparing name with the known names.
+// mayGuess reports whether the bounds permit comparing name with the known names, and counts that comparison.
 func (r *Report) mayGuess(name string, known []string) bool {
 	if r.guesses == maxGuesses {
 		return false

@@ -15,7 +15,8 @@ type Schema struct {
 	source   any  // the schema, without annotations
 }
 
-// Validate validates a value at this position in the parameters, and adds the faults to r. The value may come from any decoder.
+// Validate validates a value at this position in the parameters, and adds the faults to r. The value may come from any decoder; a value
+// that is not a JSON tree is a fault.
 func (s *Schema) Validate(v any, at *Path, r *Report) {
 	if checkTree(v, r, at) {
 		r.tracking = s.tracking
@@ -35,11 +36,11 @@ func (s *Schema) First(v any, steps *Meter) *Violation {
 	return &r.Violations()[0]
 }
 
-// Convert applies lossless conversions to a value, and to the values inside it, except where a schema combines schemas. It changes only
-// copies.
+// Convert applies lossless conversions to a value, and to the values inside it, except where a schema combines schemas. It does not modify
+// v.
 func (s *Schema) Convert(v any) any { return s.check.convert(v) }
 
-// Read reads the schema of a parameter from the members of m that are not in skip, and from those of m's member constraints. It adds
+// Read reads the schema of a parameter from the members of m that are not in skip, and from the members of constraints in m. It adds
 // problems to list. normal is the schema with plain JSON Schema instead of the UIM type any and the OpenAPI keyword nullable. s is the
 // compiled schema, or nil if a problem makes the schema unusable.
 func Read(list *finding.List, m strictjson.Object, at string, skip []string) (normal map[string]any, s *Schema) {
@@ -61,7 +62,7 @@ func Read(list *finding.List, m strictjson.Object, at string, skip []string) (no
 	return normal, &Schema{check, tracking, asserted}
 }
 
-// parameter merges the keywords on the parameter with those under constraints.
+// parameter returns the normal form of the schema that merges the keywords on the parameter with those under constraints.
 func (w *walker) parameter(m strictjson.Object, at string, skip []string) map[string]any {
 	own := make(map[string]any, len(m))
 	for name, v := range m {

@@ -11,11 +11,11 @@ import (
 )
 
 // A Transcriber copies values from one JSON text to another and validates them in the same pass, without a tree. It copies values
-// unchanged, except for lossless conversions.
+// unchanged, except for lossless conversions. It is not safe for concurrent use.
 type Transcriber struct {
 	Cursor   *strictjson.Cursor // at the next value to read
 	out      []byte             // the output, if to is none
-	from, to int                // the part of the input that equals the output; if there is no such part, to is none
+	from, to int                // offsets of the part of the input that equals the output; if there is no such part, to is none
 	taken    int                // the offset up to which the input has been read and written
 	tracking bool
 	meter    Meter
@@ -46,8 +46,8 @@ func (w *Transcriber) End() {
 // Exhausted reports whether the steps are used up. The other results are then meaningless.
 func (w *Transcriber) Exhausted() bool { return w.meter.Exhausted() }
 
-// Copy reads one value, validates it against s, and writes it. It returns false if the value is invalid, or if the Transcriber cannot
-// handle it.
+// Copy reads one value, validates it against s, and writes it. It returns false if the value is invalid, if the Transcriber cannot handle
+// it, or if the steps are used up.
 func (w *Transcriber) Copy(s *Schema) bool {
 	w.taken, w.tracking = w.Cursor.Offset(), s.tracking
 	if !w.value(s.check) {
@@ -80,7 +80,7 @@ func (w *Transcriber) copyTo(offset int) {
 	w.taken = offset
 }
 
-// part moves the output to out, because it no longer equals a part of the input.
+// part copies the output to out, because the output will no longer equal a part of the input.
 func (w *Transcriber) part() {
 	if w.to == none {
 		return
@@ -98,7 +98,8 @@ func (w *Transcriber) Written() []byte {
 	return w.Cursor.Bytes(w.from, w.to)
 }
 
-// value reads one value and reports whether it is valid. It writes the value only if it converts it.
+// value reads one value and reports whether it is valid. It writes the input up to the value, and the value itself, only if it converts the
+// value.
 func (w *Transcriber) value(c *check) bool {
 	if c == nil || c.anything {
 		return w.Cursor.Skip()
@@ -125,7 +126,7 @@ func (w *Transcriber) value(c *check) bool {
 
 func (c *check) allows(k kind) bool { return c.kinds == 0 || c.kinds&k != 0 }
 
-// tree validates a value against a schema that needs a tree. It returns false if the value needs a conversion.
+// tree reports whether the next value is valid, for a schema that needs a tree. It returns false if the value needs a conversion.
 func (w *Transcriber) tree(c *check) bool {
 	v, err := strictjson.Decode(w.Cursor.Value())
 	return err == nil && (!c.converts() || reflect.DeepEqual(v, c.convert(v))) && w.holds(v, c)
@@ -190,7 +191,7 @@ func (w *Transcriber) list(c *check) bool {
 	return !w.Cursor.Failed() && (c.bounds == nil || inBounds(n, c.minItems, c.maxItems))
 }
 
-// maxFlags is the number of required members that one word has bits for.
+// maxFlags is the number of required members for which a uint64 has bits.
 const maxFlags = 64
 
 func (w *Transcriber) object(c *check) bool {
@@ -215,7 +216,7 @@ type seenMember struct {
 	refused  bool   // the object must not have the member
 }
 
-// maxSeen bounds the cached members of one response.
+// maxSeen is the maximum number of cached members of one response.
 const maxSeen = 256
 
 // member looks up the current member in the schema of its object. It caches the results by the cursor's mark, because responses often

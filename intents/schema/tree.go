@@ -14,8 +14,9 @@ const (
 	maxPathText       = strictjson.MaxPath
 )
 
-// checkTree reports whether a value is a tree that can be processed: it has known Go types, JSON numbers of bounded size, bounded depth
-// and bounded names. In trees from strictjson, only the names can be invalid; trees from other decoders may contain anything.
+// checkTree reports whether a value is a tree that can be processed, and adds a fault to r if it is not: it has known Go types, JSON
+// numbers of bounded size, bounded depth and bounded names. In trees from strictjson, only the names can be invalid; trees from other
+// decoders may contain anything.
 func checkTree(v any, r *Report, at *Path) bool {
 	message := treeFault(v, 1, 0, &r.meter)
 	if message != "" {
@@ -24,7 +25,7 @@ func checkTree(v any, r *Report, at *Path) bool {
 	return message == "" && !r.meter.Exhausted()
 }
 
-// treeFault returns what is wrong with a tree, or "" if the tree is valid or m is exhausted.
+// treeFault returns the message for a tree that cannot be processed, or "" if the tree is valid or m is exhausted.
 func treeFault(v any, depth, names int, m *Meter) string {
 	if !m.take(1) {
 		return ""
@@ -65,7 +66,7 @@ func treeFault(v any, depth, names int, m *Meter) string {
 	}
 }
 
-// isNumber reports whether s is a number of RFC 8259 section 6 within the bounds.
+// isNumber reports whether s is a JSON number (RFC 8259 section 6) within the bounds above.
 func isNumber(s string) bool {
 	if len(s) > maxNumberText {
 		return false

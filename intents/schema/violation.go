@@ -17,13 +17,13 @@ type Violation struct {
 	Reason  reason.Reason `json:"reason"`
 	Message string        `json:"message"`
 	Limit   any           `json:"limit,omitempty"`   // the exact value of the keyword; long lists are truncated
-	Nearest string        `json:"nearest,omitempty"` // the declared name that is most similar to the one sent
+	Nearest string        `json:"nearest,omitempty"` // the declared name that is most similar to the name that was sent
 	Known   []string      `json:"known,omitempty"`   // the declared names; only the violation for the first unknown parameter has them
 }
 
 func (v Violation) String() string { return v.Pointer + ": " + v.Message }
 
-// maxListed bounds the values of an enum that are repeated in a response.
+// maxListed is the maximum number of values of an enum that a response repeats.
 const maxListed = 100
 
 // broken holds the reason and the message for a violation of each keyword. %v is the limit.
@@ -69,7 +69,7 @@ func violated(keyword string, limit any, at string) Violation {
 	return v
 }
 
-// limitFor returns the limit of a keyword for a response.
+// limitFor returns the limit of a keyword for a response: the value of the keyword, with null added if the schema also accepts null.
 func (c *check) limitFor(keyword string) any {
 	limit := c.doc[keyword]
 	switch {

@@ -15,15 +15,16 @@ import (
 
 // The cost of validation is bounded twice: by maxWork when a schema is read, and by the steps of a Meter in each call.
 
-// maxWork bounds how many schemas are applied to one value inside a parameter, including those that are reached by references: with $ref,
-// a short schema can apply exponentially many.
+// maxWork is the maximum number of schemas that are applied to one value inside a parameter, including those that are reached by
+// references: with $ref, a short schema can apply exponentially many.
 const maxWork = 5000
 
 const (
-	// CallSteps bounds the steps of validating the parameters of one call, for any schema and any values. A step takes about 10 ns on one
-	// processor. Steps are counted and not timed, so the result does not depend on the load of the machine.
+	// CallSteps is the maximum number of steps for validating the parameters of one call, for any schema and any values. A step takes about 10
+	// ns on one processor. Steps are counted and not timed, so the result does not depend on the load of the machine.
 	CallSteps = 1_500_000
-	// AnswerSteps bounds the steps of validating the response of the web service, which may be longer and does not come from the agent.
+	// AnswerSteps is the maximum number of steps for validating the response of the web service, which may be longer and does not come from
+	// the agent.
 	AnswerSteps = 32 * CallSteps
 )
 
@@ -41,7 +42,7 @@ const (
 // stepsOfRational returns the steps of comparing or dividing fractions with this many decimal digits.
 func stepsOfRational(digits int) int { return 80 + digits*digits/40 }
 
-// A formatCost is the cost of recognizing a format: steps for each value and for each byte of it.
+// A formatCost is the cost of recognizing a format: the steps for each value, and those for each byte of the value.
 type formatCost struct{ value, perByte int }
 
 func costOfFormat(name string) formatCost {
@@ -74,7 +75,7 @@ type Meter struct{ left int }
 // NewMeter returns a Meter with this many steps.
 func NewMeter(steps int) *Meter { return &Meter{left: steps} }
 
-// take takes n steps, and reports whether that many were left.
+// take takes n steps, and reports whether at least n steps were left. Otherwise the Meter is exhausted.
 func (m *Meter) take(n int) bool {
 	if m.left < n {
 		m.left = -1
@@ -87,7 +88,7 @@ func (m *Meter) take(n int) bool {
 // Exhausted reports whether the steps are used up.
 func (m *Meter) Exhausted() bool { return m.left < 0 }
 
-// takeText takes n steps, and the steps of reading a text.
+// takeText takes n steps and the steps of reading s, and reports whether they were left.
 func (m *Meter) takeText(n int, s string) bool { return m.take(n + len(s)/4) }
 
 // sorting returns the steps of sorting n names.
@@ -116,8 +117,8 @@ type placeAtDepth struct {
 	depth int
 }
 
-// worst returns that count for values that are nested to the maximum depth; it is at most maxWork+1. It also reports whether a schema
-// applies itself to the same value in an endless loop.
+// worst returns the count of a workload for values that are nested to the maximum depth; the count is at most maxWork+1. It also reports
+// whether a schema applies itself to the same value in an endless loop.
 func worst(root any, refs map[string]string) (int, bool) {
 	w := workload{root: root, refs: refs, memo: map[placeAtDepth]int{}, open: map[placeAtDepth]bool{}}
 	depth := 0
@@ -178,7 +179,7 @@ func (w *workload) of(place string, schema any, depth int) int {
 	return total
 }
 
-// settle checks the references, and the result of worst, once the whole parameter has been walked.
+// settle checks the references and the result of worst after the whole parameter has been normalized. It adds problems.
 func (w *walker) settle(root any) {
 	if len(w.refs) > 0 && w.count > maxReferring {
 		w.Hard("schema", w.at, "a parameter with $ref may contain at most %d schemas", maxReferring)

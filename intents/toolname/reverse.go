@@ -16,7 +16,7 @@ func Domain(issuer string) string {
 }
 
 // Reverse returns the domain of an issuer with its labels in reverse order, such as example.shop. The names of MCP servers and of members
-// of _meta begin with it. Reverse omits labels that are not allowed in such names, and returns "uim" if no label is left. MCP 2026-07-28,
+// of _meta begin with it. Reverse omits labels that are not allowed in such names, and returns "uim" if no label remains. MCP 2026-07-28,
 // basic, _meta; MCP registry, server.json.
 func Reverse(issuer string) string {
 	labels := strings.FieldsFunc(Domain(issuer), func(r rune) bool {

@@ -10,20 +10,20 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// Max bounds the length of a name, in bytes. Model APIs allow 64 bytes, and clients prepend the name of the server.
+// Max is the maximum length of a name, in bytes. Model APIs allow 64 bytes, and clients prepend the name of the server.
 const Max = 48
 
-// The number of hex digits of SHA-256(uid) in a suffix.
+// The number of hexadecimal digits of SHA-256(uid) in a suffix.
 const (
 	digits     = 6
 	moreDigits = 32 // if the names of two UIDs are equal with 6 digits
 )
 
-// Names returns the UIDs by tool name. A tool name is <name>_<version> with hyphens for dots, such as find-products_v1, and has at most
-// Max characters of [A-Za-z0-9_-]. A longer name is truncated and ends with a hyphen and 6 hex digits of SHA-256(uid). All versions of an
-// intent also get this suffix if the intent's name occurs in more than one namespace. A tool name therefore depends on the UID and on
-// which other intents there are, but not on their versions: a new version does not rename any tool. Names ignores the order of the UIDs,
-// duplicates and the zero UID.
+// Names returns the UIDs by tool name. A tool name is <name>_<version> with hyphens for dots, such as find-products_v1, and has at most Max
+// characters of [A-Za-z0-9_-]. A longer name is truncated and ends with a hyphen and 6 hexadecimal digits of SHA-256(uid), or 32 if two
+// names would otherwise be equal. All versions of an intent also have this suffix if the intent's name occurs in more than one namespace. A
+// tool name therefore depends on the UID and on which other intents there are, but not on their versions: a new version does not rename any
+// tool. Names ignores the order of the UIDs, duplicates and the zero UID.
 func Names(uids []intents.UID) map[string]intents.UID {
 	namespace := map[string]string{} // one namespace for each name of an intent
 	several := map[string]bool{}     // names in more than one namespace
@@ -60,7 +60,7 @@ func Names(uids []intents.UID) map[string]intents.UID {
 	return out
 }
 
-// maxLabel bounds the length of a label, in bytes, to leave space for the name.
+// maxLabel is the maximum length of a label, in bytes, which leaves space for the name.
 const maxLabel = 20
 
 // Under prepends a label, such as the host of a service, to names that Names returned: shop-example_find-products_v1. In the label, Under
@@ -96,7 +96,8 @@ func plain(uid intents.UID) string {
 	return uid.Name + "_" + strings.ReplaceAll(uid.Version, ".", "-")
 }
 
-// suffixed appends a hyphen and this many hex digits of SHA-256(of) to name. It first truncates name so that the result fits into Max.
+// suffixed appends a hyphen and this many hexadecimal digits of SHA-256(of) to name. It first truncates name so that the result fits into
+// Max.
 func suffixed(name, of string, digits int) string {
 	sum := sha256.Sum256([]byte(of))
 	return name[:min(len(name), Max-1-digits)] + "-" + hex.EncodeToString(sum[:])[:digits]

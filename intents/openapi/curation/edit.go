@@ -114,7 +114,7 @@ func (f *File) editOperations(root *ast.MappingNode) error {
 	return nil
 }
 
-// firstOperations writes the operations of a file that had none.
+// firstOperations adds the operations to a file that had none. entry is the empty entry for operations, or nil.
 func (f *File) firstOperations(root *ast.MappingNode, entry *ast.MappingValueNode) error {
 	if len(f.added) == 0 {
 		return nil
@@ -140,7 +140,8 @@ func (f *File) firstOperations(root *ast.MappingNode, entry *ast.MappingValueNod
 	return nil
 }
 
-// below returns the mapping at a key. If the key is missing or empty, below adds an empty mapping.
+// below returns the mapping at a key of m. If the key is missing or its value is empty, below adds an empty mapping. It returns an error if
+// the value is not a mapping.
 func below(m *ast.MappingNode, key string) (*ast.MappingNode, error) {
 	entry := find(m, key)
 	if entry == nil || isEmpty(entry.Value) {
@@ -183,7 +184,7 @@ func find(m *ast.MappingNode, key string) *ast.MappingValueNode {
 	return nil
 }
 
-// put sets one member. It keeps the comment on the line of the member.
+// put sets one member of a mapping, and keeps the comment on the line of that member. An empty value becomes null.
 func put(m *ast.MappingNode, to member) error {
 	have := find(m, to.key)
 	if to.value == "" {
@@ -220,7 +221,7 @@ func adopt(m *ast.MappingNode, entry *ast.MappingValueNode) {
 	m.Values = append(m.Values, entry)
 }
 
-// level gives a value the indentation level of its key, which the printer uses.
+// level sets the indentation level of a value, which the printer uses, to that of its key.
 func level(value ast.Node, key *token.Token) {
 	value.GetToken().Position.IndentLevel = key.Position.IndentLevel
 }
@@ -248,7 +249,7 @@ func parsed(text string) (*ast.MappingNode, error) {
 	return nil, errors.New("a key cannot be written in YAML")
 }
 
-// verify parses the edited text, and checks that it has the intended content and all comments.
+// verify parses the edited text, and returns an error unless it has the intended content and all comments of the text that was read.
 func (f *File) verify(out []byte) error {
 	back, err := Read(out)
 	if err != nil {

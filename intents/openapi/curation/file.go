@@ -19,10 +19,10 @@ import (
 // FileName is the name of the file, which is in the same directory as the configuration.
 const FileName = "openapi.curation.yaml"
 
-// MaxOperations bounds the operations of one file.
+// MaxOperations is the maximum number of operations in one file.
 const MaxOperations = 5000
 
-// A State is the decision whether an operation is offered.
+// A State is the decision on whether an operation is offered.
 type State int8
 
 // Undecided means that the selection decides.
@@ -32,7 +32,7 @@ const (
 	Hidden
 )
 
-// A Prose is a text for people. It may have several lines.
+// A Prose is text for people, which may have several lines.
 type Prose string
 
 const maxProse = 4000 // bytes
@@ -56,7 +56,8 @@ type File struct {
 	renamed map[string]string // old key → new key
 }
 
-// A Selection decides about operations that are not listed. Operations that Exclude matches are not offered even if they are listed.
+// A Selection determines which of the operations that are not listed are offered. Operations that Exclude matches are not offered even if
+// they are listed.
 type Selection struct {
 	Include []string `json:",omitempty" yaml:"include" max:"1000" doc:"Patterns of operationIds and paths (* matches any text): only operations that match are offered."`
 	Exclude []string `json:",omitempty" yaml:"exclude" max:"1000" doc:"Patterns of operationIds and paths: operations that match are never offered."`
@@ -99,7 +100,7 @@ var scalars = yamlconf.Scalars{
 	reflect.TypeFor[money.Amount](): {Want: "an amount such as 0.05 EUR", Parse: func(s string) (any, error) { return money.Parse(s) }},
 }
 
-// Read reads a file, or returns a new File if data is nil. The error lists all problems, each with its line.
+// Read parses a file, or returns a new File if data is nil. The error lists all problems, each with its line.
 func Read(data []byte) (*File, error) {
 	f := &File{Selection: Selection{New: NewReads}, Operations: map[string]Operation{}}
 	if data != nil {
@@ -128,7 +129,8 @@ func Read(data []byte) (*File, error) {
 	return f, nil
 }
 
-// Add adds an operation, or replaces it. For a new operation, remark, which must be one line, is written as a comment beside it.
+// Add adds an operation or replaces it. For a new operation, Text writes remark as a comment on the same line. remark must be one line; it
+// may be empty.
 func (f *File) Add(key string, o Operation, remark string) {
 	if _, have := f.Operations[key]; !have {
 		f.added = append(f.added, key)
@@ -137,7 +139,7 @@ func (f *File) Add(key string, o Operation, remark string) {
 	f.Operations[key] = o
 }
 
-// Rename gives an operation another key, unless that is already used.
+// Rename changes the key of an operation. It does nothing if there is no operation with the key from, or if the key to is already used.
 func (f *File) Rename(from, to string) {
 	o, have := f.Operations[from]
 	if _, taken := f.Operations[to]; !have || taken {

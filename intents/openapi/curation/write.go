@@ -22,7 +22,7 @@ const selectionHeading = `# For operations that are not listed below; exclude al
 `
 
 // Text returns the text of the file. If nothing has changed, this is the text that was read, byte for byte. An error means that a change
-// cannot be made without damaging what people wrote; it names the change.
+// cannot be made without damaging what people wrote, and describes that change.
 func (f *File) Text() ([]byte, error) {
 	if f.text == nil {
 		return f.whole(), nil
@@ -121,7 +121,7 @@ func listText(all []string) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// plain matches texts that need no quotes in YAML, unless they are keywords.
+// plain matches strings that need no quotes in YAML, unless they are keywords.
 var plain = regex.Lazy(`^[A-Za-z][A-Za-z0-9._/-]*(:[A-Za-z0-9][A-Za-z0-9._/-]*)*$`)
 
 func scalarText(s string) string {

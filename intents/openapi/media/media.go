@@ -1,5 +1,5 @@
-// Package media interprets the media types in an OpenAPI document, for bodies and responses that are not JSON: files, texts, and
-// multipart forms. Schemas are trees in the form that package openapi writes for parameters.
+// Package media interprets the media types in an OpenAPI document, for bodies and responses that are not JSON: files, text, and multipart
+// forms. Schemas are trees in the form that package openapi writes for parameters.
 package media
 
 import (
@@ -43,7 +43,8 @@ func IsBytes(schema map[string]any, old bool) bool {
 	return !old && known && inner["contentEncoding"] == nil && !isText(Type(kind))
 }
 
-// IsPart is like IsBytes, for a part of a form: since OpenAPI 3.1, a part without schema keywords is also a file.
+// IsPart reports whether the schema of a part of a form describes bytes. It is like IsBytes, but since OpenAPI 3.1, a part without schema
+// keywords is also a file.
 func IsPart(schema map[string]any, old bool) bool {
 	if IsBytes(schema, old) {
 		return true
@@ -67,7 +68,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	if IsPart(schema, old) {
 		return file(schema, declared)
 	}
-	if schema["contentEncoding"] == "base64" { // the service expects base64; in an intent, it means that the gateway decodes the value
+	if schema["contentEncoding"] == "base64" { // the service expects base64; in an intent, the gateway would decode the value
 		schema = maps.Clone(schema)
 		delete(schema, "contentEncoding")
 		schema["format"] = "byte"
@@ -87,7 +88,7 @@ func Part(schema map[string]any, declared string, old bool) map[string]any {
 	return out
 }
 
-// types returns the valid media types of a comma-separated list.
+// types returns the valid media types of a comma-separated list, again separated by commas.
 func types(declared string) string {
 	var out []string
 	for one := range strings.SplitSeq(declared, ",") {
@@ -125,7 +126,7 @@ func file(schema map[string]any, declared string) map[string]any {
 	return out
 }
 
-// withoutNull returns a schema without its null alternative.
+// withoutNull returns the alternative that is not null if a schema is an anyOf of a schema and null, and otherwise the schema itself.
 func withoutNull(schema map[string]any) map[string]any {
 	all := list(schema["anyOf"])
 	if len(all) != 2 {
@@ -140,9 +141,9 @@ func withoutNull(schema map[string]any) map[string]any {
 	return schema
 }
 
-// Body determines how a body that is one file or one text is sent. names are its media types in the document. declared is the media type
-// to send, or several separated by commas, or empty if the body may have any media type. text is true for a text, whose schema must be
-// that of a string. ok is false if the gateway cannot send the body.
+// Body determines how a body that is one file or text is sent. names are the media types of the body in the document. declared is the media
+// type to send, or several separated by commas, or empty if the body may have any media type. text is true if the body is text, so that its
+// schema must be that of a string. ok is false if the gateway cannot send the body.
 func Body(names []string, schema map[string]any, old bool) (declared string, text, ok bool) {
 	var files, texts []string
 	for _, name := range names {
@@ -170,8 +171,8 @@ func Body(names []string, schema map[string]any, old bool) (declared string, tex
 	}
 }
 
-// Accept returns the media types of a response that the gateway can pass on as content. It omits HTML pages, event streams and multipart.
-// text is true if all returned types are texts; none is true if none of them is.
+// Accept returns the media types of a response that the gateway can pass on as content, without duplicates and at most 20. It omits HTML
+// pages, event streams and multipart. text is true if all returned types are passed on as text, and none if none of them is.
 func Accept(names []string) (accept []string, text, none bool) {
 	text, none = true, true
 	for _, name := range names {

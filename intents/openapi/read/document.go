@@ -16,19 +16,19 @@ import (
 // Methods lists the methods that OpenAPI describes. Those that the gateway can send come first.
 var Methods = []string{"get", "head", "post", "put", "patch", "delete", "options", "trace", "query"}
 
-// A Document is a whole OpenAPI 3 document as a tree. Note, if not empty, is a remark for people about its version.
+// A Document is a whole OpenAPI 3 document as a tree. Note, if not empty, is a remark for people about the version of the document.
 type Document struct {
 	Root map[string]any
 	Old  bool // OpenAPI 3.0, with nullable, boolean exclusive bounds, and no siblings of $ref
 	Note string
 
-	files *files // the files that it may refer to; nil if there are none
+	files *files // the files to which the document may refer; nil if there are none
 }
 
 // The bounds on one document.
 const (
-	MaxDocument = 64 << 20 // bytes, including the files that it refers to
-	MaxFiles    = 5000     // files that it refers to
+	MaxDocument = 64 << 20 // bytes, including the files to which the document refers
+	MaxFiles    = 5000     // files to which the document refers
 )
 
 // ErrDocument means that a whole document is unusable; the rest of the message is the reason.
@@ -67,7 +67,7 @@ func Parse(data []byte, fsys fs.FS, name string) (*Document, error) {
 // A budget bounds the remaining work: all files of a document together have the bounds of a single file.
 type budget struct{ bytes, nodes, marks int }
 
-// decode reads JSON or YAML. A text that begins with { and a quoted name is read as JSON, because a YAML parser would accept invalid JSON.
+// decode reads JSON or YAML. Input that begins with { and a quoted name is read as JSON, because a YAML parser would accept invalid JSON.
 func decode(data []byte, left *budget) (map[string]any, error) {
 	if left.bytes -= len(data); left.bytes < 0 {
 		return nil, fmt.Errorf("it has %d bytes; all files together may have at most %d", len(data), MaxDocument)
@@ -84,7 +84,7 @@ func decode(data []byte, left *budget) (map[string]any, error) {
 	return root, nil
 }
 
-// Text returns a string, or the text of a number or boolean, such as version: 1.0 in YAML.
+// Text returns a string, or the text of a number or boolean, such as version: 1.0 in YAML. It returns "" for any other value.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -98,29 +98,30 @@ func Text(v any) string {
 	}
 }
 
-// Object returns v as an object. It returns nil if v is not one.
+// Object returns v as an object, or nil if v is not an object.
 func Object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m
 }
 
-// List returns v as a list. It returns nil if v is not one.
+// List returns v as a list, or nil if v is not a list.
 func List(v any) []any {
 	l, _ := v.([]any)
 	return l
 }
 
-// Flag returns v as a boolean. It returns false if v is not one.
+// Flag returns v as a boolean, or false if v is not a boolean.
 func Flag(v any) bool {
 	b, _ := v.(bool)
 	return b
 }
 
-// Excerpt quotes a text of the document in one short line that is safe for a terminal.
+// Excerpt quotes a string of the document in one short line that is safe for a terminal.
 func Excerpt(s string) string { return "\"" + Line(s, 120) + "\"" }
 
-// Line returns s as one printable line of at most this many characters.
-func Line(s string, most int) string {
+// Line returns s as one printable line, without control characters. Beyond maxRunes characters, which do not include most spaces, an
+// ellipsis replaces the rest.
+func Line(s string, maxRunes int) string {
 	var b strings.Builder
 	n, space := 0, false
 	for _, r := range s {
@@ -129,7 +130,7 @@ func Line(s string, most int) string {
 			space = b.Len() > 0
 			continue
 		}
-		if n++; n > most {
+		if n++; n > maxRunes {
 			return b.String() + "…"
 		}
 		if space {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// files holds the files that a document refers to. A file is read when the first reference to it is followed.
+// files holds the files to which a document refers. A file is read when the first reference to it is followed.
 type files struct {
 	fsys  fs.FS
 	entry string // the path of the document itself
@@ -51,7 +51,7 @@ func (f *files) tree(name, ref string) (any, error) {
 	return nil, &OutsideError{ref, reason}
 }
 
-// load reads one file, or returns why it is not read.
+// load reads one file. If it does not read the file, it returns the reason.
 func (f *files) load(name string) (tree map[string]any, reason string) {
 	switch hidden := slices.ContainsFunc(strings.Split(name, "/"), func(s string) bool { return strings.HasPrefix(s, ".") }); {
 	case name == ".." || strings.HasPrefix(name, "../") || strings.HasPrefix(name, "/"):
@@ -104,7 +104,7 @@ func readable(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(path.Ext(name)))
 }
 
-// anchorFile is like anchor, for a whole file: the names at its top level may be keywords or the names of schemas.
+// anchorFile does the same as anchor for a whole file, in which the names at the top level may be keywords or the names of schemas.
 func (f *files) anchorFile(tree map[string]any, from string) {
 	for name, sub := range tree {
 		if ref, ok := sub.(string); ok && name == "$ref" {
@@ -116,7 +116,7 @@ func (f *files) anchorFile(tree map[string]any, from string) {
 }
 
 // anchor makes the references in v relative to the root of fsys, so that they do not depend on where a part of the file is used. It skips
-// values that are data. members is true if the names in v are chosen by the author and are not keywords.
+// values that are data. members means that the author has chosen the names in v, so that they are not keywords.
 func (f *files) anchor(v any, from string, members bool) {
 	switch v := v.(type) {
 	case []any:
@@ -149,7 +149,7 @@ var (
 	}
 )
 
-// anchorMapping is like anchor, for the mapping of a discriminator, whose values are references or names of schemas.
+// anchorMapping does the same as anchor for the mapping of a discriminator, whose values are references or names of schemas.
 func (f *files) anchorMapping(mapping map[string]any, from string) {
 	for value, target := range mapping {
 		if ref := Text(target); strings.Contains(ref, "#") || readable(ref) {
@@ -158,7 +158,8 @@ func (f *files) anchorMapping(mapping map[string]any, from string) {
 	}
 }
 
-// resolve makes a reference relative to the root of fsys; from is the file that contains it. RFC 3986 5.2.
+// resolve makes a reference in the file from relative to the root of fsys (RFC 3986 5.2). It returns a reference with a host, a scheme or a
+// query unchanged.
 func (f *files) resolve(ref, from string) string {
 	name, fragment, hasFragment := strings.Cut(ref, "#")
 	u, err := url.Parse(name)

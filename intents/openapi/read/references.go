@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// MaxHops bounds chains of references.
+	// MaxHops is the maximum length of a chain of references.
 	MaxHops      = 16
 	maxReference = 1000 // bytes
 )
 
-// ErrNowhere means that the target of a reference does not exist in a document that was read.
+// ErrNowhere means that the document to which a reference points was read, but does not contain the target.
 var ErrNowhere = errors.New("not in the document")
 
 // An OutsideError means that a reference points to another document that cannot be read.
@@ -27,8 +27,8 @@ func (e *OutsideError) Error() string {
 	return fmt.Sprintf("it refers to %s, outside the document: %s", Excerpt(e.ref), e.reason)
 }
 
-// Lookup returns the target of a reference, and its place: a name that is equal for all references to the same target. The error wraps
-// ErrNowhere, is an *OutsideError, or concerns the reference itself.
+// Lookup returns the target of a reference, and the place of that target: a name that is equal for all references to the same target. The
+// error wraps ErrNowhere, is an *OutsideError, or concerns the reference itself.
 func (d *Document) Lookup(ref string) (target any, place string, err error) {
 	return d.lookupIn(ref, MaxHops)
 }
@@ -48,7 +48,7 @@ func (d *Document) lookupIn(ref string, hops int) (target any, place string, err
 	if target, found := strictjson.Lookup(tree, plain); found {
 		return target, name + "#" + plain, nil
 	}
-	// A value on the way may itself be a reference, as in schemas: {$ref: schemas.yaml}.
+	// A value on the path to the target may itself be a reference, as in schemas: {$ref: schemas.yaml}.
 	for cut := strings.LastIndexByte(plain, '/'); cut >= 0 && hops > 0; cut = strings.LastIndexByte(plain[:cut], '/') {
 		on, _ := strictjson.Lookup(tree, plain[:cut])
 		if next, ok := Object(on)["$ref"].(string); ok {
@@ -81,7 +81,8 @@ func (d *Document) Resolve(v any, what string) (any, error) {
 	return nil, fmt.Errorf("%s refers to itself through %s", what, Excerpt(ref))
 }
 
-// Follow is like Resolve, for a value that must be an object other than a schema, such as a parameter, body or response.
+// Follow is like Resolve, but returns an error if the result is not an object. Use it for parameters, bodies and responses, but not for
+// schemas.
 func (d *Document) Follow(v any, what string) (map[string]any, error) {
 	v, err := d.Resolve(v, what)
 	if err != nil {
@@ -94,7 +95,7 @@ func (d *Document) Follow(v any, what string) (map[string]any, error) {
 	return m, nil
 }
 
-// Whole is like Follow, for a path or an operation: members beside the reference take precedence over those of its target.
+// Whole is like Follow, but for a path or an operation: members beside the reference are added to those of its target, and take precedence.
 func (d *Document) Whole(v any, what string) (map[string]any, error) {
 	target, err := d.Follow(v, what)
 	if m := Object(v); err == nil && m["$ref"] != nil && len(m) > 1 {
@@ -105,7 +106,7 @@ func (d *Document) Whole(v any, what string) (map[string]any, error) {
 	return target, err
 }
 
-// TextAt is like Resolve, for a text. It returns nil if a reference cannot be followed.
+// TextAt is like Resolve, but returns nil if a reference cannot be followed.
 func (d *Document) TextAt(v any) any {
 	v, err := d.Resolve(v, "a text")
 	if err != nil {
@@ -114,7 +115,7 @@ func (d *Document) TextAt(v any) any {
 	return v
 }
 
-// SchemaName returns the name of a schema from a reference or place: Pet for #/components/schemas/Pet, and also for schemas/Pet.yaml.
+// SchemaName returns the name of a schema from a reference or place: Pet for #/components/schemas/Pet and for schemas/Pet.yaml.
 func SchemaName(ref string) string {
 	name := ref[strings.LastIndexAny(ref, "/#")+1:]
 	if name == "" {

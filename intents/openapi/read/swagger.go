@@ -11,8 +11,8 @@ import (
 )
 
 // fromSwagger converts a Swagger 2.0 document to OpenAPI 3.0. Definitions keep their place, so that references to them stay valid;
-// references to parameters and responses are replaced by their targets, because their form changes. Malformed parts stay unchanged, and
-// are reported with their operation.
+// references to parameters and responses are replaced by their targets, because their form changes. Malformed parts stay unchanged, so that
+// they are reported with their operation later.
 func fromSwagger(root map[string]any, more *files) map[string]any {
 	s := &swagger{&Document{Root: root, Old: true, files: more}, root}
 	paths := map[string]any{}

@@ -16,7 +16,7 @@ import (
 
 const (
 	maxNodes = 4_000_000 // values; the value of an alias counts each time the alias is used
-	maxMarks = 8_000_000 // bytes that can begin or separate values; this bounds the work of the parser in advance
+	maxMarks = 8_000_000 // bytes that can begin or separate values; they are counted before parsing, to bound the work of the parser
 )
 
 // decodeYAML reads a YAML document as the tree of the equivalent JSON.
@@ -134,7 +134,7 @@ func (r *yamlReader) mapping(n *yaml.Node, depth int) (any, error) {
 	return out, nil
 }
 
-// scalar converts numbers to their JSON form, and dates to strings.
+// scalar returns the value of a scalar as in JSON. Dates, and numbers that JSON does not have, become strings.
 func scalar(n *yaml.Node) (any, error) {
 	if strings.IndexByte(n.Value, 0) >= 0 {
 		return nil, fmt.Errorf("line %d: a string contains the character U+0000", n.Line)
