@@ -68,7 +68,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // dashed matches an argument that looks like an identifier beginning with "-": a key's thumbprint or a jti in base64url.
 var dashed = regexp.MustCompile(`^-[A-Za-z0-9_-]{21,42}$`)
 
-// dashHint explains how to pass an identifier that begins with "-" and was parsed as a flag. It returns "" if no argument looks like one.
+// dashHint returns a line that explains how to pass an identifier that begins with "-" and was parsed as a flag. It returns "" if no
+// argument before "--" looks like such an identifier.
 func dashHint(args []string) string {
 	for _, arg := range args {
 		switch {

@@ -77,7 +77,8 @@ $XDG_STATE_HOME/uimgate/agent, readable only by their owner.`,
 	return c
 }
 
-// xdg returns the path of a file of uimgate below an XDG base directory: the one in variable or, below the home directory, fallback.
+// xdg returns the path of a file of uimgate below an XDG base directory. That directory is the value of variable or, if this is not an
+// absolute path, fallback below the home directory.
 func xdg(variable, fallback string, parts ...string) (string, error) {
 	dir := os.Getenv(variable)
 	if !filepath.IsAbs(dir) { // XDG ignores relative paths
@@ -110,7 +111,8 @@ func (s *agentSettings) stateDir() (string, error) {
 	return xdg("XDG_STATE_HOME", filepath.Join(".local", "state"), "agent")
 }
 
-// client creates the client. If there is no key and needsKey is false, the client has none.
+// client creates the client, as the flags describe it. If there is no key, client returns an error if needsKey is true, and otherwise a
+// client without a key.
 func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	o, err := s.options(needsKey)
 	if err != nil {
@@ -119,7 +121,8 @@ func (s *agentSettings) client(needsKey bool) (*agent.Client, error) {
 	return agent.New(o)
 }
 
-// options returns the options of the client from the flags. If there is no key and needsKey is true, it returns an error.
+// options returns the options of the client from the flags. If there is no key, it returns an error if needsKey is true or the flag --key
+// is set, and otherwise options without a key.
 func (s *agentSettings) options(needsKey bool) (agent.Options, error) {
 	if s.timeout <= 0 {
 		return agent.Options{}, cli.Usage(errors.New("--timeout must be more than 0"))
@@ -171,7 +174,8 @@ func (s *agentSettings) printNote(c *cobra.Command, format string, args ...any) 
 	}
 }
 
-// run wraps a command so that it prints a refusal of the service in full: with -o json as data, otherwise as text.
+// run wraps a command so that it prints errors in full, except usage errors: with -o json as data on stdout, and otherwise the details of a
+// refusal on stderr. It also returns the error.
 func (s *agentSettings) run(f func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(c *cobra.Command, args []string) error {
 		err := f(c, args)
@@ -244,7 +248,7 @@ func instead(refusal *agent.Error, name string) []string {
 	return out
 }
 
-// errorData returns an error as the data that -o json prints.
+// errorData converts an error to the data that -o json prints.
 func errorData(err error) map[string]any {
 	data := map[string]any{"message": err.Error()}
 	put := func(name string, value any, there bool) {

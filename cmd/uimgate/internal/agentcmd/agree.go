@@ -125,7 +125,7 @@ asks for confirmation on the terminal, and fails if there is no terminal.`,
 	return c
 }
 
-// declarations parses the values of --declare. A name that is given several times has several values.
+// declarations parses the values of --declare. A name that occurs several times has several values.
 func declarations(list []string) (pat.Declaration, error) {
 	var d pat.Declaration
 	for _, text := range list {
@@ -155,7 +155,8 @@ func (s *agentSettings) discover(c *cobra.Command, client *agent.Client, target 
 	return client.Discover(c.Context(), target)
 }
 
-// accept shows the policy that the service offers, asks for confirmation unless yes is set, and sets the digest of seen.
+// accept shows the policy that the service offers, sets the digest of seen, and asks for confirmation unless yes is set. It returns an
+// error if the policy is not confirmed.
 func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client *agent.Client, seen *agent.Acceptance, yes bool) error {
 	policy, err := service.Policy(c.Context())
 	if err != nil {
@@ -181,7 +182,7 @@ func (s *agentSettings) accept(c *cobra.Command, service *agent.Service, client 
 	return nil
 }
 
-// printTerms explains the policy in plain English, like policy explain.
+// printTerms explains the policy on stderr in plain English, as policy explain does. If that is not possible, it prints a warning.
 func printTerms(c *cobra.Command, policy agent.Policy) error {
 	known, err := policycmd.Terms(c, c.ErrOrStderr(), c.ErrOrStderr(), policy.Raw)
 	if err == nil && !known {

@@ -138,7 +138,8 @@ func agentPolicyCommand(s *agentSettings) *cobra.Command {
 	}
 }
 
-// printable puts a text from the service on one line: it replaces each run of white space and control characters by a space.
+// printable puts text from the service on one line: it replaces each run of white space and control characters by a space, and removes
+// those at the ends.
 func printable(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f && r <= 0x9f }), " ")
 }
@@ -155,7 +156,7 @@ func intentTable(w io.Writer, list []*intents.Intent) error {
 	return t.Flush()
 }
 
-// signature returns the names of an intent's parameters, the optional ones in brackets: query [category].
+// signature returns the names of an intent's parameters, with the optional ones in brackets, such as query [category].
 func signature(in *intents.Intent) string {
 	parts := make([]string, 0, len(in.Inputs))
 	for _, p := range in.Inputs {

@@ -133,7 +133,8 @@ func (s *agentSettings) printResult(c *cobra.Command, r agent.Result) error {
 	})
 }
 
-// readParams returns the parameters of --params: a JSON object, a file or stdin.
+// readParams returns the parameters in text, the value of --params: a JSON object, @ and the name of a file, or - for stdin. It returns an
+// empty object if text is empty.
 func readParams(text string, stdin io.Reader) (map[string]any, error) {
 	if text == "" {
 		return map[string]any{}, nil
@@ -170,7 +171,8 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxParameters+1))
 }
 
-// assign adds name=value arguments to the parameters, each with the type that the intent declares.
+// assign adds name=value arguments to the parameters in tree, each with the type that the intent declares. It returns an error if a
+// parameter is unknown or given twice, or if its value has another type.
 func assign(tree map[string]any, in *intents.Intent, args []string) error {
 	for _, arg := range args {
 		name, text, ok := strings.Cut(arg, "=")
@@ -204,7 +206,7 @@ func unknownParameter(in *intents.Intent, name string) error {
 	return cli.Usage(fmt.Errorf("%s has no parameter %s: its parameters are %s", in.UID, name, printable(strings.Join(known, ", "))))
 }
 
-// types returns the JSON types that a parameter permits. It returns none if the parameter permits all.
+// types returns the JSON types that a parameter permits. It returns no types if the parameter permits all.
 func types(p *intents.Parameter) []string {
 	if p.Type != "" && p.Type != "any" {
 		return []string{p.Type}
@@ -240,8 +242,8 @@ func schemaTypes(schema map[string]any) []string {
 	return out
 }
 
-// typed converts a value from the command line to one of these types; no types means any. It reads the text as JSON if that has one of
-// the types, and otherwise as a string. It reports whether the value has one of the types.
+// typed converts a value from the command line to one of these types; an empty list permits all types. If the value is JSON of one of the
+// types, typed decodes it. Otherwise, the value is a string. typed reports whether the result has one of the types.
 func typed(types []string, text string) (any, bool) {
 	if len(types) == 1 && types[0] == "string" {
 		return text, true

@@ -95,7 +95,7 @@ func (s *bridgeSettings) limits() ([]budget.Limit, error) {
 	return limits, nil
 }
 
-// check rejects invalid combinations of flags.
+// check returns an error if a flag or a combination of flags is invalid.
 func (s *bridgeSettings) check() error {
 	for _, digest := range s.accept {
 		if !agent.IsDigest(digest) {
@@ -116,7 +116,7 @@ func (s *bridgeSettings) check() error {
 	return nil
 }
 
-// serve runs the bridge. Without --listen, stdout is only for messages of MCP.
+// serve runs the bridge until the client closes stdin or the context of c ends. Without --listen, stdout is only for messages of MCP.
 func (s *bridgeSettings) serve(c *cobra.Command, services []string, limits []budget.Limit) error {
 	logged := &ownerLog{w: c.ErrOrStderr()}
 	if err := s.ensureKey(c.Context()); err != nil {
@@ -201,7 +201,7 @@ func (s *bridgeSettings) agreeCommand(service, digest, issuer string) string {
 	return quoted(append(command, s.shared()...))
 }
 
-// shared returns the given flags that uimgate agent has with the same meaning.
+// shared returns those of the given flags that uimgate agent also has, with the same meaning.
 func (s *bridgeSettings) shared() []string {
 	var args []string
 	for _, flag := range []struct{ name, value string }{{"--data", absolute(s.data)}, {"--agent-id", s.id}, {"--dns", s.dns}} {
@@ -238,8 +238,8 @@ func (s *bridgeSettings) printConfig(c *cobra.Command, services []string) error 
 	return err
 }
 
-// serverName returns the name of the MCP server: the host of its service, with hyphens for all characters but letters and digits, or uim
-// if there are several services.
+// serverName returns the name of the MCP server: the host of its service, with hyphens for all characters except ASCII letters and digits.
+// If there are several services, the name is uim.
 func serverName(services []string) string {
 	if len(services) > 1 {
 		return "uim"
@@ -279,7 +279,7 @@ func absolute(path string) string {
 	return path
 }
 
-// quoted returns a command line for a shell.
+// quoted joins arguments to a command line for a POSIX shell, and quotes those that need quotes.
 func quoted(args []string) string {
 	out := make([]string, 0, len(args))
 	for _, arg := range args {
@@ -291,13 +291,13 @@ func quoted(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// termsFor returns a reader that explains policies as policy explain does, and quotes the cost of a call of each intent.
+// termsFor returns a reader that explains policies as policy explain does, and determines the cost of a call of each intent.
 func termsFor(c *cobra.Command, o agent.Options) bridge.TermsReader {
 	key, err := keys.New(o.Key.Public())
 	return func(ctx context.Context, policy agent.Policy, catalog *intents.Catalog) bridge.Terms {
 		var output strings.Builder
 		terms := bridge.Terms{Intents: map[string]bridge.CallTerm{}}
-		//nolint:contextcheck // cobra has the context
+		//nolint:contextcheck // cobra carries the context
 		if known, tellErr := policycmd.Terms(c, &output, io.Discard, policy.Raw); known && tellErr == nil {
 			terms.Words = output.String()
 		}

@@ -19,8 +19,8 @@ import (
 
 const maxSessions = 1000
 
-// sessions returns the stored agreements of this agent, and skips those of other agents. For a file that it cannot read it prints a
-// warning, so that one broken file does not prevent calls to other services.
+// sessions returns the stored agreements of this agent, and skips those of other agents. It reads at most maxSessions files. It prints a
+// warning for a file that it cannot read, so that one broken file does not prevent calls to other services.
 func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agent.Session, error) {
 	dir, err := s.stateDir()
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *agentSettings) sessions(c *cobra.Command, client *agent.Client) ([]agen
 	return out, nil
 }
 
-// resume resumes the only agreement with the service target or, if target is empty, the only one that permits the intent uid. If both are
-// empty, it resumes the only agreement.
+// resume resumes the only agreement with the service target or, if target is empty, the only agreement that permits the intent uid. If both
+// are empty, it resumes the only agreement. It returns an error if there is no such agreement, or more than one.
 func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, uid string) (*agent.Service, error) {
 	sessions, err := s.sessions(c, client)
 	if err != nil {
@@ -80,8 +80,9 @@ func (s *agentSettings) resume(c *cobra.Command, client *agent.Client, target, u
 	return nil, cli.Usage(fmt.Errorf("several agreements match; name the service: %s", strings.Join(names, ", ")))
 }
 
-// unoffered returns a refusal if the services of the intent's namespace no longer offer the intent, because a new agreement would not
-// permit it. It queries the services with which there is an agreement, and skips those that it cannot reach.
+// unoffered returns a refusal if none of the services of the intent's namespace offers the intent any longer, so that a new agreement would
+// not permit it. It queries up to eight services with which there is an agreement, and skips those that it cannot reach. It returns nil if
+// one of them offers the intent, or if the answer is unknown.
 func unoffered(c *cobra.Command, client *agent.Client, sessions []agent.Session, uid string) error {
 	const most = 8 // services to query
 	var refusal error

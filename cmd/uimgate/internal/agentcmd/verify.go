@@ -43,7 +43,7 @@ wrong, or if the time limit ended the run.`,
   uimgate agent verify https://shop.example --allow-agree -o json
   uimgate agent verify http://127.0.0.1:8080 --allow-agree --params 'shop.example:search:v1={"query":"tea"}'`,
 		Args: cli.Args(cobra.ExactArgs(1)),
-		// This command calls its text output a table.
+		// Unlike the other commands, this one has the output format table in place of text.
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			switch s.output {
 			case "table":
@@ -89,7 +89,8 @@ wrong, or if the time limit ended the run.`,
 	return c
 }
 
-// verifyOptions returns the options of the verifying agent, with the agent's key if there is one.
+// verifyOptions returns the options of the verifying agent, with the agent's key if there is one. timed means that the flag --timeout is
+// set.
 func (s *agentSettings) verifyOptions(timed bool) (agent.Options, error) {
 	o := agent.Options{
 		AgentID: s.id, AllowInsecure: s.insecure, AllowStatic: s.static, UserAgent: "uimgate-verify/" + cli.ReadVersion().Version,
@@ -134,7 +135,7 @@ func lookupRecords(ctx context.Context, domain string) (verify.Records, error) {
 	return verify.Records{AgentsFile: found.AgentsFile, PolicyFile: found.Policy, Discovery: found.Discovery, License: found.License}, err
 }
 
-// readCalls parses the values of --params: parameters by intent.
+// readCalls parses the values of --params into parameters by intent.
 func readCalls(list []string) (map[string]map[string]any, error) {
 	out := map[string]map[string]any{}
 	for _, text := range list {

@@ -15,7 +15,7 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// checkVia checks the flags that select the protocol of a command.
+// checkVia checks the flags that select the protocol of a command. The error is a usage error.
 func (s *agentSettings) checkVia(c *cobra.Command) error {
 	kind, address, _ := strings.Cut(s.via, ":")
 	switch agent.Via(kind) {
@@ -54,7 +54,7 @@ func (s *agentSettings) way() agent.Via {
 // isUAgent reports whether --via selects the uAgents protocol.
 func (s *agentSettings) isUAgent() bool { return s.way() == agent.ViaUAgents }
 
-// keyName returns the default name of the file with the agent's private key or seed.
+// keyName returns the default name of the file that contains the agent's private key or seed.
 func (s *agentSettings) keyName() string {
 	if s.isUAgent() {
 		return "uagents.seed"
@@ -92,8 +92,8 @@ func (s *agentSettings) makeSeed(c *cobra.Command, path string) error {
 	})
 }
 
-// onRelay returns the relay and the key of the service from --via mrp://relay/key. It returns nil if --via does not name a relay. The
-// client connects to a relay on this machine over http, and to any other over https.
+// onRelay returns the relay and the key of the service from --via mrp://relay/key. It returns nil if --via does not name a relay. The URL
+// of a relay on this machine has the scheme http, and that of any other relay has https.
 func (s *agentSettings) onRelay() (*agent.Relay, error) {
 	kind, address, _ := strings.Cut(s.via, ":")
 	if agent.Via(kind) != agent.ViaMRP || address == "" {

@@ -1,4 +1,4 @@
-// Package cli contains what the command groups share: usage errors, argument checks, reading of files, and printing of records.
+// Package cli contains functions that the command groups share: for usage errors, argument checks, reading files, and printing records.
 package cli
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/uimgate/uimgate/config"
 )
 
-// ErrSilent is returned by a command that has already printed its error: the program exits with code 1 and prints nothing more.
+// ErrSilent is returned by a command that has already printed its error: the program then exits with code 1 without printing anything.
 var ErrSilent = errors.New("failed")
 
 // UsageError marks an error as a mistake in the command line: the program exits with code 2.
@@ -22,7 +22,8 @@ type UsageError struct{ error }
 // Usage returns err as a UsageError.
 func Usage(err error) error { return UsageError{err} }
 
-// KnownCommand rejects an unknown command, and suggests commands with similar names.
+// KnownCommand returns an error if there are arguments, because the first one is then the name of an unknown command. The error suggests
+// commands with similar names.
 func KnownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -35,7 +36,7 @@ func KnownCommand(c *cobra.Command, args []string) error {
 	return err
 }
 
-// Args returns check with its error as a UsageError.
+// Args returns a check that returns the error of check as a UsageError.
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
@@ -45,21 +46,21 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// ReadNamed reads the file with this name. It returns an error if the file is larger than most bytes.
-func ReadNamed(name string, most int64) ([]byte, error) {
+// ReadNamed reads the file with this name. It returns an error if the file is larger than maxBytes.
+func ReadNamed(name string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	return ReadAtMost(f, name, most)
+	return ReadAtMost(f, name, maxBytes)
 }
 
-// ReadAtMost reads r to its end. If r has more than most bytes, it returns an error that names the input by name.
-func ReadAtMost(r io.Reader, name string, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(text)) > most {
-		err = fmt.Errorf("%s is larger than %d bytes", name, most)
+// ReadAtMost reads r to its end. If r has more than maxBytes bytes, it returns an error that contains name, the name of the input.
+func ReadAtMost(r io.Reader, name string, maxBytes int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
+	if err == nil && int64(len(text)) > maxBytes {
+		err = fmt.Errorf("%s is larger than %d bytes", name, maxBytes)
 	}
 	return text, err
 }

@@ -22,7 +22,7 @@ import (
 type Column[T any] struct {
 	Name  string
 	Exact func(T) string
-	Human func(T) string // nil means Exact
+	Human func(T) string // nil means that Exact is also used for people
 	wide  bool           // omitted from tables
 }
 
@@ -84,7 +84,7 @@ func (c Column[T]) show(r T) string {
 	return c.Exact(r)
 }
 
-// CheckFormat checks the value of --output.
+// CheckFormat returns a UsageError unless the value of --output is table, json or csv.
 func CheckFormat(format string) error {
 	switch format {
 	case "table", "json", "csv":
@@ -118,8 +118,8 @@ func PrintLine(w io.Writer, v any) error {
 	return out.Encode(v)
 }
 
-// PrintCSV prints records as CSV (RFC 4180), with a header if requested. It converts each value with CSVText, so that no spreadsheet
-// evaluates a value as a formula.
+// PrintCSV prints records as CSV (RFC 4180), with a line of column names if header is set. It converts each value with CSVText, so that no
+// spreadsheet evaluates a value as a formula.
 func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool) error {
 	out := csv.NewWriter(w)
 	row := make([]string, len(columns))
@@ -144,7 +144,8 @@ func PrintCSV[T any](w io.Writer, records []T, columns []Column[T], header bool)
 }
 
 // CSVText returns s as a CSV value. A spreadsheet may evaluate a value that begins with = + - @, a tab, CR or LF as a formula, and agents
-// choose some of the values: CSVText puts an apostrophe before such a value, which makes it plain text. Negative numbers stay unchanged.
+// choose some of the values. CSVText puts an apostrophe before such a value, so that spreadsheets treat the value as plain text. Negative
+// numbers stay unchanged.
 func CSVText(s string) string {
 	if s == "" || !strings.ContainsRune("=+-@\t\r\n", rune(s[0])) {
 		return s
@@ -155,7 +156,7 @@ func CSVText(s string) string {
 	return "'" + s
 }
 
-// PrintTable prints records as a table for people. It replaces non-printable characters (see Sanitize).
+// PrintTable prints records as a table for people. It replaces non-printable characters (see Sanitize), and prints - for an empty value.
 func PrintTable[T any](w io.Writer, records []T, columns []Column[T]) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := make([]string, 0, len(columns))
@@ -226,7 +227,8 @@ func HumanAmount(amount, currency string) string {
 	return amount + " " + currency
 }
 
-// Ask asks a question on stderr, and reports whether the answer on stdin is y or yes. Any other answer means no.
+// Ask asks a question on stderr, and reports whether the answer on stdin is y or yes. It returns false for any other answer, and if stdin
+// ends.
 func Ask(c *cobra.Command, question string) (bool, error) {
 	fmt.Fprint(c.ErrOrStderr(), question+" [y/N] ")
 	answer, err := bufio.NewReader(io.LimitReader(c.InOrStdin(), 64)).ReadString('\n')

@@ -20,7 +20,7 @@ func (v Version) String() string {
 	return fmt.Sprintf("uimgate %s (commit %s, %s)", v.Version, v.Commit, v.Go)
 }
 
-// ReadVersion returns the version of this program.
+// ReadVersion returns the version of this program. Commit is "unknown" if the build information does not contain it.
 func ReadVersion() Version {
 	v := Version{Version: Release, Commit: "unknown", Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()

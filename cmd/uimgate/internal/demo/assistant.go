@@ -50,7 +50,7 @@ func (t *tour) assistant(ctx context.Context, _ *agent.Client) error {
 	return errors.Join(talked, group.Wait())
 }
 
-// talk places two orders. The budget permits only the first.
+// talk places two orders, and returns an error unless the bridge executes the first and refuses the second, which exceeds the budget.
 func (t *tour) talk(from *bufio.Reader, to io.Writer) error {
 	first, err := t.callTool("1", from, to)
 	if err != nil {

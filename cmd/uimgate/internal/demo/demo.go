@@ -36,7 +36,8 @@ type Options struct {
 	Now     func() time.Time
 }
 
-// Run starts the shop and the gateway, and takes all steps of the tour. It returns the error of the first step that fails.
+// Run starts the shop and the gateway, takes all steps of the tour, and removes its files. It returns the error of the first step that
+// fails.
 func Run(ctx context.Context, o Options) error {
 	dir, err := os.MkdirTemp("", "uimgate-demo-")
 	if err != nil {
@@ -125,7 +126,7 @@ func Config(dir, shop string, doors bool) (*config.Config, error) {
 	return cfg, problems.Err()
 }
 
-// startShop serves the example shop on a free port until ctx ends.
+// startShop serves the example shop on a free port until ctx ends, and returns its URL.
 func startShop(ctx context.Context, group *errgroup.Group, now func() time.Time) (string, error) {
 	shop, err := shopapi.New(shopapi.Config{Now: now})
 	if err != nil {

@@ -82,7 +82,7 @@ func (e *exchanges) fields(h http.Header) {
 	}
 }
 
-// body prints at most the first 300 bytes of a document, on one line.
+// body prints at most the first 300 bytes of a document, on one line. It prints nothing if the document is empty.
 func (e *exchanges) body(arrow string, body []byte) {
 	const most = 300
 	if len(body) == 0 {
@@ -102,7 +102,7 @@ func (e *exchanges) body(arrow string, body []byte) {
 
 var compactJWS = regexp.MustCompile(`eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+`)
 
-// shortened abbreviates PATs, agreements and proofs: they stay recognizable, but cannot be used.
+// shortened abbreviates PATs, agreements and proofs in s, so that they remain recognizable but cannot be used.
 func shortened(s string) string {
 	return compactJWS.ReplaceAllStringFunc(s, func(jws string) string { return jws[:8] + "…" })
 }

@@ -25,7 +25,7 @@ type messenger struct {
 	session agent.Session // with the PAT; kept after the PAT is revoked
 }
 
-// comes discovers the service as an agent with these options and this address.
+// comes discovers the service as an agent with these options, and returns that agent and its address.
 func (t *tour) comes(ctx context.Context, o agent.Options, address string) (networkAgent, string, error) {
 	o.MaxAttempts, o.Now = 1, t.Now
 	client, err := agent.New(o)
@@ -66,7 +66,7 @@ func (m *messenger) revoke(ctx context.Context) (err error) {
 
 func (m *messenger) close() { m.client.Close() }
 
-// uagent returns an agent of the uAgents protocol, whose messages are signed envelopes, and its address.
+// uagent returns an agent of the uAgents protocol, whose messages are signed envelopes, and the address of that agent.
 func (t *tour) uagent(ctx context.Context) (networkAgent, string, error) {
 	key, err := identity.FromSeed(agent.NewSeed(), 0)
 	if err != nil {
@@ -81,7 +81,8 @@ func nameOfEnvelope(raw []byte) string {
 	return name
 }
 
-// relayed returns an agent of the Machine Relay Protocol, which exchanges messages through the gateway's relay, and its address.
+// relayed returns an agent of the Machine Relay Protocol, which exchanges messages through the gateway's relay, and the address of that
+// agent.
 func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -92,7 +93,8 @@ func (t *tour) relayed(ctx context.Context) (networkAgent, string, error) {
 	}, wire.KeyOf(key).String())
 }
 
-// nameAtRelay returns the action of a message to a relay, or the type and status of the first message in a page from a relay.
+// nameAtRelay returns the action of a message to a relay, or the type and status of the first message in a page from a relay. It returns ""
+// for any other document.
 func nameAtRelay(raw []byte) string {
 	var got struct {
 		Body struct {
@@ -115,7 +117,7 @@ func nameAtRelay(raw []byte) string {
 	}
 }
 
-// showMessages prints the name of each message to and from a path. It does not print a message for which name returns "".
+// showMessages returns a wrapper that prints the name of each message that is sent to a path or received from it, unless name returns "".
 func (t *tour) showMessages(path string, name func(raw []byte) string) func(http.RoundTripper) http.RoundTripper {
 	show := func(arrow string, body io.ReadCloser) io.ReadCloser {
 		raw, _ := io.ReadAll(io.LimitReader(body, maxPage))

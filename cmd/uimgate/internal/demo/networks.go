@@ -14,7 +14,7 @@ import (
 
 // A networkAgent is an agent of another network, which uses the door for that network.
 type networkAgent interface {
-	// agree agrees with the agent's key, and returns the scope.
+	// agree makes an agreement with the agent's key, and returns its scope.
 	agree(ctx context.Context) (scope string, err error)
 	// call calls an intent, and returns the charge, which is empty for a free call. If the call is refused, the error is a *refusal.
 	call(ctx context.Context, uid string, parameters map[string]any) (charge string, err error)
@@ -28,7 +28,7 @@ type refusal struct{ reason, message string }
 
 func (r *refusal) Error() string { return r.reason + ": " + r.message }
 
-// networks shows one agent of each network.
+// networks takes the steps of one agent of each network.
 func (t *tour) networks(ctx context.Context) error {
 	t.printf("An example shop listens at %s, behind the gateway at %s.\n", t.shop, t.gateway)
 	for _, n := range []struct {

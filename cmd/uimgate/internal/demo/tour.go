@@ -19,7 +19,7 @@ const (
 	orderUID   = "shop.example:place-order:v1"
 )
 
-// A tour takes one agent through all steps, and checks each result.
+// A tour takes agents through all steps, and checks each result.
 type tour struct {
 	Options
 	gateway, shop string
@@ -76,7 +76,7 @@ type step struct {
 	do    func(context.Context, *agent.Client) error
 }
 
-// take takes the steps in order, until one fails.
+// take prints and takes the steps in order, until a step fails.
 func (t *tour) take(ctx context.Context, client *agent.Client, steps []step) error {
 	for _, step := range steps {
 		t.step++

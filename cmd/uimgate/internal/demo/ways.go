@@ -15,7 +15,7 @@ import (
 // fee is the price of an order in the policy.
 const fee = "0.05 EUR"
 
-// An order is a charged order, as the service reported it to the agent.
+// An order is a charged order: the way in which it was placed, and the charge that the service reported to the agent.
 type order struct{ way, charge string }
 
 // charged records an order, and checks its charge.
@@ -45,7 +45,7 @@ func (t *tour) otherWays(ctx context.Context, _ *agent.Client) error {
 	return nil
 }
 
-// ledger reads the ledger as the operator, and checks that it has each charge that was reported to an agent exactly once.
+// ledger reads the ledger as the operator, and checks that each charge that was reported to an agent occurs in it exactly once.
 func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 	operator := client.New(client.Options{Socket: client.OwnSocket(ctx, t.data)})
 	page, err := operator.Ledger(ctx, admin.UsageQuery{State: store.Captured})
@@ -71,7 +71,7 @@ func (t *tour) ledger(ctx context.Context, _ *agent.Client) error {
 		"one captured charge for each order")
 }
 
-// brief shortens a long id to its first and last characters.
+// brief shortens an id of more than 20 bytes to its first and last 8 bytes.
 func brief(id string) string {
 	const most, ends = 20, 8
 	if len(id) <= most {

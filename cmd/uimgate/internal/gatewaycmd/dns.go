@@ -24,7 +24,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// recordTTL is the TTL of the printed records: long enough to be cached, short enough for corrections.
+// recordTTL is the TTL of the printed records. It is long enough for caching and short enough for corrections.
 const recordTTL = time.Hour
 
 // dnsSettings are the flags of uimgate dns.
@@ -77,8 +77,8 @@ func (s *dnsSettings) serviceFlags(c *cobra.Command) {
 	c.Flags().StringVar(&s.domain, "domain", "", "domain that agents will name (default: the issuer or the host of public_url)")
 }
 
-// load loads the configuration, and returns the selected service and the values of its records. It prints a warning for each valid
-// setting that may make the records useless.
+// load loads the configuration, and returns the selected service and the values of its records. If the configuration is invalid, it prints
+// the problems and returns cli.ErrSilent. It prints a warning for each valid setting that may make the records useless.
 func (s *dnsSettings) load(c *cobra.Command) (*service.Definition, discovery.Service, error) {
 	cfg, problems := config.Load(s.config, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})
 	var loaded *service.LoadedConfig
@@ -135,7 +135,7 @@ func (s *dnsSettings) run(c *cobra.Command) error {
 	return err
 }
 
-// choose returns the selected service and its index.
+// choose returns the selected service and its index. The error is a usage error.
 func (s *dnsSettings) choose(cfg *config.Config) (*config.Service, int, error) {
 	ids := make([]string, 0, len(cfg.Services))
 	for i := range cfg.Services {
@@ -193,7 +193,7 @@ func issuerOf(c *config.Service, catalog *intents.Catalog) string {
 	return strings.ToLower(issuer)
 }
 
-// recordWarnings returns the reasons why valid records may still not help an agent.
+// recordWarnings returns the reasons why agents may not be able to use the records although they are valid.
 func recordWarnings(facts discovery.Service, c *config.Service, catalog *intents.Catalog) []string {
 	var out []string
 	if fetch.LoopbackHost(c.PublicURL.Hostname()) {
@@ -228,7 +228,8 @@ func recordList(records []discovery.Record) []dnsRecord {
 	return out
 }
 
-// compare looks up the records of a domain in DNS and prints how they differ from the wanted records.
+// compare looks up the records of a domain in DNS and prints how they differ from the wanted records. If they differ, it returns
+// cli.ErrSilent.
 func (s *dnsSettings) compare(c *cobra.Command, domain string, want []discovery.Record) error {
 	o := discovery.Options{Names: -1}
 	if s.server != "" {
@@ -301,8 +302,8 @@ registry accepts each version only once.`,
 	return c
 }
 
-// proof returns the record with the key that proves control of a domain to the MCP registry. It creates a missing key, unless the command
-// only verifies records.
+// proof returns the record with the key that proves control of a domain to the MCP registry. If there is no key, it creates one, unless the
+// command only verifies records.
 func (s *dnsSettings) proof(c *cobra.Command, domain string) (discovery.Record, error) {
 	key, err := agent.LoadKey(s.registry)
 	if errors.Is(err, os.ErrNotExist) && !s.verify {

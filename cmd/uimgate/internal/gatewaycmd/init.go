@@ -167,13 +167,13 @@ func (s *initSettings) run(ctx context.Context, stdout, stderr io.Writer) error 
 		return err
 	}
 	s.report(stderr, found, result)
-	if s.serve { // it checks the files when it starts
+	if s.serve { // the gateway checks the files when it starts
 		return nil
 	}
 	return s.check(ctx, stderr)
 }
 
-// read reads the document from a file, or fetches it from a URL.
+// read reads the document from a file, or fetches it from a URL and sets Source to the final URL.
 func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	if !strings.HasPrefix(s.document, "https://") && !strings.HasPrefix(s.document, "http://") {
 		return cli.ReadNamed(s.document, read.MaxDocument)
@@ -196,7 +196,8 @@ func (s *initSettings) read(ctx context.Context) ([]byte, error) {
 	return answer.Body, nil
 }
 
-// openRefs opens the directory whose files the document may refer to. Neither names nor symbolic links can lead out of it.
+// openRefs opens the directory to whose files the document may refer. Neither names nor symbolic links can lead out of this directory. The
+// caller must close it.
 func (s *initSettings) openRefs() (*os.Root, error) {
 	dir := s.refs
 	if dir == "" {
@@ -245,7 +246,8 @@ func readExisting(dir string) (map[string][]byte, error) {
 	return out, nil
 }
 
-// writeFiles replaces each file atomically. It writes the record last, so that a file that was not written is not recorded as written.
+// writeFiles creates the directory if necessary, and replaces each file atomically. It writes the record last, so that a file that was not
+// written is not recorded as written.
 func writeFiles(dir string, files map[string][]byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // a configuration contains no secrets
 		return err
@@ -318,7 +320,8 @@ func (s *initSettings) report(w io.Writer, found *openapi.Import, result *openap
 // maxPicks is the maximum size of a file of picks, in bytes.
 const maxPicks = 1 << 20
 
-// readPicks reads one operation per line. A # at the beginning of a line or after white space begins a comment.
+// readPicks reads one operation per line from a file, or from stdin if path is -. A # at the beginning of a line or after white space
+// begins a comment.
 func readPicks(path string, stdin io.Reader) ([]string, error) {
 	var data []byte
 	var err error
@@ -342,7 +345,7 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 	return out, nil
 }
 
-// check prints the problems that serve would report about the written files.
+// check prints the problems that serve would report about the written files. If one of them is an error, it returns cli.ErrSilent.
 func (s *initSettings) check(ctx context.Context, w io.Writer) error {
 	path := filepath.Join(s.out, openapi.ConfigFile)
 	cfg, problems := config.Load(path, config.Overrides{Blocks: bindings.Blocks(), Env: os.LookupEnv})

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/daemon"
 )
 
-// A serviceManager notifies systemd, if systemd started the process with Type=notify or notify-reload. Without NOTIFY_SOCKET and
-// WATCHDOG_USEC it sends nothing. sd_notify(3), sd_watchdog_enabled(3).
+// A serviceManager notifies systemd, if systemd started the process with Type=notify or notify-reload. It sends nothing if NOTIFY_SOCKET is
+// not set (sd_notify(3), sd_watchdog_enabled(3)).
 type serviceManager struct{ log *zap.Logger }
 
 // enter reports the phase that the process enters.
@@ -32,7 +32,8 @@ func (m serviceManager) send(lines ...string) {
 	}
 }
 
-// keepAlive resets the watchdog twice per period, until stop is called.
+// keepAlive resets the watchdog twice per period in the background, until stop is called. It does nothing if systemd has not enabled the
+// watchdog. stop must be called at most once.
 func (m serviceManager) keepAlive() (stop func()) {
 	period, err := systemd.SdWatchdogEnabled(false)
 	if err != nil {

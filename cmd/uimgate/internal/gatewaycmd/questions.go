@@ -22,12 +22,12 @@ import (
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
-// unanswered reports whether no flag answers a question.
+// unanswered reports whether none of the flags that answer questions is set.
 func (s *initSettings) unanswered() bool {
 	return s.document == "" && s.options.Namespace == "" && s.options.Upstream == ""
 }
 
-// questions asks for what no flag gives. The error is that of reading, or that the input ended before the last required answer.
+// questions asks for the settings that no flag provides. It returns an error if the input cannot be read, or ends before the last answer.
 func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io.Writer) error {
 	in := bufio.NewScanner(stdin)
 	ask := func(question, answer string, check func(string) error) (string, error) {
@@ -104,7 +104,7 @@ func isURL(text string) error {
 // searchTime is the time limit of documentOf.
 const searchTime = 3 * time.Second
 
-// documentOf returns the URL of the OpenAPI document that an API serves at a usual path, or "".
+// documentOf returns the URL of the OpenAPI document that an API serves at a usual path. It returns "" if it finds none within searchTime.
 func documentOf(ctx context.Context, upstream string) string {
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
@@ -120,13 +120,13 @@ func documentOf(ctx context.Context, upstream string) string {
 	return ""
 }
 
-// skeletonFile is the name of the document that init writes for an API without one.
+// skeletonFile is the name of the document that init writes for an API that has no document.
 const skeletonFile = "openapi.yaml"
 
 //go:embed skeleton.yaml
 var skeleton []byte
 
-// writeSkeleton writes a short OpenAPI document into dir, unless a document is already there, and returns its path.
+// writeSkeleton writes a short OpenAPI document into dir, unless there is already a file with its name, and returns its path.
 func writeSkeleton(dir string) (string, error) {
 	path := filepath.Join(dir, skeletonFile)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {

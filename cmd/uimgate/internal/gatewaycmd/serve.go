@@ -55,7 +55,8 @@ func configFlag(c *cobra.Command, path *string) {
 	c.Flags().StringVarP(path, "config", "c", "uimgate.yaml", "configuration file")
 }
 
-// serve runs the gateway that the configuration at path describes, until ctx ends. It calls ready when the gateway accepts requests.
+// serve runs the gateway that the configuration at path describes, until ctx ends. It calls ready when the gateway accepts requests. If the
+// configuration has errors, it prints them and returns cli.ErrSilent.
 func serve(ctx context.Context, path string, o config.Overrides, stdout, stderr io.Writer, ready func(daemon.Addresses)) error {
 	o.Env, o.Blocks = os.LookupEnv, bindings.Blocks()
 	load := func() (*config.Config, config.Problems) { return config.Load(path, o) }
@@ -100,7 +101,7 @@ func serve(ctx context.Context, path string, o config.Overrides, stdout, stderr 
 	return err
 }
 
-// A libraryLog receives what libraries write to the standard log. The text may quote an upstream, so only its length is logged.
+// A libraryLog receives the lines that libraries write to the standard log. They may quote an upstream, so only their length is logged.
 type libraryLog struct{ log *zap.Logger }
 
 func (u libraryLog) Write(p []byte) (int, error) {
@@ -108,7 +109,7 @@ func (u libraryLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// hangups converts SIGHUP into reload requests, until ctx ends.
+// hangups returns a channel that has a value after the process has received SIGHUP, until ctx ends.
 func hangups(ctx context.Context) <-chan struct{} {
 	signals, reloads := make(chan os.Signal, 1), make(chan struct{}, 1)
 	signal.Notify(signals, syscall.SIGHUP)

@@ -24,7 +24,7 @@ func (s *settings) blob() *cobra.Command {
 	return c
 }
 
-// put stores a file at the relay.
+// put stores the file at path at the relay, unencrypted.
 func put(c *cobra.Command, client *mrp.Client, path, contentType string) (wire.Blob, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -102,7 +102,8 @@ overwrites an existing file. To decrypt an encrypted file, pass the id of the me
 	return c
 }
 
-// fetchBlob writes a blob to a temporary file, and links it to path when it is complete.
+// fetchBlob writes a blob to a temporary file, and links that file to path when it is complete. If messageID is not empty, fetchBlob
+// decrypts the blob as an attachment of that message. It returns an error if there is already a file at path.
 func fetchBlob(c *cobra.Command, client *mrp.Client, id, messageID, path string) (b wire.Blob, err error) {
 	part, err := os.CreateTemp(filepath.Dir(path), ".mrp-*")
 	if err != nil {

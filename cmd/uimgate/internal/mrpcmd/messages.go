@@ -80,7 +80,7 @@ on stderr.`,
 	return c
 }
 
-// compose builds the message from the flags and arguments.
+// compose builds the message from the flags and arguments, without recipient and attachments.
 func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.Send, error) {
 	m := wire.Send{ContentType: o.contentType, ThreadID: o.thread, InReplyTo: o.replyTo, ExpiresIn: int64(o.expires / time.Second)}
 	var body []byte
@@ -131,7 +131,7 @@ func (s *settings) compose(c *cobra.Command, o sendFlags, args []string) (wire.S
 	return m, err
 }
 
-// upload stores the files of --attach at the relay.
+// upload stores the files of --attach at the relay, and returns their attachments.
 func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sendFlags) (list []wire.Attachment, err error) {
 	for _, path := range o.attach {
 		a := wire.Attachment{Filename: filepath.Base(path)}
@@ -151,7 +151,7 @@ func upload(c *cobra.Command, client *mrp.Client, to wire.Key, o sendFlags) (lis
 	return list, nil
 }
 
-// ask sends a message and prints its reply.
+// ask sends a message, waits for its reply for at most o.wait, and prints the reply.
 func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o sendFlags) error {
 	ctx, cancel := context.WithTimeout(c.Context(), o.wait)
 	defer cancel()
@@ -167,14 +167,14 @@ func (s *settings) ask(c *cobra.Command, client *mrp.Client, m wire.Send, o send
 	return s.printMessage(c, message{Message: answer, Encrypted: o.encrypt})
 }
 
-// A message is a message as it is printed.
+// A message is a message as the commands print it.
 type message struct {
 	wire.Message
-	Encrypted bool   `json:"encrypted,omitempty"` // the relay could not read it
-	Problem   string `json:"problem,omitempty"`   // why it could not be decrypted
+	Encrypted bool   `json:"encrypted,omitempty"` // the relay could not read the message
+	Problem   string `json:"problem,omitempty"`   // why the message could not be decrypted
 }
 
-// opened decrypts a message if it is encrypted.
+// opened decrypts a message if it is encrypted. If that fails, the result has a Problem.
 func opened(client *mrp.Client, m wire.Message) message {
 	if m.ContentType != wire.TypeEncrypted {
 		return message{Message: m}
@@ -290,7 +290,7 @@ has none, and reconnects whenever the connection is lost.`,
 			}
 			err = client.Listen(ctx, o, func(_ context.Context, m wire.Message) error {
 				if count > 0 && printed == count {
-					return context.Canceled // the relay will deliver it again
+					return context.Canceled // the relay will deliver the message again
 				}
 				if err := s.printMessage(c, opened(client, m)); err != nil {
 					return err

@@ -72,7 +72,7 @@ func (s *settings) keyPath() (string, error) {
 	return filepath.Join(dir, "uimgate", "mrp.seed"), nil
 }
 
-// client creates the client from the flags.
+// client creates the client from the flags. It returns an error if there is no key.
 func (s *settings) client() (*mrp.Client, error) {
 	if s.relay == "" {
 		return nil, cli.Usage(errors.New("name the relay with --relay or $UIMGATE_MRP_RELAY"))
@@ -95,7 +95,7 @@ func (s *settings) client() (*mrp.Client, error) {
 	return c, nil
 }
 
-// parseKey reads the key of another agent.
+// parseKey parses the key of another agent. The error is a usage error.
 func (s *settings) parseKey(text string) (wire.Key, error) {
 	k, err := wire.ParseKey(text)
 	if err != nil {
@@ -124,7 +124,7 @@ func (s *settings) note(c *cobra.Command, format string, args ...any) {
 	}
 }
 
-// when returns a time in the local time zone.
+// when formats a time in the local time zone.
 func when(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
 func (s *settings) keygen() *cobra.Command {

@@ -156,7 +156,7 @@ without control characters. Agents never see the name, and it affects no decisio
 	return c
 }
 
-// changeAgent changes an agent and prints it, with a warning if no agent has claimed its id.
+// changeAgent calls do, which changes an agent, and prints the agent. It prints a warning if no agent has claimed the id.
 func (o *operator) changeAgent(c *cobra.Command, do func(context.Context, *client.Client) (admin.Agent, error)) error {
 	a, err := call(c, o, do)
 	if err != nil {
@@ -232,7 +232,8 @@ change when agents come and go, approve shows which agent currently has the numb
 	return c
 }
 
-// numbered returns the agent with this number in the list of waiting agents, after the operator has confirmed it.
+// numbered returns the id of the agent with this number in the list of waiting agents. Unless yes is set, the operator must first confirm
+// the agent.
 func (o *operator) numbered(c *cobra.Command, number int, yes bool) (string, error) {
 	q := admin.AgentQuery{Service: o.service, Status: admin.Waiting, PageRequest: admin.PageRequest{Limit: 1000}}
 	page, err := call(c, o, func(ctx context.Context, api *client.Client) (admin.Page[admin.Agent], error) {

@@ -30,8 +30,8 @@ type StateCopy struct {
 	// The data of a message relay.
 	RelayAgents   int64  `json:"relay_agents"`
 	RelayMessages int64  `json:"relay_messages"`
-	RelayBlobs    int64  `json:"relay_blobs"`         // files; their contents are not included
-	SetAside      string `json:"set_aside,omitempty"` // restore: location of the previous state
+	RelayBlobs    int64  `json:"relay_blobs"`         // number of files, whose contents are not included
+	SetAside      string `json:"set_aside,omitempty"` // location of the previous state; only for restore
 }
 
 func stateCopyOf(c daemon.Copy) StateCopy {
@@ -80,7 +80,8 @@ func (k *keeper) stateFlags(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// open loads the configuration, and returns a keeper of its state that reports progress on stderr.
+// open loads the configuration, and returns a keeper of its state that reports progress on stderr. If the configuration is invalid, open
+// prints the problems and returns cli.ErrSilent.
 func (k *keeper) open(c *cobra.Command) (*daemon.Keeper, error) {
 	if err := cli.CheckFormat(k.format); err != nil {
 		return nil, err

@@ -77,7 +77,8 @@ agents must agree again. Retire a key if it leaked; otherwise, rotate it.`,
 	return c
 }
 
-// keysNew creates the first key before the gateway runs for the first time. For a running gateway, keysRotate is the command.
+// keysNew returns the command that creates the first key before the gateway runs for the first time. For a running gateway, keysRotate
+// returns the command.
 func (o *operator) keysNew() *cobra.Command {
 	var data string
 	c := &cobra.Command{

@@ -33,11 +33,11 @@ type operator struct {
 	limit                  int
 	all                    bool
 
-	// configured loads the configuration, once.
+	// configured loads the configuration on its first call; later calls return the same result.
 	configured func() (*config.Config, config.Problems)
 }
 
-// group makes c a command that only contains subcommands, which share its flags.
+// group makes c a command that contains only subcommands, which share its flags, and returns c.
 func (o *operator) group(c *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	c.Args = cli.Args(cli.KnownCommand)
 	c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -59,7 +59,7 @@ func (o *operator) flags(c *cobra.Command) {
 	f.StringVarP(&o.format, "output", "o", "table", "table, json or csv")
 }
 
-// paging adds the flags of listings.
+// paging adds the flags of listings to c, and returns c.
 func (o *operator) paging(c *cobra.Command) *cobra.Command {
 	c.Flags().IntVar(&o.limit, "limit", 100, "maximum number of entries, up to 1000")
 	c.Flags().StringVar(&o.after, "after", "", "continue after the previous page, with the value that it printed")
@@ -68,7 +68,7 @@ func (o *operator) paging(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// page returns the first page that the flags select.
+// page returns the request for the first page that the flags select.
 func (o *operator) page() admin.PageRequest {
 	p := admin.PageRequest{Limit: o.limit, After: o.after}
 	if o.all {
@@ -84,8 +84,8 @@ func (o *operator) revocation(id, why string) admin.Revocation {
 	return admin.Revocation{Record: o.record(id), Reason: why}
 }
 
-// client returns the client of the gateway. It uses the gateway's socket if this user may use it, so that the client works with any
-// certificate and even with a broken configuration, and otherwise the admin listener.
+// client returns the client of the gateway. If this user may use the gateway's socket, the client connects to that socket, so that it works
+// with any certificate and even with a broken configuration. Otherwise, it connects to the admin listener.
 func (o *operator) client(ctx context.Context) (*client.Client, error) {
 	if err := cli.CheckFormat(o.format); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (o *operator) socket(ctx context.Context) string {
 	return client.OwnSocket(ctx, dir)
 }
 
-// adminURL returns the URL from --admin, the environment or the configuration.
+// adminURL returns the URL of the admin listener from --admin, the environment or the configuration, in this order.
 func (o *operator) adminURL() string {
 	if o.url != "" {
 		return o.url
@@ -136,7 +136,8 @@ func (o *operator) adminURL() string {
 	return client.ConfiguredURL(cfg)
 }
 
-// token returns the admin token from --admin-token-file, from the environment, or of the gateway that the configuration describes.
+// token returns the admin token: from --admin-token-file, from the environment, or that of the gateway that the configuration describes, in
+// this order.
 func (o *operator) token() (string, error) {
 	if o.tokenFile != "" {
 		return client.ReadToken(o.tokenFile)
@@ -152,7 +153,7 @@ func (o *operator) token() (string, error) {
 	return client.ConfiguredToken(cfg, o.config)
 }
 
-// call sends a request to the selected gateway. It sanitizes the text of a refusal, so that it cannot control the terminal.
+// call sends a request to the selected gateway. It sanitizes the text of a refusal, so that the text cannot control the terminal.
 func call[A any](c *cobra.Command, o *operator, do func(context.Context, *client.Client) (A, error)) (answer A, err error) {
 	api, err := o.client(c.Context())
 	if err != nil {
@@ -185,8 +186,8 @@ func printAnswer[A any](c *cobra.Command, o *operator, columns []cli.Column[A], 
 // A lister requests one page of a listing.
 type lister[T any] func(context.Context, *client.Client, admin.PageRequest) (admin.Page[T], error)
 
-// printListing requests a listing and prints it on stdout. With --all, it requests all pages; otherwise, it prints on stderr how to get
-// the next page.
+// printListing requests a listing and prints it on stdout. With --all, it requests all pages. Otherwise, if there may be a next page, it
+// prints on stderr how to get that page.
 func printListing[T any](c *cobra.Command, o *operator, columns []cli.Column[T], list lister[T]) error {
 	return printRows(c, o, columns, list, func(r T) []T { return []T{r} }, nil)
 }

@@ -64,7 +64,7 @@ func rowsOf(s admin.Statement) []statementRow {
 	return append(out, stood("closing", s.Closing))
 }
 
-// totalRows returns rows with the sums over all accounts in the period, by currency, and their balances.
+// totalRows returns rows with the sums over the printed accounts, by currency: the changes in the period, and the balances.
 func totalRows(totals []admin.StatementTotal) []statementRow {
 	var out []statementRow
 	for _, t := range totals {
@@ -226,8 +226,8 @@ func period(from, to, month string) (begins, ends time.Time, err error) {
 	return begins, ends, nil
 }
 
-// moment parses a month or a day, and returns its beginning in UTC, or parses a time with its zone. It returns the zero time for an empty
-// text.
+// moment parses a month or a day, and returns its beginning in UTC, or parses a time with its zone. It returns the zero time if text is
+// empty.
 func moment(flag, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -78,7 +78,7 @@ func Status() *cobra.Command {
 	return c
 }
 
-// printBacklog prints what needs the operator's attention, with the commands that show it.
+// printBacklog prints the agents and charges that need the operator's attention, with the commands that list them.
 func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		of := ""
@@ -98,7 +98,7 @@ func printBacklog(out io.Writer, services []admin.ServiceStatus) {
 	}
 }
 
-// printConcealed names the intents whose responses contained credentials or fixed values of the operator.
+// printConcealed prints the intents whose responses contained credentials or fixed values of the operator.
 func printConcealed(out io.Writer, services []admin.ServiceStatus) {
 	for _, s := range services {
 		for _, intent := range slices.Sorted(maps.Keys(s.Concealed)) {
@@ -135,7 +135,7 @@ func doorsOf(services []admin.ServiceStatus) []serviceDoor {
 	return list
 }
 
-// printDoors prints the names of the doors on one line.
+// printDoors prints the names of the doors, each once, on one line.
 func printDoors(out io.Writer, doors []serviceDoor) {
 	names := make([]string, 0, len(doors))
 	for _, d := range doors {
@@ -162,7 +162,7 @@ var doorColumns = []cli.Column[serviceDoor]{
 		if d.Activity == nil {
 			return ""
 		}
-		text, _ := json.Marshal(d.Activity) // decoded from JSON
+		text, _ := json.Marshal(d.Activity) // cannot fail: the value was decoded from JSON
 		return string(text)
 	}).OnlyCSV(),
 }
@@ -231,7 +231,7 @@ func printNeedsRestart(out io.Writer, settings []string) {
 	}
 }
 
-// printFound prints problems in the format of uimgate check.
+// printFound prints problems on stderr, in the format of uimgate check.
 func printFound(c *cobra.Command, problems []admin.Problem) {
 	for _, p := range problems {
 		place := p.File

@@ -45,7 +45,7 @@ var entryColumns = []cli.Column[admin.Entry]{
 	cli.TextColumn("reference", func(e admin.Entry) string { return e.Reference }).OnlyCSV(),
 }
 
-// humanMove describes an entry of the ledger.
+// humanMove describes an entry of the ledger: a top-up, or a change of the state of a charge.
 func humanMove(e admin.Entry) string {
 	switch {
 	case e.To == "" && strings.HasPrefix(e.Amount, "-"):
@@ -205,7 +205,7 @@ If upstream.reconcile is configured, the gateway queries the service itself.`,
 	return c
 }
 
-// resolveNotSent releases the calls page by page, and lists them.
+// resolveNotSent releases, page by page, the calls of unknown outcome that began before a time, and prints them.
 func (o *operator) resolveNotSent(c *cobra.Command, before string, n admin.NotSent) error {
 	at, err := time.Parse(time.RFC3339Nano, before)
 	if err != nil {

@@ -130,7 +130,7 @@ func printDecision(w io.Writer, e odrl.Evaluation) error {
 	return t.Flush()
 }
 
-// ruleWords returns one line of the report: the rule, its states, and the parts of it that are not satisfied.
+// ruleWords returns one line of the report: the rule, its type, its states, and those parts of the rule that are not satisfied.
 func ruleWords(r odrl.RuleReport) string {
 	words := []string{r.Rule, r.Type, string(r.Activation)}
 	if r.Deontic != "" {

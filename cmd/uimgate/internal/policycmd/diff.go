@@ -77,7 +77,7 @@ func digestOf(src source) string {
 	return digest
 }
 
-// verdicts has a sentence for each verdict on changes that affect agents.
+// verdicts maps each verdict on changes that affect agents to a sentence.
 var verdicts = map[words.Effect]string{
 	words.Better: "Better for agents.", words.Worse: "Worse for agents.",
 	words.Mixed: "Better for agents in some parts and worse in others, or uncertain.",
@@ -121,7 +121,7 @@ func (d *difference) print(w io.Writer) error {
 	return err
 }
 
-// shifts has a sentence for each shift of decisions; each contains the number of requests that were decided.
+// shifts maps each shift of decisions to a sentence, into which the number of requests that were decided is inserted.
 var shifts = map[words.Shift]string{
 	words.None: "No decision changes (%s at the bounds of both policies): the new policy has the same meaning.\n",
 	words.Wider: "Decisions are wider (%s at the bounds of both policies): some change in favour of agents, and none against " +

@@ -46,7 +46,7 @@ that the gateway can enforce all of it, run "uimgate check".`,
 	return c
 }
 
-// outputFlag adds -o; the first of known is the default.
+// outputFlag adds the flag -o, whose values are known and whose default is the first of them. It sets c.PreRunE to check the value.
 func outputFlag(c *cobra.Command, into *string, known ...string) {
 	c.Flags().StringVarP(into, "output", "o", known[0], alternatives(known))
 	c.PreRunE = func(*cobra.Command, []string) error {
@@ -95,7 +95,7 @@ func readSource(c *cobra.Command, arg string) (source, error) {
 	return source{arg, bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))}, err
 }
 
-// onlyOneStdin rejects a command line that reads stdin twice.
+// onlyOneStdin returns a usage error if more than one of args is -, because stdin can be read only once. It modifies args.
 func onlyOneStdin(args ...string) error {
 	if n := len(slices.DeleteFunc(args, func(a string) bool { return a != "-" })); n > 1 {
 		return cli.Usage(errors.New("only one document can be read from stdin"))
@@ -138,7 +138,7 @@ func tellOfLenient(c *cobra.Command, src source, o odrl.LoadOptions) {
 	}
 }
 
-// vocabularies returns the vocabularies that --profile names: built-in ones, or files.
+// vocabularies returns the vocabularies that --profile lists, which are built in or in files.
 func vocabularies(c *cobra.Command) ([]*odrl.Vocabulary, error) {
 	if c.Flags().Lookup("profile") == nil {
 		return nil, nil

@@ -79,7 +79,7 @@ var topicTitles = []struct {
 	{words.Noted, "Notes on the document"},
 }
 
-// byTopic calls each for every heading that has sentences.
+// byTopic calls the function each for every heading that has sentences, in order.
 func byTopic(list []words.Sentence, each func(title string, sentences []words.Sentence)) {
 	for _, t := range topicTitles {
 		var of []words.Sentence
@@ -148,8 +148,8 @@ func markdown(s string) string {
 	return strings.ReplaceAll(b.String(), "\n", " ")
 }
 
-// Terms explains a policy in plain English. It reads the document strictly or, if that fails, leniently. If both fail, Terms writes the
-// problems to problemsTo and returns false.
+// Terms writes an explanation of a policy in plain English to the writer to. It reads the document strictly or, if that fails, leniently.
+// If both fail, Terms writes the problems to problemsTo and returns false.
 func Terms(c *cobra.Command, to, problemsTo io.Writer, document []byte) (known bool, err error) {
 	src := source{"the policy", document}
 	for _, lenient := range []bool{false, true} {

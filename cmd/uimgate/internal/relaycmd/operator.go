@@ -44,7 +44,7 @@ func Operator() []*cobra.Command {
 // maxList is the maximum of --limit.
 const maxList = 10_000
 
-// open opens the database of the relay. It returns an error if there is no such database.
+// open opens the database of the relay. It returns an error if there is no such database. The returned function closes the database.
 func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, error) {
 	if o.limit < 0 || o.limit > maxList {
 		return nil, nil, cli.Usage(fmt.Errorf("--limit must be from 1 to %d", maxList))
@@ -76,7 +76,7 @@ func (o *operator) open(ctx context.Context) (*sqlmail.Store, func() error, erro
 	return sqlmail.New(db, sqlmail.Options{}), db.Close, nil
 }
 
-// with opens the state, calls do with it, and closes it.
+// with opens the state, calls do with that state, and closes the state.
 func (o *operator) with(c *cobra.Command, do func(context.Context, *sqlmail.Store) error) (err error) {
 	state, closing, err := o.open(c.Context())
 	if err != nil {
@@ -240,7 +240,7 @@ func (o *operator) blobs() *cobra.Command {
 	return c
 }
 
-// usage is how much data a relay stores.
+// usage holds the amount of data that a relay stores.
 type usage struct {
 	Agents       int64 `json:"agents"`
 	Messages     int64 `json:"messages"`
@@ -301,7 +301,7 @@ func (o *operator) block(block bool) *cobra.Command {
 	}
 }
 
-// key parses a key. It returns nil for an empty text.
+// key parses a key. It returns nil if text is empty.
 func (o *operator) key(text string) (*mail.Key, error) {
 	if text == "" {
 		return nil, nil
@@ -327,12 +327,12 @@ func (o *operator) one(_ *cobra.Command, args []string) error { return o.count(a
 
 func (o *operator) atMostOne(_ *cobra.Command, args []string) error { return o.count(args, 0, 1) }
 
-func (o *operator) count(args []string, least, most int) error {
+func (o *operator) count(args []string, least, maxArgs int) error {
 	if len(args) < least {
 		return cli.Usage(errors.New("the key of an agent is missing"))
 	}
-	if len(args) > most {
-		return cli.Usage(fmt.Errorf("unexpected argument %q", args[most]))
+	if len(args) > maxArgs {
+		return cli.Usage(fmt.Errorf("unexpected argument %q", args[maxArgs]))
 	}
 	return nil
 }

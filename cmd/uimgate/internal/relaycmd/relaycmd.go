@@ -138,7 +138,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 			return errors.Join(fmt.Errorf("listening for metrics: %w", err), o.Listener.Close())
 		}
 		line.Metrics = address(ln, false) + "/metrics"
-		defer serveMetrics(ln, registry).Close() //nolint:errcheck // it ends with the process
+		defer serveMetrics(ln, registry).Close() //nolint:errcheck // the server ends with the process
 	}
 	text, err := json.Marshal(line)
 	if err != nil {
@@ -151,7 +151,7 @@ func (f *flags) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	return err
 }
 
-// options converts the flags to options, and opens the listener.
+// options converts the flags to options, and opens the listener. The caller must close the listener.
 func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Options, err error) {
 	o = relayhost.Options{Blobs: f.blobs, Drain: drain, Version: cli.ReadVersion().Version, Log: log}
 	if o.Blobs == "" {
