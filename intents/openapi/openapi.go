@@ -20,9 +20,9 @@ var ErrOptions = errors.New("invalid options")
 
 // Options control the conversion of a document.
 type Options struct {
-	// Namespace is the namespace of the UIDs, and the DNS name under which the intents are published.
+	// Namespace is the namespace of the UIDs, and the DNS name that the intents are published under.
 	Namespace string
-	// Source is the URL from which the document was fetched. It is the base of relative server URLs. It may be nil.
+	// Source is the URL that the document was fetched from. It is the base of relative server URLs. It may be nil.
 	Source *url.URL
 	// Files holds the files that the document may refer to. Name is the path of the document in Files, which is the base of relative
 	// references. If Files is nil, operations that refer to other files are omitted. Only regular files with names that end in .yaml, .yml
