@@ -150,7 +150,7 @@ func (f *floods) logs(r reason.Reason, now time.Time) bool {
 	return f.seen[r] <= loggedPerFlood
 }
 
-// over ends the current period if floodTime has passed since it began, and returns a summary for each reason of which refusals were not
+// over ends the current period if floodTime has passed since it began, and returns a summary for each reason with refusals that were not
 // logged. Otherwise it returns nil.
 func (f *floods) over(now time.Time) []summary {
 	f.mu.Lock()

@@ -213,8 +213,8 @@ func (d *Service) agree(ctx context.Context, c agree.Call, r *Request, by Decisi
 	return step, nil
 }
 
-// invitation removes an invitation from the store, so that nobody else can use it, and returns it. An *Error means that the code is not
-// valid.
+// invitation removes an invitation from the store, so that no other consent can use it, and returns it. An *Error means that the code is
+// not valid.
 func (d *Service) invitation(ctx context.Context, c agree.Call, typed string) (store.Invitation, error) {
 	if len(typed) > maxInvitation {
 		return store.Invitation{}, failed(AccessDenied, "The invitation is not valid, or no longer valid.")

@@ -59,8 +59,8 @@ func (r *agentRunner[A]) unrun() {
 	}
 }
 
-// wait waits until an agent that was told to stop has ended. If the agent has not run, wait closes it. If ctx ends first, wait cuts the
-// agent off, waits until it has ended, and returns how many messages the agent abandoned.
+// wait must be called after stop. It waits until the agent has ended. If the agent has not run, wait closes it. If ctx ends first, wait
+// cuts the agent off, waits until it has ended, and returns how many messages the agent abandoned.
 func (r *agentRunner[A]) wait(ctx context.Context) (left int) {
 	r.unrun()
 	select {

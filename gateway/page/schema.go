@@ -120,7 +120,7 @@ func (w *schemaWords) items() {
 	w.out = append(w.out, s)
 }
 
-// withoutNull returns the schema that is not null in an anyOf of two schemas, one of which is null. It returns nil for any other schema.
+// withoutNull returns the other schema if schema is an anyOf of two schemas, one of them the type null. Otherwise, it returns nil.
 func withoutNull(schema map[string]any) map[string]any {
 	list, ok := schema["anyOf"].([]any)
 	if !ok || len(list) != 2 {

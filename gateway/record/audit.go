@@ -62,7 +62,7 @@ type AuditOptions struct {
 }
 
 const (
-	// enoughWaiting is the number of waiting bytes from which on Record writes them, instead of leaving them to Run.
+	// enoughWaiting is a number of bytes. Once at least this number is waiting, Record writes the bytes instead of leaving them to Run.
 	enoughWaiting = 64 << 10
 	// maxWaiting is the maximum size, in bytes, of the records that wait to be written. Further records are lost.
 	maxWaiting = 4 << 20

@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 )
 
-// InvalidParameters refuses parameters, and lists their violations, of which there must be at least one. The reason is that of the first
-// violation. at is the JSON pointer to the parameters in the body; every pointer in the refusal starts with it.
+// InvalidParameters refuses parameters, and lists their violations. There must be at least one. The reason is that of the first violation.
+// at is the JSON pointer to the parameters in the body; every pointer in the refusal starts with it.
 func InvalidParameters(at string, violations []schema.Violation) *reason.Refusal {
 	violations = slices.Clone(violations)
 	for i := range violations {

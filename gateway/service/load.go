@@ -223,7 +223,7 @@ func answersOf(c *config.Service, uid string) config.Answers {
 	return c.Answers
 }
 
-// errorWhenOf returns the condition under which a response of an intent is a refusal.
+// errorWhenOf returns the condition that makes a response of an intent a refusal.
 func errorWhenOf(c *config.Service, uid string) upstream.ErrorWhen {
 	e := c.Intents[uid].ErrorWhen
 	if e.Pointer == "" {
