@@ -24,7 +24,7 @@ type RegistrationBounds struct {
 	Wider  []SourcesBound
 }
 
-// A SourcesBound limits the registrations from all sources that begin with Prefix, which is ASCII and not empty.
+// A SourcesBound limits the number of registrations of one service whose Source begins with Prefix. Prefix is ASCII and not empty.
 type SourcesBound struct {
 	Prefix string
 	Most   int

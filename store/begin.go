@@ -15,7 +15,7 @@ type Reservation struct {
 	limit.Limit
 }
 
-// A Candidate is one permission that may permit the call. Begin uses the first whose limits and charge are all available.
+// A Candidate is one permission that may permit the call. Begin uses the first candidate whose limits and charge are all available.
 type Candidate struct {
 	Rule   string
 	Limits []Reservation
@@ -42,8 +42,8 @@ type Billing struct {
 	Newcomers money.Amount
 }
 
-// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So a charge to it counts for at most this long
-// after the last one.
+// PoolFades is the time in which the shared account of unapproved agents decays by Credit. So each charge to the account stops counting at
+// most this long after the last charge.
 const PoolFades = 24 * time.Hour
 
 // A BeginRequest describes one call to begin.
@@ -71,7 +71,7 @@ type Admission struct {
 	// Standing contains the state of the limit of each slot in Taken, in the same order. If Replay is set, it contains the current state of
 	// the limits that the original call took.
 	Standing []limit.Status
-	// Replay is the record of an earlier execution under the same idempotency key that has ended. If it is set, nothing was taken.
+	// Replay is the record of an earlier, ended execution under the same idempotency key. If it is set, nothing was taken.
 	Replay *Execution
 }
 

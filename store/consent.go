@@ -41,7 +41,7 @@ type Client struct {
 	Until     time.Time // when it is deleted; each consent extends it
 }
 
-// An Invitation lets one person consent if the operator decides who may.
+// An Invitation lets one person consent at a service whose operator decides who may consent.
 type Invitation struct {
 	Service   string
 	Code      string // digest of the code

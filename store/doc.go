@@ -14,14 +14,14 @@
 //     state.
 //   - Each account always equals the sum of its ledger entries, and the amount that is held always equals the sum over the
 //     held and unresolved executions.
-//   - If the engine cannot determine whether a change was made, the error is ErrUnavailable, and the caller must deny the
-//     call.
+//   - If the engine cannot determine whether a change was made, the error wraps ErrUnavailable, and the caller must deny the call.
 //
 // # Engines
 //
-//   - store/sqlstore uses SQLite for one process, or PostgreSQL for any number of processes. It records every call.
-//   - store/lease runs in front of it in each process. It takes units of limits in advance, so that a call that only counts
-//     towards limits is admitted from memory. Units that are leased when a process crashes stay counted as used.
+//   - store/sqlstore uses SQLite for one process, or PostgreSQL for any number of processes. It writes every unit, nonce and charge that a
+//     call takes to the database.
+//   - store/lease runs in front of sqlstore in each process. It takes units of limits in advance, so that a call that only counts towards
+//     limits is admitted from memory. Units that are leased when a process crashes stay counted as used.
 //
 // The suite in internal/test/store tries to break each promise on every engine.
 //

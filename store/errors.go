@@ -15,7 +15,7 @@ var (
 	ErrUnavailable = errors.New("the store is not available")
 	// ErrQueueFull means that too many writes are waiting. The error also wraps ErrUnavailable.
 	ErrQueueFull = errors.New("too many writes are waiting")
-	// ErrNonceUsed means that the proof was used before.
+	// ErrNonceUsed means that the nonce of the request was used before.
 	ErrNonceUsed = errors.New("the nonce was used before")
 	// ErrKeyReused means that the idempotency key was used for another request.
 	ErrKeyReused = errors.New("the idempotency key belongs to another request")
@@ -33,7 +33,7 @@ var (
 	ErrUsed = errors.New("the code or the refresh token is not valid, or no longer valid")
 	// ErrFull means that there are too many records.
 	ErrFull = errors.New("the maximum number of records has been reached")
-	// ErrShare means that a party has too many records.
+	// ErrShare means that one source has too many records, although there is space for records of other sources.
 	ErrShare = errors.New("the party has reached its maximum number of records")
 	// ErrOlder means that a newer record is already stored.
 	ErrOlder = errors.New("a newer record is already stored")

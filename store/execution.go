@@ -27,7 +27,7 @@ const (
 	NotSent Outcome = "not_sent" // not connected, or no byte written
 	Failed  Outcome = "failed"   // a complete response that is not 2xx
 	Done    Outcome = "done"     // a complete 2xx response
-	Unknown Outcome = "unknown"  // anything in between
+	Unknown Outcome = "unknown"  // it cannot be determined whether the upstream executed the call
 )
 
 // An Execution is the record of one call that is charged or has an idempotency key.

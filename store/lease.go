@@ -31,11 +31,11 @@ type LeaseDemand struct {
 type Lease struct {
 	Slot  int64 // in which the units are counted; for one counter it never decreases
 	Units int64 // counted as used from now on; 0 if any of the demands was refused
-	// Status is the state of the limit. Its Left does not include the units. If the demand was refused, it is the state of the refused limit.
+	// Status is the state of the limit. Its Left does not include the units.
 	limit.Status
 	Ends    time.Duration // time until the slot ends; no call may be admitted with the units after that
 	Expires time.Duration // time until the last slot for dispatch ends; no call that was admitted with the units may be sent after that
 	Refusal *LimitError   // not nil if the limit is exhausted
-	// Restored is that of the slot; see CounterSlot. No call may be admitted with the units once the state has been restored again.
+	// Restored has the meaning of CounterSlot.Restored. No call may be admitted with the units once the state has been restored again.
 	Restored time.Time
 }

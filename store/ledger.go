@@ -50,6 +50,7 @@ type Filter struct {
 	State   State  // the state of executions, or To of entries
 	After   string // the cursor of the last row returned: an ID, a Seq, or an agent id, a space and a currency
 	Limit   int    // 100 if not set, and at most 1000
-	// BalanceBelow restricts accounts to those in its currency whose balance, ToppedUp minus Held and Captured, is less. It needs Service.
+	// BalanceBelow restricts accounts to those in the currency of BalanceBelow whose balance (ToppedUp minus Held and Captured) is below it.
+	// If it is set, Service must be set too.
 	BalanceBelow money.Amount
 }

@@ -55,7 +55,7 @@ type Cursor struct {
 	ID string
 }
 
-// String returns the text that ParseCursor parses. It is empty for the beginning.
+// String returns the string that ParseCursor parses. It is empty for the beginning.
 func (c Cursor) String() string {
 	if c.ID == "" {
 		return ""
@@ -63,7 +63,7 @@ func (c Cursor) String() string {
 	return strconv.FormatInt(c.At.UnixNano(), 10) + "." + c.ID
 }
 
-// ParseCursor parses the result of Cursor.String. ok is false for any other text.
+// ParseCursor parses the result of Cursor.String. ok is false for any other string.
 func ParseCursor(s string) (_ Cursor, ok bool) {
 	if s == "" {
 		return Cursor{}, true

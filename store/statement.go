@@ -38,7 +38,7 @@ type Position struct {
 	Captured   money.Amount
 }
 
-// Balance returns what may still be spent; below zero it is what the agent owes.
+// Balance returns what may still be spent. A negative balance is what the agent owes.
 func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }
@@ -60,7 +60,7 @@ type Charges struct {
 // is held in one period and captured in the next belongs to the next.
 type ChargedCalls struct {
 	Intent, Rule string
-	Price        money.Amount // of each
+	Price        money.Amount // of each call
 	Calls        int64
 	AgreementID  pat.AgreementID
 	PolicyDigest string

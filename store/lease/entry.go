@@ -37,7 +37,7 @@ type lease struct {
 	resets  instant // when the oldest counted slot ends
 	by      *fetch  // that obtained the lease
 
-	restored time.Time // when the state was last restored
+	restored time.Time // when the state was last restored, as of the lease
 }
 
 // A refusal is the store's response that a limit is exhausted.
@@ -50,7 +50,7 @@ type refusal struct {
 // maxRefusals limits the number of refusals that are kept for one limit, one for each Max.
 const maxRefusals = 4
 
-// An availability is the answer to whether a call can be admitted in this process.
+// An availability states whether a call can be admitted in this process.
 type availability int
 
 const (
@@ -59,9 +59,9 @@ const (
 	refused
 )
 
-// availability returns whether a call under this limit can be admitted. A lease made with a smaller Max is also valid for a larger one,
-// but not the reverse. If the call waited for the fetch of the lease, the store admitted it, so the call may use the lease until the lease
-// expires.
+// availability returns whether a call under this limit can be admitted. A lease made with a smaller Max is also valid for a larger one, but
+// not the reverse. A call that waited for the fetch of the lease may use the lease until it expires, because the store leased units for
+// that call.
 func (w *reservation) availability(now instant) availability {
 	e := w.entry
 	usable := e.max > 0 && e.max <= w.limit.Max && e.units > 0 && e.valid()
@@ -129,7 +129,7 @@ func (e *entry) close() (back store.LeaseReturn, ok bool) {
 	return back, back.Units > 0
 }
 
-// roll begins a turn if the previous turn is over.
+// roll begins a new turn if the current one is over.
 func (e *entry) roll(now instant, longest time.Duration) {
 	length := min(e.key.period.SlotLength(), longest)
 	switch passed := now.elapsed - e.turn; {
@@ -143,6 +143,6 @@ func (e *entry) roll(now instant, longest time.Duration) {
 	e.turn, e.use = now.elapsed, 0
 }
 
-// demand estimates how many units are used before the turn ends. It returns twice the use of the previous turn or, if greater, of this
-// turn.
+// demand estimates how many units will be used before the turn ends. It returns twice the use of the previous turn or of this turn,
+// whichever is greater.
 func (e *entry) demand() int64 { return 2 * max(e.last, e.use) }

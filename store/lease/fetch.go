@@ -67,7 +67,8 @@ func (h *Holder) prepare(ws *reservations, now instant) *fetch {
 	return f
 }
 
-// enter counts one more fetch. It returns false if the Holder is closed.
+// enter counts one more fetch, for which the caller must later call h.fetches.Done. It returns false, and counts nothing, if the Holder is
+// closed.
 func (h *Holder) enter() bool {
 	h.fetching.RLock()
 	defer h.fetching.RUnlock()
@@ -78,9 +79,9 @@ func (h *Holder) enter() bool {
 	return true
 }
 
-// run sends the request to the store, and wakes the waiting calls. It continues if ctx, which belongs to the call that started it, ends.
-// If the store does not respond, units that it may have leased stay counted as used, and so do returned units, because they may have
-// arrived.
+// run sends the request to the store, and wakes the waiting calls. It does not stop when ctx, the context of the call that started it,
+// ends. If the store does not respond, units that it may have leased stay counted as used, and returned units are not returned again,
+// because the store may have released them.
 func (h *Holder) run(ctx context.Context, f *fetch) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), h.patience)
 	defer cancel()
@@ -115,7 +116,7 @@ func (h *Holder) refusalTime(got []store.Lease) time.Duration {
 	return d
 }
 
-// receive applies the result of the store for the entry.
+// receive updates the entry with the result of the store for its limit.
 func (e *entry) receive(f *fetch, most int64, sent instant, got store.Lease, turn, refusalTime time.Duration) {
 	at := func(d time.Duration) instant {
 		if d == 0 {

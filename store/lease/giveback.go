@@ -39,8 +39,8 @@ func (h *Holder) clearRefusals(k key) {
 	}
 }
 
-// observe records the state of the limits after a call that went through the store. It also adds the units that this process has leased to
-// the units that are left.
+// observe records the state of the limits after a call that went through the store. It also adds the unused units of the leases of this
+// process to the numbers of units left in b.Standing.
 func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
 	for i := range b.Standing {
 		t := &b.Standing[i]
@@ -57,7 +57,7 @@ func (h *Holder) observe(r *store.BeginRequest, b *store.Admission) {
 	}
 }
 
-// principal returns the principal of the counter that a limit of the call uses.
+// principal returns the principal of the counter that a limit of the call uses, or "" if the call does not have the limit.
 func principal(r *store.BeginRequest, l *limit.Limit) pat.Principal {
 	is := func(of store.Reservation) bool { return of.ID == l.ID && of.Period == l.Period }
 	if i := slices.IndexFunc(r.Limits, is); i >= 0 {
@@ -84,7 +84,7 @@ func (f *fetch) giveBack(e *entry) {
 	e.fetch = f
 }
 
-// recall returns the leased units of a limit to the store, and reports whether it did.
+// recall returns the unused leased units of a limit to the store, and reports whether it returned any.
 func (h *Holder) recall(ctx context.Context, k key) bool {
 	e := h.find(&k)
 	if e == nil || !h.enter() {
@@ -133,8 +133,8 @@ func (h *Holder) giveBack(ctx context.Context, over func(*entry, instant) bool) 
 	return errors.Join(errs...)
 }
 
-// Tidy returns the unused units of leases that have ended, and deletes entries that were not used recently. If the store cannot be
-// reached, the units stay counted as used.
+// Tidy returns the unused units of leases that have ended, and deletes entries that were not used recently. If the store cannot be reached,
+// the units stay counted as used. After Close, Tidy does nothing.
 func (h *Holder) Tidy(ctx context.Context) error {
 	if !h.enter() {
 		return nil
@@ -146,7 +146,8 @@ func (h *Holder) Tidy(ctx context.Context) error {
 // tidyEvery is how often Run returns the unused units of leases that have ended.
 const tidyEvery = time.Second
 
-// Run calls Tidy until ctx ends. It reports failures, which waste units but never exceed a limit.
+// Run calls Tidy every second until ctx ends, and then returns nil. It passes the errors of Tidy to report. Such errors waste units, but
+// never cause a limit to be exceeded.
 func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()
@@ -162,7 +163,8 @@ func (h *Holder) Run(ctx context.Context, report func(error)) error {
 	}
 }
 
-// Close returns all leases. Later calls go through the store, which Close does not close.
+// Close waits for requests in progress, and returns the unused units of all leases to the store. Later calls go through the store, which
+// Close does not close.
 func (h *Holder) Close() error {
 	h.fetching.Lock()
 	h.closed = true

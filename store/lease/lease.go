@@ -47,7 +47,7 @@ type Store interface {
 type Options struct {
 	// Now is the clock of this process. It is required.
 	Now func() time.Time
-	// Elapsed is a monotonic clock. By default, it returns the time between two monotonic readings of Now.
+	// Elapsed is a monotonic clock. By default, it is the time since New, by the monotonic readings of Now.
 	Elapsed func() time.Duration
 	// Sole means that no other process takes units from the store, so that the number of remaining units in the store stays valid for longer.
 	Sole bool
@@ -94,8 +94,8 @@ func New(s Store, o Options) *Holder {
 // errDirect means that this call must go through the store.
 var errDirect = errors.New("not on a lease")
 
-// Begin has the same results as the store's Begin. As long as there are leased units, it admits a call that only counts towards leased
-// limits without a request to the store. Refusals come from the store, and are kept until the slot ends or for a turn.
+// Begin has the same results as the store's Begin. While leased units are left, a call that only counts towards leased limits is admitted
+// without a request to the store. Refusals come from the store. They are reused until the slot ends, but for at most a turn.
 func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	if !h.countsOnly(&r) {
 		return h.direct(ctx, r)
@@ -121,7 +121,7 @@ func (h *Holder) Begin(ctx context.Context, r store.BeginRequest) (store.Admissi
 	return store.Admission{}, refusal
 }
 
-// countsOnly reports whether the request is valid and the call may be admitted without a record.
+// countsOnly reports whether the request is valid, and the call has no nonce, no idempotency key, and an agreement that was used before.
 func (h *Holder) countsOnly(r *store.BeginRequest) bool {
 	if r.Hold <= 0 || r.Nonce != nil || r.Execution.IdempotencyKey != "" || len(r.Candidates) == 0 ||
 		!h.store.Used(r.Execution.Service, r.Execution.AgreementID) {
@@ -146,8 +146,8 @@ func valid(list []store.Reservation) bool {
 	return true
 }
 
-// direct sends the call through the store. If a limit refuses the call, direct returns the units of that limit that this process has
-// leased but not used, and tries again.
+// direct sends the call through the store. If a limit refuses the call, direct returns to the store the units of that limit that this
+// process has leased but not used, and tries again.
 func (h *Holder) direct(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	for range maxReservations {
 		admission, err := h.store.Begin(ctx, r)

@@ -24,8 +24,8 @@ type reservations struct {
 	order [maxReservations]uint8 // by key: the order in which entries are locked
 }
 
-// fill lists the limits of a candidate, and reports whether all of them can be leased. Two limits of one counter become one with the
-// smaller Max.
+// fill lists the limits of a request and of one of its candidates, and reports whether all of them can be leased. Two limits of one counter
+// become one with the smaller Max.
 func (ws *reservations) fill(h *Holder, r *store.BeginRequest, candidate int) bool {
 	service := r.Execution.Service
 	return ws.add(h, service, r.Limits) && ws.add(h, service, r.Candidates[candidate].Limits)
@@ -63,7 +63,8 @@ next:
 	return true
 }
 
-// lock locks the entries of all reservations in the order of their keys. It returns false if there are too many entries.
+// lock locks the entries of all reservations in the order of their keys. It returns false, and leaves nothing locked, if there are too many
+// entries.
 func (ws *reservations) lock(h *Holder) bool {
 	for i := range ws.n {
 		w := &ws.list[ws.order[i]]

@@ -74,7 +74,7 @@ func (h *Holder) entry(k *key) *entry {
 	return e
 }
 
-// each calls f with every locked entry. It deletes an entry if f returns true.
+// each locks the entries one after another, calls f with each, and deletes an entry for which f returns true.
 func (h *Holder) each(f func(*entry) bool) {
 	for i := range h.shards {
 		s := &h.shards[i]

@@ -57,8 +57,8 @@ func (h *Holder) take(
 	return store.Admission{}, nil, errDirect
 }
 
-// look returns the state of the limits of a call. ready means that all of them have leased units. If one limit is refused, look returns a
-// refusal. If a missing lease is already being fetched, look returns the fetch to wait for.
+// look returns the state of the limits of a call. ready means that all of them have leased units. If a limit is exhausted, look returns the
+// refusal of the limit that stays exhausted longest. If a missing lease is already being fetched, look returns the fetch to wait for.
 func (ws *reservations) look(now instant) (f *fetch, refusal *store.LimitError, ready bool) {
 	ready = true
 	for i := range ws.n {
@@ -133,7 +133,7 @@ func lists(n int) ([]store.CounterSlot, []limit.Status) {
 }
 
 // left returns how many more calls can be admitted: what the store had left at the last request, minus the calls that were admitted here
-// since then. Units that other processes have taken since then are only known with the next lease.
+// since then. The units that other processes have taken since then become known only with the next lease.
 func (w *reservation) left() int64 {
 	e := w.entry
 	return e.units + e.left + w.limit.Max - e.max

@@ -52,7 +52,7 @@ type Guard struct {
 	Key       Key
 	Signature [64]byte
 	Signed    time.Time // the time of signing that the request states; zero if it states none
-	Until     time.Time // until when the time of the request would be accepted
+	Until     time.Time // the request is rejected as too old from then on
 }
 
 // An Agent is a relay's record of an agent. The strings have the values of the protocol.
@@ -79,12 +79,12 @@ type Profile struct {
 	Words        *string  // searchable text of name and capabilities; set together with Name or Capabilities
 }
 
-// A Search selects public, active agents. Empty fields restrict nothing.
+// A Search selects public, active agents. Limit is required; other empty fields restrict nothing.
 type Search struct {
 	Tags        []string // the agent has all of these tags
 	Prefixes    []string // the agent has a tag with each of these prefixes
-	Words       []string // each occurs in the agent's searchable text, in any case
-	Name        string   // occurs in the name, in any case
+	Words       []string // each occurs in the agent's searchable text, ignoring case
+	Name        string   // occurs in the name, ignoring case
 	ActiveSince time.Time
 	After       *AgentPlace
 	Limit       int
@@ -132,7 +132,8 @@ type NewMessage struct {
 	Waiting, Unknown, All, Bytes int64
 }
 
-// A Query selects the messages of a recipient in one state, oldest first. Empty fields restrict nothing.
+// A Query selects the messages of a recipient in one state, oldest first. Recipient, Status and Limit are required; other empty fields
+// restrict nothing.
 type Query struct {
 	Recipient Key
 	Status    string
@@ -158,7 +159,7 @@ type Claim struct {
 	Busy  map[Key]int   // messages in progress, by owner
 	// Most returns a limit for one owner that may be lower than Each; less than 1 counts as 1. If Most is nil, Each is the limit.
 	Most func(Key) int
-	// Hold returns the time until which no message is posted to a webhook. If the time is zero or Hold is nil, messages are posted.
+	// Hold returns the time until which no message is posted to a webhook. If the time is not after Now, or Hold is nil, messages are posted.
 	Hold func(Webhook) time.Time
 }
 

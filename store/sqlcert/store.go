@@ -153,7 +153,8 @@ func (s *Store) Lock(ctx context.Context, name string) error {
 	}
 }
 
-// TryLock takes the lock with the given name if it is free, and reports whether it was.
+// TryLock takes the lock with the given name if it is free, and reports whether it took the lock. The lock is extended until Unlock, even
+// if ctx ends.
 func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error) {
 	holder := rand.Text()
 	if took, err = s.take(ctx, name, holder); !took || err != nil {
@@ -167,7 +168,7 @@ func (s *Store) TryLock(ctx context.Context, name string) (took bool, err error)
 	return true, nil
 }
 
-// take takes a free lock, or extends a lock of the same holder.
+// take takes a free lock, or extends a lock of the same holder, and reports whether holder now has the lock.
 func (s *Store) take(ctx context.Context, name, holder string) (took bool, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x sqlstore.Tx) error {
 		now := x.Now()
@@ -181,7 +182,8 @@ func (s *Store) take(ctx context.Context, name, holder string) (took bool, err e
 	return took, err
 }
 
-// extend extends a lock until ctx ends. If the database cannot be reached for longer than the lease, another process may take the lock.
+// extend extends a lock until ctx ends or another holder has taken the lock. If the database cannot be reached for longer than the lease,
+// another process may take the lock.
 func (s *Store) extend(ctx context.Context, name, holder string) {
 	tick := time.NewTicker(extendEvery)
 	defer tick.Stop()
@@ -197,7 +199,7 @@ func (s *Store) extend(ctx context.Context, name, holder string) {
 	}
 }
 
-// Unlock releases a lock that this process holds.
+// Unlock releases a lock that this process holds. It returns an error if this process does not hold the lock.
 func (s *Store) Unlock(ctx context.Context, name string) error {
 	s.mu.Lock()
 	held, is := s.held[name]

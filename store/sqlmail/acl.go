@@ -17,7 +17,7 @@ func scanEntry(scan scan) (e mail.Entry, err error) {
 }
 
 // SetEntry adds an entry to an access list, or changes the type of the entry that already exists for the peer, and returns the entry. The
-// error is mail.ErrNotFound if there is no such agent, and mail.ErrOverQuota if the list already has mail.MaxEntries entries.
+// error is mail.ErrNotFound if owner is not an agent, and mail.ErrOverQuota if the list already has mail.MaxEntries entries.
 func (s *Store) SetEntry(ctx context.Context, owner, peer mail.Key, kind string) (e mail.Entry, err error) {
 	err = s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		var entries, last, created int64

@@ -37,7 +37,8 @@ type signature struct {
 	bytes [64]byte
 }
 
-// admit records the signatures of a round. It refuses a turn whose signature was used before, or whose agent is suspended.
+// admit records the signatures of a round. It refuses a turn whose signature was used before, whose agent is suspended, or whose agent
+// cannot be created because the relay is full.
 func (r *round) admit(ctx context.Context) error {
 	var guards []*turn
 	for _, t := range r.callers {
@@ -140,8 +141,8 @@ func agentsOf(keys []mail.Key, into map[mail.Key]*mail.Agent) (list []command) {
 	return list
 }
 
-// begin creates agents, and returns the keys of those that it created. Agents that another process has just created are not among them. If
-// the relay has too many agents, begin does not create the rest.
+// begin creates agents, reads them into the map agents, and returns the keys of those that it created. Agents that another process has just
+// created are not among these keys. begin stops at the maximum number of agents of the relay.
 func (r *round) begin(ctx context.Context, keys []mail.Key, agents map[mail.Key]*mail.Agent) (made map[mail.Key]bool, err error) {
 	made = map[mail.Key]bool{}
 	if len(keys) == 0 {

@@ -16,7 +16,7 @@ func scanAgent(scan scan) (a mail.Agent, err error) {
 	return a, err
 }
 
-// agentOf reads an agent. lock is forUpdate if the caller changes the agent.
+// agentOf reads an agent. lock is forUpdate if the caller changes the agent, and otherwise empty.
 func agentOf(ctx context.Context, x tx, key mail.Key, lock string) (a mail.Agent, found bool, err error) {
 	err = x.Rows(ctx, "SELECT "+agentColumns+" FROM relay_agents a WHERE a.agent = ?"+lock, []any{key[:]}, func(scan scan) error {
 		found = true
@@ -117,7 +117,8 @@ func adopt(a *mail.Agent, p mail.Profile) {
 // shown reports whether other agents can find an agent.
 func shown(a mail.Agent) bool { return a.Status == mail.Active && a.Visibility == mail.Public }
 
-// Suspend suspends an agent, or ends its suspension. The error is mail.ErrNotFound if there is no such agent.
+// Suspend suspends an agent if suspended is set, and otherwise ends its suspension. The error is mail.ErrNotFound if there is no such
+// agent.
 func (s *Store) Suspend(ctx context.Context, key mail.Key, suspended bool) error {
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {
 		a, found, err := agentOf(ctx, x, key, forUpdate)

@@ -65,7 +65,7 @@ func (r *round) attachable(ctx context.Context) error {
 	return r.x.Send(ctx, list)
 }
 
-// attach checks that the sender may attach the blobs, and adds their descriptions to the message.
+// attach adds the descriptions of the attached blobs to the message. It returns mail.ErrNoBlob if the sender may not attach one of them.
 func (d *dispatch) attach() error {
 	for _, id := range d.m.Blobs {
 		b, known := d.r.blobs[id]

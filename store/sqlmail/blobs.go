@@ -81,12 +81,12 @@ func (s *Store) Blob(ctx context.Context, id string) (b mail.Blob, err error) {
 	return b, nil
 }
 
-// readers finds a message that lets an agent read a blob of another agent: it is addressed to that agent, attaches the blob, and has not
-// expired.
+// readers finds a message that permits an agent to read a blob that the agent does not own: an unexpired message that attaches the blob and
+// is addressed to the agent.
 const readers = "SELECT 1 FROM relay_attachments WHERE blob = ? AND recipient = ? AND expires_at > ? LIMIT 1"
 
 // ReadableBlob is like Blob, but the error is mail.ErrForbidden if the agent may not read the blob. Its owner may read it, and so may the
-// recipients of messages that attach it and have not expired.
+// recipients of unexpired messages that attach it.
 func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail.Blob, error) {
 	b, err := s.Blob(ctx, id)
 	if err != nil || b.Owner == key {
@@ -103,7 +103,7 @@ func (s *Store) ReadableBlob(ctx context.Context, id string, key mail.Key) (mail
 	return b, nil
 }
 
-// BlobUse returns the number of blobs that an agent has, and their size in bytes.
+// BlobUse returns the number of blobs that an agent has, and their total size in bytes. Both are 0 if there is no such agent.
 func (s *Store) BlobUse(ctx context.Context, owner mail.Key) (count, bytes int64, err error) {
 	_, err = s.one(ctx, "SELECT blobs, blob_bytes FROM relay_agents WHERE agent = ?", []any{owner[:]}, &count, &bytes)
 	return count, bytes, err

@@ -112,7 +112,7 @@ func (r *round) changedBoxes() (list []command) {
 	return list
 }
 
-// lockBox locks the box of a recipient.
+// lockBox locks the box of a recipient, if there is one.
 func lockBox(ctx context.Context, x tx, recipient mail.Key) error {
 	var waiting int64
 	_, err := x.Row(ctx, "SELECT waiting FROM relay_boxes WHERE recipient = ? FOR UPDATE", []any{recipient[:]}, &waiting)

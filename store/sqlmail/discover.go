@@ -17,8 +17,8 @@ const (
 	longestWord = 8 << 10
 )
 
-// Discover lists public, active agents, the most recently active first, and then by key. Only one search for words, a name or a prefix
-// runs at a time, and others wait until ctx ends. With 100,000 agents, such a search takes a tenth of a second.
+// Discover lists public, active agents, the most recently active first, and then by key. Only one search for words, a name or a prefix runs
+// at a time; others wait for it, but only until ctx ends. With 100,000 agents, such a search takes a tenth of a second.
 func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent, more bool, err error) {
 	for _, word := range append([]string{q.Name}, q.Words...) {
 		if len(fold(word)) > longestWord {
@@ -51,7 +51,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	return list, more, err
 }
 
-// rarest returns the tag that the fewest public agents have, and the number of these agents.
+// rarest returns the tag in tags that the fewest public agents have, and the number of these agents.
 func (s *Store) rarest(ctx context.Context, tags []string) (rarest string, agents int64, err error) {
 	for i, tag := range tags {
 		var n int64
@@ -114,7 +114,7 @@ func behind(prefix []byte) []byte {
 	return nil
 }
 
-// fold converts texts that differ only in case to the same text. It replaces NUL and invalid UTF-8, which a database cannot store, by
+// fold converts strings that differ only in case to the same string. It replaces NUL and invalid UTF-8, which a database cannot store, by
 // U+FFFD.
 func fold(s string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.ToValidUTF8(s, "\ufffd")), "\x00", "\ufffd")
@@ -122,5 +122,5 @@ func fold(s string) string {
 
 var literally = strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`)
 
-// within returns the pattern that matches texts that contain a word.
+// within returns the LIKE pattern for the strings that contain a word, as fold converts them.
 func within(word string) string { return "%" + literally.Replace(fold(word)) + "%" }

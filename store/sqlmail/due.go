@@ -10,8 +10,8 @@ import (
 // dueAtOnce is the number of rows that are read at a time to find due messages.
 const dueAtOnce = 256
 
-// due finds messages to post. It prefers owners with few deliveries in progress: it first allows one delivery for each owner, and then
-// doubles that number up to Claim.Each.
+// due returns the ids of at most Claim.Limit messages to post. It prefers owners with few deliveries in progress: it first allows one
+// delivery for each owner, and then doubles that number up to Claim.Each.
 func (s *Store) due(ctx context.Context, c mail.Claim) (list []string, err error) {
 	t := &turnsOf{Claim: c, has: maps.Clone(c.Busy), found: map[string]bool{}}
 	if t.has == nil {
@@ -46,7 +46,7 @@ func (t *turnsOf) mostOf(owner mail.Key) int {
 	return min(t.most, max(1, t.Most(owner)))
 }
 
-// dueTo reads some rows of owners that are below their limit, and reports whether there may be more rows.
+// dueTo adds due messages of owners that are below their limit to t, and reports whether there may be more.
 func (s *Store) dueTo(ctx context.Context, t *turnsOf) (further bool, err error) {
 	query, args := "SELECT message, owner FROM relay_postings WHERE due_at <= ?", []any{nanos(t.Now)}
 	var full [][]byte

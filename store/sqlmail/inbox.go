@@ -55,8 +55,8 @@ func (in *inbox) takes() bool {
 	}
 }
 
-// fits checks the message against the policy of the recipient and the quotas of the recipient and of the relay. refused is the reason for
-// a refusal; err is an error of the database.
+// fits checks the message against the policy of the recipient and the quotas of the recipient and of the relay. If too many messages are
+// waiting, it first marks expired ones as such. refused is the reason for a refusal; err is an error of the database.
 func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	r, b := d.r, d.r.boxes[d.m.Recipient]
 	if !d.inbox.takes() {
@@ -81,7 +81,7 @@ func (d *dispatch) fits(ctx context.Context) (refused, err error) {
 	return nil, nil
 }
 
-// expire marks some messages of the recipient as expired, if their time is over.
+// expire marks up to eight waiting messages of the recipient as expired, if their time is over.
 func (d *dispatch) expire(ctx context.Context, b *box) error {
 	const some = 8
 	var ids []string

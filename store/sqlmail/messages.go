@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/mail"
 )
 
-// pageBytes limits the size of one page of messages. A page ends with the message that exceeds it.
+// pageBytes limits the size of one page of messages. A page ends with the message that reaches the limit.
 const pageBytes = 8 << 20
 
 const (
@@ -112,8 +112,8 @@ func (s *Store) Messages(ctx context.Context, q mail.Query) ([]mail.Message, boo
 	return s.page(ctx, now, arms, q.After, q.Limit)
 }
 
-// Thread lists the messages of a thread that an agent has sent or received, and the message whose id is the id of the thread. The order
-// and the pages are those of Messages.
+// Thread lists the messages of a thread that an agent has sent or received, including the message whose id is the id of the thread. The
+// order and the pages are those of Messages.
 func (s *Store) Thread(ctx context.Context, thread string, agent mail.Key, after *mail.Place, limit int) ([]mail.Message, bool, error) {
 	received, sent, first := where{}, where{}, where{}
 	received.and("recipient = ?", agent[:])
@@ -185,8 +185,8 @@ func (s *Store) read(ctx context.Context, now int64, w where, limit int) (list [
 	return list, more, err
 }
 
-// List lists messages without their bodies, newest first. If agent is not nil, it lists only messages that the agent has sent or received.
-// after is the end of the previous page.
+// List lists messages without their bodies, metadata and signed requests, newest first. If agent is not nil, it lists only messages that
+// the agent has sent or received. after is the end of the previous page; nil means the first page.
 func (s *Store) List(ctx context.Context, agent *mail.Key, after *mail.Place, limit int) (list []mail.Message, more bool, err error) {
 	now := nanos(s.Now())
 	arms := []where{{}}

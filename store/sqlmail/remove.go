@@ -78,7 +78,7 @@ func (s *Store) Delete(ctx context.Context, key mail.Key) (blobs []string, err e
 	return blobs, nil
 }
 
-// dropWaiting deletes as many of the messages that wait for an agent as one transaction may delete, and reports whether there are more.
+// dropWaiting deletes a batch of the messages that wait for an agent, subtracts them from sum, and reports whether there are more.
 func dropWaiting(ctx context.Context, x tx, key mail.Key, sum *change) (more bool, err error) {
 	if err := lockBox(ctx, x, key); err != nil {
 		return false, err
@@ -121,10 +121,10 @@ type batch struct {
 	bytes int64
 }
 
-// batchRows limits the number of messages in a batch. A batch also ends with the message that exceeds pageBytes.
+// batchRows limits the number of messages in a batch. A batch also ends with the message with which its size reaches pageBytes.
 const batchRows = 100
 
-// add adds a message if there is space for it, and reports whether there was.
+// add adds a message if there is space for it, and reports whether it did.
 func (b *batch) add(id string, size int64) bool {
 	if len(b.ids) == batchRows || b.bytes >= pageBytes {
 		return false

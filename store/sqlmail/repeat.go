@@ -20,7 +20,7 @@ type earlier struct {
 	message mail.Message // id, keys and times
 }
 
-// used returns the command that reads the message that was sent under the idempotency key.
+// used returns the command that sets d.earlier to the message that was already sent under the idempotency key.
 func (d *dispatch) used() command {
 	return command{
 		Query: "SELECT digest, message, recipient, created_at, expires_at FROM relay_keys WHERE sender = ? AND idem_key = ? AND until > ?",

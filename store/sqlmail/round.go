@@ -43,8 +43,8 @@ func (s *Store) take(ctx context.Context, t *turn) error {
 }
 
 // A round is the set of turns that one transaction executes. It first locks everything that the turns need, in the order that the package
-// comment describes and within it in the order of keys. Then it decides the turns one after another, and sends their writes together. It
-// takes four round trips if no agent is new, no message is repeated, attached or delivered, and no box is full.
+// comment describes, and rows of one kind in the order of their keys. Then it decides the turns one after another, and sends their writes
+// together. It takes four round trips if no agent is new, no message is repeated, attached or delivered, and no box is full.
 type round struct {
 	s       *Store
 	x       tx
@@ -92,7 +92,8 @@ func blobsOf(keys []mail.Key) []any {
 	return args
 }
 
-// sought divides the values of an IN list among statements of few different lengths. It repeats the last value to fill up a statement.
+// sought divides the values of an IN list among statements with few different numbers of values, and calls each with the placeholders and
+// the arguments of every statement. It repeats the last value to fill up a statement.
 func sought(values []any, each func(marks string, args []any)) {
 	for len(values) > 0 {
 		n := lengthFor(len(values))
@@ -105,7 +106,7 @@ func sought(values []any, each func(marks string, args []any)) {
 	}
 }
 
-// lengthFor returns how many values the statement for n values has.
+// lengthFor returns the number of values in the next statement if n values are left.
 func lengthFor(n int) int {
 	for _, length := range []int{1, 4, 16} {
 		if n <= length {

@@ -84,7 +84,7 @@ func (r *round) usedKeys() []command {
 	return list
 }
 
-// insertions returns as few INSERT commands for the rows as possible, with few different lengths.
+// insertions returns INSERT commands for the rows. The commands have few different lengths, so that few statements are prepared.
 func insertions(into, row, after string, rows [][]any) (list []command) {
 	for _, some := range divided(rows) {
 		list = append(list, command{Query: into + marks(len(some), row) + after, Args: slices.Concat(some...)})

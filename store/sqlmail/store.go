@@ -54,7 +54,7 @@ type Store struct {
 	part          int64 // of the totals, to which rounds add
 }
 
-// New returns the state of the relay that is stored in a database. The caller closes the database.
+// New returns a Store for the relay whose state is in a database. The caller closes the database.
 func New(db *sqlstore.Store, o Options) *Store {
 	s := &Store{db: db, opts: o, searching: make(chan struct{}, 1), part: anyPart()}
 	s.rounds = sqlstore.NewGroup(db, s.round)
@@ -85,7 +85,7 @@ func (s *Store) one(ctx context.Context, query string, args []any, dest ...any) 
 	return found && err == nil, err
 }
 
-// plain reports whether a text can be the id of a record. A database cannot store every text that others may send.
+// plain reports whether a string can be the id of a record. A database cannot store every string that others may send.
 func plain(id string) bool {
 	return id != "" && utf8.ValidString(id) && !strings.Contains(id, "\x00")
 }
@@ -96,7 +96,7 @@ func keyFrom(b []byte) (k mail.Key) {
 	return k
 }
 
-// orNull converts an empty text to NULL.
+// orNull converts a string to bytes, and an empty string to NULL.
 func orNull(s string) []byte {
 	if s == "" {
 		return nil
@@ -115,7 +115,7 @@ func flag(b bool) int64 {
 // chunks are the possible numbers of values in a statement. There are few of them, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
-// chunked divides a list into parts whose lengths are in chunks, and calls each with every part.
+// chunked divides a list into parts whose lengths are in chunks, and calls each with every part, until each returns an error.
 func chunked[T any](list []T, each func([]T) error) error {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {
@@ -137,7 +137,7 @@ func divided[T any](list []T) (parts [][]T) {
 	return parts
 }
 
-// nanosOf returns a duration as a literal of SQL, in nanoseconds.
+// nanosOf returns a duration in nanoseconds as an SQL literal.
 func nanosOf(d time.Duration) string { return strconv.FormatInt(int64(d), 10) }
 
 // joined repeats a part of a statement n times, with by in between.

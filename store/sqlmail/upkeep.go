@@ -79,8 +79,8 @@ func (s *Store) sweepAgents(ctx context.Context, limit int) (more bool, err erro
 // limited returns a LIMIT clause with the limit as a literal. A query planner that does not know the limit would read the whole table.
 func limited(n int) string { return "LIMIT " + strconv.Itoa(n) }
 
-// sweepMessages marks messages as expired, or deletes them if they already are. It finds them outside the transactions that change them,
-// so that those transactions can lock the boxes first.
+// sweepMessages marks waiting messages as expired when they are due, and deletes all other messages that are due. It finds the messages
+// outside the transactions that change them, so that those transactions can lock the boxes first.
 func (s *Store) sweepMessages(ctx context.Context, limit int) (more bool, err error) {
 	var waiting, done []batch
 	boxes, found := map[string]mail.Key{}, 0
@@ -169,7 +169,7 @@ func (s *Store) expire(ctx context.Context, ids []string, boxes map[string]mail.
 	})
 }
 
-// deleteMessages deletes messages that are due for deletion and do not wait.
+// deleteMessages deletes the given messages, except those that are waiting or no longer due for deletion.
 func (s *Store) deleteMessages(ctx context.Context, ids []string) error {
 	slices.Sort(ids)
 	return s.db.Update(ctx, func(ctx context.Context, x tx) error {

@@ -180,7 +180,8 @@ func claim(ctx context.Context, x tx, id string, c mail.Claim) (p mail.WebhookPo
 	return p, p.Webhook.Enabled, err
 }
 
-// postingOf reads a waiting message, and the webhook of its recipient; open is false if one of them no longer exists.
+// postingOf reads a waiting message, and the webhook of its recipient; open is false if the message no longer waits, or if there is no
+// webhook.
 func postingOf(ctx context.Context, x tx, id string) (p mail.WebhookPost, open bool, err error) {
 	m, found, err := messageIn(ctx, x, id)
 	if err != nil || !found || m.Status != mail.Sent {

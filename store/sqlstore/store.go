@@ -90,7 +90,7 @@ type Store struct {
 
 // Open opens a database and migrates its schema. place is the path of an SQLite file, which Open creates with mode 0600 if it does not
 // exist, or the postgres:// URL of a database. Open rejects a database that only a newer version of uimgate can use, and a PostgreSQL
-// server whose settings allow it to lose committed transactions. It returns ErrInUse if other processes use the database and could not
+// server whose settings allow it to lose committed transactions. The error wraps ErrInUse if other processes use the database and could not
 // continue after the migration. The caller must call Close. ctx is used only until Open returns.
 func Open(ctx context.Context, place string, opts Options) (*Store, error) {
 	return open(ctx, place, opts, engine.DialectOf(place), newJournal)

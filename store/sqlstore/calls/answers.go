@@ -21,7 +21,7 @@ const (
 
 const selectAnswer = "SELECT output, reason, code, message, details FROM answers WHERE execution_id = ?"
 
-// An answer is a row of the table answers. The row may be missing.
+// An answer holds the columns of a row of the answers table; its pointers are nil if the row is missing.
 type answer struct {
 	output                []byte
 	reason, code, message *string

@@ -25,9 +25,11 @@ type beginOp struct {
 // an execution record if the call has a charge or an idempotency key. If an earlier execution under the key has ended, Begin takes nothing
 // and returns that record as Admission.Replay, even if the nonce was used before.
 //
-// If Begin fails, nothing is taken. The error is that of the last candidate (*store.LimitError or store.ErrCredit), store.ErrNonceUsed,
-// store.ErrKeyReused, store.ErrInProgress, store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A
-// request is invalid if it has no candidates, no Hold, a negative charge, an invalid rate, or a record without an id.
+// If Begin returns an error, the call took nothing, unless the transaction may have been committed although the connection was lost. In
+// that case, Begin releases in the background what a recorded call took, and the units of a call without a record stay counted as used. The
+// error is that of the last candidate (*store.LimitError or store.ErrCredit), store.ErrNonceUsed, store.ErrKeyReused, store.ErrInProgress,
+// store.ErrOutcomeUnknown, store.ErrUnavailable or, for an invalid request, another error. A request is invalid if it has no candidates, no
+// Hold, a negative charge, an invalid rate, or a record without an id.
 func (c *Calls) Begin(ctx context.Context, r store.BeginRequest) (store.Admission, error) {
 	b := beginOp{BeginRequest: r, calls: c, requestedAt: c.db.Local()}
 	n, err := b.prepare()
@@ -112,7 +114,7 @@ func (b *beginOp) agreement() ref {
 	return ref{b.Execution.Service, string(b.Execution.AgreementID)}
 }
 
-// run checks everything before it changes anything.
+// run begins the call. It checks everything before it changes anything.
 func (b *beginOp) run(ctx context.Context, w *work) error {
 	b.result = store.Admission{}
 	e := b.Execution
@@ -152,7 +154,8 @@ func (b *beginOp) run(ctx context.Context, w *work) error {
 	return b.record(ctx, w, winner)
 }
 
-// choose returns the first candidate whose limits and charge are available, with its charge.
+// choose returns the first candidate whose limits and charge are available, with its charge. If there is none, the error is that of the
+// last candidate.
 func (b *beginOp) choose(ctx context.Context, w *work) (winner int, charge ledger.Charge, err error) {
 	for i, c := range b.Candidates {
 		if err = w.fit(b.reservations[i]); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/ledger"
 )
 
-// New returns the Calls of a database, and makes it the layer of the database. If journal is nil, or several processes share the database,
-// changes are written into the tables at once.
+// New returns the Calls of a database, and sets db.Layer to them. If journal is nil, or several processes share the database, changes are
+// written directly into the tables.
 func New(db *engine.DB, journal Journal) *Calls {
 	if db.Sharing() == engine.Shared {
 		journal = nil

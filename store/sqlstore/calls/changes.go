@@ -21,8 +21,8 @@ type Changes struct {
 	Used       []Use
 }
 
-// A Beginnings is an execution that began. Once it is settled, it may be deleted from the time Forget on, in nanoseconds since 1970 UTC; 0
-// means never.
+// A Beginnings is the record of one execution that began. Once it is settled, it may be deleted from the time Forget on, in nanoseconds
+// since 1970 UTC; 0 means never.
 type Beginnings struct {
 	*store.Execution
 
@@ -35,7 +35,7 @@ type Use struct {
 	At          time.Time
 }
 
-// A Counter is the new value of a row of counters.
+// A Counter is the new value of a row of the counters table.
 type Counter struct {
 	CounterKey
 

@@ -17,6 +17,7 @@ type reservation struct {
 }
 
 // joinReservations returns the reservations of all lists. Two reservations of the same counter are merged into one, with the smaller Max.
+// An invalid rate is an error.
 func joinReservations(service string, lists ...[]store.Reservation) ([]reservation, error) {
 	var out []reservation
 	for _, list := range lists {

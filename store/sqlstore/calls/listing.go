@@ -98,7 +98,7 @@ func (c *Calls) Calls(ctx context.Context, f store.CallFilter) (list []store.Exe
 // store.Execution.Status.
 const statusSince = "(CASE WHEN unresolved_at > 0 THEN unresolved_at WHEN settled_at > 0 THEN settled_at ELSE begun_at END)"
 
-// KeyedCall is like Call, for the call with an idempotency key of the agent.
+// KeyedCall is like Call, for the call under an idempotency key of the agent.
 func (c *Calls) KeyedCall(ctx context.Context, s store.CallScope, key string) (store.Execution, error) {
 	var execution string
 	found, err := c.db.One(ctx, "SELECT execution_id FROM idempotency WHERE service = ? AND agent_id = ? AND idem_key = ?",

@@ -6,7 +6,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// mostKnown is the maximum number of cached counters, and of cached accounts. If one exceeds it, the cache is cleared.
+// mostKnown is the maximum number of cached counters, and of cached accounts. If there are more of either, the cache is cleared.
 const mostKnown = 8 << 10
 
 // learn caches what a committed transaction has read and written. The cache is not cleared while the journal has changes that the tables do

@@ -26,10 +26,10 @@ const (
 		"SELECT COALESCE(MAX(id) + 1, ?), ?, ? FROM nonce_batches WHERE id BETWEEN ? AND ?"
 	endedBatches  = "SELECT id, length(digests) FROM nonce_batches WHERE id <= ? AND until <= ? ORDER BY id LIMIT 100"
 	deleteBatches = "DELETE FROM nonce_batches WHERE id <= ? AND until <= ?"
-	batchSpan     = int64(time.Second) // the id of a row is less than this above its expiry
+	batchSpan     = int64(time.Second) // the id of a row exceeds its expiry by less than this
 )
 
-// ErrManyNonces means that as many nonces are in use as Bounds.Nonces permits.
+// ErrManyNonces means that the number of nonces in use has reached Bounds.Nonces.
 var ErrManyNonces = errors.New("too many nonces are in use")
 
 // readNonces returns the statements that read which nonces have been used. It returns none for an Exclusive database, whose nonces are in
@@ -49,8 +49,8 @@ func (w *work) readNonces() []engine.Command {
 	return list
 }
 
-// checkNonce returns store.ErrNonceUsed if a nonce was used before, even by an earlier operation of the transaction, and
-// store.ErrUnavailable if too many nonces are in use.
+// checkNonce returns store.ErrNonceUsed if a nonce was used before, even by an earlier operation of the transaction, and an error that
+// wraps store.ErrUnavailable if too many nonces are in use.
 func (w *work) checkNonce(ctx context.Context, k nonceKey) error {
 	if w.nonces[k] {
 		return store.ErrNonceUsed

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// change runs an operation that reads rows while it runs.
+// change runs an operation that reads rows while it runs, and then writes what the operation has changed, all in one transaction.
 func (c *Calls) change(ctx context.Context, run func(context.Context, *work) error) error {
 	return c.db.Update(ctx, func(ctx context.Context, t *engine.Tx) error { return c.within(ctx, t, run) })
 }

@@ -147,7 +147,8 @@ type Journal interface {
 	// Before is called at the start of a transaction. If reads is set, the transaction reads the tables, and Before writes all pending changes
 	// into them.
 	Before(ctx context.Context, t *engine.Tx, reads bool) error
-	// Find returns the statements that check whether an execution that is about to begin already exists. If it does, found is called.
+	// Find returns the statements that check whether an execution that is about to begin already exists. If the execution exists, found is
+	// called: by Find, or while the statements run.
 	Find(id string, found func()) []engine.Command
 	// Began reports whether an execution is known to be unchanged since it began.
 	Began(id string) bool
@@ -221,7 +222,7 @@ func (n *usedNonces) forget() { *n = usedNonces{} }
 type releaseQueue struct {
 	mu    sync.Mutex
 	calls []unsettledCall
-	busy  bool // a goroutine works on it
+	busy  bool // a goroutine works on the queue
 }
 
 // An unsettledCall is a call that waits to be released.

@@ -174,8 +174,8 @@ func (w *work) writeCounter(k CounterKey, c *counter) engine.Command {
 	return engine.Command{Query: updateCounterFrom, Args: append(args, was.Slot, was.Counts, was.Dispatch, was.DispatchSlot), Must: 1}
 }
 
-// Statements returns the statements that write changes if no other process writes. The statements in between run after the insertion of new
-// executions.
+// Statements returns the statements that write changes if no other process writes. The given statements run directly after the new
+// executions are inserted.
 func (c *Changes) Statements(between []engine.Command) []engine.Command {
 	list := append(writeBeginnings(c.Beginnings), engine.Together(between)...)
 	list = append(list, writeMoves(c.Changed)...)

@@ -6,13 +6,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Used reports whether this process has seen a recorded call under an agreement. It returns true for the empty id. The first call under an
-// agreement must use Begin, which records it, so that the agreement is kept.
+// Used reports whether this process knows that the first call under an agreement was recorded. It returns true for the empty id. The first
+// call under an agreement must use Begin, which records that the agreement was used, so that the agreement is kept.
 func (c *Calls) Used(service string, id pat.AgreementID) bool {
 	return c.used.has(ref{service, string(id)})
 }
 
-// recent is a set of the agreements that were used last. The number of agreements it keeps is between most and twice most.
+// recent is a set of the agreements that were used last. It keeps at least the last most of them, and at most twice as many.
 type recent struct {
 	most     int
 	mu       sync.RWMutex

@@ -35,7 +35,8 @@ func NewCalls[T any](db *DB, begin func(t *Tx, calls []*T, attempt int) Turn[T])
 	return &Calls[T]{db: db, kind: &calls{func(t *Tx, batch []*op, n int) work { return turnWork[T]{begin(t, items[T](batch), n)} }}}
 }
 
-// Do runs a call of an agent inside the next transaction, and returns when that transaction is durable.
+// Do runs a call of an agent inside the next transaction, and returns when that transaction is durable. The error is that of the
+// transaction. If ctx ends before the call runs, it does not run.
 func (c *Calls[T]) Do(ctx context.Context, agent string, call *T) error {
 	return c.db.queued(ctx, c.db.queues.lane(agent), &op{kind: c.kind, item: call})
 }

@@ -76,7 +76,7 @@ func withoutLocks(list []Command) []Command {
 	return list
 }
 
-// BumpLedger allocates as many ledger numbers as its argument. The row stays locked until the transaction ends, so that numbers become
+// BumpLedger allocates n ledger numbers, where n is its argument. The row stays locked until the transaction ends, so that numbers become
 // visible in commit order and without gaps. {ledger} is the last allocated number.
 const (
 	BumpLedger   = "UPDATE sequences SET n = n + ? WHERE name = 'ledger'"

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Drain calls each for every row, and closes the rows.
+// Drain calls each for every row until each returns an error, and closes the rows.
 func Drain(rows *sql.Rows, each func(Scan) error) error {
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {

@@ -82,7 +82,7 @@ func (db *DB) Sharing() ShareMode { return db.dialect.Sharing }
 // Dialect returns the dialect of the database.
 func (db *DB) Dialect() *Dialect { return db.dialect }
 
-// Note sets rows of the table sequences for later processes. The rows are written at the next reading of a clock, or by Close at the
+// Note sets rows of the sequences table for later processes. The rows are written at the next reading of a clock, or by Close at the
 // latest.
 func (db *DB) Note(rows map[string]int64) { db.notes.set(rows) }
 
@@ -121,7 +121,7 @@ type Tx struct {
 	scope   scope
 	locking LockMode
 	times   times
-	seen    seen
+	seen    observation
 	op      runState
 	closing []Command // run after all other statements
 	after   []func()  // run after the commit
@@ -155,8 +155,8 @@ type times struct {
 	requestedAt time.Time // when the process requested these times, by its own clock
 }
 
-// seen is what a transaction has read about its witness, restores and the server.
-type seen struct {
+// An observation is what a transaction has read about its witness, restores and the server.
+type observation struct {
 	witnessed     int64
 	testified     bool  // the transaction increments its witness
 	floor         int64 // when the database was last restored
@@ -252,7 +252,7 @@ type serverWatch struct {
 	serverChangedAt atomic.Int64 // by the monotonic clock; 0 if never
 }
 
-// A witness is a row of the table sequences that every transaction of one writer increments. If the server of the database is replaced by a
+// A witness is a row of the sequences table that every transaction of one writer increments. If the server of the database is replaced by a
 // standby that did not receive every commit, or by a copy, the row is missing or lower than the value that the process has acknowledged.
 // Each transaction checks its row before its operations run, and each poll of Changes checks the rows of all writers.
 type witness struct {

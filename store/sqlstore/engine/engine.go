@@ -30,7 +30,8 @@ func (db *DB) Connect(ctx context.Context, place string) (err error) {
 	return err
 }
 
-// Upgrade runs a migration while no other process runs one.
+// Upgrade runs a migration of the schema. On PostgreSQL, it first waits until no other process runs one, and then registers this process as
+// a user of the database.
 func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) error {
 	if db.dialect.upgrade == nil {
 		return migrate(ctx, db.write, func(context.Context) error { return nil })
@@ -123,8 +124,8 @@ func (db *DB) serve(ctx context.Context, lane chan *op, settings string) {
 // ErrLeft means that a database was closed before all changes in the journal were written into the tables.
 var ErrLeft = errors.New("the last charges are only in the journal: the next process that opens the database writes them into the tables")
 
-// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. It returns ErrLeft if the last charges could not
-// be written into their tables; even then, no charge is lost.
+// Close waits for the queued operations, and rejects new ones with store.ErrUnavailable. The error wraps ErrLeft if the last charges could
+// not be written into their tables; even then, no charge is lost. A second call does nothing.
 func (db *DB) Close() error {
 	db.lifetime.closing.Lock()
 	if db.lifetime.closed {
@@ -150,7 +151,7 @@ func (db *DB) leave(ctx context.Context) error {
 	return errors.Join(err, db.writeLastNotes(ctx))
 }
 
-// CatchUpAlone is like CatchUp, but is called while no writer is running: before the writers start, or after they have ended.
+// CatchUpAlone is like CatchUp, but must be called while no writer is running: before the writers start, or after they have ended.
 func (db *DB) CatchUpAlone(ctx context.Context) error {
 	if db.Layer == nil || db.dialect.Sharing != Exclusive {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// notes are rows of the table sequences in which a process records its observations of clocks and servers for later processes. A note is
+// notes are rows of the sequences table in which a process records its observations of clocks and servers for later processes. A note is
 // pending until the database has it. The next transaction that writes anything includes the pending notes, so that nothing is counted by a
 // clock that later processes cannot reconstruct. A failed write is retried at the next reading of a clock, and by Close.
 type notes struct {

@@ -26,7 +26,7 @@ const (
 	callPatience    = 2 * time.Second
 	connectPatience = 2 * time.Second
 	upgradePatience = 2 * time.Minute
-	// oldestPostgres is the oldest version that PostgreSQL still maintains.
+	// oldestPostgres is the oldest major version of PostgreSQL that is accepted. The PostgreSQL project does not maintain older ones.
 	oldestPostgres = 14
 )
 
@@ -115,8 +115,8 @@ const InsufficientPrivilege = "42501"
 const PrivilegeHint = "the role in the URL lacks privileges: as the owner of the database, run GRANT ALL ON SCHEMA public TO the role; " +
 	"if another role owns the tables, also run GRANT ALL ON ALL TABLES IN SCHEMA public TO the role"
 
-// lostPostgres reports whether an error means that the connection has ended. An error that the server reported means this only if its code
-// announces the end of the connection; any other error means it.
+// lostPostgres reports whether an error means that the connection has ended. Every error that the server did not report means this; an
+// error that the server reported does only if its code announces the end of the connection.
 func lostPostgres(err error) bool {
 	state := SQLState(err)
 	return state == "" && err != nil || strings.HasPrefix(state, "08") || strings.HasPrefix(state, "57P")

@@ -30,7 +30,8 @@ func PublicPlace(place string) string {
 var errURL = errors.New("the URL is not valid: want postgres://user:password@host/database, with parameters of libpq, such as sslmode, " +
 	"after a question mark; in the password, write %40 for @, %3A for : and %2F for /")
 
-// postgresConfig parses a URL. It does not pass the password to the parser, because errors of the parser quote their input.
+// postgresConfig parses a URL. Unless the URL sets them, it requires verified TLS for hosts on other machines, and sets a time limit for
+// connecting and the name of the application. It does not pass the password to the parser, because errors of the parser quote their input.
 func postgresConfig(place string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(place)
 	if err != nil {

@@ -27,7 +27,7 @@ func (db *DB) ReadFloor(ctx context.Context) error {
 	return err
 }
 
-// sequences reads rows of the table sequences by their names. A missing row has no entry in the result.
+// sequences reads rows of the sequences table by their names. A missing row has no entry in the result.
 func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64, error) {
 	args := make([]any, len(names))
 	for i, name := range names {
@@ -44,7 +44,8 @@ func (db *DB) sequences(ctx context.Context, names ...string) (map[string]int64,
 	return found, err
 }
 
-// selectSequences returns a query for rows of the table sequences by their names. The SQL text in what is appended to its columns.
+// selectSequences returns a query for rows of the sequences table by their names. what is SQL text that is appended to the selected
+// columns.
 func selectSequences(what string, names int) string {
 	return "SELECT name, n" + what + " FROM sequences WHERE name IN (?" + strings.Repeat(", ?", names-1) + ")"
 }
@@ -63,7 +64,8 @@ func (db *DB) One(ctx context.Context, query string, args []any, dest ...any) (b
 }
 
 // List runs a query outside of the transactions of writers, and calls each for every row. The rows include everything that was committed
-// before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the query.
+// before the call, even changes that were not in the tables yet. If an idle connection turns out to have ended, List repeats the query. All
+// errors, including those of each, wrap store.ErrUnavailable.
 func (db *DB) List(ctx context.Context, query string, args []any, each func(Scan) error) error {
 	if d := db.dialect.Patience; d > 0 {
 		var cancel context.CancelFunc

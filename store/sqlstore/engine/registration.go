@@ -72,8 +72,8 @@ func (r *registration) upgrade(ctx context.Context, place string, migrate Migrat
 // connections.
 const leavePatience = 3 * time.Second
 
-// holdAlone acquires processLock in exclusive mode for the connection. It returns ErrInUse if other processes still use the database after
-// leavePatience.
+// holdAlone acquires processLock in exclusive mode for the connection. The error wraps ErrInUse if other processes still use the database
+// after leavePatience.
 func holdAlone(ctx context.Context, lock *sql.Conn) error {
 	over := time.After(leavePatience)
 	for taken := false; ; {

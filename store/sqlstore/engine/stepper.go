@@ -9,7 +9,7 @@ import (
 // transaction.
 type Stepper struct{ w *Writer }
 
-// Step starts a database without writers.
+// Step opens the queues of a database without starting writers, and returns the Stepper that takes their place.
 func (db *DB) Step() *Stepper {
 	lane := make(chan *op, batchSize)
 	db.queues.open(db.dialect, 0)
@@ -48,7 +48,7 @@ func (s *Stepper) Together(ctx context.Context, calls ...func()) {
 	}
 }
 
-// Drain runs the queued operations.
+// Drain runs the queued operations, each in a separate transaction.
 func (s *Stepper) Drain(ctx context.Context) {
 	for len(s.w.lane) > 0 {
 		_ = s.w.commit(ctx, []*op{<-s.w.lane})
@@ -64,7 +64,8 @@ func (s *Stepper) Kill() error {
 	return errors.Join(s.w.db.read.Close(), s.w.db.write.Close())
 }
 
-// Queued returns how many operations wait in the queues of calls, of other operations and of groups. Two of these may be the same queue.
+// Queued returns how many operations wait in the queues of calls, of other operations and of groups. If two of these share a queue, both
+// numbers count its operations.
 func (db *DB) Queued() (calls, others, groups int) {
 	for _, lane := range db.queues.lanes {
 		calls += len(lane)

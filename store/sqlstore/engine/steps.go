@@ -6,16 +6,16 @@ const (
 	maxSteps = 1000 // maximum number of steps that Steps runs
 )
 
-// Steps calls step, which must run a transaction and return how many rows it found, until a step finds fewer than most rows. It returns the
-// total number of rows.
-func Steps(most int, step func() (int, error)) (total int, err error) {
+// Steps calls step, which must run a transaction and return how many rows it found, until a step finds fewer than limit rows or maxSteps
+// steps have run. It returns the total number of rows.
+func Steps(limit int, step func() (int, error)) (total int, err error) {
 	for range maxSteps {
 		n, err := step()
 		if err != nil {
 			return total, err
 		}
 		total += n
-		if n < most {
+		if n < limit {
 			break
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Alone runs an operation in a transaction on a separate connection. On an Exclusive database, no writer may be running.
+// Alone runs an operation in a transaction on a separate connection. It makes only one attempt. On an Exclusive database, no writer may be
+// running.
 func (db *DB) Alone(ctx context.Context, run func(context.Context, *Tx) error) error {
 	return db.alone(ctx, update, run)
 }
@@ -68,7 +69,7 @@ func (t *Tx) load(ctx context.Context, work work) error {
 	return t.verify()
 }
 
-// end writes the changes and commits.
+// end writes the changes and commits, or rolls back if t.ending requires it.
 func (t *Tx) end(ctx context.Context, work work) error {
 	d := t.w.db.dialect
 	list, err := work.write(ctx)
@@ -117,8 +118,8 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	}
 }
 
-// try runs a batch in one transaction. n is the number of the attempt, counted from 1. If it returns an error that is not unsure, no change
-// of the batch is stored.
+// try runs a batch in one transaction. n is the number of the attempt, counted from 1. If try returns an error that is not unsure, no
+// change of the batch is stored.
 func (w *Writer) try(ctx context.Context, batch []*op, n int) (_ *Tx, err error) {
 	d := w.db.dialect
 	if p := batch[0].kind.patience(d); p > 0 {

@@ -31,7 +31,7 @@ func (t *Tx) MarkRestored(ctx context.Context) error {
 	return t.w.db.Restore(ctx, t)
 }
 
-// Note writes rows of the table sequences, in the order of their names, because several processes write the same rows.
+// Note writes rows of the sequences table, in the order of their names, because several processes write the same rows.
 func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
 	for _, c := range noting(rows) {
 		if _, err := t.Exec(ctx, c.Query, c.Args...); err != nil {
@@ -41,7 +41,7 @@ func (t *Tx) Note(ctx context.Context, rows map[string]int64) error {
 	return nil
 }
 
-// noting returns the statements that write rows of the table sequences.
+// noting returns the statements that write rows of the sequences table.
 func noting(rows map[string]int64) (list []Command) {
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		list = append(list, Command{

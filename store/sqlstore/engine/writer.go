@@ -75,13 +75,13 @@ const (
 // batchBytes limits what the operations of a group write in one transaction. An operation that writes more has a separate transaction.
 const batchBytes = 4 << 20
 
-// A batch is operations that share a transaction.
+// A batch holds the operations that share a transaction.
 type batch struct {
 	ops   []*op
 	bytes int
 }
 
-// take adds an operation, unless it cannot share the transaction.
+// take adds an operation, unless the operation cannot share the transaction, and reports whether it did.
 func (b *batch) take(o *op) bool {
 	if o.kind != b.ops[0].kind || b.bytes+o.bytes > batchBytes {
 		return false
@@ -146,11 +146,11 @@ func (w *Writer) linger(b *batch) {
 	}
 }
 
-// attempts is how many times a transaction is tried that conflicts with other writers.
+// attempts is how many times a transaction that conflicts with other writers is tried.
 const attempts = 5
 
 // commit makes a batch durable, or fails all its operations and returns the error. If one operation may have made the others fail, commit
-// runs each of them separately.
+// instead runs each operation separately, and returns an error only if the database stops responding.
 func (w *Writer) commit(ctx context.Context, batch []*op) error {
 	var t *Tx
 	var err error

@@ -17,7 +17,7 @@ import (
 
 func (damage) Is(target error) bool { return target == engine.ErrDamaged }
 
-// Decode decodes a record of Encode. The error is ErrDamaged, or ErrVersion if the record has another version.
+// Decode decodes a record of Encode. The error wraps ErrDamaged, or ErrVersion if the record has another version.
 func Decode(in []byte) (*calls.Changes, error) {
 	switch {
 	case len(in) < headerLen || len(in) > MaxRecord:

@@ -21,7 +21,7 @@ type Journal struct {
 	memory
 }
 
-// memory is the state of the journal that the writer keeps in memory. Only the writer uses it, or an operation that runs alone.
+// memory is the state of the journal that the writer keeps in memory. Only the writer, or an operation that runs alone, uses it.
 type memory struct {
 	state   state
 	pending PendingChanges // changes that the tables do not have yet
@@ -176,7 +176,7 @@ func (j *Journal) begin(c *calls.Changes) {
 	}
 }
 
-// apply writes the pending changes into the tables. The caller must then commit the transaction.
+// apply writes the pending changes into the tables, at most once in a transaction, and makes the transaction commit.
 func (j *Journal) apply(ctx context.Context, t *engine.Tx) error {
 	if j.applied == t || j.pending.Empty() {
 		return nil

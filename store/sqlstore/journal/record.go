@@ -22,7 +22,7 @@ const (
 	headerLen = 1 + crc32.Size
 )
 
-// MaxRecord is the maximum size of a record, in bytes. Changes that do not fit are written into the tables at once.
+// MaxRecord is the maximum size of a record, in bytes. Changes that do not fit are written directly into the tables.
 const MaxRecord = 1 << 20
 
 // Errors of Decode.
@@ -101,7 +101,7 @@ const (
 	lineChanged
 )
 
-// nanos converts a time to the nearest representable one.
+// nanos converts a time to nanoseconds since 1970 UTC. A time that is out of range becomes the nearest representable one.
 func nanos(t time.Time) int64 {
 	switch {
 	case t.Before(time.Unix(0, math.MinInt64)):

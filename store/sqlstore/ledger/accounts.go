@@ -22,7 +22,7 @@ type Account struct {
 // An AccountKey identifies an account.
 type AccountKey struct{ Service, AgentID, Currency string }
 
-// Compare orders keys in the order that all writers lock them.
+// Compare orders keys in the order in which all writers lock them.
 func (k AccountKey) Compare(o AccountKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
 }
@@ -69,12 +69,12 @@ func credit(currency string, b store.Billing) int64 {
 	return max(0, b.Credit.Nano)
 }
 
-// Compare orders keys in the order that all writers lock them.
+// Compare orders keys in the order in which all writers lock them.
 func (k PoolKey) Compare(o PoolKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.Currency, o.Currency))
 }
 
-// A Pool is the new value of a row of pools; amounts are billionths of a unit.
+// A Pool is the new value of a row of the pools table; amounts are billionths of a unit.
 type Pool struct {
 	PoolKey
 
@@ -89,7 +89,7 @@ type PoolKey struct{ Service, Currency string }
 // no longer counts towards the credit.
 type pool struct {
 	owed, faded int64     // as read; faded is part of owed
-	fadedAt     time.Time // up to when faded is computed; if zero, fading starts with the next charge
+	fadedAt     time.Time // the time for which faded is computed; if zero, fading starts with the next charge
 	// charged means that the transaction charges the pool, so that faded and fadedAt must be written. owed must then not exceed most, which
 	// includes the faded part.
 	charged bool
@@ -98,7 +98,7 @@ type pool struct {
 	storedFaded, storedAt int64 // faded and fadedAt as stored
 }
 
-// fade lets a part of the debt fade for the time from fadedAt to now. An amount of credit fades in store.PoolFades.
+// fade lets a part of the debt fade for the time from fadedAt to now. An amount equal to credit fades in store.PoolFades.
 func (p *pool) fade(now time.Time, credit int64) {
 	past, part := now.Sub(p.fadedAt), int64(0)
 	switch {

@@ -109,7 +109,7 @@ func (b *Book) account(ctx context.Context, k AccountKey) (Account, error) {
 // ErrBalance means that an account would fall below zero.
 var ErrBalance = errors.New("the account would fall below zero")
 
-// set changes an account, and its pool accordingly.
+// set changes an account, and what its pool owes accordingly. The error wraps ErrBalance if a sum of the account would be negative.
 func (b *Book) set(before, after Account) error {
 	if after.Held < 0 || after.Captured < 0 || after.ToppedUp < 0 {
 		return engine.Unavailable(fmt.Errorf("account of %s in %s: %w", after.AgentID, after.Currency, ErrBalance))

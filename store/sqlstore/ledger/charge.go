@@ -71,7 +71,7 @@ func (b *Book) Move(ctx context.Context, l Line) error {
 	return nil
 }
 
-// Enter adds a line to the ledger; calls without a charge have none.
+// Enter adds a line to the ledger, unless the call has no charge.
 func (b *Book) Enter(l Line) {
 	if l.Charge.Nano != 0 {
 		b.lines = append(b.lines, l)

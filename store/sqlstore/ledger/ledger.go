@@ -23,8 +23,8 @@ func New(db *engine.DB) *Ledger { return &Ledger{db} }
 
 func (l *Ledger) book(t *engine.Tx) *Book { return NewBook(t, l.db.Sharing(), nil) }
 
-// Ledger returns entries, the newest first. If the filter names a service and an agent, entries are ordered by time; otherwise they are in
-// commit order.
+// Ledger returns entries, the newest first. If the filter names a service and an agent, entries are ordered by time, and otherwise by
+// commit.
 func (l *Ledger) Ledger(ctx context.Context, f store.Filter) ([]store.Entry, error) {
 	var q engine.Conditions
 	q.Equal("service", f.Service)

@@ -9,8 +9,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// enterPool checks that the debt of all unapproved agents of a service may grow by the amount more. Together they may owe credit. If not,
-// it returns store.ErrCredit.
+// enterPool checks that the debt of all unapproved agents of a service may grow by the amount more: together they may owe at most credit,
+// not counting the part of the debt that has faded. Otherwise it returns store.ErrCredit.
 func (b *Book) enterPool(ctx context.Context, k PoolKey, more, credit int64) error {
 	if b.pools[k] == nil {
 		if err := b.t.Send(ctx, b.readPool(k)); err != nil {
@@ -42,7 +42,7 @@ const (
 		WHERE service = ? AND currency = ?`
 )
 
-// readPool returns the statement that reads a pool. It returns nil if the pool need not be read.
+// readPool returns the statement that reads a pool. It returns nil if the pool is in the cache.
 func (b *Book) readPool(k PoolKey) []engine.Command {
 	p := new(pool)
 	b.pools[k] = p

@@ -107,7 +107,8 @@ func (l *Ledger) ChargedCalls(ctx context.Context, f store.StatementFilter) ([]s
 	return out, err
 }
 
-// period sets the missing bounds of the filter, and rejects a period in which the ledger is no longer complete.
+// period sets the missing bounds of the filter, and returns the bounds in nanoseconds since 1970 UTC. It rejects a period in which the
+// ledger is no longer complete.
 func (l *Ledger) period(ctx context.Context, f *store.StatementFilter) (from, to int64, err error) {
 	var until int64
 	const last = "SELECT until FROM carried WHERE service = ? ORDER BY until DESC LIMIT 1"

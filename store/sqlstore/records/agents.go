@@ -162,7 +162,7 @@ func (s *Records) block(ctx context.Context, t *engine.Tx, service, id, reason s
 	return err
 }
 
-// recordOf returns the value of the column agent_id in rows that belong to an agreement of an agent: the id of the principal.
+// recordOf returns the value of the agent_id column in rows that belong to an agreement of an agent: the id of the principal.
 func recordOf(id pat.AgentID, a pat.Assurance) pat.AgentID { return pat.PrincipalOf(id, a).Record() }
 
 // agentOf is the inverse of recordOf.

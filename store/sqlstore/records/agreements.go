@@ -139,7 +139,7 @@ func (s *Records) Agreement(ctx context.Context, service string, id pat.Agreemen
 		[]any{service, id}, func(scan engine.Scan) (pat.Agreement, error) { return scanAgreement(scan) })
 }
 
-// Policy returns the policy document with a digest, or pat.ErrNotFound.
+// Policy returns the policy document with the given digest, or pat.ErrNotFound.
 func (s *Records) Policy(ctx context.Context, service, digest string) (pat.PolicyDocument, error) {
 	p := pat.PolicyDocument{Service: service, Digest: digest}
 	var offered int64

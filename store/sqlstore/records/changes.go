@@ -67,8 +67,8 @@ func (s *Records) addRevocation(ctx context.Context, t *engine.Tx, r pat.Revocat
 	return err
 }
 
-// revokedBefore reports whether a token or an agreement already has a revocation that lasts at least as long as r. Of several concurrent
-// revocations of one subject, all but the first wait here for the first.
+// revokedBefore reports whether a token or an agreement already has a revocation that lasts at least as long as r. If not, it records r
+// without a number. Of several concurrent revocations of one subject, all but the first wait here for the first.
 func (s *Records) revokedBefore(ctx context.Context, t *engine.Tx, r *pat.Revocation) (bool, error) {
 	if r.Kind != pat.RevokedToken && r.Kind != pat.RevokedAgreement {
 		return false, nil

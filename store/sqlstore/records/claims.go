@@ -45,7 +45,7 @@ func (s *Records) claim(ctx context.Context, t *engine.Tx, n pat.NewAgreement, k
 	case exists && agent.Status != pat.AgentActive:
 		static, err := s.keyOwner(ctx, t, a.Service, staticKey(a.KeyID))
 		if err == nil && owner == "" && static != record {
-			err = pat.ErrAgentIDTaken // only the key on record may see that an agent is blocked
+			err = pat.ErrAgentIDTaken // only the holder of the recorded key may learn that an agent is blocked
 		}
 		return cmp.Or(err, pat.ErrBlocked)
 	}
@@ -72,8 +72,9 @@ func (s *Records) endOtherStatic(ctx context.Context, t *engine.Tx, a pat.Agreem
 	return s.block(ctx, t, a.Service, string(record), "a fresh agreement with another key claimed the id", t.Now(), seq)
 }
 
-// claimRecord checks or creates one record of an agent: that of its fresh agreements, of its static agreements, or of a consent. made
-// reports whether it created the record. If key is empty, an id that exists is refused.
+// claimRecord checks or creates one record of an agent: that of its fresh agreements, of its static agreements, or of a consent. made is
+// true if claimRecord created the record, or assigned the key to a record that no agent had claimed. If key is empty, an id that exists is
+// refused.
 func (s *Records) claimRecord(
 	ctx context.Context, t *engine.Tx, service string, id pat.AgentID, key keys.ID, approved bool,
 ) (made bool, err error) {
@@ -93,7 +94,7 @@ func (s *Records) claimRecord(
 	case exists && owner == "" && key != "" && a.Status == pat.AgentActive && s.unclaimed(ctx, t, service, id): // it was unblocked
 		return true, s.claimUnblocked(ctx, t, a, key, approved)
 	case exists && owner == "":
-		return false, pat.ErrAgentIDTaken // only the key on record may see that an agent is blocked
+		return false, pat.ErrAgentIDTaken // only the holder of the recorded key may learn that an agent is blocked
 	case exists && a.Status != pat.AgentActive:
 		return false, pat.ErrBlocked
 	case exists && approved && !a.Approved:
@@ -123,7 +124,7 @@ func (s *Records) claimUnblocked(ctx context.Context, t *engine.Tx, a pat.Agent,
 	return s.approve(ctx, t, a.Service, a.ID)
 }
 
-// unclaimed reports whether no agent has ever agreed under an id. An agent by consent has an agreement but no key.
+// unclaimed reports whether no agent has ever agreed under an id. An agent that a consent created has an agreement but no key.
 func (s *Records) unclaimed(ctx context.Context, t *engine.Tx, service string, id pat.AgentID) bool {
 	var one int
 	agreed, err := t.Row(ctx, "SELECT 1 FROM agreements WHERE service = ? AND agent_id = ? LIMIT 1", []any{service, id}, &one)

@@ -85,9 +85,9 @@ func (s *Records) changeOne(ctx context.Context, query string, args ...any) erro
 	})
 }
 
-// AddClient records a client. If the number of clients of the service has reached most, the client that expires first is deleted, provided
-// that it expires before the given time; otherwise the error is store.ErrFull.
-func (s *Records) AddClient(ctx context.Context, c store.Client, most int, before time.Time) error {
+// AddClient records a client. If the service already has maxClients clients, the client that expires first is deleted, provided that it
+// expires before the given time; otherwise the error is store.ErrFull.
+func (s *Records) AddClient(ctx context.Context, c store.Client, maxClients int, before time.Time) error {
 	redirects, err := list(c.Redirects).text()
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (s *Records) AddClient(ctx context.Context, c store.Client, most int, befor
 		if _, err := t.Row(ctx, "SELECT COUNT(*) FROM clients WHERE service = ?", []any{c.Service}, &n); err != nil {
 			return err
 		}
-		if n >= most {
+		if n >= maxClients {
 			gone, err := t.Exec(ctx, "DELETE FROM clients WHERE service = ? AND id = "+
 				"(SELECT id FROM clients WHERE service = ? AND until < ? ORDER BY until LIMIT 1)", c.Service, c.Service, engine.Nanos(before))
 			if err != nil {

@@ -62,7 +62,7 @@ func (s *Records) unless(approved bool) func(context.Context, func(context.Conte
 	return s.db.Aside
 }
 
-// A list of strings is stored as JSON.
+// A list is a list of strings that is stored as JSON.
 type list []string
 
 // Scan implements sql.Scanner.

@@ -38,7 +38,7 @@ func (s *Records) insertToken(ctx context.Context, t *engine.Tx, k pat.Token) er
 	return err
 }
 
-// mayIssue checks that neither the agent nor its principal is blocked, and that its agreement is active.
+// mayIssue checks that neither the agent of a token nor the agent's principal is blocked, and that the agreement of the token is active.
 func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error {
 	record := recordOf(k.AgentID, k.Assurance)
 	if record != k.AgentID {
@@ -71,7 +71,7 @@ func (s *Records) mayIssue(ctx context.Context, t *engine.Tx, k pat.Token) error
 	return nil
 }
 
-// Issue implements pat.Tokens. It also returns pat.ErrBlocked for an agreement that is pending or was revoked concurrently, and
+// Issue implements pat.Tokens. The error also wraps pat.ErrBlocked for an agreement that is pending or was revoked concurrently, and
 // pat.ErrNotFound for an agreement of another agent.
 func (s *Records) Issue(ctx context.Context, k pat.Token) error {
 	return s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) (err error) {
@@ -131,8 +131,8 @@ func (s *Records) token(ctx context.Context, t *engine.Tx, service string, jti p
 	return k, err
 }
 
-// Renew implements pat.Tokens. It returns pat.ErrBlocked if the token or its agreement, agent or policy was revoked concurrently, so that
-// the new token cannot outlive the revocation. The expiry of the old token is never extended.
+// Renew implements pat.Tokens. The error wraps pat.ErrBlocked if the token or its agreement, agent or policy was revoked concurrently, so
+// that the new token cannot outlive the revocation. The expiry of the old token is never extended.
 func (s *Records) Renew(ctx context.Context, r pat.Renewal) (pat.Token, error) {
 	result, next := r.Next, r.Next
 	err := s.db.Aside(ctx, func(ctx context.Context, t *engine.Tx) error {

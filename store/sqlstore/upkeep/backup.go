@@ -120,8 +120,8 @@ func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
 	return u.contents(ctx)
 }
 
-// Fold merges the write-ahead log of the SQLite database at path into the database file, so that the file alone holds the whole state.
-// The error is engine.ErrInUse if another process has the database open. A file that is not a database is left unchanged, and so are the
+// Fold merges the write-ahead log of the SQLite database at path into the database file, so that the file alone holds the whole state. The
+// error wraps engine.ErrInUse if another process has the database open. A file that is not a database is left unchanged, and so are the
 // files beside it.
 func Fold(ctx context.Context, path string) error {
 	db, err := openFile(ctx, path, "mode", "rw")

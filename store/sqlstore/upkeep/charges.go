@@ -15,7 +15,7 @@ import (
 const chargeRows = 10
 
 // purgeCharges deletes charges that ended longer ago than the ledger is kept, each with its execution and all its ledger entries, and adds
-// their sums to the table carried. The charge of an unresolved call has not ended.
+// their sums to the carried table. The charge of an unresolved call has not ended.
 func (u *Upkeep) purgeCharges(ctx context.Context) (int, error) {
 	before := u.db.Now().Add(-u.ledgerKept())
 	return u.found(ctx, chargeRows, 2, `SELECT service, id FROM executions WHERE amount > 0 AND settled_at > 0 AND settled_at <= ?
@@ -60,7 +60,7 @@ func removeEntries(ctx context.Context, t *engine.Tx, e store.Execution) error {
 	return err
 }
 
-// purgeTopUps deletes top-ups that are older than the ledger is kept, and adds their sums to the table carried.
+// purgeTopUps deletes top-ups that are older than the ledger is kept, and adds their sums to the carried table.
 func (u *Upkeep) purgeTopUps(ctx context.Context) (int, error) {
 	return u.found(ctx, chargeRows, 1, "SELECT seq FROM ledger WHERE to_state = '' AND at <= ? ORDER BY at",
 		u.db.Now().Add(-u.ledgerKept()), func(ctx context.Context, t *engine.Tx, row []string) (bool, error) {

@@ -16,7 +16,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/schema"
 )
 
-// openFile opens one connection to an existing database file.
+// openFile opens one connection to an existing database file. options are alternating names and values of parameters of its URI. The error
+// wraps engine.ErrNotOurs if the file is not an SQLite database.
 func openFile(ctx context.Context, path string, options ...string) (*sql.DB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -83,7 +84,7 @@ func schemaOf(ctx context.Context, db *sql.DB) (int64, error) {
 	return versionOf(ctx, db)
 }
 
-// versionOf reads the last migration applied to a database of uimgate.
+// versionOf returns the last migration applied to a database of uimgate. The error wraps schema.ErrNewer if this program cannot use it.
 func versionOf(ctx context.Context, db *sql.DB) (int64, error) {
 	var version int64
 	if err := db.QueryRowContext(ctx,

@@ -28,7 +28,7 @@ func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Con
 	return u.claimServices(ctx, db, alone)
 }
 
-// ServiceTables are the tables with a column service, each after the tables that its rows refer to. The table nonces exists only on
+// ServiceTables are the tables with a service column, each after the tables that its rows refer to. The nonces table exists only on
 // PostgreSQL.
 var ServiceTables = []string{
 	"agents", "policies", "agreements", "agent_keys", "tokens", "revocations", "nonces", "counters", "executions", "idempotency",

@@ -8,7 +8,7 @@ import (
 )
 
 // counterKept is how long a counter is kept after its last slot has stopped counting. If a clock was ahead by less than this and is then
-// set back, its counts are still there.
+// set back, the counts are still there.
 const counterKept = 7 * 24 * time.Hour
 
 // unusedKept is how long an agreement without any call is kept.
@@ -147,7 +147,7 @@ func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, erro
 	return true, purgeAgent(ctx, t, service, agent)
 }
 
-// purgeAgent deletes an agent that has no other records any more, so that its id becomes free.
+// purgeAgent deletes an agent that has no agreements or accounts any more and was never approved or blocked, so that its id becomes free.
 func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
 	var one int
 	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0

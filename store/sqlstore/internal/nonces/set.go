@@ -18,8 +18,8 @@ type Set struct {
 	odd         uint64 // a secret factor of positions, because agents choose the nonces
 }
 
-// mostGenerations is the maximum number of tables, in which each nonce is looked up. At the maximum, further nonces go into the newest
-// table, and stay until its last nonce expires.
+// mostGenerations is the maximum number of tables, because a nonce is looked up in all of them. At the maximum, further nonces go into the
+// newest table, and stay until the last nonce of that table expires.
 const mostGenerations = 64
 
 // A generation is an open-addressing table: a key is at its position or, if that is taken, at the next free one.
@@ -56,7 +56,7 @@ func (s *Set) Has(d Digest) bool {
 	return false
 }
 
-// Add adds a nonce. The nonce stays in the set at least until a time in nanoseconds since 1970.
+// Add adds a nonce, which stays in the set at least until the given time, in nanoseconds since 1970.
 func (s *Set) Add(d Digest, until int64) {
 	if s.odd == 0 {
 		var secret [8]byte
@@ -76,7 +76,8 @@ func (s *Set) Add(d Digest, until int64) {
 	}
 }
 
-// of returns the generation of a minute or, if there are mostGenerations others, the newest generation.
+// of returns the generation of a minute, and creates it if necessary. If there are already mostGenerations others, it returns the newest of
+// them instead.
 func (s *Set) of(minute int64) *generation {
 	var newest *generation
 	for _, g := range s.generations {
@@ -95,7 +96,7 @@ func (s *Set) of(minute int64) *generation {
 	return g
 }
 
-// Drop removes the generations whose nonces have all expired at a time in nanoseconds since 1970.
+// Drop removes the generations whose nonces have all expired by the given time, in nanoseconds since 1970.
 func (s *Set) Drop(now int64) {
 	s.generations = slices.DeleteFunc(s.generations, func(g *generation) bool {
 		if g.last > now {

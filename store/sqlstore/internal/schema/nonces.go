@@ -9,13 +9,13 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/internal/nonces"
 )
 
-// nonceBatches is the migration that replaces the table nonces with nonce_batches. It runs only on SQLite.
+// nonceBatches is the migration that replaces the nonces table with nonce_batches. It runs only on SQLite.
 const nonceBatches = 18
 
 // mostCarried is the maximum number of nonces in a row that carryNonces writes.
 const mostCarried = 256
 
-// carryNonces copies the table nonces to nonce_batches, and drops it.
+// carryNonces copies the nonces table to nonce_batches, and drops it.
 func carryNonces(ctx context.Context, tx *sql.Tx) error {
 	rows, err := tx.QueryContext(ctx, "SELECT service, key_id, id, until FROM nonces ORDER BY until")
 	if err != nil {

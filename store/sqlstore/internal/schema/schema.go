@@ -58,7 +58,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Journal is the migration that creates the table journal. It runs only on SQLite.
+// Journal is the migration that creates the journal table. It runs only on SQLite.
 const Journal = 19
 
 // ErrNewer means that only a later version of this program can use the database.
@@ -76,7 +76,7 @@ type Options struct {
 }
 
 // Migrate updates the schema to the version of this program. Only one process at a time may call it. If the database has a later version,
-// Migrate leaves it unchanged, and returns ErrNewer if this program cannot use it.
+// Migrate leaves it unchanged, and returns an error that wraps ErrNewer if this program cannot use it.
 func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 	p, err := Provider(db, o.Dialect, o.Rewrite)
 	if err != nil {
@@ -110,7 +110,7 @@ func Migrate(ctx context.Context, db *sql.DB, o Options) error {
 // those from Services on also record the version that programs need from then on.
 const expands = "-- uimgate: expands"
 
-// Services is the migration that creates the table services and the sequence needs.
+// Services is the migration that creates the services table and the needs sequence.
 const Services = 20
 
 // recordNeed is the statement that runs after a migration without the mark expands.
@@ -126,7 +126,7 @@ func lastContraction() (last int64) {
 	return last
 }
 
-// Usable returns ErrNewer if only a later version of this program can use a database with this schema version.
+// Usable returns an error that wraps ErrNewer if only a later version of this program can use a database with this schema version.
 func Usable(ctx context.Context, db *sql.DB, version int64) error {
 	newest := Newest()
 	if version <= newest {
@@ -183,7 +183,7 @@ func all() iter.Seq2[migration, error] {
 }
 
 // Provider returns the goose provider of the migrations, converted with rewrite. Each file runs as one command: the drivers accept several
-// statements at once, and the parser of goose allocates megabytes for every line.
+// statements in one command, and the parser of goose allocates megabytes for every line.
 func Provider(db *sql.DB, dialect goose.Dialect, rewrite func(string) string) (*goose.Provider, error) {
 	var steps []*goose.Migration
 	for m, err := range all() {

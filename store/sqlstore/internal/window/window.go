@@ -146,7 +146,7 @@ func (w *Window) Encode() []byte {
 // ErrInvalid means that bytes are not encoded counts.
 var ErrInvalid = errors.New("the stored counter of a limit is invalid")
 
-// Decode is the inverse of Encode, and returns ErrInvalid for bytes that Encode does not write.
+// Decode is the inverse of Encode, and returns ErrInvalid for bytes that are not encoded counts.
 func Decode(in []byte) ([]int64, error) {
 	const slots = 72 // the slots of the widest window, including the spare ones
 	var out []int64
@@ -166,10 +166,10 @@ type Step struct {
 	Forward, Back time.Duration
 }
 
-// Hold adjusts a window after a step of the clock, so that the limit is not exceeded, until nothing counts any more that was counted before
-// the step. After a step forward, units seem older than they are: more slots then count or, if that is not enough, the window counts as
-// exhausted. After a step back, calls are counted in the highest slot, which is safe. If the clock would take longer than the period to
-// return to that slot, the window counts as exhausted for one period, and then starts again.
+// Hold adjusts a window after a step of the clock, so that the limit is not exceeded. The adjustment lasts until nothing that was counted
+// before the step counts any more. After a step forward, units seem older than they are: more slots then count or, if that is not enough,
+// the window counts as exhausted. After a step back, calls are counted in the highest slot, which is safe. If the clock would take longer
+// than the period to return to that slot, the window counts as exhausted for one period, and then starts again.
 func (w *Window) Hold(s Step, now time.Time) {
 	if !w.Period.Rolling() || s.Forward == 0 && s.Back == 0 {
 		return
