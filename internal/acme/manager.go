@@ -148,7 +148,7 @@ func (m *Manager) has(name string) bool {
 	return names != nil && slices.Contains(*names, strings.ToLower(name))
 }
 
-// First returns the certificate of the first name; nil if there is none yet.
+// First returns the certificate of the name first that New received; nil if there is none yet.
 func (m *Manager) First() *tls.Certificate {
 	certificate, ok := m.certificate(m.first)
 	if !ok {

@@ -14,7 +14,7 @@ const (
 )
 
 // Accept waits for a connection within the limits, or for a parked connection that has data to read. It does not return temporary errors,
-// such as that no file descriptor is free: it still returns parked connections, and soon tries again to accept new ones.
+// such as a lack of file descriptors: it still returns parked connections, and soon tries again to accept new ones.
 func (l *Listener) Accept() (net.Conn, error) {
 	l.start()
 	select {

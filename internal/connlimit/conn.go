@@ -206,7 +206,7 @@ func (c *Conn) Kept() bool {
 }
 
 // update applies change to the socket, and then updates its position in the lists of evictable sockets. A socket on which Keep was called
-// moves to the end of the list idle or, during a request, is removed from the lists.
+// moves to the end of the idle list or, during a request, is removed from the lists.
 func (s *socket) update(change func(*socket)) {
 	l := s.listener
 	l.mu.Lock()
@@ -248,7 +248,7 @@ func (c *Conn) wait() {
 	c.socket.blanks = 0
 }
 
-// own returns the Conn that c is or, if c is a TLS connection, that it runs on; nil if there is none.
+// own returns c as a Conn or, if c is a TLS connection, the Conn on which it runs; nil if there is none.
 func own(c net.Conn) *Conn {
 	if secure, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = secure.NetConn()

@@ -93,8 +93,8 @@ func (k *Keeper) Backup(ctx context.Context, to string) (made Copy, err error) {
 	return copyOf(to, found), nil
 }
 
-// VerifyLedger checks that the balance of each account is the sum of its ledger entries, and returns store.ErrUnbalanced if one is not. A
-// gateway may be running.
+// VerifyLedger checks that the balance of each account is the sum of its ledger entries. If one is not, the error wraps
+// store.ErrUnbalanced. A gateway may be running.
 func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	place, file := k.Config.Store.URL.Reveal(), ""
 	if k.Config.Store.Engine == config.SQLite {
@@ -111,7 +111,7 @@ func (k *Keeper) VerifyLedger(ctx context.Context) (Copy, error) {
 	return copyOf(file, found), nil
 }
 
-// placeNew renames a file. It returns fs.ErrExist if the new name already exists.
+// placeNew renames a file, and makes the new name durable. The error wraps fs.ErrExist if the new name already exists.
 func placeNew(from, to string) error {
 	err := os.Link(from, to) // unlike os.Rename, os.Link never replaces a file
 	switch {
@@ -159,7 +159,7 @@ func (k *Keeper) watchCopy(ctx context.Context, from, to string) (stop func()) {
 	})
 }
 
-// report calls a function every few seconds until stop is called or ctx is done.
+// report calls a function every few seconds until stop is called or ctx is done. stop waits until a call in progress has ended.
 func report(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})

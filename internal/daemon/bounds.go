@@ -53,7 +53,7 @@ func (p *process) bounds() connlimit.Bounds {
 	return b
 }
 
-// overloaded is the response to a connection that is not accepted.
+// overloaded returns the response that is written to a connection that is not accepted.
 func overloaded() []byte {
 	f := reason.Overloaded.Refusal("").After(time.Second)
 	body, h := wire.Envelope(f, wire.About{}), http.Header{"Connection": {"close"}}

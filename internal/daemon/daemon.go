@@ -97,7 +97,8 @@ func (e *ProblemsError) Error() string {
 	return fmt.Sprintf("the configuration cannot be used; number of problems: %d", len(e.Problems))
 }
 
-// Run serves until ctx is done, then drains and returns nil. If the configuration cannot be used, Run returns a *ProblemsError.
+// Run serves until ctx is done, and then drains. It returns nil unless the process could not start, or a part of it failed. If the
+// configuration cannot be used, Run returns a *ProblemsError.
 func Run(ctx context.Context, o Options) error {
 	p := &process{Options: o, config: o.Config, started: o.Config, modules: bindings.Modules()}
 	defer p.close()
@@ -158,8 +159,8 @@ type process struct {
 	phase         Phase
 }
 
-// open acquires everything that the process needs. It reports problems of the configuration before an unavailable port, because an
-// operator must correct the configuration in any case.
+// open acquires everything that the process needs. If the configuration has problems and a port is unavailable, it reports the problems,
+// because an operator must correct the configuration in any case.
 func (p *process) open(ctx context.Context) (err error) {
 	listening := p.listen(ctx) // before load, because policies may name the URL of the listener
 	loaded, problems := p.load(ctx, p.config)
@@ -279,7 +280,7 @@ func (p *process) openAudit() {
 	_ = p.audit.Flush() // logs its errors
 }
 
-// openTelemetry starts the export of traces, metrics and logs. Log entries written before it is called are not exported.
+// openTelemetry starts the export of traces, metrics and logs. Earlier log entries are not exported.
 func (p *process) openTelemetry(ctx context.Context) (err error) {
 	p.telemetry, err = telemetry.Open(ctx, telemetry.Options{
 		OTLP: p.config.Telemetry.OTLP, Environment: p.Environment, Version: p.Version, Registry: p.metrics.Registry(),

@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// live holds the settings of the process itself that a reload applies at once. The response to a reload, the status and a metric report
+// live holds the settings of the process itself that a reload applies immediately. The response to a reload, the status and a metric report
 // changed settings that need a restart: see config.Config.NeedsRestart.
 type live struct {
 	token       config.Secret    // the operator's token

@@ -17,8 +17,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlcert"
 )
 
-// noticesLock is the lock that one of several processes holds which share a database, so that only that one notifies the operator of what
-// is in the database.
+// noticesLock is the name of a lock. Of the processes that share a database, only the holder of the lock notifies the operator of what is
+// in the database.
 const noticesLock = "notices"
 
 // A notifier notifies the operator of the Conditions of this process, and of those in the database.
@@ -83,7 +83,7 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// sharedConditions finds the Conditions that are in the database. Of several processes with one database, one finds them.
+// sharedConditions finds the Conditions that are in the database. Only one of the processes that share a database finds them.
 type sharedConditions struct {
 	p     *process
 	locks *sqlcert.Store
@@ -107,7 +107,7 @@ func (c *sharedConditions) look(ctx context.Context) (found []notify.Condition, 
 	return found, nil
 }
 
-// release frees the lock, so that another process finds the Conditions at once.
+// release frees the lock, so that another process finds the Conditions without waiting until the lock expires.
 func (c *sharedConditions) release(ctx context.Context) {
 	if !c.held {
 		return

@@ -53,7 +53,8 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 	return made, nil
 }
 
-// AfterExternal completes a restore that was made with other tools. No gateway may be running.
+// AfterExternal completes a restore that was made with other tools: it migrates the schema, checks that the accounts balance, and marks the
+// state as restored. No gateway may be running.
 func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	dir, err := k.hold()
 	if err != nil {

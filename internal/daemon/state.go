@@ -41,7 +41,7 @@ func (p *process) state() record.State {
 	return out
 }
 
-// underWay returns the number of calls to services in progress.
+// underWay returns how many calls to services are in progress.
 func (p *process) underWay() (calls int) {
 	for _, s := range p.directory.Current().Services() {
 		n, _ := s.Upstream.UnderWay()

@@ -21,7 +21,7 @@ const (
 	sweepEvery  = 5 * time.Second
 	purgeEvery  = time.Minute
 	verifyEvery = 24 * time.Hour
-	purgeAgain  = 1000 // rows: if a purge deletes at least this many, another follows at once
+	purgeAgain  = 1000 // rows: if a purge deletes at least this many, another follows immediately
 	// Memory is returned to the system if at least this many connections were parked since it was last returned, and are parked now, but not
 	// more often than giveBackEvery.
 	parkedMany    = 1000
@@ -41,7 +41,7 @@ func (p *process) sweep(ctx context.Context) error {
 	})
 }
 
-// verify checks, at once and then every day, that the balances of the accounts are the sums of their ledger entries.
+// verify checks, immediately and then every day, that the balances of the accounts are the sums of their ledger entries.
 func (p *process) verify(ctx context.Context) error {
 	check := func() {
 		err := p.store.CheckBalance(ctx)
@@ -60,7 +60,7 @@ func (p *process) verify(ctx context.Context) error {
 	return every(ctx, verifyEvery, check)
 }
 
-// stepped reports that the clock of the database was set, by this much.
+// stepped reports that the clock of the database was set, and by how much.
 func (p *process) stepped(by time.Duration) {
 	p.metrics.ClockStepped(by)
 	p.Log.Error("the clock of the database was set: each rolling limit is stricter for up to its period", zap.Duration("by", by))
@@ -95,7 +95,7 @@ func (p *process) reconcile(ctx context.Context) error {
 	})
 }
 
-// purge deletes expired records until ctx is done. If a purge reaches its limit, the next one follows at once.
+// purge deletes expired records until ctx is done. If a purge deletes at least purgeAgain rows, the next one follows immediately.
 func (p *process) purge(ctx context.Context) error {
 	return every(ctx, purgeEvery, func() {
 		for n := purgeAgain; n >= purgeAgain && ctx.Err() == nil; {
@@ -108,7 +108,7 @@ func (p *process) purge(ctx context.Context) error {
 	})
 }
 
-// giveBack makes the runtime return memory to the system that many connections used before they were parked, until ctx is done. Without
+// giveBack makes the runtime return to the system the memory that many connections used before they were parked, until ctx is done. Without
 // traffic nothing is allocated, so no garbage collection starts, and the runtime would keep most of that memory. If more connections are
 // being served than are parked, the regular collections suffice.
 func (p *process) giveBack(ctx context.Context) error {

@@ -21,7 +21,7 @@ var ErrFull = errors.New("too many calls are in progress or waiting")
 // Bounds are the limits of Places. All fields are required.
 type Bounds struct {
 	Places  int           // the number of places
-	Waiting int           // how many calls may wait at once
+	Waiting int           // how many calls may wait at the same time
 	Wait    time.Duration // how long one call may wait
 }
 
@@ -42,11 +42,11 @@ type Places struct {
 	mu            sync.Mutex
 	held, waiting count
 	parties       map[Party]*party // the parties that hold a place or wait
-	spare         []*party         // entries for reuse; at most as many as were in use at once
+	spare         []*party         // entries for reuse; at most as many as were in use at the same time
 	line          list.List        // of *party: the parties that wait, the next to be served first
 }
 
-// A count has the number of all parties together, and of the unapproved ones.
+// A count is a number of places or of waiting calls: of all parties together, and of the unapproved ones.
 type count struct{ all, unapproved int }
 
 func (c *count) add(p *party, n int) {
@@ -56,9 +56,10 @@ func (c *count) add(p *party, n int) {
 	}
 }
 
-// fits reports whether a party that has some of most may have one more.
-func (c *count) fits(most int, p *party, has int) bool {
-	return has < most-c.all && (!p.Unapproved || c.unapproved < most-most/4)
+// fits reports whether a party that already has some places (or waiting calls) may have one more. total is the number that all parties may
+// have.
+func (c *count) fits(total int, p *party, has int) bool {
+	return has < total-c.all && (!p.Unapproved || c.unapproved < total-total/4)
 }
 
 type party struct {

@@ -68,8 +68,8 @@ func LoopbackHost(host string) bool {
 
 // Check returns nil if u may be fetched; otherwise the error wraps ErrRefused. from is the URL of the document or response that named u;
 // nil means that the caller named it. A document may refer to a loopback address only if it was itself fetched from one. http is permitted
-// only for loopback addresses or with Options.AllowHTTP. Options.AllowInsecure lifts all these restrictions, and permits private
-// addresses.
+// only for loopback addresses or with Options.AllowHTTP. Options.AllowInsecure lifts these restrictions, and permits private addresses. In
+// any case, u must be an http or https URL that has a host in ASCII, and neither a user name nor a password.
 func (c *Client) Check(u, from *url.URL) error {
 	host := u.Hostname()
 	switch {

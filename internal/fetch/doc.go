@@ -4,7 +4,7 @@
 //	c := fetch.New(fetch.Options{Timeout: 10 * time.Second})
 //	response, err := c.Get(ctx, "https://example.com/agents.json", fetch.Document{Max: 1 << 20})
 //
-// It requires https, except for a loopback address that the caller named, or if Options permit http. It checks every address when it dials
-// it, so that a name cannot resolve to one address for the check and to another for the connection. It does not use the proxies of the
-// environment.
+// It requires https, except for a loopback address that the caller named, or if Options permit http. It checks every address immediately
+// before it connects to the address, so that a name cannot resolve to one address for the check and to another for the connection. It does
+// not use the proxies of the environment.
 package fetch

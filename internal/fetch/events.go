@@ -2,7 +2,7 @@ package fetch
 
 import "bytes"
 
-// Events returns the data of each complete event that has data in a stream (text/event-stream). See HTML, 9.2.6 Interpreting an event
+// Events returns, from a stream (text/event-stream), the data of each complete event that has data. See HTML, 9.2.6 Interpreting an event
 // stream.
 func Events(stream []byte) [][]byte {
 	var list [][]byte

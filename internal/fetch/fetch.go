@@ -109,8 +109,8 @@ type Document struct {
 	ETag   string   // ETag of the caller's copy; if that is current, the response is a 304 without body (RFC 9110 13.1.2)
 }
 
-// Get fetches a public document. It follows at most three redirects, and accepts a compressed response. The error wraps ErrRefused or
-// ErrTooLarge, or is an *Error.
+// Get fetches a public document. It follows at most three redirects, and accepts a compressed response. The error wraps ErrRefused, or is
+// an *Error, which wraps ErrTooLarge if the document is larger than d.Max.
 func (c *Client) Get(ctx context.Context, address string, d Document) (Answer, error) {
 	if d.Accept == "" {
 		d.Accept = "application/json"
@@ -212,7 +212,7 @@ type Error struct {
 // maxErrorText is the maximum length of the cause in the text of an Error, in characters.
 const maxErrorText = 400
 
-// Error returns a printable text, because TLS errors quote names from an untrusted certificate.
+// Error returns only printable ASCII, because TLS errors quote names from an untrusted certificate.
 func (e *Error) Error() string {
 	return "request to " + e.Origin + " failed: " + lines.Printable(e.Err.Error(), maxErrorText)
 }
@@ -220,7 +220,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// transportError removes the URL from an error of net/http. If the error wraps ErrRefused, nothing was sent.
+// transportError removes the URL from an error of net/http. If the error wraps ErrRefused, nothing was sent to the refused address.
 func transportError(u *url.URL, sent bool, err error) error {
 	for {
 		outer, ok := errors.AsType[*url.Error](err)
@@ -243,7 +243,7 @@ type dialer struct {
 	resolver *net.Resolver
 }
 
-// dial connects to a host. It checks each address that the host resolves to immediately before connecting to it.
+// dial connects to a host. It checks each address to which the host resolves, immediately before it connects to the address.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -13,6 +13,6 @@ func (c *Client) Stream(ctx context.Context, r Request, content io.Reader, size 
 	return c.send(ctx, c.direct, r, content, size)
 }
 
-// Dialer returns the http.Client that Do uses, for a library that opens its own connections, such as WebSockets. It checks every address
-// when it dials it, and does not follow redirects. It does not check URLs: call Check first.
+// Dialer returns the http.Client that Do uses, for a library that opens its own connections, such as WebSockets. The http.Client checks
+// every address immediately before it connects to the address, and does not follow redirects. It does not check URLs: call Check first.
 func (c *Client) Dialer() *http.Client { return c.direct }

@@ -186,7 +186,8 @@ func ParseRate(s string) (Rate, error) {
 
 func (r Rate) String() string { return fmt.Sprintf("%d/%s", r.Max, r.Period) }
 
-// A Limit is a Rate with the identity of its counter. If two limits have the same ID, they share a counter, and the smaller Max applies.
+// A Limit is a Rate with the identity of its counter. If two limits of one call have the same principal, ID and Period, they share a
+// counter, and the smaller Max applies.
 type Limit struct {
 	ID string `json:"id"`
 	Rate

@@ -71,7 +71,7 @@ func (b *Budget) most(of level) int64 {
 	return [levels]int64{b.size / 2, b.size - b.size/4, b.size}[of]
 }
 
-// NewBudget returns a Budget of that many bytes. It calls shed each time it refuses memory.
+// NewBudget returns a Budget of the given number of bytes. The Budget calls shed each time it refuses memory.
 func NewBudget(bytes int64, shed func()) *Budget {
 	b := &Budget{size: bytes, shed: shed}
 	for of := range level(levels) {

@@ -20,7 +20,7 @@ func NewReader(from io.Reader, take func(n int64) error) *Reader {
 	return &Reader{from: from, take: take}
 }
 
-// Read reads from the underlying reader. It returns ErrExhausted if there is no memory for the data.
+// Read reads from the underlying reader. If there is no memory for the data, Read discards the data, and the error wraps ErrExhausted.
 func (r *Reader) Read(p []byte) (int, error) {
 	n, err := r.from.Read(p)
 	for r.covered < int64(n) {

@@ -8,8 +8,8 @@ var minorUnits = map[string]int64{
 	"VUV": 1, "XAF": 1, "XOF": 1, "XPF": 1, "BHD": 1000, "IQD": 1000, "JOD": 1000, "KWD": 1000, "LYD": 1000, "OMR": 1000, "TND": 1000,
 }
 
-// Minor returns how many payments of the amount, at least one, are needed for a sum in whole minor units, such as cents, and that sum in
-// minor units. For 0.005 USD it returns the sum 1 and times 2.
+// Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents: times is that
+// number, and sum is what they add up to, in minor units. For 0.005 USD, sum is 1 and times is 2.
 func (a Amount) Minor() (sum, times int64) {
 	in := minorUnits[a.Currency]
 	if in == 0 {

@@ -58,7 +58,7 @@ func New(text, code string) (Amount, error) {
 	return Amount{nano.IntPart(), code}, nil
 }
 
-// Parse parses an amount such as "0.01 USD".
+// Parse parses an amount such as "0.01 USD". The errors are those of New.
 func Parse(s string) (Amount, error) {
 	text, code, ok := strings.Cut(strings.TrimSpace(s), " ")
 	if !ok {

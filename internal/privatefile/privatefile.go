@@ -57,9 +57,9 @@ func syncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Read reads a file of at most most bytes. Its error wraps os.ErrNotExist if there is no such file, ErrOpen (with the mode) or
+// Read reads a file of at most maxBytes bytes. Its error wraps os.ErrNotExist if there is no such file, ErrOpen (with the mode) or
 // ErrTooLarge. Errors never contain the contents of the file.
-func Read(path string, most int64) ([]byte, error) {
+func Read(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -72,11 +72,11 @@ func Read(path string, most int64) ([]byte, error) {
 	if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("%w (mode %04o)", ErrOpen, info.Mode().Perm())
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	switch {
 	case err != nil:
 		return nil, err
-	case int64(len(data)) > most:
+	case int64(len(data)) > maxBytes:
 		return nil, ErrTooLarge
 	}
 	return data, nil

@@ -1,5 +1,5 @@
-// Package quote determines, before a call, what the policy of a service requires from an agent for it: the maximum price, and how often
-// the call may be made. It reads the policy as the gateway that offers it does.
+// Package quote determines, before a call, the conditions under which the policy of a service permits the call to an agent: the maximum
+// price, and how often the agent may make the call. It reads the policy as the gateway that offers it does.
 package quote
 
 import (

@@ -59,10 +59,11 @@ func (s *Set) SetRate(r limit.Rate) {
 	})})
 }
 
-// Close stops the background work. Without Close, it stops some time after the last use. The Set can still be used.
+// Close stops the background work. Without Close, the background work stops some time after the last use. A closed Set can still be used.
 func (s *Set) Close() { s.buckets.Load().callers.Close() }
 
-// Admit takes one token from the bucket of a caller and from those of the networks around it. It returns false if one of them is empty.
+// Admit takes one token from the bucket of a caller and from those of the networks around it. It returns false if one of them is empty;
+// tokens that it has already taken from the other buckets stay taken.
 func (s *Set) Admit(caller string, now time.Time) bool {
 	b := s.buckets.Load()
 	if !b.take(caller, 1, now) {

@@ -1,7 +1,7 @@
 package reason
 
 // Help explains the causes of r and the remedy in a few sentences. The page at help_url shows this text in addition to the message and the
-// suggestion. It is empty for the reasons that only operators see.
+// suggestion. The text is empty for the reasons that only operators see.
 func (r Reason) Help() string { return help[r] }
 
 // ForOperators reports whether only the admin API refuses with r.

@@ -41,10 +41,10 @@ func (r Reason) Number() string {
 // Message returns a sentence that describes the problem to an agent.
 func (r Reason) Message() string { return r.row().message }
 
-// Suggestion returns a text that advises an agent how to continue.
+// Suggestion returns advice for an agent on how to continue.
 func (r Reason) Suggestion() string { return r.row().suggestion }
 
-// OperatorSuggestion returns a text that advises an operator how to continue after a refusal by the admin API.
+// OperatorSuggestion returns advice for an operator on how to continue after a refusal by the admin API.
 func (r Reason) OperatorSuggestion() string {
 	if s := r.row().operator; s != "" {
 		return s

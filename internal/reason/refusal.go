@@ -75,9 +75,9 @@ func (f *Refusal) RetrySeconds() int64 {
 	return max(1, int64((f.RetryAfter+time.Second-1)/time.Second))
 }
 
-// Suggestion returns a text that advises the agent how to continue: the entry suggestion of Details, or the suggestion of the table. In
-// the latter, it replaces references to Retry-After and to members of details with their values. If details has no violations, the text
-// does not refer to them.
+// Suggestion returns advice for the agent on how to continue: the entry suggestion of Details, or the suggestion of the table. In the
+// latter, it replaces references to Retry-After and to members of details with their values. If details has no violations, the text does
+// not refer to them.
 func (f *Refusal) Suggestion() string {
 	if own, ok := f.Details["suggestion"].(string); ok {
 		return own
@@ -112,7 +112,7 @@ func (f *Refusal) Suggestion() string {
 // pointed matches the references to details in a suggestion of the table.
 var pointed = regexp.MustCompile(`details\.[a-z_]+`)
 
-// Wait returns RetryAfter as a text, such as "12 seconds".
+// Wait returns RetryAfter in words, such as "12 seconds", with the rounding of RetrySeconds.
 func (f *Refusal) Wait() string {
 	if n := f.RetrySeconds(); n > 1 {
 		return strconv.FormatInt(n, 10) + " seconds"

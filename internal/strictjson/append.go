@@ -104,7 +104,7 @@ func appendEscaped(out []byte, s string, html bool) ([]byte, error) {
 	e := json.NewEncoder(&w)
 	e.SetEscapeHTML(html)
 	err := e.Encode(s)
-	return append(out, w.out[:len(w.out)-1]...), err // without the line break
+	return append(out, w.out[:len(w.out)-1]...), err // without the newline
 }
 
 type writer struct{ out []byte }

@@ -85,8 +85,8 @@ func isExact(v any) bool {
 	}
 }
 
-// exactInFloat64 reports whether the number has the same value as the shortest text of its float64. RFC 8785 section 3.2.2.3 prints that
-// text.
+// exactInFloat64 reports whether the number has the same value as the shortest decimal form of its float64, which RFC 8785 section 3.2.2.3
+// prints.
 func exactInFloat64(n string) bool {
 	if few(n) {
 		return true
@@ -103,8 +103,8 @@ func exactInFloat64(n string) bool {
 	return ok && want.Cmp(got) == 0
 }
 
-// few reports whether a number has at most 15 digits and no exponent. float64 distinguishes all such numbers, so the shortest text of its
-// float64 has the same value.
+// few reports whether a number has at most 15 digits and no exponent. float64 distinguishes all such numbers, so the shortest decimal form
+// of its float64 has the same value.
 func few(n string) bool {
 	digits := 0
 	for i := range len(n) {

@@ -8,7 +8,7 @@ const (
 	costOfValue    = 112  // a slot in a growing array, and the header of a string
 	costOfArray    = 24
 	costOfObject   = 32
-	costOfMembers  = 336 // the first eight slots, which a map allocates at once
+	costOfMembers  = 336 // the first eight slots, which a map allocates together
 	costOfName     = 214 // a slot in a growing object, and one in the table of names
 )
 

@@ -122,7 +122,8 @@ func (c *Cursor) Value() []byte {
 	return c.Bytes(from, c.at)
 }
 
-// Open enters the next value, which must be a list, '[', or an object, '{'.
+// Open enters the next value, which must be a list if kind is '[', or an object if kind is '{'. Otherwise the document counts as
+// unacceptable, and Open returns false.
 func (c *Cursor) Open(kind byte) bool {
 	if c.Next() != kind || c.depth > MaxDepth {
 		c.at = failed

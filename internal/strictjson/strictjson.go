@@ -47,7 +47,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("line %d column %d%s: %s", e.Line, e.Column, at, e.Reason)
 }
 
-// printablePointer returns a pointer for a terminal or a log. Its names come from the document.
+// printablePointer returns a pointer for a terminal or a log: without the characters that cannot be printed, and shortened if it is long.
+// The names in a pointer come from the document.
 func printablePointer(pointer string) string {
 	const most = 200
 	out := strings.Map(func(r rune) rune {
@@ -96,9 +97,10 @@ func Valid(data []byte) bool {
 // DecodeObject is like Decode, for a document that must be an object.
 func DecodeObject(data []byte) (Object, error) { return DecodeObjectOf(data, math.MaxInt) }
 
-// DecodeObjectOf is like DecodeObject, for a document of at most most values: decoding a value takes far longer than reading its bytes.
-func DecodeObjectOf(data []byte, most int) (Object, error) {
-	v, err := decode(data, most)
+// DecodeObjectOf is like DecodeObject, for a document of at most maxValues values: decoding a value takes far longer than reading its
+// bytes.
+func DecodeObjectOf(data []byte, maxValues int) (Object, error) {
+	v, err := decode(data, maxValues)
 	if err != nil {
 		return nil, err
 	}

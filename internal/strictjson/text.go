@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// Eight bytes are examined at once. In the result for a word, the lowest byte with its highest bit set is the first match: a borrow makes
+// Eight bytes are examined together. In the result for a word, the lowest byte with its highest bit set is the first match: a borrow makes
 // higher bytes wrong, but never lower ones.
 const (
 	ones  = 0x0101010101010101

@@ -6,11 +6,11 @@ import (
 	"math"
 )
 
-// tree reads a document of at most most values. It returns false if the document is unacceptable, or has more values.
-func tree(data []byte, most int) (v any, ok bool) {
+// tree reads a document of at most maxValues values. It returns false if the document is unacceptable, or has more values.
+func tree(data []byte, maxValues int) (v any, ok bool) {
 	c := Begin(data)
 	defer c.End()
-	v = c.tree(&most)
+	v = c.tree(&maxValues)
 	return v, c.Complete()
 }
 

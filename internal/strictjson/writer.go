@@ -21,7 +21,7 @@ type Writer struct {
 // NewWriter returns a Writer that appends an object to out.
 func NewWriter(out []byte) Writer { return Writer{out: append(out, '{')} }
 
-// End completes the object, and returns it after out. The error is that of the first value that could not be encoded.
+// End completes the object, and returns out with the object appended. The error is that of the first value that could not be encoded.
 func (w *Writer) End() ([]byte, error) { return append(w.out, '}'), w.err }
 
 func (w *Writer) name(name string) {

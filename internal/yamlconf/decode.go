@@ -234,7 +234,8 @@ func (d *Document) missing(path string, t reflect.Type, present map[string]bool)
 	}
 }
 
-// emptied returns key as a pendingKey if its type is a mapping or a list of mappings, and its value is missing.
+// emptied returns key as a pendingKey if its type is a mapping or a list of mappings, and its value is missing. If not, it returns the zero
+// pendingKey.
 func (d *Document) emptied(key string, fields map[string]Value, present map[string]bool) pendingKey {
 	f, known := fields[key]
 	if !known || present[key] {
@@ -297,7 +298,8 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns the hint about what to write in place of text. If there is none, or if the text may be a secret, it returns otherwise.
+// instead returns the hint about what to write in place of text. If there is none, or if the text may be a secret, it returns the parameter
+// otherwise.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {
 		if hint := s.Hint(text); hint != "" {
@@ -349,7 +351,7 @@ func (d *Document) fileAt(path string) func(string) (string, error) {
 	}
 }
 
-// empty sets v to the zero value for an empty text. It reports an error if the value is required or has another default.
+// empty sets v to the zero value for an empty string. It reports an error if the value is required or has another default.
 func (d *Document) empty(path string, v reflect.Value, tag reflect.StructTag) {
 	switch fallback := tag.Get("default"); {
 	case tag == "":

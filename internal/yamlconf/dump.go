@@ -127,7 +127,8 @@ func (d *Document) whence(path, fallback string) string {
 	}
 }
 
-// shown returns a scalar as it is written in a document.
+// shown returns a scalar as it is written in a document. Unless it is a boolean, a number, a size or a duration, shown returns nil if it is
+// unset, and masked if it is a secret or comes from a file.
 func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	switch value := v.Interface().(type) {
 	case bool, int:
@@ -158,7 +159,7 @@ func sizeText(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// durationText formats a duration so that parseDuration accepts it.
+// durationText formats a duration so that parseDuration returns the same duration.
 func durationText(t time.Duration) string {
 	if t >= day && t%day == 0 {
 		return strconv.FormatInt(int64(t/day), 10) + "d"

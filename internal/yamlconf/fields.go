@@ -101,7 +101,8 @@ func (ts Types) keysOf(t reflect.Type) []string {
 	return keys
 }
 
-// shortField returns the field of t that is set if the document has a text in place of the mapping, if t has such a field.
+// shortField returns the field of t that is set if the document has a string in place of the mapping. It returns false if t has no such
+// field.
 func shortField(t reflect.Type) (reflect.StructField, bool) {
 	if t.Kind() != reflect.Struct {
 		return reflect.StructField{}, false
@@ -124,7 +125,8 @@ func (ts Types) holdsSecrets(t reflect.Type) bool {
 	return false
 }
 
-// pathOf returns the only path under root that has the key. It returns "" if no path or several paths have it.
+// pathOf returns the only path under root that has the key, for a message; for the root itself, it returns a phrase. It returns "" if no
+// path or several paths have the key.
 func (ts Types) pathOf(root reflect.Type, key string) string {
 	var found []string
 	var search func(path string, t reflect.Type)

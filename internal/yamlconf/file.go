@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ReadFile reads a regular file of at most most bytes. Its errors name the path.
-func ReadFile(path string, most int64) ([]byte, error) {
+// ReadFile reads a regular file of at most maxBytes bytes. Its errors name the path.
+func ReadFile(path string, maxBytes int64) ([]byte, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // must not block on a pipe without a writer
 	if err != nil {
 		return nil, FileError(path, err)
@@ -24,22 +24,22 @@ func ReadFile(path string, most int64) ([]byte, error) {
 		return nil, fmt.Errorf("%s is a directory, not a file", path)
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s is not a regular file", path)
-	case info.Size() > most:
-		return nil, TooLarge(path, most)
+	case info.Size() > maxBytes:
+		return nil, TooLarge(path, maxBytes)
 	}
-	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return nil, FileError(path, err)
 	}
-	if int64(len(data)) > most {
-		return nil, TooLarge(path, most)
+	if int64(len(data)) > maxBytes {
+		return nil, TooLarge(path, maxBytes)
 	}
 	return data, nil
 }
 
-// TooLarge returns the error of ReadFile for a file of more than most bytes.
-func TooLarge(path string, most int64) error {
-	return fmt.Errorf("%s is larger than the %d bytes allowed", path, most)
+// TooLarge returns the error of ReadFile for a file of more than maxBytes bytes.
+func TooLarge(path string, maxBytes int64) error {
+	return fmt.Errorf("%s is larger than the %d bytes allowed", path, maxBytes)
 }
 
 // FileError returns err with the path before it, and without the name of the system call.

@@ -114,7 +114,7 @@ func kindOf(n ast.Node) kind {
 // maxQuoted is how much of a value or key a message shows, in bytes.
 const maxQuoted = 60
 
-// Quote returns s in quotes, for a message. It shortens a long text to its first 60 bytes.
+// Quote returns s in quotes, for a message. It shortens a longer string to its first 60 bytes, and appends an ellipsis.
 func Quote(s string) string {
 	if len(s) > maxQuoted {
 		return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"

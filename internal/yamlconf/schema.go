@@ -96,7 +96,7 @@ func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// bound adds the bounds of a field that JSON Schema can express: those of numbers of entries and of integers.
+// bound adds the bounds of a field that JSON Schema can express: those on the number of entries and on integers.
 func bound(property *jsonschema.Schema, f reflect.StructField) {
 	most, err := strconv.ParseUint(f.Tag.Get("max"), 10, 64)
 	if err != nil {

@@ -66,14 +66,15 @@ func (s *Solver) Present(ctx context.Context, c acme.Challenge) error {
 	return s.update(ctx, c, (*dns.Msg).Insert)
 }
 
-// CleanUp removes the record of a challenge.
+// CleanUp removes the record of a challenge, even if ctx has ended.
 func (s *Solver) CleanUp(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dnsTimeout)
 	defer cancel()
 	return s.update(ctx, c, (*dns.Msg).Remove)
 }
 
-// Wait waits until the server returns the record of a challenge, for at most two minutes.
+// Wait waits until the server returns the record of a challenge. It returns an error if the server does not return the record within two
+// minutes, or if ctx ends first.
 func (s *Solver) Wait(ctx context.Context, c acme.Challenge) error {
 	ctx, cancel := context.WithTimeout(ctx, seenWithin)
 	defer cancel()

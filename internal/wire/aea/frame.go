@@ -19,7 +19,7 @@ var (
 )
 
 // Errors of Read. After ErrEmptyFrame, the next frame can be read. ErrLongFrame is wrapped by a LongFrameError; the next frame can be read
-// after the caller has skipped as many bytes as that error gives.
+// after the caller has skipped the number of bytes that the LongFrameError states.
 var (
 	ErrEmptyFrame = errors.New("the frame is empty")
 	ErrLongFrame  = errors.New("the frame is too long")
@@ -58,8 +58,8 @@ func (f FrameFormat) Read(r io.Reader) ([]byte, error) {
 	return frame.Bytes(), nil
 }
 
-// Append appends one frame with 1 to MaxEnvelope bytes of content. Send a frame in a single write: agents fail if only a part of the four
-// bytes of the length has arrived.
+// Append appends one frame with 1 to MaxEnvelope bytes of content; for other content, the error wraps ErrUnsendable. Send a frame in a
+// single write: agents fail if only a part of the four bytes of the length has arrived.
 func (f FrameFormat) Append(out, content []byte) ([]byte, error) {
 	if len(content) == 0 || len(content) > MaxEnvelope {
 		return nil, fmt.Errorf("%w: frame: the content is empty or too long", ErrUnsendable)

@@ -14,7 +14,7 @@ var strict = base64.RawURLEncoding.Strict()
 // A Key is the Ed25519 public key of an agent. It identifies the agent.
 type Key [ed25519.PublicKeySize]byte
 
-// ErrKey means that a text is not a key.
+// ErrKey means that a string is not a key.
 var ErrKey = errors.New("a key must be 43 characters of canonical base64url without padding")
 
 // ParseKey parses the text form of a key. It returns ErrKey if the text is invalid.

@@ -91,7 +91,7 @@ type Send struct {
 	IdempotencyKey string          `json:"idempotency_key,omitempty"` // an extension that other implementations ignore
 }
 
-// AppendJSON appends the message as JSON. It copies the body byte for byte.
+// AppendJSON appends the request as JSON. It copies the body byte for byte.
 func (s *Send) AppendJSON(out []byte) ([]byte, error) {
 	w := strictjson.NewWriter(out)
 	w.Text("recipient_key", s.Recipient.String())

@@ -101,8 +101,8 @@ func ReadChange(document []byte) (Change, *Error) {
 	return c, nil
 }
 
-// Shown reports whether a text can be displayed to people. A text with control characters, characters that change the direction of text,
-// or replacement characters (U+FFFD) cannot.
+// Shown reports whether a string can be displayed to people. A string with control characters, characters that change the direction of
+// text, or replacement characters (U+FFFD) cannot.
 func Shown(text string) bool {
 	for _, r := range text {
 		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar {

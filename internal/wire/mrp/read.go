@@ -76,8 +76,8 @@ func (o *object) has(name string) bool { return o.members[name] != nil }
 // null reports whether a member is present and null.
 func (o *object) null(name string) bool { return o.members.Has(name) && o.members[name] == nil }
 
-// text returns a string member, or "" if the member is missing. The string may have up to most characters.
-func (o *object) text(name string, most int) string {
+// text returns a string member, or "" if the member is missing. The string may have up to limit characters.
+func (o *object) text(name string, limit int) string {
 	if !o.has(name) {
 		return ""
 	}
@@ -85,15 +85,15 @@ func (o *object) text(name string, most int) string {
 	switch {
 	case !ok:
 		o.fail(BadRequest, name, "must be a string")
-	case utf8.RuneCountInString(s) > most:
-		o.fail(BadRequest, name, fmt.Sprintf("must be at most %d characters long", most))
+	case utf8.RuneCountInString(s) > limit:
+		o.fail(BadRequest, name, fmt.Sprintf("must be at most %d characters long", limit))
 	}
 	return s
 }
 
 // required is like text, but reports an error if the member is missing or empty.
-func (o *object) required(name string, most int) string {
-	s := o.text(name, most)
+func (o *object) required(name string, limit int) string {
+	s := o.text(name, limit)
 	if s == "" {
 		o.fail(BadRequest, name, "is missing")
 	}
@@ -125,8 +125,8 @@ func (o *object) whole(name string, from, to, otherwise int64) int64 {
 	return n
 }
 
-// object returns the encoding of an object member, or nil if the member is missing. The encoding may have up to most bytes.
-func (o *object) object(name string, most int) json.RawMessage {
+// object returns the encoding of an object member, or nil if the member is missing. The encoding may have up to limit bytes.
+func (o *object) object(name string, limit int) json.RawMessage {
 	if !o.has(name) {
 		return nil
 	}
@@ -136,29 +136,29 @@ func (o *object) object(name string, most int) json.RawMessage {
 		return nil
 	}
 	text, err := strictjson.Append(nil, map[string]any(v))
-	if err != nil || len(text) > most {
-		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", most))
+	if err != nil || len(text) > limit {
+		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", limit))
 	}
 	return text
 }
 
-// asSent returns a member in asItIs as it was sent, or nil if the member is missing or null. The member must be an object with up to most
+// asSent returns a member in asItIs as it was sent, or nil if the member is missing or null. The member must be an object with up to limit
 // bytes.
-func (o *object) asSent(name string, most int) []byte {
+func (o *object) asSent(name string, limit int) []byte {
 	raw := o.raw[name]
 	switch {
 	case raw == nil || string(raw) == "null":
 		return nil
 	case raw[0] != '{':
 		o.fail(BadRequest, name, "must be an object")
-	case len(raw) > most:
-		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", most))
+	case len(raw) > limit:
+		o.fail(Unprocessable, name, fmt.Sprintf("must be at most %d bytes long", limit))
 	}
 	return raw
 }
 
-// list returns a list member, or nil if the member is missing. The list may have up to most items.
-func (o *object) list(name string, most int) []any {
+// list returns a list member, or nil if the member is missing. The list may have up to limit items.
+func (o *object) list(name string, limit int) []any {
 	if !o.has(name) {
 		return nil
 	}
@@ -166,8 +166,8 @@ func (o *object) list(name string, most int) []any {
 	switch {
 	case !ok:
 		o.fail(BadRequest, name, "must be a list")
-	case len(l) > most:
-		o.fail(Unprocessable, name, fmt.Sprintf("must have at most %d items", most))
+	case len(l) > limit:
+		o.fail(Unprocessable, name, fmt.Sprintf("must have at most %d items", limit))
 	}
 	return l
 }

@@ -12,8 +12,8 @@ import (
 
 // The limits of the contents of a message.
 const (
-	MaxText  = 1024 // bytes of each text in a record
-	MaxTexts = 16   // texts in a status, each at most MaxText bytes long
+	MaxText  = 1024 // bytes of each string in a record or a status
+	MaxTexts = 16   // strings in a status
 )
 
 // A Kind is the kind of a Message.

@@ -68,8 +68,8 @@ func (g *Dialogue) End() (protocol.EndState, bool) {
 }
 
 // Reply creates a reply to the message with the id target, and returns the envelope to send. The error wraps protocol.ErrDialogue if the
-// protocol does not permit this content as a reply, or if the dialogue has ended. Reply also works for a dialogue that was removed from
-// its Dialogues.
+// protocol does not permit this content as a reply, or if the dialogue has ended or has too many messages. It wraps wire.ErrUnsendable if
+// the reply is too long. Reply also works for a dialogue that was removed from its Dialogues.
 func (g *Dialogue) Reply(target int32, c protocol.Content) (wire.Envelope, error) {
 	g.in.mu.Lock()
 	defer g.in.mu.Unlock()

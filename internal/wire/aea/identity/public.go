@@ -5,8 +5,8 @@
 //	key, err := identity.ParsePublicKey(identity.Fetchai, info["public_key"])
 //	agreed := identity.Agreement{Gateway: gateway, Agent: sender, PolicySHA256: digest, Nonce: nonce}.SignedBy(key, info["signature"])
 //
-// Only one spelling of a key or a signature is accepted: hexadecimal digits are lowercase, and of the two valid values of s, it is the
-// lower one. This package does not use private keys of agents; a Key is always a key of the gateway.
+// Only one spelling of a key or a signature is accepted: hexadecimal digits are lowercase, and s is the lower of its two valid values. This
+// package does not use private keys of agents; a Key is always a key of the gateway.
 package identity
 
 import (
@@ -97,8 +97,8 @@ func (k PublicKey) Point() []byte {
 	return k.point.SerializeUncompressed()
 }
 
-// LedgerOf returns the ledger of an address. ok is false if the text is not the address of an agent. LedgerOf does not check the capitals
-// in an Ethereum address.
+// LedgerOf returns the ledger of an address. ok is false if address is not the address of an agent. LedgerOf does not check the capitals in
+// an Ethereum address.
 func LedgerOf(address string) (ledger Ledger, ok bool) {
 	if digits, found := strings.CutPrefix(address, "0x"); found {
 		data, err := hex.DecodeString(digits)

@@ -23,7 +23,7 @@ func (a Agreement) Text() []byte {
 	return []byte(strings.Join([]string{form, a.Gateway, a.Agent, a.PolicySHA256, a.Nonce}, "\n"))
 }
 
-// ParseAgreement parses the result of Text. ok is false for any other text.
+// ParseAgreement parses the result of Text. ok is false if text does not have the form of such a result.
 func ParseAgreement(text []byte) (a Agreement, ok bool) {
 	parts := strings.Split(string(text), "\n")
 	if len(parts) != 5 || parts[0] != form {

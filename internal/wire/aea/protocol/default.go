@@ -76,8 +76,8 @@ func CodeOf(err error) ErrorCode {
 const maxQuoted = 64 << 10
 
 // ErrorMessage returns the message that reports an error about an envelope. It contains the text that agents use for the code, but not the
-// text of err. It does not belong to a dialogue: both references are empty, and the id is 1. Like in the framework's error handler, its
-// data consists of the specification id and the envelope in the encoding of Python's base64.b85encode.
+// text of err. It does not belong to a dialogue: both references are empty, and the id is 1. As in the framework's error handler, the data
+// consists of the specification id and the envelope in the encoding of Python's base64.b85encode.
 func ErrorMessage(err error, about wire.Envelope) wire.Message {
 	code := CodeOf(err)
 	m := DefaultMessage{Performative: DefaultError, Code: code, Text: errorTexts[code], Data: map[string][]byte{

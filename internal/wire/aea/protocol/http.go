@@ -95,7 +95,7 @@ func decodeHTTP(content []byte) (Content, error) {
 }
 
 // parseHeader parses lines of the form "Name: value", with or without an empty line at the end, or the JSON object of strings that the
-// connection webhook writes.
+// webhook connection writes. It returns nil if text is blank.
 func parseHeader(text string) (h http.Header, err error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil

@@ -47,7 +47,7 @@ func Describe(model string, values ...KeyValue) Description {
 	return d
 }
 
-// Value returns the value of an attribute, or nil if it has none.
+// Value returns the value of an attribute, or nil if the description has no value for it.
 func (d Description) Value(key string) Value {
 	for _, v := range d.Values {
 		if v.Key == key {

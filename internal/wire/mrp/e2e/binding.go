@@ -40,7 +40,7 @@ func Digest(body []byte) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum[:]), nil
 }
 
-// Names reports whether the plaintext of an opened message contains its content type.
+// Names reports whether the plaintext of an opened message contains the content type of the message.
 func Names(m wire.Message) bool {
 	return textAt(m.Body, memberType) == m.ContentType && m.ContentType != ""
 }

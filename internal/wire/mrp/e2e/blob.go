@@ -31,7 +31,7 @@ func SealBlob(plaintext []byte) (stored []byte, key DataKey, err error) {
 	return aead.Seal(stored, stored, plaintext, nil), key, nil
 }
 
-// Attach adds the key, encrypted for one recipient, to an attachment of the encrypted blob. The error is ErrKey.
+// Attach adds the key, encrypted for one recipient, to an attachment of the encrypted blob. The error wraps ErrKey.
 func (k DataKey) Attach(private ed25519.PrivateKey, to wire.Key, a wire.Attachment) (wire.Attachment, error) {
 	enc, ct, err := seal(private, to, k[:])
 	if err != nil {

@@ -25,7 +25,7 @@ var (
 )
 
 // Seal encrypts plaintext for one agent, and returns the body of a message of type wire.TypeEncrypted. contentType is the content type of
-// the plaintext. The error is ErrKey, ErrSize, or ErrBody for an invalid content type.
+// the plaintext. The error wraps ErrKey, ErrSize, or ErrBody for an invalid content type.
 func Seal(private ed25519.PrivateKey, to wire.Key, contentType string, plaintext []byte) ([]byte, error) {
 	if !isType(contentType) {
 		return nil, fmt.Errorf("%w: the content type must be 1 to %d characters long", ErrBody, wire.MaxContentType)

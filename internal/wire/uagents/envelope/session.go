@@ -17,7 +17,7 @@ var errSession = errors.New("want a UUID of version 4")
 func NewSession() Session { return Session(uuid.NewString()) }
 
 // ParseSession parses a UUID of version 4 (RFC 9562) in any of the spellings that peers accept: uppercase, without hyphens, in braces, or
-// after urn:uuid:. Signatures cover the canonical spelling, which it returns.
+// after urn:uuid:. Signatures cover the canonical spelling, which ParseSession returns.
 func ParseSession(text string) (Session, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.Version() != 4 || id.Variant() != uuid.RFC4122 {

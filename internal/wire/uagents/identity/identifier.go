@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// ErrIdentifier means that a text is not an identifier of an agent.
+// ErrIdentifier means that a string is not an identifier of an agent.
 var ErrIdentifier = errors.New("not an identifier of an agent: want [agent://|test-agent://][name/]address, or a name")
 
 const (

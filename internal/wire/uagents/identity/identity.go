@@ -1,9 +1,9 @@
 // Package identity implements the identities of the uAgents protocol. The address of an agent encodes a public key on secp256k1, so a
 // signature with that key proves the address without a lookup.
 //
-// All texts are in classic bech32 (BIP 173), without its limit of 90 characters: agent1… is the address of an agent, user1… the address of
-// a user, and sig1… a signature. The address of a user contains no key and proves nothing. Because the text itself is signed, only one of
-// the spellings that decode to the same bytes is accepted, the lowercase one. The usual calls:
+// All strings are in classic bech32 (BIP 173), without its limit of 90 characters: agent1… is the address of an agent, user1… the address
+// of a user, and sig1… a signature. The address of a user contains no key and proves nothing. Because the string itself is signed, only one
+// of the spellings that decode to the same bytes is accepted, the lowercase one. The usual calls:
 //
 //	key, err := identity.FromSeed(seed, 0)
 //	signature := key.Sign(digest)
@@ -20,15 +20,15 @@ import (
 	"github.com/btcsuite/btcd/btcutil/bech32"
 )
 
-// The errors for an invalid address or signature wrap one of these two. They never quote the text.
+// The errors for an invalid address or signature wrap one of these two. They never quote the input.
 var (
-	// ErrBech32 means that a text is not lowercase bech32, or not the canonical spelling of its bytes.
+	// ErrBech32 means that a string is not lowercase bech32, or not the canonical spelling of its bytes.
 	ErrBech32 = errors.New("not a bech32 text in its canonical spelling")
-	// ErrPrefix means that a bech32 text is of the wrong kind: its prefix or its length is wrong, or its bytes are not a key or a signature.
+	// ErrPrefix means that a bech32 string is of the wrong kind: its prefix or its length is wrong, or its bytes are not a key or a signature.
 	ErrPrefix = errors.New("wrong kind of bech32 text")
 )
 
-// decode returns the bytes that a bech32 text encodes. The text must have the given prefix and encode size bytes.
+// decode returns the bytes that a bech32 string encodes. The string must have the given prefix and encode size bytes.
 func decode(prefix, text string, size int) ([]byte, error) {
 	if len(text) > maxBech32 {
 		return nil, fmt.Errorf("%w: it is longer than an address or a signature", ErrBech32)
@@ -49,7 +49,7 @@ func decode(prefix, text string, size int) ([]byte, error) {
 	return bytes, nil
 }
 
-// maxBech32 limits the length of a text. The longest valid text is a signature.
+// maxBech32 limits the length of a string. The longest valid string is a signature.
 const maxBech32 = 128
 
 // encode is the inverse of decode.

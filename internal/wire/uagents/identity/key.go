@@ -25,7 +25,7 @@ func NewKey(private []byte) (Key, error) {
 	return Key{secp256k1.NewPrivateKey(&scalar)}, nil
 }
 
-// FromSeed derives the key with the given index, normally 0, from a seed, which is a secret text in UTF-8. Every implementation of the
+// FromSeed derives the key with the given index, normally 0, from a seed, which is a secret string in UTF-8. Every implementation of the
 // protocol derives the same key. The error is ErrKey if the seed is empty or not valid UTF-8.
 func FromSeed(seed string, index uint8) (Key, error) {
 	if seed == "" || !utf8.ValidString(seed) {

@@ -17,7 +17,7 @@ var ErrManifest = errors.New("not a protocol manifest")
 const (
 	// MaxManifest limits the size of a manifest in bytes.
 	MaxManifest = 1 << 20
-	// maxModels limits the number of models in a manifest, and of interactions.
+	// maxModels limits the number of models in a manifest, and the number of interactions.
 	maxModels = 256
 	// manifestVersion is the version of the manifest format, not of the protocol.
 	manifestVersion = "1.0"

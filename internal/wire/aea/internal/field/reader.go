@@ -86,7 +86,7 @@ func (r *Reader) Within(err error) {
 	}
 }
 
-// Choose marks the current field as a member of the message's oneof. It stops the reader with an error if another member is present.
+// Choose marks the current field as a member of the message's oneof. It stops the reader with an error if another member was chosen before.
 func (r *Reader) Choose() {
 	if r.chosen {
 		r.Fail("more than one member of a oneof")
@@ -125,7 +125,7 @@ func (r *Reader) Bytes(limit int) []byte {
 	return r.Each(math.MaxInt, limit)
 }
 
-// Each reads a message or bytes of a repeated field, with at most limit bytes. The field may occur at most times times.
+// Each reads a message or bytes of a repeated field, with at most limit bytes. times is the maximum number of occurrences of the field.
 func (r *Reader) Each(times, limit int) []byte {
 	if r.number < known && r.count[r.number] > times {
 		r.Fail("occurs too often")
