@@ -62,7 +62,7 @@ type child struct {
 	addresses addresses
 }
 
-// start starts a child process with a role and additional environment variables (NAME=value).
+// start starts a child process with a role and additional environment variables (NAME=value), and waits until the process is ready.
 func start(ctx context.Context, role, upstream string, more ...string) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -294,8 +294,8 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 	return nil
 }
 
-// writeConfig writes the configuration of a gateway, and loads it. For each size there is an intent with and one without declared outputs.
-// Calls are validated, and the policy has a limit and, if price is not empty, a price.
+// writeConfig writes the configuration of a gateway, and loads it. For each size, there is one intent with declared outputs, and one
+// without. Calls are validated, and the policy has a limit and, if price is not empty, a price.
 func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {

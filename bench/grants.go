@@ -85,7 +85,8 @@ func grants(ctx context.Context, p plan) (err error) {
 	return table.Flush()
 }
 
-// grantsOn lets several replicas on one database admit calls for grantTime.
+// grantsOn lets several replicas on one database admit calls for grantTime. It returns how many calls were admitted per second, and how
+// many round trips to the database were counted in trips per 1,000 calls; trips is nil if round trips are not counted.
 func grantsOn(
 	ctx context.Context, dsn string, replicas int, period limit.Period, trips *atomic.Int64,
 ) (perSecond, tripsPerThousand float64, err error) {

@@ -88,7 +88,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// dialMany opens n connections.
+// dialMany opens n connections. If one cannot be opened, it returns those that are open, and the error.
 func dialMany(ctx context.Context, address string, n int) ([]net.Conn, error) {
 	connections := make([]net.Conn, 0, n)
 	for range n {

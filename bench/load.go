@@ -24,13 +24,13 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// uidOf returns the uid of the intent whose response has this many products. The kind is passed, for responses that are passed on
-// unchanged, or declared.
+// uidOf returns the uid of the intent whose response has this many products. kind is "passed" for responses that are passed on unchanged,
+// and "declared" for responses that are checked against declared outputs.
 func uidOf(kind string, products int) string {
 	return fmt.Sprintf("bench.example:%s-%d:v1", kind, products)
 }
 
-// callOf returns the body of a call of that intent.
+// callOf returns the body of a call of the intent with the uid that uidOf returns.
 func callOf(kind string, products int) string {
 	return `{"intent_uid":"` + uidOf(kind, products) + `","parameters":{"query":"lamp","category":"home","max_price":99.5,"page":2}}`
 }
@@ -40,10 +40,10 @@ type agent struct {
 	token string // the PAT
 	id    pat.TokenID
 	key   ed25519.PrivateKey
-	// envelopes encodes its calls for the uAgents protocol, for which it has a separate PAT.
+	// envelopes encodes the agent's calls for the uAgents protocol, for which the agent has a separate PAT.
 	envelopes      via.UAgents
 	envelopesToken string
-	// negotiating is its key for the AEA framework, for which it has a PAT for each negotiated intent.
+	// negotiating is the agent's key for the AEA framework. negotiated has the PAT for each negotiated intent, by uid.
 	negotiating identity.Key
 	negotiated  map[string]string
 }

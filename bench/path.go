@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A size is the size of a response in products. Responses with a large rarer are requested less often.
+// A size is the size of a response in products. rarer is the factor by which responses of this size are requested less often.
 type size struct {
 	name     string
 	products int

@@ -190,7 +190,7 @@ func (a *correspondent) ask(ctx context.Context, method, target, body string, in
 }
 
 // timed lets each agent repeat an operation for a while, or until there are no messages. It returns the messages per second, and the p50
-// and p99 of a request.
+// and p99 of a request, as cells of the table.
 func timed(
 	ctx context.Context, agents []*correspondent, most time.Duration, do func(*correspondent) (messages int, err error),
 ) (string, error) {
