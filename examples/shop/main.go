@@ -100,7 +100,7 @@ func serve(ctx context.Context, listen, key string, stdout io.Writer) error {
 	return errors.Join(srv.Shutdown(bounded), ended(served))
 }
 
-// ended waits until the server has stopped, and returns its error. That the server was closed is not an error.
+// ended waits until the server has stopped, and returns its error, or nil if the server was closed.
 func ended(served <-chan error) error {
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		return err

@@ -33,8 +33,8 @@ func (s *Shop) admits(r *http.Request) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// found is a product in a search result.
-type found struct {
+// A hit is a product in a search result.
+type hit struct {
 	ID       string `json:"id"`
 	Name     string `json:"name"`
 	Category string `json:"category"`
@@ -43,7 +43,7 @@ type found struct {
 	InStock  bool   `json:"in_stock"`
 }
 
-// search: GET /products?query=&category=&min_price=&max_price=&limit=
+// search handles GET /products?query=&category=&min_price=&max_price=&limit=.
 func (s *Shop) search(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	words := strings.Fields(strings.ToLower(q.Get("query")))
@@ -62,7 +62,7 @@ func (s *Shop) search(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	category := q.Get("category")
-	products, total := []found{}, 0
+	products, total := []hit{}, 0
 	s.mu.Lock()
 	for _, p := range s.products {
 		if (category != "" && p.Category != category) || p.Price < lowest || p.Price > highest || !p.matches(words) {
@@ -70,7 +70,7 @@ func (s *Shop) search(w http.ResponseWriter, r *http.Request) {
 		}
 		total++
 		if len(products) < limit {
-			products = append(products, found{p.ID, p.Name, p.Category, p.Price, Currency, p.Stock > 0})
+			products = append(products, hit{p.ID, p.Name, p.Category, p.Price, Currency, p.Stock > 0})
 		}
 	}
 	s.mu.Unlock()
@@ -87,7 +87,7 @@ func (p Product) matches(words []string) bool {
 	return true
 }
 
-// details: GET /products/{id}
+// details handles GET /products/{id}.
 func (s *Shop) details(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	i, ok := s.place[r.PathValue("id")]
@@ -128,7 +128,7 @@ func (p *pieces) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// order: POST /orders. With an Idempotency-Key, a repeated request returns the same order.
+// order handles POST /orders. With an Idempotency-Key, a repeated request returns the same order.
 func (s *Shop) order(w http.ResponseWriter, r *http.Request) {
 	want, status, problem := readOrder(w, r)
 	if problem != "" {
@@ -170,7 +170,8 @@ func readOrder(w http.ResponseWriter, r *http.Request) (want orderRequest, statu
 	return want, 0, ""
 }
 
-// take places an order, or returns the order that was already placed under the key.
+// take places an order, or returns the order that was already placed under the key. If the order is refused, problem is not empty, and
+// status is the status of the response.
 func (s *Shop) take(want orderRequest, key string) (order Order, status int, problem string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -209,7 +210,7 @@ func (s *Shop) remember(key string, p placement) {
 	s.oldest = append(s.oldest, key)
 }
 
-// number parses an integer, which may also be written as 10.0 or 1e1.
+// number parses an integer from least to most, which may also be written as 10.0 or 1e1. It returns usual if s is empty.
 func number(s string, usual, least, most int) (int, error) {
 	if s == "" {
 		return usual, nil
@@ -221,7 +222,7 @@ func number(s string, usual, least, most int) (int, error) {
 	return int(f), nil
 }
 
-// price parses a price limit of a search, and rounds it to cents.
+// price parses a price limit of a search, and rounds it to cents. It returns usual if s is empty.
 func price(s string, usual Cents) (Cents, error) {
 	if s == "" {
 		return usual, nil
