@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
@@ -274,5 +275,26 @@ func TestPythonDumps(t *testing.T) {
 		if err != nil || string(got) != want {
 			t.Errorf("%s: %s, %v", doc, got, err)
 		}
+	}
+}
+
+// A PAT may name its expiry only in the claim exp, and a response may name the reset of a limit as a Unix time.
+func TestUnixTimesAreRead(t *testing.T) {
+	t.Parallel()
+	c, err := agent.New(agent.Options{AgentID: "robot"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := base64.RawURLEncoding.EncodeToString([]byte(`{"exp":1763726400}`))
+	s, err := agent.ReadPAT(c, agent.Session{}, fetch.Answer{Status: http.StatusOK, Body: []byte(`{"uim-pat":"e30.` + claims + `.e30"}`)})
+	if want := time.Unix(1763726400, 0); err != nil || !s.ExpiresAt.Equal(want) {
+		t.Errorf("the PAT expires at %s; want %s; %v", s.ExpiresAt, want, err)
+	}
+	r, err := agent.ReadResult(fetch.Answer{
+		Status: http.StatusOK, Header: http.Header{"Date": {time.Unix(1763726400, 0).UTC().Format(http.TimeFormat)}},
+		Body: []byte(`{"status":"success","data":{},"meta":{"rate_limit":{"remaining":5,"reset":1763726460}}}`),
+	})
+	if err != nil || r.RateLimit == nil || r.RateLimit.Reset != time.Minute {
+		t.Errorf("%+v, %v; want a reset in a minute", r.RateLimit, err)
 	}
 }

@@ -144,11 +144,17 @@ const (
 )
 
 // wholeNumber parses a number of seconds or calls between 0 and maxSeconds.
-func wholeNumber(v any) (int64, bool) {
+func wholeNumber(v any) (int64, bool) { return numberUpTo(v, maxSeconds) }
+
+// maxTime is the last second of the year 9999, as a Unix time.
+const maxTime = 253402300799
+
+// numberUpTo parses a whole number between 0 and limit.
+func numberUpTo(v any, limit int64) (int64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
 		return 0, false
 	}
 	i, err := strconv.ParseInt(n.String(), 10, 64)
-	return i, err == nil && i >= 0 && i <= maxSeconds
+	return i, err == nil && i >= 0 && i <= limit
 }

@@ -48,7 +48,7 @@ func readResult(a fetch.Answer) (Result, error) {
 	if limit, ok := meta["rate_limit"].(map[string]any); ok && r.RateLimit == nil {
 		if left, ok := wholeNumber(limit["remaining"]); ok {
 			r.RateLimit = &RateLimit{Remaining: left}
-			if reset, ok := wholeNumber(limit["reset"]); ok {
+			if reset, ok := numberUpTo(limit["reset"], maxTime); ok {
 				r.RateLimit.Reset = resetAfter(reset, a.Header.Get("Date"))
 			}
 		}

@@ -81,7 +81,7 @@ func (s *Session) claims(token string, key keys.Key) error {
 	}
 	id, _ := payload["jti"].(string)
 	s.tokenID = pat.TokenID(id) // any form is accepted
-	if exp, ok := wholeNumber(payload["exp"]); ok {
+	if exp, ok := numberUpTo(payload["exp"], maxTime); ok {
 		s.ExpiresAt = time.Unix(exp, 0).UTC()
 	}
 	if s.Scope == nil {
