@@ -326,7 +326,9 @@ func readPicks(path string, stdin io.Reader) ([]string, error) {
 	var data []byte
 	var err error
 	if path == "-" {
-		data, err = io.ReadAll(io.LimitReader(stdin, maxPicks))
+		if data, err = io.ReadAll(io.LimitReader(stdin, maxPicks+1)); len(data) > maxPicks {
+			err = fmt.Errorf("the list of operations on stdin is longer than %d bytes", maxPicks)
+		}
 	} else {
 		data, err = cli.ReadNamed(path, maxPicks)
 	}

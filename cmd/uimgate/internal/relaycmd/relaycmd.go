@@ -157,12 +157,15 @@ func (f *flags) options(ctx context.Context, log *zap.Logger) (o relayhost.Optio
 	if o.Blobs == "" {
 		o.Blobs = filepath.Join(f.data, "blobs")
 	}
-	for name, into := range map[string]*int64{f.blobsBytes: &f.settings.Blobs, f.bytes: &f.settings.Bytes} {
-		n, err := humanize.ParseBytes(name)
+	for _, size := range []struct {
+		text string
+		into *int64
+	}{{f.blobsBytes, &f.settings.Blobs}, {f.bytes, &f.settings.Bytes}} {
+		n, err := humanize.ParseBytes(size.text)
 		if err != nil || n < 1<<20 || n > 1<<50 {
-			return o, cli.Usage(fmt.Errorf("%q is not a size from 1 MiB to 1 PiB, such as 10GiB", name))
+			return o, cli.Usage(fmt.Errorf("%q is not a size from 1 MiB to 1 PiB, such as 10GiB", size.text))
 		}
-		*into = int64(n)
+		*size.into = int64(n)
 	}
 	s := &f.settings
 	for name, n := range map[string]int{
