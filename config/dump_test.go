@@ -2,6 +2,8 @@ package config_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -63,5 +65,17 @@ func TestDumpShowsEffectiveConfig(t *testing.T) {
 		if err != nil || tree.Server.Listen != "127.0.0.1:8443" || len(tree.Services) != len(c.Services) || tree.Admin["token"] != "***" {
 			t.Errorf("%s: %v, %s", name, err, inJSON)
 		}
+	}
+}
+
+// A value of any type that comes from a file may be a secret.
+func TestDumpMasksValuesFromFiles(t *testing.T) {
+	dir := directory(t)
+	if err := os.WriteFile(filepath.Join(dir, "number"), []byte("77\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, dir, five+"server: {connections_per_address: '${file:number}'}\n", config.Overrides{})
+	if dump := string(c.Dump().YAML()); c.Server.Connections != 77 || strings.Contains(dump, "77") {
+		t.Errorf("%d connections:\n%s", c.Server.Connections, dump)
 	}
 }

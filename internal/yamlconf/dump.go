@@ -130,6 +130,9 @@ func (d *Document) whence(path, fallback string) string {
 // shown returns a scalar as it is written in a document. Unless it is a boolean, a number, a size or a duration, shown returns nil if it is
 // unset, and masked if it is a secret or comes from a file.
 func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
+	if d.fromFile[path] {
+		return masked
+	}
 	switch value := v.Interface().(type) {
 	case bool, int:
 		return value
@@ -141,7 +144,7 @@ func (d *Document) shown(v reflect.Value, path string, s Scalar) any {
 	switch {
 	case v.IsZero():
 		return nil
-	case s.Secret || d.fromFile[path]:
+	case s.Secret:
 		return masked
 	default:
 		return fmt.Sprint(v.Interface())
