@@ -390,7 +390,11 @@ func describe(schema map[string]any) string {
 	case string:
 		return t
 	case []any:
-		return strings.Trim(strings.ReplaceAll(fmt.Sprint(t...), " ", " or "), "[]")
+		var names []string
+		for _, name := range t {
+			names = append(names, fmt.Sprint(name))
+		}
+		return strings.Join(names, " or ")
 	default:
 		return "unknown"
 	}
