@@ -51,7 +51,9 @@ func (x *exchange) refused(err error, id execute.RequestID) answer {
 
 // long returns the reply for a result that is too long for a message. The request has been carried out.
 func (x *exchange) long() answer {
-	return x.refuse(reason.ResponseInvalid.Refusal("The result is too long for a message.").With("outcome", "done"))
+	f := reason.ResponseInvalid.Refusal("The result is too long for a message.").With("outcome", "done")
+	return x.refuse(f.With("suggestion",
+		"The call took effect and may have been charged, so do not repeat it. Ask for a shorter result, or call over HTTP."))
 }
 
 // fault returns the reply for an error that the Machine Relay Protocol defines.

@@ -176,7 +176,8 @@ func TestReplyTooLongForEnvelope(t *testing.T) {
 	}
 	a := s.agent(identity.Fetchai)
 	answer := a.Calls(t, call(a.Agrees(t, gatetest.Searching)))
-	if refusal(answer) != "RESPONSE_INVALID" || !strings.Contains(answer, `"outcome":"done"`) {
+	if refusal(answer) != "RESPONSE_INVALID" || !strings.Contains(answer, `"outcome":"done"`) ||
+		strings.Contains(answer, "Nothing was charged") {
 		t.Errorf("%.500s", answer)
 	}
 }

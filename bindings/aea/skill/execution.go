@@ -187,6 +187,8 @@ func (s *Skill) reply(m runtime.Message, answer *response, content func() protoc
 	f := reason.ResponseInvalid.Refusal("The response is longer than the " + strconv.Itoa(aeawire.MaxEnvelope) + " bytes of an envelope.")
 	if answer.status < http.StatusBadRequest {
 		f.With("outcome", "done")
+		f.With("suggestion",
+			"The call took effect and may have been charged, so do not repeat it. Ask for a shorter response, or call over HTTP.")
 	}
 	s.refuse(answer, f, "")
 	return m.Reply(content())

@@ -117,7 +117,7 @@ func propose(s *service.Service, o offer, terms service.Estimate) search.Descrip
 }
 
 // satisfies reports whether a counter-offer asks for no more than the offer gives: it pays at least as much for at most as many calls,
-// and changes nothing else. It may omit attributes that it does not change.
+// and leaves the rest unchanged. It may omit attributes that it does not change.
 func satisfies(counter, own search.Description) bool {
 	for _, v := range counter.Values {
 		offered := own.Value(v.Key)
