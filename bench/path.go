@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A size is the size of a response in products. rarer is the factor by which responses of this size are requested less often.
+// A size is the size of a response in products. Responses of this size are requested less often, by the factor rarer.
 type size struct {
 	name     string
 	products int

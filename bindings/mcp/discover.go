@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/internal/strictjson"
@@ -17,7 +18,7 @@ func (d *Door) discovered(q *request) []byte {
 	w.Texts("supportedVersions", revisions)
 	w.JSON("capabilities", []byte(`{"tools":{}}`))
 	w.Optional("instructions", instructions(q))
-	w.JSON("ttlMs", []byte("300000"))
+	w.JSON("ttlMs", strconv.AppendInt(nil, listedFor, 10))
 	w.Text("cacheScope", "public")
 	w.Append("_meta", func(out []byte) ([]byte, error) {
 		m := strictjson.NewWriter(out)

@@ -10,8 +10,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/jsonrpc"
 )
 
-// The supported revisions, newest first. Revisions before 2026-07-28 begin with a handshake; for this door, they do not differ in
-// anything else.
+// The supported revisions, newest first. Revisions before 2026-07-28 begin with a handshake; for this door, that is the only
+// difference.
 const (
 	revision2026 = "2026-07-28"
 	revision2025 = "2025-11-25"

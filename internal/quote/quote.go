@@ -1,4 +1,4 @@
-// Package quote determines, before a call, the conditions under which the policy of a service permits the call to an agent: the maximum
+// Package quote determines, before a call, the conditions on which the policy of a service permits the call to an agent: the maximum
 // price, and how often the agent may make the call. It reads the policy as the gateway that offers it does.
 package quote
 

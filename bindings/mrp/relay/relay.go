@@ -46,7 +46,8 @@ type Options struct {
 	Shared bool
 	// PrivateWebhooks permits webhooks at private addresses, and over http.
 	PrivateWebhooks bool
-	// Client returns the address or network under which limits of unauthenticated requests count a client. nil: the address of the connection.
+	// Client returns the address or network that counts as one client for limits of unauthenticated requests. nil: the address of the
+	// connection.
 	Client func(*http.Request) string
 	// Budget limits the memory of requests. nil: a quarter of the memory that the process may use.
 	Budget *membudget.Budget

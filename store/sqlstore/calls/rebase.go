@@ -47,7 +47,7 @@ func rebase(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	return nil
 }
 
-// rebaseCounters moves the slots of rolling periods by the number of slots by which the clock moves, rounded up, but not beyond the slot
+// rebaseCounters moves the slots of rolling periods by as many slots as the clock moves, rounded up, but not beyond the slot
 // after the present one. It moves counters of calendar periods only if the clock moves to another period.
 func rebaseCounters(ctx context.Context, t *engine.Tx, r engine.Rebase) error {
 	for _, p := range []limit.Period{limit.Second, limit.Minute, limit.Hour, limit.Day, limit.Week} {

@@ -29,7 +29,7 @@ func (r *RegistrationLimit) Admit(remote string) bool { return r.from.Admit(netw
 // Close stops the background work immediately. Without Close, it stops some time after the last use.
 func (r *RegistrationLimit) Close() { r.from.Close() }
 
-// network returns the unit by which clients are counted: the IPv4 address, or the /64 of the IPv6 address.
+// network returns what counts as one client: an IPv4 address, or the /64 of an IPv6 address.
 func network(remote string) string {
 	at, err := netip.ParseAddrPort(remote)
 	if err != nil {
