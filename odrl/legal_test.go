@@ -125,7 +125,8 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 		"a graph": {`{"@context":"http://www.w3.org/ns/odrl.jsonld","@graph":[{"@id":"http://example.org/x","odrl:hasPolicy":` +
 			named("1", "") + `}]}`, "", ""},
 		"another target": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", `"target":"http://example.org/x",`) + `}]}`, "", ""},
-		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
+		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
+			`},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "http://example.org/policy/2", ""},
 		"two without a choice": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "", "graph"},

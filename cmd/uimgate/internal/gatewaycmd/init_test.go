@@ -7,7 +7,8 @@ import (
 
 func TestPicksFromStdinAreBounded(t *testing.T) {
 	t.Parallel()
-	if list, err := readPicks("-", strings.NewReader("# all\nsearch # free\n\norder\n")); err != nil || strings.Join(list, ",") != "search,order" {
+	list, err := readPicks("-", strings.NewReader("# all\nsearch # free\n\norder\n"))
+	if err != nil || strings.Join(list, ",") != "search,order" {
 		t.Errorf("%q, %v", list, err)
 	}
 	if list, err := readPicks("-", strings.NewReader(strings.Repeat("search\n", maxPicks))); err == nil {
