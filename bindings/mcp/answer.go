@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/uimgate/uimgate/gateway/door"
@@ -15,7 +16,8 @@ import (
 type answer struct {
 	http.ResponseWriter
 	*request
-	stream bool // send a stream of one event, because the client accepts only streams
+	stream bool   // send a stream of one event, because the client accepts only streams
+	fault  string // type of the error in the response, for metrics; empty: none
 }
 
 // write sends a JSON-RPC message: as a stream of one event if a.stream is set and the status is 200, otherwise as JSON.
@@ -43,6 +45,7 @@ func (a *answer) result(result []byte) {
 
 // failed responds with an error.
 func (a *answer) failed(status int, e *jsonrpc.Error) {
+	a.fault = strconv.Itoa(e.Code)
 	a.write(status, jsonrpc.AppendError(nil, a.ID, e))
 }
 

@@ -139,7 +139,7 @@ func (a *answer) metaOf(out []byte) []byte {
 // toolFailed responds with a refusal as a tool error that a model can act on: a sentence, and the UIM error as JSON. The result has no
 // structuredContent, because that would have to match the output schema of the tool. MCP 2026-07-28, server/tools, Error Handling.
 func (a *answer) toolFailed(f *reason.Refusal) {
-	a.Refusal = f
+	a.Refusal, a.fault = f, "tool_error"
 	wire.WriteTaken(a.Header(), f)
 	out := append(append([]byte{'{'}, a.complete()...), `"content":[`...)
 	for i, text := range []string{refusal.Sentence(f), string(wire.Envelope(f, a.About(f)))} {

@@ -9,6 +9,9 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/uimgate/uimgate/bindings/mcp/tool"
 	"github.com/uimgate/uimgate/config"
@@ -26,8 +29,10 @@ const Name = "mcp"
 
 // A Door serves the MCP path of each service. It is safe for concurrent use.
 type Door struct {
-	version string
-	tools   tool.Made
+	version   string
+	tools     tool.Made
+	durations *prometheus.HistogramVec // nil: not recorded
+	now       func() time.Time
 }
 
 // Name implements door.Module.
@@ -42,7 +47,10 @@ func (d *Door) Blocks() config.Blocks {
 
 // Provision implements door.Module.
 func (d *Door) Provision(_ context.Context, p door.Process) error {
-	d.version = cmp.Or(p.Version, "0")
+	d.version, d.now = cmp.Or(p.Version, "0"), p.Now
+	if p.Metrics != nil {
+		d.durations = newDurations(p.Metrics)
+	}
 	return nil
 }
 
@@ -74,6 +82,10 @@ func (d *Door) Status(s *service.Service) (door.Status, bool) {
 
 // Serve responds to one message. MCP 2026-07-28, basic/transports/streamable-http; 2025-11-25, basic/transports.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
+	var began time.Time
+	if d.durations != nil {
+		began = d.now()
+	}
 	h := w.Header()
 	h["Cache-Control"] = noStore
 	q := &request{Request: v, header: r.Header, revision: revisionOf(r.Header)}
@@ -104,6 +116,7 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, v *door.Request) {
 		a.failed(http.StatusBadRequest, wrong)
 		return
 	}
+	defer func() { d.observe(a, began) }()
 	if wrong := q.settle(); wrong != nil {
 		a.failed(http.StatusBadRequest, wrong)
 		return

@@ -173,6 +173,12 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 			t.Fatalf("%s: %d %s", r.path, got.status, got.body)
 		}
 	}
+	for fault, want := range map[string]string{"": "1", "-32602": "1"} {
+		series := `mcp_server_operation_duration_seconds_count{error_type="` + fault + `",mcp_method_name="tools/call"}`
+		if got := g.metric(series); got != want {
+			t.Errorf("%s is %q, want %s", series, got, want)
+		}
+	}
 	g.stop()
 	spans := c.Spans()
 	tool := find(t, spans, "tools/call search-products_v1")
