@@ -145,7 +145,7 @@ func TestRetries(t *testing.T) {
 				_ = refusal(t, err)
 			case *fetch.Error:
 				if got, ok := errors.AsType[*fetch.Error](err); !ok || !got.Sent {
-					t.Errorf("err = %v, want a *fetch.Error that was sent", err)
+					t.Errorf("err = %v, want a *fetch.Error with Sent set", err)
 				}
 			default:
 				wantErr(t, err, tt.err)
@@ -338,7 +338,7 @@ func TestFailedConnectionsAreRetried(t *testing.T) {
 	}
 	_, err = s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	if broken, ok := errors.AsType[*fetch.Error](err); !ok || broken.Sent {
-		t.Fatalf("err = %v, want a *fetch.Error that was not sent", err)
+		t.Fatalf("err = %v, want a *fetch.Error with Sent unset", err)
 	}
 	if n := len(w.all()); n != 3 {
 		t.Errorf("%d waits, want 3", n)
@@ -370,7 +370,7 @@ func TestInvalidExecuteOptions(t *testing.T) {
 	shop := agenttest.New(t, agenttest.Canonical)
 	s := agreed(t, options(t, shop), shop.URL)
 	for name, o := range map[string]agent.ExecuteOptions{
-		"key with a space": {IdempotencyKey: "a b"}, "key with a line": {IdempotencyKey: "a\nb"},
+		"key with a space": {IdempotencyKey: "a b"}, "key with a line break": {IdempotencyKey: "a\nb"},
 		"request id": {RequestID: "a/b"}, "trace": {Traceparent: "00\r\nx"},
 	} {
 		if _, err := s.Execute(t.Context(), agenttest.Search, nil, o); !errors.Is(err, agent.ErrParameters) {

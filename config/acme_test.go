@@ -11,7 +11,7 @@ import (
 
 var withBlocks = config.Overrides{Blocks: bindings.Blocks(), Env: none}
 
-// service is the YAML of a service with hosts.
+// service returns the YAML of a service with the given id, hosts and public URL.
 func service(id, hosts, public string) string {
 	return "- {id: " + id + ", issuer: " + id + ", hosts: " + hosts + ", public_url: '" + public + "', agents_file: agents.json, " +
 		"policy_file: policy.json, upstream: {url: 'http://127.0.0.1:9'}}\n"
@@ -78,7 +78,7 @@ func TestACMEDirectory(t *testing.T) {
 	}
 }
 
-// A change of acme needs a restart.
+// A change to tls.acme requires a restart.
 func TestChangedCANeedsRestart(t *testing.T) {
 	t.Parallel()
 	dir := directory(t)

@@ -11,13 +11,13 @@ import (
 const keyFile = "keys.pem"
 
 // A KeyFile keeps the private signing keys of one process as PEM blocks in one file that only its owner can read. It implements
-// pat.KeyFiles.
+// keys.Files.
 type KeyFile struct{ path string }
 
 // Keys returns the key file of the data directory.
 func (d *DataDir) Keys() KeyFile { return KeyFile{filepath.Join(d.path, keyFile)} }
 
-// KeysFor returns the file for the keys of one algorithm that have another purpose, such as card.
+// KeysFor returns the file for the keys of one algorithm and one purpose other than signing PATs, such as card.
 func (d *DataDir) KeysFor(purpose, algorithm string) KeyFile {
 	return KeyFile{filepath.Join(d.path, "keys."+purpose+"."+strings.ToLower(algorithm)+".pem")}
 }

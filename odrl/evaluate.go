@@ -32,11 +32,12 @@ const (
 type EvaluateOptions struct {
 	DutyMode DutyMode // empty means DutiesFulfilled
 	// Steps is a budget of expressions that several evaluations share: Evaluate subtracts what it used. A single evaluation never exceeds its
-	// own maximum of 5 million expressions, which is the only bound if Steps is nil.
+	// own maximum of 5 million expressions, which is the only bound if Steps is nil. An evaluation that needs more is an error, and what it
+	// used is subtracted all the same.
 	Steps *int
 }
 
-// An evaluation is the part of a Policy that only Evaluate needs. It is prepared at its first use.
+// An evaluation is the part of a Policy that Evaluate, Input and EvaluationData need. Each piece is prepared when it is first used.
 type evaluation struct {
 	rules    func() *rules.Evaluable
 	prepared sync.Once

@@ -47,13 +47,13 @@ func TestRevocation(t *testing.T) {
 			check("the one", hit, want)
 			switch kind {
 			case pat.RevokedAgent:
-				check("another of the agent", second, want)
+				check("another PAT of the agent", second, want)
 				check("another agent's", third, nil)
 			case pat.RevokedPolicy:
-				check("another of the agent", second, want)
+				check("another PAT of the agent", second, want)
 				check("another agent's", third, want)
 			default:
-				check("another of the agent", second, nil)
+				check("another PAT of the agent", second, nil)
 				check("another agent's", third, nil)
 			}
 			// Revocations survive a restart.
@@ -95,7 +95,7 @@ func TestRevocationByPossession(t *testing.T) {
 		}
 	}
 	if _, err := w.verify(t, issued.Token); err != nil {
-		t.Fatalf("another bearer revoked it: %v", err)
+		t.Fatalf("an invalid token revoked the PAT: %v", err)
 	}
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))

@@ -126,7 +126,7 @@ func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 		}
 	}
 	if n := len(shop.Calls()); n != 2 {
-		t.Errorf("%d calls of 0.01 USD were made within a budget of that, want 1", n-1)
+		t.Errorf("%d calls of 0.01 USD were made within a budget of 0.01 USD, want 1", n-1)
 	}
 }
 

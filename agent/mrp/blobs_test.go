@@ -55,7 +55,7 @@ func TestBlobs(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if _, err := c.Download(t.Context(), "blob_1", strings.Repeat("0", 64), io.Discard); !errors.Is(err, mrp.ErrAnswer) {
-			t.Errorf("accepted another blob than requested: %v", err)
+			t.Errorf("accepted a blob other than the one requested: %v", err)
 		}
 	}
 }

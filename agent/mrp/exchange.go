@@ -50,11 +50,11 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s: the status is %d", ErrAnswer, e.Status) }
 
-// Is reports that a StatusError is an ErrAnswer.
+// Is reports whether err is ErrAnswer, for errors.Is.
 func (e *StatusError) Is(err error) bool { return err == ErrAnswer }
 
-// exchange sends a request until it succeeds, is permanently refused, or reaches the limits of the options. It returns the last
-// error.
+// exchange sends a request until it succeeds, must not be repeated, or reaches the limits of the options, or until ctx ends. It returns
+// the error of the last attempt.
 func (c *Client) exchange(ctx context.Context, r request) (answer, error) {
 	attempts := attempts{c: c, backoff: c.o.Backoff}
 	for {
@@ -147,7 +147,7 @@ func (a *attempts) pause(sent time.Duration) (wait time.Duration, again bool) {
 }
 
 // send makes one attempt. date is the Date header of the response, if there was one. The error is a *wire.Error, a *StatusError, an error
-// of package fetch, or an error of reading the content.
+// of package fetch, an error that wraps ErrOptions if the URL is invalid, or an error of reading the content.
 func (c *Client) send(ctx context.Context, r request) (a answer, date string, err error) {
 	address, err := url.Parse(c.base.String() + r.target)
 	if err != nil {

@@ -12,20 +12,25 @@ import (
 	"strings"
 )
 
-// The schemes of detached signatures. The scheme and the byte form together identify what was verified.
+// The schemes of detached signatures. The scheme, together with the byte form of the signed text, identifies what was verified.
 const (
 	schemePKCS1    = "rsa-pkcs1v15" // RFC 8017 8.2, SHA-256
 	schemePSS      = "rsa-pss"      // RFC 8017 8.1, SHA-256, any salt length
 	schemeECDSARaw = "ecdsa-p256-raw"
 	schemeECDSADER = "ecdsa-p256-der"
 	schemeEd25519  = "ed25519"
-	minDER         = 8
-	maxDER         = 72
-	hexFromText    = 97 // base64 of the longest DER signature has 96 characters
+)
+
+const (
+	// minDER and maxDER bound the size of an ECDSA signature in DER, in bytes.
+	minDER = 8
+	maxDER = 72
+	// hexFromText is the shortest text that is hex if the key is an ECDSA key: base64 of the longest DER signature has 96 characters.
+	hexFromText = 97
 )
 
 // ParseSignature decodes the text of a detached signature that belongs to k. The text is hex if it has exactly the length of a signature in
-// hex, and otherwise base64 or base64url. A signature of the wrong length is an error.
+// hex, or for an ECDSA key 97 to 144 characters; otherwise it is base64 or base64url. A signature of the wrong length is an error.
 func ParseSignature(k Key, text string) ([]byte, error) {
 	text = strings.TrimSpace(text)
 	size := k.signatureSize()

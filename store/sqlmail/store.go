@@ -7,7 +7,8 @@
 //
 // If a method returns no error, its changes are stored durably. Times are from the store's clock. Methods that return lists have a limit,
 // and report whether there are more records. Several processes may share a database. The limits of the whole relay (Options.MaxAgents, and
-// All of a message and of blobs) count committed rows, so each of several concurrent transactions may exceed them by one. All limits of
+// the fields All of the limits for messages and blobs) count committed rows, so each of several concurrent transactions may exceed them by
+// one record. All limits of
 // one agent are exact. An error that does not wrap an error of package mail wraps store.ErrUnavailable.
 //
 // A transaction that changes which messages wait for a recipient locks the recipient's row of relay_boxes. So messages for one recipient
@@ -51,7 +52,7 @@ type Store struct {
 	searching     chan struct{}
 	wokenMessages wokenMessages
 	rounds        *sqlstore.Group[turn]
-	part          int64 // of the totals, to which rounds add
+	part          int64 // the part of the totals to which the rounds of this process add
 }
 
 // New returns a Store for the relay whose state is in a database. The caller closes the database.
@@ -115,7 +116,8 @@ func flag(b bool) int64 {
 // chunks are the possible numbers of values in a statement. There are few of them, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
-// chunked divides a list into parts whose lengths are in chunks, and calls each with every part, until each returns an error.
+// chunked divides a list into parts whose lengths are in chunks, and calls each with one part after the other. It
+// stops at the first error, and returns it.
 func chunked[T any](list []T, each func([]T) error) error {
 	for _, n := range chunks {
 		for ; len(list) >= n; list = list[n:] {

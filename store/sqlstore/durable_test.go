@@ -29,7 +29,7 @@ func setting(t *testing.T, c *pgtest.Cluster, what string) {
 	}
 }
 
-func TestChargesSurviveServerWithFsyncOff(t *testing.T) {
+func TestChargesSurviveServerWithSynchronousCommitOff(t *testing.T) {
 	t.Parallel()
 	c, dsn := lossyServer(t)
 	s := openOn(t, dsn, nil)

@@ -16,8 +16,9 @@ import (
 var ErrStopped = errors.New("the runtime has stopped")
 
 // An InBox holds envelopes until a worker takes them. If there is no space, put blocks, which slows the peer down. Envelopes of one
-// dialogue are processed one after the other, in order; envelopes of other dialogues may overtake them. Senders are served in turn. No
-// sender or protocol can occupy all workers: it gets another worker only while it occupies fewer workers than are free.
+// dialogue are processed one after the other, in order; envelopes of other dialogues may overtake them. Senders are served in turn. If
+// there are at least two workers, no sender or protocol can occupy all of them: it gets another worker only while it occupies fewer
+// workers than are free.
 type InBox struct {
 	workers   int
 	perSender int64

@@ -19,8 +19,8 @@ import (
 // agents would not fetch their envelopes in any case.
 const flush = 3 * time.Second
 
-// loop runs connections, behaviours, handlers and tasks until ctx ends. Then it accepts no envelopes, waits at most Limits.Drain for the
-// work in progress, and sends the queued envelopes.
+// loop runs connections, behaviours, handlers and tasks until ctx ends. Then it accepts no envelopes. After at most Limits.Drain it cancels
+// the contexts of the work in progress, waits until that work returns, and sends the queued envelopes.
 func (r *Runtime) loop(ctx context.Context) {
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	defer disconnect()
@@ -90,7 +90,7 @@ func (b *behaviour) act(r *Runtime) Task {
 	}
 }
 
-// update runs tasks until ctx ends. The context of the tasks is working.
+// update runs tasks until ctx ends. Tasks get the context working, which outlives ctx.
 func (r *Runtime) update(ctx, working context.Context) {
 	for {
 		select {

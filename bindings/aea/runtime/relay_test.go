@@ -87,7 +87,7 @@ func TestRelayingConnections(t *testing.T) {
 		"within one connection":             {from: "ann", to: "bob", want: true},
 		"from one connection to another":    {from: "ann", to: "cid", want: true},
 		"and back":                          {from: "cid", to: "ann", want: true},
-		"with an URI, of any protocol":      {from: "ann", to: "bob", come: unknownProtocol, want: true},
+		"with a URI, of any protocol":       {from: "ann", to: "bob", come: unknownProtocol, want: true},
 		"to oneself":                        {from: "ann", to: "ann", want: true},
 		"to nobody":                         {from: "ann", to: "nobody", refused: true},
 		"to one whom the connection trusts": {from: "ann", to: "tim", refused: true},

@@ -79,7 +79,7 @@ func (r *Runtime) Resources() *Resources { return r.resources }
 // Filter returns the filter of the enabled skills.
 func (r *Runtime) Filter() *Filter { return r.filter }
 
-// Multiplexer returns the multiplexer of connections and mailbox.
+// Multiplexer returns the multiplexer, which joins the connections of the agent with its mailbox.
 func (r *Runtime) Multiplexer() *Multiplexer { return r.multiplexer }
 
 // Connect adds a connection, before or during Run. It returns an error if there is already a connection with the same id.
@@ -102,6 +102,7 @@ func (r *Runtime) Start(skill, spec wire.PublicID, to string, c protocol.Content
 }
 
 // Do queues a task, which runs concurrently with the handlers. It returns ErrFull if too many tasks are waiting.
+// Tasks that have not started when the context of Run ends may never run.
 func (r *Runtime) Do(t Task) error {
 	select {
 	case r.tasks <- t:
@@ -111,6 +112,7 @@ func (r *Runtime) Do(t Task) error {
 	}
 }
 
-// Run runs the agent until ctx ends. It may be called only once. After ctx has ended, Run accepts no envelopes, and spends at most
-// Limits.Drain on accepted envelopes and running tasks. When it returns, everything that it started has ended.
+// Run runs the agent until ctx ends. It may be called only once. After ctx has ended, Run accepts no envelopes. After at most
+// Limits.Drain it cancels the contexts of handlers and tasks, and waits until they return. When Run returns, everything that it started
+// has ended.
 func (r *Runtime) Run(ctx context.Context) { r.loop(ctx) }

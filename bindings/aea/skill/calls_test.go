@@ -29,22 +29,22 @@ func TestHTTPRequests(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"a call":          {protocol.HTTPMessage{Method: "POST", URL: "http://gw.test/api/intents/execute", Header: with(token), Body: body}, 200, `{"ok":true}`},
-		"in small":        {protocol.HTTPMessage{Method: "post", URL: "/api/intents/execute?x", Header: with(token), Body: body}, 200, `{"ok":true}`},
-		"search":          {protocol.HTTPMessage{Method: "GET", URL: "https://elsewhere/api/intents/search?query=order"}, 200, gatetest.Ordering},
-		"agents.json":     {protocol.HTTPMessage{Method: "GET", URL: "/agents.json"}, 200, "shop.example"},
-		"the policy":      {protocol.HTTPMessage{Method: "GET", URL: "/api/policy"}, 200, gatetest.PolicyFile},
-		"no PAT":          {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Content-Type": {"application/json"}}, Body: body}, 401, "MISSING_TOKEN"},
-		"another's PAT":   {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(s.Agreed("agent-2").Token), Body: body}, 401, "INVALID_TOKEN"},
-		"no such path":    {protocol.HTTPMessage{Method: "GET", URL: "/nowhere"}, 404, "NO_SUCH_PATH"},
-		"another door":    {protocol.HTTPMessage{Method: "POST", URL: "/mcp", Header: with(token), Body: body}, 404, "NO_SUCH_PATH"},
-		"no method":       {protocol.HTTPMessage{Method: "GO HOME", URL: "/agents.json"}, 405, "METHOD_NOT_ALLOWED"},
-		"no url":          {protocol.HTTPMessage{Method: "GET", URL: "http://[::1"}, 400, "MALFORMED_REQUEST"},
-		"an opaque url":   {protocol.HTTPMessage{Method: "GET", URL: "mailto:x"}, 400, "MALFORMED_REQUEST"},
-		"a long body":     {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte(strings.Repeat(" ", 2<<20))}, 413, "BODY_TOO_LARGE"},
-		"no JSON":         {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte("x")}, 400, "MALFORMED_REQUEST"},
-		"a second header": {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
-		"another's agent": {protocol.HTTPMessage{Method: "POST", URL: "/api/pat/introspect", Header: with(token), Body: []byte(`{"token":"x"}`)}, 403, "INSUFFICIENT_PERMISSIONS"},
+		"a call":            {protocol.HTTPMessage{Method: "POST", URL: "http://gw.test/api/intents/execute", Header: with(token), Body: body}, 200, `{"ok":true}`},
+		"lower-case method": {protocol.HTTPMessage{Method: "post", URL: "/api/intents/execute?x", Header: with(token), Body: body}, 200, `{"ok":true}`},
+		"search":            {protocol.HTTPMessage{Method: "GET", URL: "https://elsewhere/api/intents/search?query=order"}, 200, gatetest.Ordering},
+		"agents.json":       {protocol.HTTPMessage{Method: "GET", URL: "/agents.json"}, 200, "shop.example"},
+		"the policy":        {protocol.HTTPMessage{Method: "GET", URL: "/api/policy"}, 200, gatetest.PolicyFile},
+		"no PAT":            {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Content-Type": {"application/json"}}, Body: body}, 401, "MISSING_TOKEN"},
+		"another's PAT":     {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(s.Agreed("agent-2").Token), Body: body}, 401, "INVALID_TOKEN"},
+		"no such path":      {protocol.HTTPMessage{Method: "GET", URL: "/nowhere"}, 404, "NO_SUCH_PATH"},
+		"another door":      {protocol.HTTPMessage{Method: "POST", URL: "/mcp", Header: with(token), Body: body}, 404, "NO_SUCH_PATH"},
+		"an invalid method": {protocol.HTTPMessage{Method: "GO HOME", URL: "/agents.json"}, 405, "METHOD_NOT_ALLOWED"},
+		"an invalid URL":    {protocol.HTTPMessage{Method: "GET", URL: "http://[::1"}, 400, "MALFORMED_REQUEST"},
+		"an opaque url":     {protocol.HTTPMessage{Method: "GET", URL: "mailto:x"}, 400, "MALFORMED_REQUEST"},
+		"a long body":       {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte(strings.Repeat(" ", 2<<20))}, 413, "BODY_TOO_LARGE"},
+		"not JSON":          {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte("x")}, 400, "MALFORMED_REQUEST"},
+		"a second header":   {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
+		"no permission":     {protocol.HTTPMessage{Method: "POST", URL: "/api/pat/introspect", Header: with(token), Body: []byte(`{"token":"x"}`)}, 403, "INSUFFICIENT_PERMISSIONS"},
 	} {
 		answer := a.Requests(t, c.message)
 		if answer.Status != c.status || !strings.Contains(string(answer.Body), c.says) || answer.StatusText != http.StatusText(c.status) ||
@@ -62,19 +62,19 @@ func TestCallsInBytes(t *testing.T) {
 	token := a.Agrees(t, gatetest.Searching)
 	s.Upstream = func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); fmt.Fprint(w, `{"lamps":1}`) }
 	for name, c := range map[string]struct{ bytes, want string }{
-		"a call":            {call(token), `{"lamps":1}`},
-		"no PAT":            {`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`, "MISSING_TOKEN"},
-		"another's":         {call(s.Agreed("agent-2").Token), "INVALID_TOKEN"},
-		"no token at all":   {call("x"), "INVALID_TOKEN"},
-		"out of scope":      {strings.Replace(call(token), "search", "order", 1), "SCOPE_EXCEEDED"},
-		"wrong parameters":  {strings.Replace(call(token), `"lamp"`, "1", 1), "INVALID_PARAMETER"},
-		"no parameters":     {fmt.Sprintf(`{"intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MISSING_PARAMETER"},
-		"unknown intent":    {strings.Replace(call(token), "search", "sell", 1), "INTENT_NOT_FOUND"},
-		"a member more":     {fmt.Sprintf(`{"x": 1, "intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MALFORMED_REQUEST"},
-		"a PAT of no text":  {`{"pat": 1}`, "MALFORMED_REQUEST"},
-		"a key of no text":  {`{"idempotency_key": {}}`, "MALFORMED_REQUEST"},
-		"a key too long":    {fmt.Sprintf(`{"idempotency_key": %q, "pat": %q}`, strings.Repeat("k", 129), token), "MALFORMED_REQUEST"},
-		"more than allowed": {strings.Replace(call(token), "lamp", strings.Repeat("l", 1<<20), 1), "BODY_TOO_LARGE"},
+		"a call":                     {call(token), `{"lamps":1}`},
+		"no PAT":                     {`{"intent_uid": "shop.example:search:v1", "parameters": {"query": "lamp"}}`, "MISSING_TOKEN"},
+		"another's":                  {call(s.Agreed("agent-2").Token), "INVALID_TOKEN"},
+		"a malformed token":          {call("x"), "INVALID_TOKEN"},
+		"out of scope":               {strings.Replace(call(token), "search", "order", 1), "SCOPE_EXCEEDED"},
+		"wrong parameters":           {strings.Replace(call(token), `"lamp"`, "1", 1), "INVALID_PARAMETER"},
+		"no parameters":              {fmt.Sprintf(`{"intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MISSING_PARAMETER"},
+		"unknown intent":             {strings.Replace(call(token), "search", "sell", 1), "INTENT_NOT_FOUND"},
+		"an unknown member":          {fmt.Sprintf(`{"x": 1, "intent_uid": "shop.example:search:v1", "parameters": {}, "pat": %q}`, token), "MALFORMED_REQUEST"},
+		"a PAT that is not a string": {`{"pat": 1}`, "MALFORMED_REQUEST"},
+		"a key that is not a string": {`{"idempotency_key": {}}`, "MALFORMED_REQUEST"},
+		"a key too long":             {fmt.Sprintf(`{"idempotency_key": %q, "pat": %q}`, strings.Repeat("k", 129), token), "MALFORMED_REQUEST"},
+		"more than allowed":          {strings.Replace(call(token), "lamp", strings.Repeat("l", 1<<20), 1), "BODY_TOO_LARGE"},
 	} {
 		answer := a.Calls(t, c.bytes)
 		if !strings.HasPrefix(answer, `{"error":`) && answer != c.want || strings.HasPrefix(answer, `{"error":`) && refusal(answer) != c.want {
@@ -84,7 +84,7 @@ func TestCallsInBytes(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("%d calls reached the service", calls.Load())
 	}
-	for name, bytes := range map[string]string{"no JSON": "hello", "a list": "[]", "nothing": "", "a member twice": `{"pat":"a","pat":"b"}`} {
+	for name, bytes := range map[string]string{"not JSON": "hello", "a list": "[]", "nothing": "", "a member twice": `{"pat":"a","pat":"b"}`} {
 		a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(bytes)})
 		m, ok := a.Next(t).Content.(protocol.DefaultMessage)
 		if !ok || m.Performative != protocol.DefaultError || m.Code != protocol.CodeInvalidMessage {

@@ -13,7 +13,8 @@ import (
 const (
 	// offerFor is how long an offer is valid.
 	offerFor = 10 * time.Minute
-	// maxOffers limits the open offers, and offersOfOne the open offers to one agent. A new offer replaces the oldest one.
+	// maxOffers limits the open offers, and offersOfOne the open offers to one agent. At a limit, a new offer
+	// replaces the oldest one.
 	maxOffers   = 8192
 	offersOfOne = 16
 	// maxRounds limits the counter-offers in one negotiation.
@@ -71,7 +72,7 @@ func (o *offers) make(in dialogue.Label, intent, policy string, rounds int) offe
 	return *made
 }
 
-// find returns the open offer of a negotiation.
+// find returns the offer of a negotiation, used or not. It returns false if there is none, or if it has expired.
 func (o *offers) find(in dialogue.Label) (offer, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -19,7 +19,7 @@ type Program struct {
 	Assignees  map[string]map[string]bool   // name of a target → assignees of its rules
 	Slots      []FactSlot
 	Leaves     []*Leaf
-	Keys       bool     // at least one duty to sign names a complete key
+	Keys       bool     // some duty to sign refers to a complete key
 	Currencies []string // the currencies of its charges, sorted
 	Spelling   *aliases
 	Engine     *engine
@@ -35,7 +35,7 @@ type AgentName struct {
 type FactSlot struct {
 	Slot
 	Kind  model.Kind
-	Left  *model.Operand        // the row of the slot's operand
+	Left  *model.Operand        // the slot's left operand, from the table of operands
 	Reads func(any) (any, bool) // converts a fact; set for numbers, durations and events
 }
 

@@ -15,14 +15,14 @@ type Changes struct {
 	Beginnings []Beginnings
 	Changed    []ledger.Line
 	Lines      []ledger.Line // in the order of the ledger
-	Counters   []Counter     // each once
+	Counters   []Counter     // at most one for each key
 	Accounts   []ledger.Account
 	Pools      []ledger.Pool
 	Used       []Use
 }
 
-// A Beginnings is the record of one execution that began. Once it is settled, it may be deleted from the time Forget on, in nanoseconds
-// since 1970 UTC; 0 means never.
+// A Beginnings is the record of one execution that began. Once the execution is settled, the record may be deleted at or after Forget, in
+// nanoseconds since 1970 UTC; 0 means never.
 type Beginnings struct {
 	*store.Execution
 
