@@ -128,7 +128,8 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
 			`},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "http://example.org/policy/2", ""},
-		"two without a choice": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") + `},{"@id":"http://example.org/x","hasPolicy":` +
+		"two without a choice": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
+			`},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "", "graph"},
 		"only named": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
 	} {
