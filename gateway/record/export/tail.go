@@ -42,7 +42,7 @@ const maxLine = 8 << 20
 type tail struct {
 	path    string
 	cursor  Cursor // after the last record that next returned
-	file    io.Closer
+	file    *os.File
 	lines   *bufio.Reader
 	partial []byte // the beginning of a line whose end has not been written yet
 	skipped func(reason string)
@@ -53,6 +53,16 @@ func (t *tail) close() {
 		_ = t.file.Close() // it was only read
 	}
 	t.file, t.lines, t.partial = nil, nil, nil
+}
+
+// isCurrent reports whether the open file is the file at path, and was not truncated.
+func (t *tail) isCurrent() bool {
+	open, err := t.file.Stat()
+	if err != nil {
+		return false
+	}
+	current, err := os.Stat(t.path)
+	return err == nil && os.SameFile(open, current) && current.Size() >= t.cursor.Offset
 }
 
 // next returns the next complete records: at most as many as records, and none after the record with which they reach size bytes. It
@@ -158,6 +168,9 @@ func (t *tail) open() error {
 // nothing more is added to the current one. If the current file has unread bytes, advance returns true without opening the next one, so
 // that these are read first.
 func (t *tail) advance() (moved bool, err error) {
+	if t.isCurrent() { // the usual case each second, in which no other file need be opened
+		return false, nil
+	}
 	files, err := t.segments()
 	if err != nil {
 		return false, err
