@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"net/http"
 	"sync"
@@ -146,18 +145,10 @@ func (h *hook) post(ctx context.Context, n *Notice) error {
 	if err != nil {
 		return err
 	}
-	answer, err := h.client.Do(ctx, fetch.Request{
-		Method: http.MethodPost, URL: h.to.URL.String(), Body: body, Max: maxAnswer, Header: http.Header{
-			"Content-Type": {"application/json"}, wire.SignatureHeader: {wire.Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
-		},
-	})
-	if err != nil {
-		return err
-	}
-	if answer.Status/100 != 2 {
-		return fmt.Errorf("the webhook answered with status %d", answer.Status)
-	}
-	return nil
+	_, err = wire.Post(ctx, h.client, h.to.URL.String(), http.Header{
+		"Content-Type": {"application/json"}, wire.SignatureHeader: {wire.Sign(h.to.Secret.Reveal(), h.o.Now(), body)},
+	}, body, maxAnswer)
+	return err
 }
 
 // sleep waits for d. It returns false if ctx ends first.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -42,10 +41,10 @@ func (h *HTTP) Send(ctx context.Context, records []Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = post(ctx, h.client, h.url, body, http.Header{
+	_, err = wire.Post(ctx, h.client, h.url, http.Header{
 		"Content-Type":       {"application/cloudevents-batch+json; charset=utf-8"},
 		wire.SignatureHeader: {wire.Sign(h.secret, h.now(), body)},
-	})
+	}, body, maxAnswer)
 	return err
 }
 
@@ -75,13 +74,4 @@ func events(records []Record) []Event {
 		})
 	}
 	return out
-}
-
-// post posts a body, and returns the body of the response. Any status other than 2xx is an error, including a redirect.
-func post(ctx context.Context, c *fetch.Client, url string, body []byte, header http.Header) ([]byte, error) {
-	answer, err := c.Do(ctx, fetch.Request{Method: http.MethodPost, URL: url, Body: body, Header: header, Max: maxAnswer})
-	if err == nil && answer.Status/100 != 2 {
-		err = fmt.Errorf("the collector answered with status %d", answer.Status)
-	}
-	return answer.Body, err
 }

@@ -12,6 +12,7 @@ import (
 	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/uimgate/uimgate/gateway/wire"
 	"github.com/uimgate/uimgate/internal/fetch"
 )
 
@@ -56,7 +57,7 @@ func (o *OTLP) Send(ctx context.Context, records []Record) error {
 	if err != nil {
 		return fmt.Errorf("encoding audit records: %w", err)
 	}
-	text, err := post(ctx, o.client, o.url, body, o.header)
+	text, err := wire.Post(ctx, o.client, o.url, o.header, body, maxAnswer)
 	if err != nil {
 		return err
 	}
