@@ -3,6 +3,8 @@
 # commit is the time of all files, so two runs on one commit write the same bytes.
 #
 #   deploy/release.sh v0.1.0
+#
+# DIST is the directory to write to, and PLATFORMS lists the platforms to build for, such as "linux/amd64 darwin/arm64".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:?the version, such as v0.1.0}
@@ -32,7 +34,7 @@ find "$work/man" -name '*.1' -exec gzip -9n {} +
 echo "nfpm" >&2
 GOBIN=$work "$go" install "$nfpm"
 
-for platform in linux/amd64 linux/arm64 darwin/amd64 darwin/arm64; do
+for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64}; do
   export GOOS=${platform%/*} GOARCH=${platform#*/}
   echo "$platform" >&2
   export STAGE=$work/$GOOS-$GOARCH

@@ -1,11 +1,14 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/mail"
 	"net/url"
+	"strings"
 
 	"github.com/uimgate/uimgate/intents"
 	"github.com/uimgate/uimgate/intents/openapi/curation"
@@ -32,6 +35,9 @@ type Options struct {
 	// Upstream is the URL of the service, which takes precedence over the servers of the document. Empty: the URL in the curation, if there is
 	// one.
 	Upstream string
+	// Email is the address for a certificate from a CA through ACME, which the configuration then uses for https://Namespace. Empty: the
+	// address of the previous run, or no TLS.
+	Email string
 	// Curation has the earlier decisions; it may be nil.
 	Curation *Curation
 	// Include and Exclude are patterns of operationIds and paths, in which * matches any string and ? matches one character. Tags restricts
@@ -54,6 +60,7 @@ type Import struct {
 	IdempotencyHeader string // the header in which operations expect an idempotency key; may be empty
 	Credentials       []Credential
 	Givens            []Given
+	Email             string // the address for a certificate through ACME; empty: no TLS
 	ErrorWhen         string // a proposal for services[].error_when, with a remark; may be empty
 
 	Intents  []Intent
@@ -124,6 +131,7 @@ func (w *work) decisions() error {
 		s.Upstream = w.options.Upstream
 	}
 	w.upstream = s.Upstream
+	w.out.Email = cmp.Or(w.options.Email, c.last.Email)
 	switch {
 	case w.options.All:
 		s.New = curation.NewAll
@@ -148,6 +156,14 @@ func CheckNamespace(namespace string) error {
 	return nil
 }
 
+// CheckEmail checks Options.Email. The error wraps ErrOptions.
+func CheckEmail(email string) error {
+	if a, err := mail.ParseAddress(email); err != nil || a.Address != email || strings.ContainsAny(email, "${} \"") {
+		return fmt.Errorf("%w: the email address must have the form ops@example.com", ErrOptions)
+	}
+	return nil
+}
+
 // Convert converts a document in JSON or YAML. The error wraps read.ErrDocument, ErrOptions or the error of ctx.
 func Convert(ctx context.Context, data []byte, o Options) (found *Import, err error) {
 	defer func() { // a panic here or in the YAML parser must become an error
@@ -157,6 +173,11 @@ func Convert(ctx context.Context, data []byte, o Options) (found *Import, err er
 	}()
 	if err := CheckNamespace(o.Namespace); err != nil {
 		return nil, err
+	}
+	if o.Email != "" {
+		if err := CheckEmail(o.Email); err != nil {
+			return nil, err
+		}
 	}
 	d, err := read.Parse(data, o.Files, o.Name)
 	if err != nil {

@@ -16,7 +16,12 @@ func (i *Import) config(prices charges) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The gateway in front of %s, created by uimgate init.\n", orElse(i.Title, i.Namespace))
 	b.WriteString("# Every other setting has a default that is safe on the internet: uimgate config reference prints them.\n")
-	b.WriteString("services:\n- agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
+	service := "- "
+	if i.Email != "" {
+		fmt.Fprintf(&b, "server:\n  listen: :443\n  tls: {acme: {email: %s, agree: true}} # certificates of Let's Encrypt\n", strconv.Quote(i.Email))
+		service = "- public_url: https://" + i.Namespace + "\n  "
+	}
+	b.WriteString("services:\n" + service + "agents_file: " + AgentsFile + "\n  policy_file: " + PolicyFile + "\n")
 	b.WriteString("  answers: lenient # responses may deviate from their description; strict: a response without a required output is an error\n  upstream:\n")
 	if i.UpstreamGuessed {
 		b.WriteString("    # The document has no usable address of the service: set this.\n")

@@ -54,7 +54,8 @@ type record struct {
 	Files           map[string]string            `json:"files"`   // file → digest
 	// BasePath means that the URLs of intents contain the base path of the service, and upstream.url does not. In records of earlier releases,
 	// the reverse applies. Update does not change this, because the operator may have edited the URLs.
-	BasePath bool `json:"base_path"`
+	BasePath bool   `json:"base_path"`
+	Email    string `json:"acme_email,omitempty"`
 }
 
 const recordVersion = 1
@@ -91,7 +92,7 @@ func (i *Import) Update(existing map[string][]byte, force bool) (*Result, error)
 	u.fresh = record{
 		Version: recordVersion, Namespace: i.Namespace, Operations: map[string]string{}, Intents: map[string]map[string]string{},
 		Service: map[string]string{}, Files: map[string]string{}, Texts: map[string]map[string]string{},
-		DocumentVersion: i.versions, Selection: &i.curation.file.Selection,
+		DocumentVersion: i.versions, Selection: &i.curation.file.Selection, Email: i.Email,
 	}
 	u.result.Messages = append(u.result.Messages, i.curation.messages...)
 	if err := u.keep(force); err != nil {

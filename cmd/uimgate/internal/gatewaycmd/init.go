@@ -34,6 +34,7 @@ type initSettings struct {
 	pick          string // file, or - for standard input
 	force, review bool
 	ask, serve    bool
+	agree         bool // to the subscriber agreement of the CA
 
 	listen, adminListen string
 	options             openapi.Options
@@ -44,9 +45,10 @@ func Init() *cobra.Command {
 	s := &initSettings{}
 	c := &cobra.Command{
 		Use: "init", Short: "Create a configuration for your API", Args: cli.Args(cobra.NoArgs),
-		Long: `On a terminal, init without flags asks for the domain of your service, the URL of your API and its OpenAPI document,
-creates a configuration and starts the gateway. Every answer has a flag. Without a document, init writes a short one
-that you extend.
+		Long: `On a terminal, init without flags asks for the domain of your service, the URL of your API, its OpenAPI document and
+TLS, creates a configuration and starts the gateway. Every answer has a flag. Without a document, init writes a short
+one that you extend. With --acme-email, the gateway serves https://NAMESPACE on port 443 with certificates of Let's
+Encrypt, which validates the domain on ports 80 and 443.
 
 Init reads an OpenAPI document (3.0, 3.1 or Swagger 2.0, in JSON or YAML) and writes a working configuration:
 agents.json with the intents, policy.json with careful limits, uimgate.yaml, openapi.curation.yaml, and a README.md
@@ -66,6 +68,7 @@ operation with a reference that cannot be read is not offered, and init names th
 		Example: `  uimgate init
   uimgate init --namespace example.com --upstream http://localhost:9000 --serve
   uimgate init --openapi api.yaml --namespace example.com
+  uimgate init --openapi api.yaml --namespace example.com --acme-email ops@example.com --acme-agree
   uimgate init --openapi https://api.example.com/openapi.json --namespace example.com --out gateway
   uimgate init --openapi api.yaml --namespace example.com --review
   uimgate init --openapi api.yaml --namespace example.com --pick chosen.txt
@@ -78,6 +81,9 @@ operation with a reference that cannot be read is not offered, and init names th
 			}
 			if s.options.Namespace == "" || s.document == "" && s.options.Upstream == "" {
 				return cli.Usage(errors.New("--namespace and one of --openapi and --upstream are required; --ask asks for them"))
+			}
+			if s.options.Email != "" && !s.agree {
+				return cli.Usage(errors.New("--acme-email requires --acme-agree: read " + subscriberAgreement + " and set it if you agree"))
 			}
 			if s.out == "" {
 				s.out = s.options.Namespace
@@ -101,6 +107,8 @@ operation with a reference that cannot be read is not offered, and init names th
 	f.BoolVar(&s.ask, "ask", false, "ask for the answers that no flag gives, also if stdin is not a terminal")
 	f.StringVar(&s.document, "openapi", "", "OpenAPI document: a file, or an https URL (http on loopback)")
 	f.StringVar(&s.options.Upstream, "upstream", "", "URL of your API, instead of the servers of the document; remembered")
+	f.StringVar(&s.options.Email, "acme-email", "", "email address for TLS certificates of Let's Encrypt; remembered")
+	f.BoolVar(&s.agree, "acme-agree", false, "agree to the subscriber agreement of Let's Encrypt: "+subscriberAgreement)
 	f.BoolVar(&s.serve, "serve", false, "start the gateway with the new configuration")
 	f.StringVar(&s.listen, "listen", "", "public address of the gateway that --serve starts, instead of server.listen")
 	f.StringVar(&s.adminListen, "admin-listen", "", "admin address of the gateway that --serve starts, instead of admin.listen")

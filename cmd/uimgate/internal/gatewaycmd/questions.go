@@ -73,17 +73,42 @@ func (s *initSettings) questions(ctx context.Context, stdin io.Reader, stderr io
 			return err
 		}
 	}
+	if s.options.Email == "" {
+		question := "Email address for TLS certificates of Let's Encrypt (Enter for no TLS)"
+		if s.options.Email, err = ask(question, "", isEmail); err != nil {
+			return err
+		}
+	}
+	if s.options.Email != "" && !s.agree {
+		answer, err := ask("Do you agree to its subscriber agreement, "+subscriberAgreement+"? y or n", "", isYesOrNo)
+		if err != nil {
+			return err
+		}
+		s.agree = answer == "y" // if not, the command ends with an error
+	}
 	if s.serve {
 		return nil
 	}
-	answer, err := ask("Start the gateway now? y or n", "y", func(text string) error {
-		if text != "y" && text != "n" {
-			return errors.New("answer y or n")
-		}
-		return nil
-	})
+	answer, err := ask("Start the gateway now? y or n", "y", isYesOrNo)
 	s.serve = answer == "y"
 	return err
+}
+
+// subscriberAgreement is the page with the subscriber agreement of Let's Encrypt.
+const subscriberAgreement = "https://letsencrypt.org/repository/"
+
+func isYesOrNo(text string) error {
+	if text != "y" && text != "n" {
+		return errors.New("answer y or n")
+	}
+	return nil
+}
+
+func isEmail(text string) error {
+	if text != "" && openapi.CheckEmail(text) != nil {
+		return errors.New("not an email address: use one such as ops@shop.example")
+	}
+	return nil
 }
 
 func isDomain(text string) error {
