@@ -26,6 +26,8 @@ var walkthroughs = map[string]struct {
 			"go run ./cmd/uimgate demo\n", // testdata/scripts/demo.txtar
 			"make test\n",                 // this test run; CI uses the same command
 			"make build\n",                // the binary of this test is the command; CI builds the other
+			"make release VERSION=v0.1.0\nsudo apt install ./dist/uimgate_0.1.0_amd64.deb\n" + // deploy/test/install.sh
+				"sudo uimgate init --out /etc/uimgate\nsudo systemctl enable --now uimgate\n",
 		},
 		want: []string{"gate/uimgate.yaml: good", `"name": "Desk lamp Lumen"`},
 	},
@@ -50,7 +52,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	ci, err := os.ReadFile("../../.ci/run")
-	for _, command := range []string{"make test", "make build"} {
+	for _, command := range []string{"make test", "make build", "deploy/test/install.sh"} {
 		if err != nil || !regexp.MustCompile(`(?m)^`+command+`$`).Match(ci) {
 			t.Errorf("CI does not run %s from the README: %v", command, err)
 		}
