@@ -96,15 +96,6 @@ func (c *Claims) Named() (intents, namespaces []string) {
 // Principal returns the principal that this PAT identifies.
 func (c *Claims) Principal() Principal { return PrincipalOf(c.Subject, c.Assurance) }
 
-// Agreed returns nil if offered is the digest of the policy that this PAT was issued under, and a *PolicyChangedError otherwise. UIM core
-// 4.5.
-func (c *Claims) Agreed(offered string) error {
-	if c.PolicyDigest != offered {
-		return &PolicyChangedError{Agreed: c.PolicyDigest, Offered: offered}
-	}
-	return nil
-}
-
 // payload returns the claims in the form of a JWT payload.
 func (c *Claims) payload() map[string]any {
 	m := map[string]any{

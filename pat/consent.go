@@ -190,8 +190,8 @@ func (i *Issuer) ConsentedToken(ctx context.Context, id AgreementID, resource st
 	case a.State == AgreementPending:
 		return Issuance{State: AgreementPending, AgreementID: id}, nil
 	}
-	if offered := i.terms.Offer().Digest; a.PolicyDigest != offered {
-		return Issuance{}, &PolicyChangedError{Agreed: a.PolicyDigest, Offered: offered}
+	if err := i.terms.Holds(a.PolicyDigest); err != nil {
+		return Issuance{}, err
 	}
 	if i.rules.Freshness == FreshnessRequired {
 		return Issuance{}, ErrFreshRequired

@@ -88,7 +88,7 @@ func TestConsentIsRecorded(t *testing.T) {
 	if diff := cmp.Diff([]any{issuer, resource}, payload["aud"]); diff != "" {
 		t.Errorf("aud (-want +got):\n%s", diff)
 	}
-	found, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.offer.Digest, w.now())
+	found, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.Holds, w.now())
 	if err != nil || !found.Active || found.Confirmation != nil || found.Assurance != pat.Consent {
 		t.Errorf("introspection: %+v, %v", found, err)
 	}

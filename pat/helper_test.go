@@ -136,6 +136,13 @@ type terms struct {
 
 func (t *terms) Offer() pat.Offer  { return t.offer }
 func (t *terms) Past() []pat.Offer { return t.past }
+func (t *terms) Holds(digest string) error {
+	if digest != t.offer.Digest {
+		return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
+	}
+	return nil
+}
+
 func (t *terms) Scope(_ context.Context, r pat.ScopeRequest) (pat.Scope, error) {
 	s := pat.Scope{Limit: t.limit, Charges: t.charges}
 	offered := append([]string{search, buy}, t.more...)

@@ -294,8 +294,9 @@ func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omi
 	if len(requested) == 0 && len(omitted) > 0 {
 		return Scope{}, &ScopeError{omitted}
 	}
-	s, err := i.terms.Scope(ctx,
-		ScopeRequest{AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, Requested: requested})
+	s, err := i.terms.Scope(ctx, ScopeRequest{
+		AgentID: a.AgentID, KeyID: a.KeyID, PublicKey: a.PublicKey, Assurance: a.Assurance, PolicyDigest: a.PolicyDigest, Requested: requested,
+	})
 	if err != nil {
 		return Scope{}, fmt.Errorf("determining the scope: %w", err)
 	}

@@ -42,7 +42,7 @@ func (i *Issuer) Renew(ctx context.Context, r RenewRequest) (Issuance, error) {
 	case r.Sender != "" && r.Sender != claims.Subject:
 		return Issuance{}, errorOfKind(ErrInvalid, "the PAT does not belong to the sender")
 	}
-	if err := claims.Agreed(i.terms.Offer().Digest); err != nil {
+	if err := i.terms.Holds(claims.PolicyDigest); err != nil {
 		return Issuance{}, err
 	}
 	if claims.Assurance == Consent { // ConsentedToken issues its successors

@@ -30,6 +30,9 @@ type Terms interface {
 	Offer() Offer
 	// Past returns up to MaxPast previously offered policies, newest first.
 	Past() []Offer
+	// Holds returns nil if an agreement to the policy with this digest still permits calls of some intent: it is the offered policy, or an
+	// earlier one with the same clause for the intent. Otherwise it returns a *PolicyChangedError.
+	Holds(digest string) error
 	// Scope returns the entries that an agent may have.
 	Scope(ctx context.Context, r ScopeRequest) (Scope, error)
 }
@@ -40,6 +43,8 @@ type ScopeRequest struct {
 	KeyID     keys.ID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
+	// PolicyDigest identifies the policy of the agreement. An agreement to an earlier policy grants only intents with the same clause.
+	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string
 }

@@ -62,7 +62,7 @@ func NewVerifier(c VerifierConfig) (*Verifier, error) {
 	return &Verifier{c, cache.New(cache.Options[[sha256.Size]byte, *cachedPAT]{Max: c.Cached})}, nil
 }
 
-// Verify returns the claims of a PAT that is valid at now. Claims.Agreed checks whether its policy is still offered. The error is of kind
+// Verify returns the claims of a PAT that is valid at now. Terms.Holds checks whether its agreement still holds. The error is of kind
 // ErrMissing, ErrInvalid, ErrExpired, ErrNotYetValid, ErrRevoked, ErrBlocked or ErrUnavailable. UIM core 4.3.
 func (v *Verifier) Verify(ctx context.Context, token string, now time.Time) (*Claims, error) {
 	c, err := v.read(ctx, token, now)
@@ -209,14 +209,14 @@ type Confirmation struct {
 	KeyID keys.ID `json:"jkt"`
 }
 
-// Introspect returns the state of a token, which need not be a PAT. offered is the digest of the offered policy. The only error is of kind
-// ErrUnavailable.
-func (v *Verifier) Introspect(ctx context.Context, token, offered string, now time.Time) (Introspection, error) {
+// Introspect returns the state of a token, which need not be a PAT. holds returns an error if no agreement to the policy with this digest
+// permits a call any more, as Terms.Holds does. The only error of Introspect is of kind ErrUnavailable.
+func (v *Verifier) Introspect(ctx context.Context, token string, holds func(digest string) error, now time.Time) (Introspection, error) {
 	c, err := v.Verify(ctx, token, now)
 	if errors.Is(err, ErrUnavailable) {
 		return Introspection{}, err
 	}
-	if err != nil || c.Agreed(offered) != nil {
+	if err != nil || holds(c.PolicyDigest) != nil {
 		return Introspection{}, nil //nolint:nilerr // RFC 7662 2.2: an invalid token is not active
 	}
 	lmt := limitOf(c.Limit)

@@ -163,26 +163,12 @@ func TestTokenOfAnotherService(t *testing.T) {
 	}
 }
 
-func TestPolicyChanged(t *testing.T) {
-	w := newWorld(t)
-	c := w.issue(t, w.fresh(t, "agent", newEd())).Claims
-	if err := c.Agreed(w.terms.offer.Digest); err != nil {
-		t.Error(err)
-	}
-	now := offerOf(t, policyV2).Digest
-	err := c.Agreed(now)
-	if changed, ok := errors.AsType[*pat.PolicyChangedError](err); !ok || !errors.Is(err, pat.ErrPolicyChanged) ||
-		changed.Agreed != w.terms.offer.Digest || changed.Offered != now {
-		t.Errorf("%v", err)
-	}
-}
-
 func TestIntrospection(t *testing.T) {
 	w := newWorld(t)
 	issued := w.issue(t, w.fresh(t, "agent", newEd()))
 	introspect := func(token, digest string) string {
 		t.Helper()
-		i, err := w.issuer.Verifier().Introspect(t.Context(), token, digest, w.now())
+		i, err := w.issuer.Verifier().Introspect(t.Context(), token, (&terms{offer: pat.Offer{Digest: digest}}).Holds, w.now())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -205,7 +191,7 @@ func TestIntrospection(t *testing.T) {
 		t.Errorf("after a policy change: %s", got)
 	}
 	w.add(2 * time.Second)
-	if _, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, c.PolicyDigest, w.now()); !errors.Is(err, pat.ErrUnavailable) {
+	if _, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.Holds, w.now()); !errors.Is(err, pat.ErrUnavailable) {
 		t.Errorf("with a stale view: %v", err)
 	}
 }

@@ -246,10 +246,24 @@ func (g *gate) works(token string) bool {
 	return g.Execute(&gatetest.Agent{Token: token}, gatetest.Searching).Status == http.StatusOK
 }
 
-// changePolicy makes the service offer another policy.
+// changePolicy makes the service offer a policy with other terms for every intent.
 func (g *gate) changePolicy() {
 	g.Helper()
-	g.Write("policy.json", strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.50"`, 1))
+	g.offer(strings.Replace(gatetest.PolicyFile, `"permission": [`, `"obligation": [{"action": "inform"}], "permission": [`, 1))
+}
+
+// changePrice makes the service offer a policy with another price of the order, and the same terms for the search.
+func (g *gate) changePrice() {
+	g.Helper()
+	g.offer(strings.Replace(gatetest.PolicyFile, `"0.25"`, `"0.50"`, 1))
+}
+
+func (g *gate) offer(policy string) {
+	g.Helper()
+	if policy == gatetest.PolicyFile {
+		g.Fatal("the policy is the same")
+	}
+	g.Write("policy.json", policy)
 	g.Reload()
 }
 

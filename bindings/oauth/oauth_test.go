@@ -378,6 +378,10 @@ func TestRefreshTokensRotate(t *testing.T) {
 	g.Later(time.Hour)
 	g.wants("after 30 days", g.post("/oauth/token", g.refresh(other.Refresh)), "invalid_grant")
 	last := g.tokens()
+	g.changePrice()
+	if last = g.post("/oauth/token", g.refresh(last.Refresh)); last.Status != http.StatusOK || !g.works(last.Access) {
+		t.Errorf("after the price of another intent changed: %+v", last)
+	}
 	g.changePolicy()
 	g.wants("after the policy changed", g.post("/oauth/token", g.refresh(last.Refresh)), "invalid_grant")
 	if g.works(last.Access) {

@@ -109,7 +109,10 @@ func TestMCPChangedPolicy(t *testing.T) {
 	}
 	before := shop.digest()
 	shop.offer(func(policy string) string { return strings.Replace(policy, `"0.05"`, `"0.50"`, 1) })
-	text := a.refused(searchTool, map[string]any{"query": "lamp"}, "POLICY_REQUIRES_AGREEMENT")
+	if found := a.call(searchTool, map[string]any{"query": "lamp"}); found.IsError { // its terms have not changed
+		t.Error(block(found, 0))
+	}
+	text := a.refused(orderTool, toOrder, "POLICY_REQUIRES_AGREEMENT")
 	for _, want := range []string{before, shop.digest(), "0.50 EUR", "agent agree " + shop.url + " --digest " + shop.digest()} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)

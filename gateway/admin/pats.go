@@ -142,5 +142,5 @@ func (o *Operator) Introspect(ctx context.Context, t PresentedToken) (pat.Intros
 	if err != nil {
 		return pat.Introspection{}, err
 	}
-	return service.Verifier.Introspect(ctx, t.Token, service.Offer().Digest, o.now())
+	return service.Introspect(ctx, t.Token, o.now())
 }

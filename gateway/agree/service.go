@@ -133,7 +133,7 @@ func (d *Service) introspect(
 	if token != bearer {
 		return pat.Introspection{}, reason.InsufficientPermissions.Refusal("A PAT can be introspected only with the same PAT as bearer token.")
 	}
-	return s.Verifier.Introspect(ctx, token, s.Offer().Digest, d.now())
+	return s.Introspect(ctx, token, d.now())
 }
 
 // caught calls do, and converts a panic into a refusal.

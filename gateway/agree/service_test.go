@@ -3,6 +3,8 @@ package agree_test
 import (
 	"encoding/base64"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,4 +96,30 @@ func TestLimitsPerCaller(t *testing.T) {
 	}
 	d.from = "agent1qexample"
 	d.agreed("agent-3")
+}
+
+// An agreement to an earlier policy is renewed for the intents whose terms have not changed.
+func TestRenewalAfterChangedPrice(t *testing.T) {
+	d := newServiceTest(t, "")
+	agreed, a := d.service().Offer().Digest, d.agreed("i-1")
+	d.Write("policy.json", strings.Replace(testPolicy, `"0.25"`, `"0.50"`, 1))
+	d.Reload()
+	renewed, err := d.renew(a.Token, d.proof(a))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := renewed.Claims; !slices.Equal(got.Scope, []string{find}) || got.PolicyDigest != agreed {
+		t.Errorf("scope %v, policy %s", got.Scope, got.PolicyDigest)
+	}
+	if want := []pat.OmittedEntry{{Entry: buy, Reason: reason.PolicyRequiresAgreement}}; !slices.Equal(renewed.Omitted, want) {
+		t.Errorf("omitted %v", renewed.Omitted)
+	}
+	if found, err := d.introspect(renewed.Token, renewed.Token); err != nil || !found.Active {
+		t.Errorf("%+v, %v", found, err)
+	}
+	d.Write("policy.json", strings.Replace(testPolicy, "policy/1", "policy/2", 1))
+	d.Reload()
+	if found, err := d.introspect(renewed.Token, renewed.Token); err != nil || found.Active {
+		t.Errorf("%+v, %v", found, err)
+	}
 }

@@ -246,7 +246,7 @@ func (d *Service) Wait(ctx context.Context, c agree.Call, handle, browser string
 	step := Step{Handle: handle, RedirectURI: kept.RedirectURI, State: kept.Request}
 	denied := &Error{AccessDenied, "The consent has ended, or the operator has rejected it.", true}
 	a, err := d.store.Agreement(ctx, c.Service.ID, kept.AgreementID)
-	if errors.Is(err, pat.ErrNotFound) || err == nil && (a.State == pat.AgreementRevoked || a.PolicyDigest != c.Service.Offer().Digest) {
+	if errors.Is(err, pat.ErrNotFound) || err == nil && (a.State == pat.AgreementRevoked || c.Service.Holds(a.PolicyDigest, "") != nil) {
 		return step, denied
 	}
 	if err != nil {

@@ -65,7 +65,7 @@ func (e *execution) stillAgreed(now time.Time) error {
 	if err := s.Verifier.StillGood(e.claims, now); err != nil {
 		return err
 	}
-	return agreed(e.claims, s)
+	return agreed(e.claims, s, e.intent.ID)
 }
 
 // refresh updates the view of revocations before an attempt if the view is too old. If the update fails, the attempt is not alive.

@@ -112,7 +112,7 @@ func (x *Executor) authenticate(ctx context.Context, e *execution) error {
 	if share := membudget.Of(ctx); share != nil && !x.Unapproved(ctx, e.service.ID, claims.Principal()) {
 		share.Approved() // before the body is read: some of the memory is reserved for approved agents
 	}
-	return agreed(claims, e.service)
+	return agreed(claims, e.service, "")
 }
 
 // verify returns the claims of the call's PAT. It verifies the PAT, unless Identify has just verified it for the same service.
@@ -128,12 +128,18 @@ func (x *Executor) verify(ctx context.Context, e *execution) (*pat.Claims, error
 	return claims, err
 }
 
-// agreed refuses a PAT that was issued under a policy other than the one that the service offers.
-func agreed(c *pat.Claims, s *service.Service) error {
-	if err := c.Agreed(s.Offer().Digest); err != nil {
-		return refusal.For(err).With("policy", s.PolicyRef())
+// agreed refuses a PAT that was issued under an earlier policy, unless the clause of the intent has not changed since. If uid is empty, it
+// refuses a PAT that permits no intent any more.
+func agreed(c *pat.Claims, s *service.Service, uid string) error {
+	err := s.Holds(c.PolicyDigest, uid)
+	if err == nil {
+		return nil
 	}
-	return nil
+	f := refusal.For(err)
+	if uid != "" && s.Holds(c.PolicyDigest, "") == nil {
+		f.Message = "The terms of this intent have changed since you agreed. Your agreement still holds for intents with the same terms."
+	}
+	return f.With("policy", s.PolicyRef())
 }
 
 // catchUp updates the view of revocations. It reports whether the store responded within pat.MaxAge.
@@ -167,7 +173,7 @@ func (x *Executor) resolve(ctx context.Context, e *execution) error {
 	if !e.claims.Permits(e.intent.ID) {
 		return outOfScope(ctx, e)
 	}
-	return nil
+	return agreed(e.claims, e.service, e.intent.ID)
 }
 
 // outOfScope refuses an intent that is not in the scope of the PAT. The refusal states a sufficient scope, if there is one.

@@ -12,6 +12,7 @@ import (
 	"github.com/uimgate/uimgate/internal/strictjson"
 	"github.com/uimgate/uimgate/internal/suggest"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 )
 
@@ -55,7 +56,7 @@ func (l *loadState) policy(s *Definition, at int) bool {
 	if !l.rego(s, c) {
 		return false
 	}
-	s.Policy, s.offer = published, offer
+	s.Policy, s.offer, s.world, s.clauses = published, offer, world, words.Clauses(published)
 	if err := published.Prepare(l.ctx); err != nil {
 		l.found(c.PolicyFile, problem.List{{Level: problem.Error, Code: "engine", Message: err.Error()}})
 		return false

@@ -15,17 +15,23 @@ import (
 // terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, without a call.
 type terms struct {
 	*Definition
-	past   []pat.Offer                        // previously offered policies, to recognize an agent that signed one of them
+	past   []earlier                          // previously offered policies, newest first
 	limits *cache.Cache[string, *limit.Limit] // by jti
 }
 
 // newTerms returns the terms of a service. The size of the cache allows for 100,000 tokens in use.
-func newTerms(d *Definition, past []pat.Offer) *terms {
+func newTerms(d *Definition, past []earlier) *terms {
 	return &terms{d, past, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
 }
 
 // Past returns the previously offered policies.
-func (t *terms) Past() []pat.Offer { return t.past }
+func (t *terms) Past() []pat.Offer {
+	out := make([]pat.Offer, 0, len(t.past))
+	for _, e := range t.past {
+		out = append(out, e.offer)
+	}
+	return out
+}
 
 // An applicant is an agent that requests a token.
 type applicant struct {
@@ -53,6 +59,10 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 		}
 		if left := omission(in, terms, r.Assurance); left != "" {
 			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: left})
+			continue
+		}
+		if !t.holds(r.PolicyDigest, in.UID.String()) {
+			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: reason.PolicyRequiresAgreement})
 			continue
 		}
 		granted = append(granted, in)

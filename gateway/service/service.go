@@ -18,6 +18,7 @@ import (
 	"github.com/uimgate/uimgate/internal/limit"
 	"github.com/uimgate/uimgate/internal/reason"
 	"github.com/uimgate/uimgate/odrl"
+	"github.com/uimgate/uimgate/odrl/words"
 	"github.com/uimgate/uimgate/pat"
 	"github.com/uimgate/uimgate/pat/keys"
 	"github.com/uimgate/uimgate/store"
@@ -47,6 +48,8 @@ type Definition struct {
 
 	intents map[string]*Intent // by uid
 	offer   pat.Offer          // the policy that agents sign
+	world   odrl.World         // what the names in the policy refer to
+	clauses map[string]words.Clause
 	facts   []fact
 	rules   pat.Rules
 	hosts   []string

@@ -196,26 +196,3 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 	}
 	return &Service{Definition: definition, Verifier: issuer.Verifier(), Issuance: issuer, terms: terms}, nil
 }
-
-// past returns up to pat.MaxPast policies that a service offered previously, newest first, including those that other processes offered and
-// those from before a restart.
-func (d *Directory) past(ctx context.Context, definition *Definition) ([]pat.Offer, error) {
-	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
-	if err != nil {
-		return nil, fmt.Errorf("reading the previously offered policies: %w", err)
-	}
-	var past []pat.Offer
-	for _, was := range recent {
-		if was.Digest == definition.offer.Digest || len(past) == pat.MaxPast {
-			continue
-		}
-		old, err := pat.NewOffer(was.Bytes, was.UID)
-		if err != nil { // past policies only serve to report that an agent signed an old one
-			d.state.Log.Warn("an earlier policy cannot be read", zap.String("service", definition.ID), zap.String("digest", was.Digest),
-				zap.Error(err))
-			continue
-		}
-		past = append(past, old)
-	}
-	return past, nil
-}

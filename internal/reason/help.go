@@ -27,8 +27,8 @@ var help = map[Reason]string{
 	PolicyExpired: "A rule that permitted the call was valid until a time that has passed.",
 	PolicyNotApplicable: "A permission covers a call only if all its constraints hold, for example on the time, a parameter, the " +
 		"place or the declared purpose. No permission of the policy covers this call.",
-	PolicyRequiresAgreement: "The service now offers a policy other than the one that you agreed to. The tokens of the earlier " +
-		"policy became invalid when the policy changed. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
+	PolicyRequiresAgreement: "The terms of the intent have changed since you agreed. Your agreement remains valid for intents with the " +
+		"same terms, unless the policy has another uid. Fetch /api/policy, compare it with the earlier policy, and agree again only if " +
 		"its terms are acceptable to the people responsible for the agent. details.policy identifies the new policy.",
 	PolicyRequiresVerification: "The call requires a proof that it comes from the holder of the agreed key. Either no proof was " +
 		"sent, or the proof was made for a different request. A proof is a JWS of typ uim-proof+jwt in the header UIM-Proof. Its kid " +

@@ -108,6 +108,19 @@ func (w *Catalog) addHost(h string) {
 	}
 }
 
+// Members returns the UIDs of the intents that a target of the policy names. It returns false if the target names neither these nor
+// retired intents.
+func (w *Catalog) Members(iri string) (uids []string, ok bool) {
+	_, members, err := w.find(iri)
+	if err != nil || len(members) == 0 {
+		members = w.collection(iri)
+	}
+	for _, i := range members {
+		uids = append(uids, w.Intents[i].UID)
+	}
+	return uids, len(uids) > 0 || w.retired(iri)
+}
+
 // resolve returns the intents that a target of the policy names. If there are none, the error suggests similar names.
 func (w *Catalog) resolve(iri string) (*Target, error) {
 	if known, ok := w.cache[iri]; ok {

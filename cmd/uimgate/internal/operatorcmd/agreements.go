@@ -78,8 +78,8 @@ func (o *operator) agreementsList() *cobra.Command {
 func (o *operator) agreementsPolicies() *cobra.Command {
 	c := &cobra.Command{
 		Use: "policies", Short: "List the policies that were offered or agreed to, the current one first", Args: cli.Args(cobra.NoArgs),
-		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept. An agreement is valid for
-only one digest: after each change of the policy, agents must agree again.`,
+		Long: `Policies prints the digests that agreements list --policy and pats revoke --policy accept. An agreement is to
+one digest. After a change of the policy it remains valid for the intents whose terms have not changed.`,
 		Example: "  uimgate agreements policies --limit 5",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return printListing(c, o, policyColumns, func(

@@ -18,7 +18,8 @@ import (
 type difference struct {
 	Old       string `json:"old,omitempty"` // a digest; empty if the document cannot be offered to agents
 	New       string `json:"new,omitempty"`
-	AgreeAnew bool   `json:"agree_anew"`
+	AgreeAnew bool   `json:"agree_anew"` // for intents whose terms change or, if the uid changes, for every intent
+	otherUID  bool
 	words.Comparison
 }
 
@@ -31,9 +32,9 @@ func policyDiffCommand() *cobra.Command {
 removed rules; limits, prices, conditions and duties that become tighter or looser; and whether each
 change is better or worse for the agent. It then decides the same requests under both policies, at the
 bounds of their conditions, and reports whether the decisions are wider, narrower or both, with an
-example. It also reports whether agents must agree again, which they must whenever the digest of the
-document changes. One of the two files may be - for stdin. The exit code is 0 whether or not the policies
-differ.`,
+example. It also reports whether agents must agree again: to call the intents whose terms change or, if the
+uid of the policy changes, every intent. One of the two files may be - for stdin. The exit code is 0 whether
+or not the policies differ.`,
 		Example: `  uimgate policy diff policy.json new-policy.json
   git show HEAD:policy.json | uimgate policy diff - policy.json -o json`,
 		Args: cli.Args(cobra.ExactArgs(2)),
@@ -54,7 +55,8 @@ differ.`,
 				return err
 			}
 			d.Old, d.New = digestOf(first), digestOf(second)
-			d.AgreeAnew = d.Old != d.New || d.Old == ""
+			d.otherUID = before.UID() != after.UID()
+			d.AgreeAnew = d.otherUID || len(d.Changes) > 0 || d.Old == ""
 			if output == "json" {
 				return cli.PrintJSON(c.OutOrStdout(), d)
 			}
@@ -112,9 +114,14 @@ func (d *difference) print(w io.Writer) error {
 	if d.Decided != nil {
 		writeDecided(&b, d.Decided)
 	}
-	if d.AgreeAnew {
-		b.WriteString("The digest of the document changes: agents must agree again.\n")
-	} else {
+	switch {
+	case d.otherUID:
+		b.WriteString("The uid of the policy changes: agents must agree again.\n")
+	case d.AgreeAnew:
+		b.WriteString("Agents must agree again to call the intents whose terms change; agreements remain valid for other intents.\n")
+	case d.Old != d.New:
+		b.WriteString("The document changes and its meaning does not: agreements remain valid.\n")
+	default:
 		b.WriteString("The digest of the document (RFC 8785) stays the same: agreements remain valid.\n")
 	}
 	_, err := io.WriteString(w, b.String())
