@@ -1,8 +1,11 @@
 package gateway_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -117,9 +120,39 @@ func openAPIShape(t *testing.T, body []byte) {
 			t.Errorf("the component name %q is not allowed", name)
 		}
 	}
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	if err := c.AddResource("https://test.example/openapi.json", bytes.NewReader(body)); err != nil {
+		t.Fatal(err)
+	}
+	for _, pointer := range schemasOf(v, "") {
+		if _, err := c.Compile("https://test.example/openapi.json#" + pointer); err != nil {
+			t.Errorf("%s: %#v", pointer, err)
+		}
+	}
 	for _, m := range regexp.MustCompile(`"\$ref":"#/components/schemas/([^"/]+)"`).FindAllSubmatch(body, -1) {
 		if schemas[string(m[1])] == nil {
 			t.Errorf("%s is referenced but not defined", m[1])
 		}
 	}
+}
+
+// schemasOf returns the JSON pointers of the schemas in a part of an OpenAPI document.
+func schemasOf(v any, at string) (pointers []string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			below := at + "/" + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+			if name == "schema" || at == "/components/schemas" {
+				pointers = append(pointers, below)
+			} else {
+				pointers = append(pointers, schemasOf(member, below)...)
+			}
+		}
+	case []any:
+		for i, item := range v {
+			pointers = append(pointers, schemasOf(item, fmt.Sprintf("%s/%d", at, i))...)
+		}
+	}
+	return pointers
 }

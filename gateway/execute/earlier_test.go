@@ -24,7 +24,9 @@ func TestChangedPolicyEndsOnlyChangedIntents(t *testing.T) {
 			return strings.Replace(p, `buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25"`,
 				`buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.50"`, 1)
 		}, "", reason.PolicyRequiresAgreement},
-		"another limit of one intent": {func(p string) string { return strings.Replace(p, `"rightOperand": 5, "unit": "hour"`, `"rightOperand": 6, "unit": "hour"`, 1) },
+		"another limit of one intent": {func(p string) string {
+			return strings.Replace(p, `"rightOperand": 5, "unit": "hour"`, `"rightOperand": 6, "unit": "hour"`, 1)
+		},
 			reason.PolicyRequiresAgreement, ""},
 		"a prohibition for every intent": {func(p string) string {
 			return strings.Replace(p, `"prohibition": [`, `"prohibition": [{"target": "shop.example", "action": "execute", `+

@@ -73,7 +73,11 @@ func body(schema tree) tree {
 func withPAT() []any { return []any{tree{"pat": []any{}}} }
 
 func object(properties tree, required ...any) tree {
-	return tree{"type": "object", "properties": properties, "required": required}
+	out := tree{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		out["required"] = required
+	}
+	return out
 }
 
 func agreementBody() tree {

@@ -346,9 +346,9 @@ var table = map[Reason]row{
 
 	HostNotAllowed: {
 		code: CodeForbidden, status: http.StatusForbidden,
-		message: "The admin API accepts only an IP address or localhost as Host.",
-		suggestion: "Call the admin API by its IP address or as localhost; from another machine, use an SSH tunnel. A program can also " +
-			"send Host: localhost.",
+		message: "The admin API accepts only an IP address, localhost or a name in admin.hosts as Host.",
+		suggestion: "Call the admin API by its IP address or as localhost, or list the name in admin.hosts; with server.tls, call it by https. " +
+			"From another machine, you can also use an SSH tunnel.",
 	},
 	NoSuchRecord: {
 		code: CodeNotFound, status: http.StatusNotFound,
