@@ -204,3 +204,53 @@ func TestCompleteStandbyContinues(t *testing.T) {
 		t.Errorf("%d reports; restored at %v, %+v", len(setBacks), s.RestoredAt(), s.SetBack())
 	}
 }
+
+// While its synchronous standby is away, a primary makes a commit visible after the client has given up waiting for it. A replay, and a
+// second attempt to settle, must not report such a commit, because the standby lacks it when it is promoted.
+func TestCommitsThatTheSynchronousStandbyLacksAreNotReported(t *testing.T) {
+	t.Parallel()
+	p := newReplicated(t)
+	if err := p.primary.RequireStandby(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s, _ := p.open(t)
+	other, _ := p.open(t)
+	r := oneOf(1000)
+	r.Execution.ID, r.Execution.IdempotencyKey, r.KeyFor, r.Limits = "e", "key", time.Hour, nil
+	r.Candidates[0].Charge, r.Billing.Credit = money.Amount{Currency: "USD", Nano: 1}, money.Amount{Currency: "USD", Nano: 1000}
+	admission, err := s.Begin(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.standby.Detach(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	captured := store.Settlement{State: store.Captured, Outcome: store.Done, Answer: &store.Answer{Output: []byte("{}")}}
+	if _, err := s.Settle(t.Context(), admission, captured); !errors.Is(err, store.ErrUnavailable) {
+		t.Fatalf("settled without the standby: %v", err)
+	}
+	for { // until the primary has made the commit visible
+		e, err := other.Execution(t.Context(), "s", "e")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.State == store.Captured {
+			break
+		}
+	}
+	if again, err := other.Begin(t.Context(), r); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("a replay reports a commit that the standby lacks: %+v, %v", again, err)
+	}
+	if again, err := s.Settle(t.Context(), admission, captured); !errors.Is(err, store.ErrUnavailable) {
+		t.Errorf("settling again reports a commit that the standby lacks: %+v, %v", again, err)
+	}
+	p.failOver(t)
+	err = untilAvailable(t, func() error { _, err := s.Settle(t.Context(), admission, captured); return err })
+	if err != nil {
+		t.Errorf("settling on the promoted standby: %v", err)
+	}
+	err = untilAvailable(t, func() error { admission, err = other.Begin(t.Context(), r); return err })
+	if err != nil || admission.Replay == nil || admission.Replay.State != store.Captured {
+		t.Errorf("a replay on the promoted standby: %+v, %v", admission, err)
+	}
+}

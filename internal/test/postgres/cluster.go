@@ -16,11 +16,13 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -176,6 +178,32 @@ func (c *Cluster) Stop(ctx context.Context, m Mode) error {
 
 // Kill ends the server like a crash.
 func (c *Cluster) Kill(ctx context.Context) error { return c.Stop(ctx, Immediate) }
+
+// SIGKILL kills the server's main process, and returns when the server accepts no connections. The other processes of the server detect
+// this and end by themselves.
+func (c *Cluster) SIGKILL(ctx context.Context) error {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(line)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return err
+	}
+	for {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "unix", c.Socket())
+		if err != nil {
+			return ctx.Err()
+		}
+		if err := conn.Close(); err != nil {
+			return err
+		}
+	}
+}
 
 // Restart stops and starts the server.
 func (c *Cluster) Restart(ctx context.Context, m Mode) error {

@@ -16,6 +16,9 @@ import (
 // Replicated has the settings of a server with standbys.
 var Replicated = map[string]string{"wal_level": "replica", "max_wal_senders": "4"}
 
+// standbyName is the application_name of a standby at its primary.
+const standbyName = "standby"
+
 // NewStandby creates and starts an asynchronous standby of a server with the settings Replicated.
 func (c *Cluster) NewStandby(ctx context.Context) (_ *Cluster, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -42,8 +45,8 @@ func (c *Cluster) copyOf(ctx context.Context, primary *Cluster) error {
 			return err
 		}
 	}
-	if err := c.program(ctx, "pg_basebackup", "-h", primary.dir, "-U", superuser, "-D", c.data(), "-X", "stream", "-R", "-c", "fast",
-		"--no-sync"); err != nil {
+	if err := c.program(ctx, "pg_basebackup", "-d", "application_name="+standbyName, "-h", primary.dir, "-U", superuser, "-D", c.data(),
+		"-X", "stream", "-R", "-c", "fast", "--no-sync"); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(filepath.Join(c.data(), "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -67,6 +70,17 @@ func (c *Cluster) Standby(tb testing.TB) *Cluster {
 		}
 	})
 	return s
+}
+
+// RequireStandby makes each commit of a primary wait until its standby has flushed it, and returns when the standby takes part. The
+// standby does not have this setting, so it does not wait for another standby once it is promoted.
+func (c *Cluster) RequireStandby(ctx context.Context) error {
+	for _, query := range []string{"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 (" + standbyName + ")'", "SELECT pg_reload_conf()"} {
+		if err := c.Exec(ctx, "", query); err != nil {
+			return err
+		}
+	}
+	return c.until(ctx, "SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync')")
 }
 
 // Receive waits until a standby has every commit of its primary.

@@ -197,6 +197,7 @@ func (b *beginOp) earlier(w *work) (forgotten string, err error) {
 	}
 	replay := *was
 	b.result.Replay = &replay
+	w.t.Confirm()
 	return "", nil
 }
 

@@ -73,6 +73,7 @@ func (w *work) settle(ctx context.Context, service, id string, to store.Settleme
 		return store.Execution{}, err
 	}
 	if e.State != store.Held && (e.State != store.Unresolved || to.State == store.Unresolved) {
+		w.t.Confirm()
 		return e, store.ErrSettled
 	}
 	if e, err = w.move(ctx, e, to.State, to.Outcome, ledger.ByAgent); err != nil {

@@ -126,7 +126,9 @@ type Tx struct {
 	closing []Command // run after all other statements
 	after   []func()  // run after the commit
 	changed bool      // other processes must read the changes
-	ending  commitRule
+	// confirms means that the transaction must not end before the commits that it has read are on the synchronous standbys; see Confirm.
+	confirms bool
+	ending   commitRule
 }
 
 // scope is what the statements of a transaction may touch.
@@ -161,6 +163,7 @@ type observation struct {
 	testified     bool  // the transaction increments its witness
 	floor         int64 // when the database was last restored
 	serverChanged bool  // recently, so that calls are refused; see serverChangePause
+	replicated    bool  // commits wait for synchronous standbys
 }
 
 // runState is the state of the running operation.

@@ -55,9 +55,10 @@ func Postgres() *Dialect {
 		).Replace,
 		lanes: postgresLanes, others: postgresOthers, groups: postgresGroups, begin: "BEGIN",
 		Patience: patience, CallPatience: callPatience, callSettings: callSettings,
-		Clock:   "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
-		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off'",
-		notify:  "NOTIFY uimgate_changes", listen: own.listen,
+		Clock: "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)",
+		durable: "SELECT current_setting('synchronous_commit') <> 'off' AND current_setting('fsync') <> 'off', " +
+			"current_setting('synchronous_standby_names') <> ''",
+		notify: "NOTIFY uimgate_changes", listen: own.listen,
 		Rewrite: func(query string) string {
 			if known, ok := rewritten.Load(query); ok {
 				if out, ok := known.(string); ok {

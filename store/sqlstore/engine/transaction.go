@@ -49,7 +49,7 @@ func (t *Tx) load(ctx context.Context, work work) error {
 	}
 	durable := true
 	if q := db.dialect.durable; q != "" {
-		list = append(list, Command{Query: q, Row: func(scan Scan) error { return scan(&durable) }})
+		list = append(list, Command{Query: q, Row: func(scan Scan) error { return scan(&durable, &t.seen.replicated) }})
 	}
 	t.times.requestedAt = db.opts.Now()
 	from := db.clocks.elapsed()
@@ -86,8 +86,9 @@ func (t *Tx) end(ctx context.Context, work work) error {
 	if t.changed && d.notify != "" {
 		list = append(list, Command{Query: d.notify})
 	}
+	confirms := t.confirms && t.seen.replicated
 	if t.locking == Optimistic { // sent together, they are one transaction
-		if len(list) > 0 {
+		if len(list) > 0 || confirms {
 			list = append(list, t.testify()...)
 		}
 		err := t.w.send(ctx, list)
@@ -102,7 +103,7 @@ func (t *Tx) end(ctx context.Context, work work) error {
 			return err
 		}
 	}
-	if t.ending == never || t.ending == whenWritten && len(list) == 0 {
+	if t.ending == never || t.ending == whenWritten && len(list) == 0 && !confirms {
 		return t.w.send(ctx, []Command{{Query: "ROLLBACK"}})
 	}
 	err = t.w.send(ctx, append(append(list, t.testify()...), Command{Query: "COMMIT"}))
