@@ -39,6 +39,7 @@ const (
 	profileVariable  = "UIMGATE_BENCH_PROFILE" // file for profiles of the gateway process
 	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
 	priceVariable    = "UIMGATE_BENCH_PRICE"   // price of a call, such as 0.01; empty means free
+	delayVariable    = "UIMGATE_BENCH_DELAY"   // time until the service responds, such as 20ms; empty means 0
 	roleUpstream     = "upstream"
 	roleProxy        = "proxy"
 	roleGateway      = "gateway"
@@ -47,6 +48,7 @@ const (
 // addresses is the line that a child process prints when it is ready.
 type addresses struct {
 	Upstream, Gateway, Proxy, Usage string
+	Admin                           string
 	UAgent                          string // the gateway's address among agents of the uAgents protocol
 	AEA                             map[string]string
 }
@@ -136,6 +138,10 @@ func ready(a addresses) error { return json.NewEncoder(os.Stdout).Encode(a) }
 
 // runUpstream responds to /products/{n} with n products.
 func runUpstream(ctx context.Context) error {
+	delay, err := time.ParseDuration(cmp.Or(os.Getenv(delayVariable), "0"))
+	if err != nil {
+		return err
+	}
 	ln, origin, err := listen(ctx)
 	if err != nil {
 		return err
@@ -145,15 +151,16 @@ func runUpstream(ctx context.Context) error {
 		answer := productsOf(size.products)
 		mux.HandleFunc(fmt.Sprintf("/products/%d", size.products), func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(delay)
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(answer)))
 			_, _ = w.Write(answer)
 		})
 	}
-	if err := ready(addresses{Upstream: origin}); err != nil {
+	if err := ready(addresses{Upstream: origin, Usage: origin + "/usage"}); err != nil {
 		return err
 	}
-	return serveUntil(ctx, &http.Server{ReadHeaderTimeout: time.Minute, Handler: mux}, ln)
+	return serveUntil(ctx, withUsage(mux), ln)
 }
 
 func productsOf(n int) []byte {
@@ -235,7 +242,9 @@ func runGateway(ctx context.Context) error {
 	go func() { served <- serveUntil(ctx, withUsage(http.NotFoundHandler()), ln) }()
 	err = daemon.Run(ctx, daemon.Options{Config: cfg, Log: zap.NewNop(), Now: time.Now, Ready: func(a daemon.Addresses) {
 		_, _ = membudget.UnmapProgram() // as the serve command does
-		_ = ready(addresses{Gateway: a.Listen, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"]})
+		_ = ready(addresses{
+			Gateway: a.Listen, Admin: a.Admin, Usage: origin + "/usage", UAgent: a.Doors["uagents"]["address"], AEA: a.Doors["aea"],
+		})
 	}})
 	stop()
 	return errors.Join(err, <-served)
@@ -330,7 +339,7 @@ store: "` + store + `"
 billing: {credit: 1000000 USD, newcomers: 1000000 USD}
 pat: {newcomers: 1000000000/hour}
 server: {listen: 127.0.0.1:0, connections_per_address: 16384, per_address: 1000000000/second, issue_per_address: 100000/minute}
-admin: {listen: 127.0.0.1:0}
+admin: {listen: 127.0.0.1:0, token: ` + adminToken + `}
 services:
 - agents_file: agents.json
   policy_file: policy.json

@@ -37,6 +37,7 @@ func callOf(kind string, products int) string {
 
 // An agent is an agent that has agreed to the policy of the gateway.
 type agent struct {
+	name  string
 	token string // the PAT
 	id    pat.TokenID
 	key   ed25519.PrivateKey
@@ -195,7 +196,7 @@ func agree(ctx context.Context, gateway string, n int) ([]agent, error) {
 		if _, _, err := jwt.NewParser().ParseUnverified(issued.PAT, &claims); err != nil {
 			return nil, err
 		}
-		agents[i] = agent{token: issued.PAT, id: pat.TokenID(claims.ID), key: private}
+		agents[i] = agent{name: id, token: issued.PAT, id: pat.TokenID(claims.ID), key: private}
 	}
 	return agents, nil
 }

@@ -9,11 +9,20 @@
 //	relay   MRP messages that are sent and polled, on both engines, and the memory of a relay with many agents
 //	idle    the memory of a gateway with many connections that are kept alive
 //
+// Three more run only if they are named:
+//
+//	costs     the costs of the steps of a call on this machine, written to the file -costs
+//	simulate  a simulation of gateways on one PostgreSQL, from the costs in that file: calls per second, latency, bottleneck
+//	check     simulations beside measurements of the same deployments on this machine
+//
 // On a shared machine only the ratios are meaningful, because they come from one run.
 //
 //	go run ./bench -rounds 5 -calls 20000
 //	go run ./bench -only paid
 //	go run ./bench -only path -sizes 0.5kB -connections 16
+//	go run ./bench -only costs -costs costs.json
+//	go run ./bench -only simulate -costs costs.json -processes 3 -cores 4 -server-cores 8 -upstream 50ms -connections 64,1000
+//	go run ./bench -only check -costs costs.json
 package main
 
 import (
@@ -56,19 +65,25 @@ type plan struct {
 	connections           []int
 	sizes                 []size
 	sqliteOnly            bool
+	costs                 string // file of the costs
+	deployment            deployment
 }
 
 // sections are the measurements, in the order in which they run.
 var sections = []struct {
-	name string
-	run  func(ctx context.Context, p plan) error
+	name  string
+	run   func(ctx context.Context, p plan) error
+	named bool // runs only if it is named
 }{
-	{"path", path},
-	{"doors", doors},
-	{"paid", paid},
-	{"grants", grants},
-	{"relay", relays},
-	{"idle", idle},
+	{"path", path, false},
+	{"doors", doors, false},
+	{"paid", paid, false},
+	{"grants", grants, false},
+	{"relay", relays, false},
+	{"idle", idle, false},
+	{"costs", measureCosts, true},
+	{"simulate", simulate, true},
+	{"check", checkSimulation, true},
 }
 
 func run(ctx context.Context) error {
@@ -79,13 +94,14 @@ func run(ctx context.Context) error {
 	flag.Func("connections", "numbers of concurrent connections, separated by commas (default 1,16,64)", p.setConnections)
 	flag.Func("sizes", "sizes of responses, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
-	only := flag.String("only", "", "run only path, doors, paid, grants, relay or idle (default all)")
+	p.setDeployment()
+	only := flag.String("only", "", "run only path, doors, paid, grants, relay, idle, costs, simulate or check (default the first six)")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
 	ran := 0
 	for _, s := range sections {
-		if *only != "" && *only != s.name {
+		if *only != "" && *only != s.name || *only == "" && s.named {
 			continue
 		}
 		if err := s.run(ctx, p); err != nil {
@@ -97,6 +113,20 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("-only %s: there is no such section", *only)
 	}
 	return nil
+}
+
+// setDeployment adds the flags of a simulation.
+func (p *plan) setDeployment() {
+	d := &p.deployment
+	flag.StringVar(&p.costs, "costs", "", "file that costs writes, and that simulate and check read")
+	flag.IntVar(&d.processes, "processes", 1, "gateway processes in a simulation")
+	flag.IntVar(&d.cores, "cores", 2, "processors of each gateway in a simulation")
+	flag.IntVar(&d.serverCores, "server-cores", 4, "processors of PostgreSQL in a simulation")
+	flag.IntVar(&d.agents, "simulated-agents", 1000, "agents in a simulation; all calls of one use the same gateway and writer")
+	flag.Float64Var(&d.arrivals, "arrivals", 0, "calls that arrive each second in a simulation; 0 means closed loops on -connections")
+	flag.DurationVar(&d.upstream, "upstream", 20*time.Millisecond, "time until the service responds in a simulation")
+	flag.DurationVar(&d.rtt, "rtt", 0, "round trip time between gateway and PostgreSQL in a simulation")
+	flag.Uint64Var(&d.seed, "seed", 1, "seed of a simulation")
 }
 
 func (p *plan) setConnections(list string) error {

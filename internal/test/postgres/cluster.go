@@ -182,12 +182,7 @@ func (c *Cluster) Kill(ctx context.Context) error { return c.Stop(ctx, Immediate
 // SIGKILL kills the server's main process, and returns when the server accepts no connections. The other processes of the server detect
 // this and end by themselves.
 func (c *Cluster) SIGKILL(ctx context.Context) error {
-	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
-	if err != nil {
-		return err
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(line)
+	pid, err := c.pid()
 	if err != nil {
 		return err
 	}
@@ -203,6 +198,16 @@ func (c *Cluster) SIGKILL(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// pid returns the id of the server's main process.
+func (c *Cluster) pid() (int, error) {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if err != nil {
+		return 0, err
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	return strconv.Atoi(line)
 }
 
 // Restart stops and starts the server.
@@ -251,6 +256,16 @@ func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 		err = fmt.Errorf("%w: %w", ErrDeadlock, err)
 	}
 	return errors.Join(err, conn.Close(ctx))
+}
+
+// Number returns the number that a query selects in a database.
+func (c *Cluster) Number(ctx context.Context, database, query string) (n int64, err error) {
+	conn, err := pgx.Connect(ctx, c.DSN(database))
+	if err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, query).Scan(&n)
+	return n, errors.Join(err, conn.Close(ctx))
 }
 
 // CreateDatabase creates a database and returns its name. If template is not empty, the database is a copy of it.
