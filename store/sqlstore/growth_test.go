@@ -227,24 +227,7 @@ func limitedCall(ctx context.Context, s *sqlstore.Store) error {
 // verifying issues a PAT and returns a function that verifies it. It reads the revocations as often as a view does.
 func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 	b.Helper()
-	keyring, err := keys.Open(b.Context(),
-		keys.Config{Store: s, Files: &noFiles{}, Algorithm: keys.EdDSA, Overlap: time.Hour, Now: time.Now})
-	if err != nil {
-		b.Fatal(err)
-	}
-	view := pat.NewView(s, keyring, time.Now)
-	offer, err := pat.NewOffer([]byte(`{"uid":"https://shop.example/policy/1"}`), "https://shop.example/policy/1")
-	if err != nil {
-		b.Fatal(err)
-	}
-	issuer, err := pat.NewIssuer(pat.IssuerConfig{
-		Rules: pat.Rules{
-			Service: "s", Issuer: "shop.example", PolicyURL: "https://shop.example/api/policy",
-			IssueURLs: []string{"https://shop.example/api/pat/issue"}, TTL: time.Hour,
-			Freshness: pat.FreshnessOptional, Admission: pat.AdmitOpen,
-		},
-		Terms: oneTerm{offer}, Store: s, Keys: keyring, View: view, Now: time.Now,
-	})
+	issuer, view, offer, err := issuerOn(b.Context(), s)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -260,9 +243,6 @@ func verifying(b *testing.B, s *sqlstore.Store) func(int64) error {
 		AgentID: "verifier", Audience: "shop.example", URL: "https://shop.example/api/pat/issue", IssuedAt: time.Now(),
 		PolicyUID: offer.UID, PolicyDigest: offer.Digest,
 	})
-	if err == nil {
-		err = view.Refresh(b.Context())
-	}
 	if err != nil {
 		b.Fatal(err)
 	}
