@@ -3,6 +3,8 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"net/url"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -252,5 +254,41 @@ func TestCommitsThatTheSynchronousStandbyLacksAreNotReported(t *testing.T) {
 	err = untilAvailable(t, func() error { admission, err = other.Begin(t.Context(), r); return err })
 	if err != nil || admission.Replay == nil || admission.Replay.State != store.Captured {
 		t.Errorf("a replay on the promoted standby: %+v, %v", admission, err)
+	}
+}
+
+// The machine of the primary is lost, so that the first server in the URL does not even refuse connections.
+func TestStandbyIsReachedAlthoughThePrimaryDoesNotRespond(t *testing.T) {
+	t.Parallel()
+	p := newReplicated(t)
+	link := p.primary.Proxy(t)
+	way, err := link.DSN(p.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(way)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("host", u.Hostname()+","+filepath.Dir(p.standby.Socket()))
+	q.Set("port", u.Port()+",5432")
+	q.Set("target_session_attrs", "read-write")
+	u.Host, u.RawQuery = "", q.Encode()
+	p.dsn = u.String()
+	s, _ := p.open(t)
+	pays(t, s, "e")
+	if err := p.standby.Receive(t.Context(), p.primary); err != nil {
+		t.Fatal(err)
+	}
+	link.Stall()
+	if err := p.standby.Promote(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for tries := 0; !s.ServerChanged(); tries++ { // until a call has reached the standby
+		_, err := s.Begin(t.Context(), oneOf(1000))
+		if tries == 10 || !errors.Is(err, store.ErrUnavailable) {
+			t.Fatalf("after %d attempts: %v", tries, err)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -62,12 +63,22 @@ func postgresConfig(place string) (*pgx.ConnConfig, error) {
 		c.Password = password
 	}
 	if !q.Has("connect_timeout") {
-		c.ConnectTimeout = connectPatience
+		c.ConnectTimeout = min(connectPatience, callPatience/time.Duration(hosts(c)+1))
 	}
 	if c.RuntimeParams["application_name"] == "" {
 		c.RuntimeParams["application_name"] = "uimgate"
 	}
 	return c, nil
+}
+
+// hosts returns how many servers a URL names. An attempt at a transaction of calls includes connecting, so it must have time to pass over
+// all servers but one that do not respond.
+func hosts(c *pgx.ConnConfig) int {
+	named := map[string]bool{fmt.Sprint(c.Host, " ", c.Port): true}
+	for _, other := range c.Fallbacks {
+		named[fmt.Sprint(other.Host, " ", other.Port)] = true
+	}
+	return len(named)
 }
 
 // local reports whether all hosts of the URL are on this machine.
