@@ -45,6 +45,7 @@ type Metrics struct {
 	auditLost   prometheus.Counter
 	exportLost  *prometheus.CounterVec
 	notices     *prometheus.CounterVec
+	ordered     *prometheus.CounterVec
 	exported    *prometheus.CounterVec
 	reload      prometheus.Gauge
 	reloaded    prometheus.Gauge
@@ -104,6 +105,7 @@ func NewMetrics() *Metrics {
 		auditLost:   count("audit_records_lost_total", "Audit records that were lost because too many were waiting to be written."),
 		exportLost:  counter("telemetry_lost_total", "Spans and log entries that were not exported, by signal: traces or logs.", "signal"),
 		notices:     counter("notices_total", "Attempts to post notices to webhooks, by event and result: delivered or failed.", "event", "result"),
+		ordered:     counter("certificate_orders_total", "Orders of certificates from the CA, by result: obtained or failed.", "result"),
 		exported:    counter("audit_exported_total", "Audit records that were sent to the collector, by result of the attempt: delivered or failed.", "result"),
 		reload:      gauge("config_last_reload_successful", "1 if the last reload was applied, otherwise 0."),
 		waiting:     gauge("config_settings_need_restart", "Changed settings that only a restart applies."),
@@ -113,7 +115,7 @@ func NewMetrics() *Metrics {
 	m.registry.MustRegister(
 		m.requests, m.durations, m.decisions, m.engines, m.rejected, m.outcomes, m.upstream, m.store, m.charges, m.issued, m.refused, m.shed,
 		m.unsettled, m.late, m.delivered, m.answersLost, m.undeclared, m.missing, m.clockSteps, m.lostCommits, m.auditFailed, m.auditLost,
-		m.exportLost, m.notices, m.exported, m.reload, m.reloaded, m.waiting,
+		m.exportLost, m.notices, m.ordered, m.exported, m.reload, m.reloaded, m.waiting,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -129,6 +131,9 @@ func (m *Metrics) zero() {
 	for _, signal := range []string{"traces", "logs"} {
 		m.exportLost.WithLabelValues(signal)
 	}
+	for _, result := range []string{orderObtained, orderFailed} {
+		m.ordered.WithLabelValues(result)
+	}
 	for _, direction := range []string{clockForward, clockBack} {
 		m.clockSteps.WithLabelValues(direction)
 	}
@@ -137,6 +142,8 @@ func (m *Metrics) zero() {
 const (
 	lateStored, lateGivenUp = "stored", "given_up"
 	clockForward, clockBack = "forward", "back"
+
+	orderObtained, orderFailed = "obtained", "failed"
 )
 
 // Late counts an outcome that could not be stored when its call ended, by whether it was stored later.
@@ -197,6 +204,15 @@ func resultOf(delivered bool) string {
 // Notice counts an attempt to post a notice to a webhook.
 func (m *Metrics) Notice(event config.Event, delivered bool) {
 	m.notices.WithLabelValues(string(event), resultOf(delivered)).Inc()
+}
+
+// Ordered counts an order of a certificate.
+func (m *Metrics) Ordered(obtained bool) {
+	result := orderFailed
+	if obtained {
+		result = orderObtained
+	}
+	m.ordered.WithLabelValues(result).Inc()
 }
 
 // TelemetryLost counts spans or log entries that were not exported.

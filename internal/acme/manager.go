@@ -7,6 +7,7 @@
 package acme
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -17,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +49,10 @@ type Options struct {
 	// Storage stores accounts, keys, certificates and challenges. Required.
 	Storage certmagic.Storage
 	Log     *zap.Logger
+	// Now is the clock. Required.
+	Now func() time.Time
+	// Ordered is called after each order, with whether a certificate was obtained. It may be nil.
+	Ordered func(obtained bool)
 	// LookEvery is the interval at which certificates are checked for renewal. 0 means ten minutes.
 	LookEvery time.Duration // the default is that of certmagic
 }
@@ -58,25 +64,33 @@ type Manager struct {
 	issuer *certmagic.ACMEIssuer
 	first  string
 	names  atomic.Pointer[[]string]
+	orders *orders
+	log    *zap.Logger
+	again  time.Duration   // pause after a name could not be loaded or ordered at all
 	ctx    context.Context //nolint:containedctx // for the orders, which Manage starts and Close cancels
 	cancel context.CancelFunc
+
+	mu      sync.Mutex
+	keeping map[string]*keeper // by name
+	done    sync.WaitGroup     // of the keepers
 }
 
 // New returns a Manager that has no names yet: see Manage. A TLS client that sends no server name, or an unknown one, gets the certificate
 // of the name first. The caller must call Close once.
 func New(first string, o Options) *Manager {
-	m := &Manager{first: first}
-	m.ctx, m.cancel = context.WithCancel(context.Background())
 	log := o.Log.Named("acme")
+	m := &Manager{first: first, log: log, again: min(cmp.Or(o.LookEvery, longestAgain), longestAgain), keeping: map[string]*keeper{}}
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.orders = &orders{storage: o.Storage, now: o.Now, log: log, has: m.has, ordered: o.Ordered, failed: map[string]cause{}}
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
 		GetConfigForCert:   func(certmagic.Certificate) (*certmagic.Config, error) { return m.magic, nil },
 		RenewCheckInterval: o.LookEvery, Logger: log,
 	})
 	m.magic = certmagic.New(m.cache, certmagic.Config{
-		Storage: o.Storage, DefaultServerName: first, FallbackServerName: first, Logger: log,
+		Storage: o.Storage, DefaultServerName: first, FallbackServerName: first, Logger: log, OnEvent: m.orders.event,
 	})
 	issuer := certmagic.ACMEIssuer{
-		CA: o.Directory, Email: o.Email, Agreed: true, TrustedRoots: o.Roots, Logger: log,
+		CA: o.Directory, Email: o.Email, Agreed: true, TrustedRoots: o.Roots, Logger: m.orders.watch(log),
 		DisableHTTPChallenge: o.HTTP == nil, DisableTLSALPNChallenge: o.HTTPS == nil,
 	}
 	issuer.ListenHost, issuer.AltHTTPPort = hostPort(o.HTTP)
@@ -104,26 +118,26 @@ func hostPort(a net.Addr) (host string, port int) {
 	return host, port
 }
 
-// Manage obtains a certificate for each name that has none, and renews all certificates, in the background. It stops renewing and serving
-// certificates of earlier names that are not in names. Failures are logged, and retried after growing pauses.
+// Manage obtains a certificate for each name that has none, and renews all certificates, in the background. It stops ordering, renewing and
+// serving certificates of earlier names that are not in names. Failures are logged, and retried after growing pauses.
 func (m *Manager) Manage(names []string) {
-	before := m.names.Swap(&names)
-	if before != nil {
-		var gone []certmagic.SubjectIssuer
-		for _, name := range *before {
-			if !slices.Contains(names, name) {
-				gone = append(gone, certmagic.SubjectIssuer{Subject: name})
-			}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.names.Store(&names)
+	var gone []certmagic.SubjectIssuer
+	for name, k := range m.keeping {
+		if !slices.Contains(names, name) {
+			k.stop()
+			delete(m.keeping, name)
+			gone = append(gone, certmagic.SubjectIssuer{Subject: name})
 		}
-		m.cache.RemoveManaged(gone)
 	}
-	var fresh []string
+	m.cache.RemoveManaged(gone)
 	for _, name := range names {
-		if before == nil || !slices.Contains(*before, name) {
-			fresh = append(fresh, name)
+		if m.keeping[name] == nil {
+			m.keep(name)
 		}
 	}
-	_ = m.magic.ManageAsync(m.ctx, fresh) // logs its errors
 }
 
 // TLS returns the TLS configuration of a listener, which then also answers TLS-ALPN-01 challenges.
@@ -212,9 +226,25 @@ func (m *Manager) Challenges(port string) http.Handler {
 	})
 }
 
-// Close cancels orders in progress, and stops renewals.
+// Trouble returns why certificates are not as they should be, for the operator. It returns "" if there is nothing to report. It contains no
+// names and no texts of the CA.
+func (m *Manager) Trouble() string {
+	names := m.names.Load()
+	if names == nil {
+		return ""
+	}
+	for _, name := range *names {
+		if c, ok := m.certificate(name); ok && c.Leaf.NotBefore.After(m.orders.now().Add(clockTolerance)) {
+			return clockCause.text
+		}
+	}
+	return m.orders.trouble(*names)
+}
+
+// Close cancels orders in progress, stops renewals, and waits for them.
 func (m *Manager) Close() error {
 	m.cancel()
 	m.cache.Stop()
+	m.done.Wait()
 	return nil
 }

@@ -28,7 +28,8 @@ func (p *process) openCertificates(ctx context.Context) {
 	}
 	o := acme.Options{
 		Directory: c.DirectoryURL(), Email: c.Email, Roots: c.RootPool(), AccountID: c.EAB.KID, AccountKey: c.EAB.Key.Reveal(),
-		DNS: c.Solver(), HTTPS: p.public.Addr(), Storage: sqlcert.New(p.store), Log: p.Log, LookEvery: p.renewals,
+		DNS: c.Solver(), HTTPS: p.public.Addr(), Storage: sqlcert.New(p.store), Log: p.Log,
+		Now: p.Now, Ordered: p.metrics.Ordered, LookEvery: p.renewals,
 	}
 	if address := p.config.Server.HTTPListen(); address != "" {
 		ln, err := listen(ctx, address)
@@ -90,17 +91,37 @@ func (p *process) expires() (at time.Time, missing int) {
 	return at, 0
 }
 
-// certificateTrouble describes a problem with the certificates for the operator; it returns "" if there is none.
+// certificateTrouble describes a missing, expired or soon expiring certificate for the operator; it returns "" if there is none.
 func (p *process) certificateTrouble() string {
 	at, missing := p.expires()
+	var text string
 	switch left := at.Sub(p.Now()); {
 	case missing > 0:
-		return fmt.Sprintf("the number of names that have no certificate yet is %d: see the log", missing)
+		text = fmt.Sprintf("the number of names that have no certificate yet is %d", missing)
 	case at.IsZero() || left > expiresSoon:
 		return ""
 	case left <= 0:
-		return "the certificate expired at " + at.UTC().Format(time.RFC3339) + ": clients reject it; renew it"
+		text = "the certificate expired at " + at.UTC().Format(time.RFC3339) + ": clients reject it; renew it"
 	default:
-		return "the certificate expires at " + at.UTC().Format(time.RFC3339)
+		text = "the certificate expires at " + at.UTC().Format(time.RFC3339)
 	}
+	if p.certificates == nil {
+		return text
+	}
+	if why := p.certificates.Trouble(); why != "" {
+		text += ": " + why
+	}
+	return text + ": see the log"
+}
+
+// certificateState describes what certificateTrouble does, and otherwise why orders fail while the certificates are still valid.
+func (p *process) certificateState() string {
+	text := p.certificateTrouble()
+	if text != "" || p.certificates == nil {
+		return text
+	}
+	if text = p.certificates.Trouble(); text != "" {
+		text += ": see the log"
+	}
+	return text
 }

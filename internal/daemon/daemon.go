@@ -230,6 +230,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	//nolint:contextcheck // certificates are obtained until the process ends
 	p.takeOver(p.config, first)
 	if err := p.openDoors(ctx); err != nil {
 		return err
@@ -258,7 +259,7 @@ func (p *process) build(ctx context.Context) error {
 	p.operator = admin.New(admin.Config{
 		Directory: p.directory, Store: p.store, Keys: p.keys, View: p.view, Log: p.Log, Now: p.Now, Reload: p.reload, Audit: p.audit,
 		NeedsRestart: func() []string { return p.live.Load().waiting }, RefusedReload: p.refusal.Load, Doors: p.modules,
-		Certificate: p.certificateTrouble,
+		Certificate: p.certificateState,
 	})
 	return door.Provision(ctx, p.modules, door.Process{
 		Host: p.server, API: p.server.Handler(), Consents: p.consents, Memory: bodies, Certificate: p.certificate(), Listen: p.listenBeside,

@@ -225,6 +225,7 @@ func (p *process) reload(ctx context.Context) config.Problems {
 	p.refusal.Store(nil)
 	p.report(problems)
 	p.config = next
+	//nolint:contextcheck // certificates are obtained until the process ends
 	p.takeOver(next, settings)
 	if err := p.openDoors(ctx); err != nil { // all other settings are already in use
 		shut := config.Problem{File: next.Source.Path, Level: problem.Warning, Message: "a door could not be opened: " + err.Error()}

@@ -42,6 +42,8 @@ type CA struct {
 	db      *db.MemoryStore
 	ca      *ca.CAImpl
 	orders  atomic.Int64
+	refused atomic.Int64
+	limit   atomic.Pointer[string] // Retry-After; nil: orders are not limited
 	started sync.Once
 	serve   chan http.Handler
 }
@@ -61,9 +63,18 @@ func Start(tb testing.TB, o Options) *CA {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := <-c.serve
 		c.serve <- h
+		orders := r.URL.Path == "/order-plz"
+		if after := c.limit.Load(); after != nil && orders {
+			c.refused.Add(1)
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.Header().Set("Retry-After", *after)
+			w.WriteHeader(http.StatusTooManyRequests)
+			_, _ = io.WriteString(w, `{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many orders"}`)
+			return
+		}
 		answer := &status{ResponseWriter: w}
 		h.ServeHTTP(answer, r)
-		if r.URL.Path == "/order-plz" && answer.code == http.StatusCreated {
+		if orders && answer.code == http.StatusCreated {
 			c.orders.Add(1)
 		}
 	}))
@@ -95,6 +106,18 @@ func (c *CA) Root() []byte { return c.ca.GetRootCert(0).PEM() }
 
 // Orders returns the number of orders.
 func (c *CA) Orders() int64 { return c.orders.Load() }
+
+// Limit makes the CA refuse orders with the error rateLimited (RFC 8555 §6.6) and a Retry-After header. An empty string ends that.
+func (c *CA) Limit(retryAfter string) {
+	if retryAfter == "" {
+		c.limit.Store(nil)
+		return
+	}
+	c.limit.Store(&retryAfter)
+}
+
+// Refused returns the number of orders that the CA refused because of Limit.
+func (c *CA) Refused() int64 { return c.refused.Load() }
 
 // A status records the status of a response.
 type status struct {

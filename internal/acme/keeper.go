@@ -1,0 +1,68 @@
+package acme
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/caddyserver/certmagic"
+)
+
+// longestAgain is the maximum pause after a name could not be loaded or ordered at all, for example because the database cannot be written.
+// No request has been sent to the CA then.
+const longestAgain = time.Minute
+
+// A keeper loads or obtains the first certificate of one name. After that, certmagic renews it.
+type keeper struct{ stop context.CancelFunc }
+
+// keep starts the keeper of a name. The caller holds m.mu.
+func (m *Manager) keep(name string) {
+	ctx, stop := context.WithCancel(m.ctx) // a certificate may be obtained long after the reload that added the name
+	k := &keeper{stop}
+	m.keeping[name] = k
+	m.done.Go(func() {
+		defer stop()
+		m.obtain(ctx, name)
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if m.keeping[name] == nil { // the name was removed while its certificate was loaded
+			m.cache.RemoveManaged([]certmagic.SubjectIssuer{{Subject: name}})
+		}
+	})
+}
+
+// obtain returns when the name has a certificate, or when ctx has ended.
+func (m *Manager) obtain(ctx context.Context, name string) {
+	for {
+		err := m.load(ctx, name)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		m.orders.fail(name, err)
+		timer := time.NewTimer(m.again)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// load loads the certificate of a name from the storage, and has it renewed if that is due. If there is none, it orders one. It makes
+// further attempts after growing pauses until the order succeeds, unless the storage fails.
+func (m *Manager) load(ctx context.Context, name string) error {
+	certificate, err := m.magic.CacheManagedCertificate(ctx, name)
+	if err == nil && certificate.NeedsRenewal(m.magic) && ctx.Err() == nil {
+		return m.cache.RenewManagedCertificates(m.ctx) //nolint:contextcheck // it also renews certificates of other names
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := m.magic.ObtainCertAsync(ctx, name); err != nil {
+		return err
+	}
+	_, err = m.magic.CacheManagedCertificate(ctx, name)
+	return err
+}
