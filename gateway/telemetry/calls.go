@@ -49,7 +49,23 @@ func (t *Traces) Record(e *execute.Event) {
 			c.attributes = append(c.attributes, attribute.String("gen_ai.tool.name", o.Target))
 		}
 	}
-	t.enqueue(len(c.steps), func(t *Traces) { t.call(c) })
+	t.enqueue(c.spans(), func(t *Traces) { t.call(c) })
+}
+
+// spans returns the number of spans that Traces.call exports.
+func (c *call) spans() (n int) {
+	if c.name != "" {
+		n++
+	}
+	for step := execute.Authenticate; step <= execute.Settle; step++ {
+		if _, reached := c.steps.Began(step); reached {
+			n++
+			if step == execute.Send { // with a span of the call to the service
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // attributes returns attributes that describe a call. They contain no parameters, tokens or keys.

@@ -6,6 +6,12 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -60,7 +66,7 @@ func Open(ctx context.Context, o Options) (*Exporter, error) {
 	if !s.traces && !s.metrics && !s.logs {
 		return e, nil
 	}
-	e.report = newComplaints(o.Log)
+	e.report = newComplaints(o.Log, secretsOf(o))
 	otel.SetErrorHandler(e.report)
 	about, err := resource.New(ctx, resource.WithAttributes(semconv.ServiceName("uimgate"), semconv.ServiceVersion(o.Version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -82,24 +88,48 @@ func Open(ctx context.Context, o Options) (*Exporter, error) {
 	return e, nil
 }
 
+// defaultTimeout is the maximum duration of one request to the collector, including its response, if no OTEL_* variable sets it.
+const defaultTimeout = 10 * time.Second
+
+// timeoutOf returns the maximum duration of one request with a signal.
+func timeoutOf(o Options, signal string) time.Duration {
+	if o.Environment != nil {
+		for _, name := range []string{"OTEL_EXPORTER_OTLP_" + strings.ToUpper(signal) + "_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"} {
+			if ms, err := strconv.ParseUint(o.Environment(name), 10, 31); err == nil && ms > 0 {
+				return time.Duration(ms) * time.Millisecond
+			}
+		}
+	}
+	return defaultTimeout
+}
+
 // optionsOf returns the options for the exporter of a signal: traces, metrics or logs. If no collector is configured, it returns no
 // options, and the exporter reads the OTEL_* variables.
 func optionsOf[O any](
-	c config.OTLP, signal string, endpoint func(string) O, headers func(map[string]string) O, secure func(*tls.Config) O,
+	o Options, signal string, endpoint func(string) O, headers func(map[string]string) O, client func(*http.Client) O,
 ) (options []O) {
-	if c.Endpoint == nil {
+	if o.OTLP.Endpoint == nil {
 		return nil
 	}
-	options = append(options, endpoint(c.URL(signal)), headers(c.Sent()))
+	return append(options, endpoint(o.OTLP.URL(signal)), headers(o.OTLP.Sent()), client(newClient(&o.OTLP, timeoutOf(o, signal))))
+}
+
+// newClient returns a client that does not follow redirects. After a redirect the collector would not get the data, although the last
+// response could be successful, such as a login page, and another server would get the headers.
+func newClient(c *config.OTLP, timeout time.Duration) *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // net/http documents it
 	if pool := c.RootPool(); pool != nil {
-		options = append(options, secure(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}))
+		transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 	}
-	return options
+	return &http.Client{
+		Transport: transport, Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *resource.Resource) error {
-	exporter, err := otlptracehttp.New(ctx, optionsOf(o.OTLP, "traces",
-		otlptracehttp.WithEndpointURL, otlptracehttp.WithHeaders, otlptracehttp.WithTLSClientConfig)...)
+	exporter, err := otlptracehttp.New(ctx, optionsOf(o, "traces",
+		otlptracehttp.WithEndpointURL, otlptracehttp.WithHeaders, otlptracehttp.WithHTTPClient)...)
 	if err != nil {
 		return err
 	}
@@ -128,8 +158,8 @@ func (e *Exporter) openTraces(ctx context.Context, o Options, s signals, about *
 }
 
 func (e *Exporter) openMetrics(ctx context.Context, o Options, about *resource.Resource) error {
-	exporter, err := otlpmetrichttp.New(ctx, optionsOf(o.OTLP, "metrics",
-		otlpmetrichttp.WithEndpointURL, otlpmetrichttp.WithHeaders, otlpmetrichttp.WithTLSClientConfig)...)
+	exporter, err := otlpmetrichttp.New(ctx, optionsOf(o, "metrics",
+		otlpmetrichttp.WithEndpointURL, otlpmetrichttp.WithHeaders, otlpmetrichttp.WithHTTPClient)...)
 	if err != nil {
 		return err
 	}
@@ -141,8 +171,8 @@ func (e *Exporter) openMetrics(ctx context.Context, o Options, about *resource.R
 }
 
 func (e *Exporter) openLogs(ctx context.Context, o Options, about *resource.Resource) error {
-	exporter, err := otlploghttp.New(ctx, optionsOf(o.OTLP, "logs",
-		otlploghttp.WithEndpointURL, otlploghttp.WithHeaders, otlploghttp.WithTLSClientConfig)...)
+	exporter, err := otlploghttp.New(ctx, optionsOf(o, "logs",
+		otlploghttp.WithEndpointURL, otlploghttp.WithHeaders, otlploghttp.WithHTTPClient)...)
 	if err != nil {
 		return err
 	}
@@ -188,14 +218,37 @@ func (e *Exporter) Close() error {
 
 // complaints logs the errors of exporters, at most one a minute. It implements otel.ErrorHandler.
 type complaints struct {
-	log   *zap.Logger
-	limit *rate.Limiter
-	left  atomic.Int64 // number of errors since the last one that was logged
+	log     *zap.Logger
+	limit   *rate.Limiter
+	left    atomic.Int64 // number of errors since the last one that was logged
+	secrets []string     // values of the headers that are sent to the collector
 }
 
-func newComplaints(log *zap.Logger) *complaints {
-	return &complaints{log: log, limit: rate.NewLimiter(rate.Every(time.Minute), 1)}
+func newComplaints(log *zap.Logger, secrets []string) *complaints {
+	return &complaints{log: log, limit: rate.NewLimiter(rate.Every(time.Minute), 1), secrets: secrets}
 }
+
+// secretsOf returns the values of the headers that are sent to the collector.
+func secretsOf(o Options) []string {
+	values := slices.Collect(maps.Values(o.OTLP.Sent()))
+	if o.OTLP.Endpoint != nil || o.Environment == nil {
+		return values
+	}
+	for _, signal := range []string{"", "TRACES_", "METRICS_", "LOGS_"} {
+		for pair := range strings.SplitSeq(o.Environment("OTEL_EXPORTER_OTLP_"+signal+"HEADERS"), ",") {
+			_, value, _ := strings.Cut(pair, "=")
+			value = strings.TrimSpace(value)
+			values = append(values, value)
+			if decoded, err := url.PathUnescape(value); err == nil {
+				values = append(values, decoded)
+			}
+		}
+	}
+	return values
+}
+
+// maxComplaint is the maximum length of a logged error, in bytes. An error contains the response of the collector.
+const maxComplaint = 500
 
 // Handle implements otel.ErrorHandler.
 func (c *complaints) Handle(err error) {
@@ -203,7 +256,16 @@ func (c *complaints) Handle(err error) {
 		c.left.Add(1)
 		return
 	}
-	c.log.Warn("telemetry is not exported", zap.Error(wire.Loggable(err)), zap.Int64("not_logged", c.left.Swap(0)))
+	text := wire.Loggable(err).Error()
+	for _, secret := range c.secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	if len(text) > maxComplaint {
+		text = strings.ToValidUTF8(text[:maxComplaint], "") + "..."
+	}
+	c.log.Warn("telemetry is not exported", zap.String("error", text), zap.Int64("not_logged", c.left.Swap(0)))
 }
 
 // countedSpans is a SpanExporter that counts the spans that the collector did not accept.
