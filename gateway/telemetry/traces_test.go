@@ -22,25 +22,31 @@ const sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 // secret is the value of a header for the collector.
 const secret = "secret-of-the-collector"
 
-// open exports traces to a collector, and counts the spans that are lost.
-func open(t *testing.T, collector string) (*telemetry.Exporter, *atomic.Int64, *observer.ObservedLogs) {
-	t.Helper()
+// open exports all traces to a collector, and counts the spans that are lost.
+func open(tb testing.TB, collector string) (*telemetry.Exporter, *atomic.Int64, *observer.ObservedLogs) {
+	tb.Helper()
+	return openWith(tb, collector, 1)
+}
+
+// openWith exports one in n traces.
+func openWith(tb testing.TB, collector string, n int) (*telemetry.Exporter, *atomic.Int64, *observer.ObservedLogs) {
+	tb.Helper()
 	endpoint, err := url.Parse(collector)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var key config.Value
 	if err := key.SetTree(secret); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	cfg := config.OTLP{Traces: true, SampleOneIn: 1, Endpoint: endpoint, Headers: map[string]config.Value{"X-Key": key}}
+	cfg := config.OTLP{Traces: true, SampleOneIn: n, Endpoint: endpoint, Headers: map[string]config.Value{"X-Key": key}}
 	lost := &atomic.Int64{}
 	core, logged := observer.New(zap.DebugLevel)
-	e, err := telemetry.Open(t.Context(), telemetry.Options{
+	e, err := telemetry.Open(tb.Context(), telemetry.Options{
 		OTLP: cfg, Registry: prometheus.NewRegistry(), Log: zap.New(core), Lost: func(_ string, n int) { lost.Add(int64(n)) },
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return e, lost, logged
 }
@@ -106,5 +112,43 @@ func BenchmarkRecord(b *testing.B) {
 	e := call()
 	for b.Loop() {
 		none.Record(e)
+	}
+}
+
+// A request that the sampler does not select allocates nothing more than one of a gateway without telemetry.
+func TestRequestThatIsNotSampledAllocatesNothing(t *testing.T) {
+	c := collector.New(t)
+	e, _, _ := openWith(t, c.URL, 1_000_000_000)
+	event := call()
+	event.Span = trace.Continue("")
+	var none *telemetry.Traces
+	request := func(traces *telemetry.Traces) float64 {
+		return testing.AllocsPerRun(1000, func() {
+			span := traces.Begin("")
+			traces.Record(event)
+			traces.Request(telemetry.Request{Span: span, Status: 200, Call: event})
+		})
+	}
+	if without, with := request(none), request(e.Traces); with > without {
+		t.Errorf("%v allocations, %v without telemetry", with, without)
+	}
+	if err := e.Close(); err != nil || len(c.Spans()) > 0 {
+		t.Errorf("%d spans: %v", len(c.Spans()), err)
+	}
+}
+
+func BenchmarkRequestThatIsNotSampled(b *testing.B) {
+	e, _, _ := openWith(b, "http://127.0.0.1:9", 1_000_000_000)
+	event := call()
+	event.Span = trace.Continue("")
+	for name, traces := range map[string]*telemetry.Traces{"off": nil, "on": e.Traces} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				span := traces.Begin("")
+				traces.Record(event)
+				traces.Request(telemetry.Request{Span: span, Status: 200, Call: event})
+			}
+		})
 	}
 }
