@@ -40,6 +40,7 @@ const (
 	storeVariable    = "UIMGATE_BENCH_STORE"   // sqlite or a postgres:// URL
 	priceVariable    = "UIMGATE_BENCH_PRICE"   // price of a call, such as 0.01; empty means free
 	delayVariable    = "UIMGATE_BENCH_DELAY"   // time until the service responds, such as 20ms; empty means 0
+	tracesVariable   = "UIMGATE_BENCH_TRACES"  // settings of telemetry.otlp; empty means no telemetry
 	roleUpstream     = "upstream"
 	roleProxy        = "proxy"
 	roleGateway      = "gateway"
@@ -47,10 +48,10 @@ const (
 
 // addresses is the line that a child process prints when it is ready.
 type addresses struct {
-	Upstream, Gateway, Proxy, Usage string
-	Admin                           string
-	UAgent                          string // the gateway's address among agents of the uAgents protocol
-	AEA                             map[string]string
+	Upstream, Gateway, Proxy, Usage, Collector string
+	Admin                                      string
+	UAgent                                     string // the gateway's address among agents of the uAgents protocol
+	AEA                                        map[string]string
 }
 
 type usage struct {
@@ -228,7 +229,8 @@ func runGateway(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	cfg, problems := writeConfig(dir, upstream.String(), cmp.Or(os.Getenv(storeVariable), "sqlite"), os.Getenv(priceVariable))
+	cfg, problems := writeConfig(dir, upstream.String(), cmp.Or(os.Getenv(storeVariable), "sqlite"), os.Getenv(priceVariable),
+		os.Getenv(tracesVariable))
 	if cfg == nil {
 		return problems.Err()
 	}
@@ -304,11 +306,15 @@ func serveUntil(ctx context.Context, s *http.Server, ln net.Listener) error {
 }
 
 // writeConfig writes the configuration of a gateway, and loads it. For each size, there is one intent with declared outputs, and one
-// without. Calls are validated, and the policy has a limit and, if price is not empty, a price.
-func writeConfig(dir, upstream, store, price string) (*config.Config, config.Problems) {
+// without. Calls are validated, and the policy has a limit and, if price is not empty, a price. traces are settings of telemetry.otlp.
+func writeConfig(dir, upstream, store, price, traces string) (*config.Config, config.Problems) {
 	duty := ""
 	if price != "" {
 		duty = `, "duty": [{"action": "pay", "amount": "` + price + `", "unit": "USD"}]`
+	}
+	telemetry := ""
+	if traces != "" {
+		telemetry = "telemetry: {otlp: {" + traces + "}}"
 	}
 	var intents, proofs []string
 	for _, size := range sizes {
@@ -340,6 +346,7 @@ billing: {credit: 1000000 USD, newcomers: 1000000 USD}
 pat: {newcomers: 1000000000/hour}
 server: {listen: 127.0.0.1:0, connections_per_address: 16384, per_address: 1000000000/second, issue_per_address: 100000/minute}
 admin: {listen: 127.0.0.1:0, token: ` + adminToken + `}
+` + telemetry + `
 services:
 - agents_file: agents.json
   policy_file: policy.json

@@ -3,6 +3,8 @@
 //	path    free calls, compared with Go's plain reverse proxy. Gateway, proxy, service and load are separate processes.
 //	        Responses of three sizes are passed on unchanged or checked against declared outputs. Prints CPU seconds per
 //	        1,000 calls, also as multiples of the proxy's, with p50 and resident memory
+//	telemetry
+//	        the same free call without telemetry, with traces of 1 % of the calls sent to a collector, and with traces of all
 //	doors   the same call over each protocol: CPU time as multiples of that over HTTP
 //	paid    calls that charge, on both engines. Each is durable before the upstream is called and before the response is sent
 //	grants  units of one limit, granted by one and by three replicas, and the round trips to the database
@@ -56,7 +58,7 @@ func main() {
 
 // roles are the tasks of the child processes.
 var roles = map[string]func(context.Context) error{
-	roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay,
+	roleUpstream: runUpstream, roleProxy: runProxy, roleGateway: runGateway, roleRelay: runRelay, roleCollector: runCollector,
 }
 
 // A plan holds the arguments of the command line.
@@ -76,6 +78,7 @@ var sections = []struct {
 	named bool // runs only if it is named
 }{
 	{"path", path, false},
+	{"telemetry", traced, false},
 	{"doors", doors, false},
 	{"paid", paid, false},
 	{"grants", grants, false},
@@ -95,7 +98,8 @@ func run(ctx context.Context) error {
 	flag.Func("sizes", "sizes of responses, separated by commas (default 0.5kB,20kB,1MB)", p.setSizes)
 	flag.BoolVar(&p.sqliteOnly, "sqlite", false, "paid calls on SQLite only")
 	p.setDeployment()
-	only := flag.String("only", "", "run only path, doors, paid, grants, relay, idle, costs, simulate or check (default the first six)")
+	only := flag.String("only", "",
+		"run only path, telemetry, doors, paid, grants, relay, idle, costs, simulate or check (default the first seven)")
 	p.connections, p.sizes = []int{1, 16, 64}, sizes
 	flag.Parse()
 	fmt.Fprintf(os.Stderr, "%s, %d processors: %d rounds of %d calls\n", runtime.Version(), runtime.NumCPU(), p.rounds, p.calls)
@@ -167,9 +171,18 @@ type target struct {
 	mayBreak  bool   // under load the plain proxy sometimes sends an incomplete response: the call is then repeated
 	proved    bool   // each call is sent with a proof of key
 	header    map[string]string
-	keyed     bool   // each call has a separate idempotency key: "KEY" in the body, or a header
-	uid       string // uid of the intent, if way is set
+	keyed     bool    // each call has a separate idempotency key: "KEY" in the body, or a header
+	agents    []agent // instead of those of the measurement; nil: none
+	uid       string  // uid of the intent, if way is set
 	way       way
+}
+
+// callers returns the agents that call the target.
+func (t *target) callers(others []agent) []agent {
+	if t.agents != nil {
+		return t.agents
+	}
+	return others
 }
 
 // A way opens an agent's connection over another protocol for calls to a target. send makes one call.
@@ -186,7 +199,7 @@ type figures struct {
 func compare(ctx context.Context, targets []target, agents []agent, connections, rounds, calls int) ([]figures, error) {
 	best := make([]figures, len(targets))
 	for _, t := range targets { // warm up connections, caches and the garbage collector
-		if _, err := load(ctx, t, agents, connections, calls/10+connections); err != nil {
+		if _, err := load(ctx, t, t.callers(agents), connections, calls/10+connections); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
 	}
@@ -197,7 +210,7 @@ func compare(ctx context.Context, targets []target, agents []agent, connections,
 				return nil, err
 			}
 			began := time.Now()
-			times, err := load(ctx, t, agents, connections, calls)
+			times, err := load(ctx, t, t.callers(agents), connections, calls)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", t.name, err)
 			}
