@@ -24,7 +24,7 @@ var (
 		sure: []model.Kind{model.Instant, model.Window, model.Version}, also: []model.Source{model.FromAgent}, most: 10,
 	}
 	ofActs = speech{
-		done: "it is done", open: "If that is unknown, ", sure: []model.Kind{model.Instant, model.Window, model.Count},
+		done: "the action takes place", open: "If that is unknown, ", sure: []model.Kind{model.Instant, model.Window, model.Count},
 		most: math.MaxInt,
 	}
 )
@@ -153,7 +153,7 @@ func (s speech) comparison(operator string, values []string) string {
 	case "isAnyOf":
 		return "is " + s.listing(values, "or")
 	case "isNoneOf":
-		return "is none of " + s.listing(values, "and")
+		return "is not " + s.listing(values, "or")
 	case "isAllOf":
 		return "is all of " + s.listing(values, "and")
 	case "isPartOf", "within":

@@ -60,13 +60,13 @@ func (r ruleComparer) duty(o, n *model.Atom, role string) {
 		r.note(e, "In the "+role+" to "+dutyName(n)+": "+text)
 	}}
 	if identity(o) != identity(n) {
-		inner.note(Mixed, r.new.owed(aloneOf(n), "the party that owes it")+", instead of "+r.old.owed(aloneOf(o), "the party that owes it")+".")
+		inner.note(Mixed, capital(r.new.owed(aloneOf(n), "the party that owes it"))+". Before: "+r.old.owed(aloneOf(o), "the party that owes it")+".")
 	}
 	inner.prices(o, n)
 	inner.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), Better, true)
 	inner.children(o, n)
 	if !stated {
-		inner.note(Mixed, r.new.owed(aloneOf(n), "the party that owes it")+", instead of "+r.old.owed(aloneOf(o), "the party that owes it")+".")
+		inner.note(Mixed, capital(r.new.owed(aloneOf(n), "the party that owes it"))+". Before: "+r.old.owed(aloneOf(o), "the party that owes it")+".")
 	}
 }
 

@@ -70,7 +70,7 @@ func (r ruleComparer) conditions(o, n []*model.Constraint, narrow Effect, duty b
 		before := o[i]
 		o = slices.Delete(slices.Clone(o), i, i+1)
 		r.note(widened(before, c, fewer(c, narrow, duty).reverse()),
-			capital(condition(r.new.speech, c))+", instead of "+condition(r.old.speech, before)+".")
+			capital(condition(r.new.speech, c))+". Before: "+condition(r.old.speech, before)+".")
 	}
 	for _, c := range o {
 		r.note(fewer(c, narrow, duty).reverse(), "This is no longer a condition: "+r.old.clause(c)+".")

@@ -42,104 +42,104 @@ func TestCompare(t *testing.T) {
 	duty := func(d string) string { return permission(`,"duty":[` + d + `]`) }
 	date := func(day string) string { return leaf("dateTime", "lteq", day) }
 	for name, test := range map[string]struct{ old, new, want string }{
-		"a permission comes": {permission(``), permission(`},{"target":"http://example.com/b","action":"play","constraint":` + date("2030-01-01")), `
-			better >/permission/1 This permission is new. Only if it is done before 2 January 2030 (UTC).`},
-		"a permission goes": {permission(`},{"uid":"http://example.com/p#2","target":"http://example.com/b","action":"play"`), permission(``), `
+		"new permission": {permission(``), permission(`},{"target":"http://example.com/b","action":"play","constraint":` + date("2030-01-01")), `
+			better >/permission/1 This permission is new. It applies only if the action takes place before 2 January 2030 (UTC).`},
+		"removed permission": {permission(`},{"uid":"http://example.com/p#2","target":"http://example.com/b","action":"play"`), permission(``), `
 			worse http://example.com/p#2> This permission has been removed.`},
-		"a prohibition comes": {permission(``), permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `
+		"new prohibition": {permission(``), permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `
 			worse >/prohibition/0 This prohibition is new.`},
-		"an obligation goes": {permission(``) + `,"obligation":[{"action":"signPayload"}]`, permission(``), `
+		"removed obligation": {permission(``) + `,"obligation":[{"action":"signPayload"}]`, permission(``), `
 			better /obligation/0> This obligation has been removed.`},
-		"a limit is tightened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "20", 1)), `
-			worse /permission/0>/permission/0 At most 20 times per minute, instead of at most 30 times per minute.`},
-		"a limit is loosened": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "31", 1)), `
-			better /permission/0>/permission/0 At most 31 times per minute, instead of at most 30 times per minute.`},
-		"a limit of another period": {constraint(rateOf), constraint(strings.Replace(rateOf, "minute", "hour", 1)), `
-			worse /permission/0>/permission/0 There is a new condition: it is done at most 30 times per hour.
-			better /permission/0>/permission/0 This is no longer a condition: it is done at most 30 times per minute.`},
-		"a limit as a prohibition is loosened": {
+		"lower limit": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "20", 1)), `
+			worse /permission/0>/permission/0 At most 20 times per minute. Before: at most 30 times per minute.`},
+		"higher limit": {constraint(rateOf), constraint(strings.Replace(rateOf, "30", "31", 1)), `
+			better /permission/0>/permission/0 At most 31 times per minute. Before: at most 30 times per minute.`},
+		"limit with another period": {constraint(rateOf), constraint(strings.Replace(rateOf, "minute", "hour", 1)), `
+			worse /permission/0>/permission/0 There is a new condition: the action takes place at most 30 times per hour.
+			better /permission/0>/permission/0 This is no longer a condition: the action takes place at most 30 times per minute.`},
+		"higher limit of a prohibition": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 5) + `}]`,
 			`"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("count", "gt", 6) + `}]`, `
-			better /prohibition/0>/prohibition/0 More than 6 times in all, instead of more than 5 times in all.`,
+			better /prohibition/0>/prohibition/0 More than 6 times in all. Before: more than 5 times in all.`,
 		},
-		"a prohibition is narrowed": {
+		"new condition of a prohibition": {
 			`"prohibition":[{"target":"http://example.com/a","action":"execute"}]`, `"prohibition":[{"target":"http://example.com/a","action":"execute","constraint":` + leaf("purpose", "eq", "ads") + `}]`, `
 			better /prohibition/0>/prohibition/0 There is a new condition: the purpose is "ads".`,
 		},
-		"the same limit in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), ``},
-		"the same end in other words":   {constraint(leaf("dateTime", "lteq", "2030-01-01")), constraint(leaf("dateTime", "lt", "2030-01-02")), ``},
-		"a limit is loosened in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 102)), `
-			better /permission/0>/permission/0 Fewer than 102 times in all, instead of at most 100 times in all.`},
-		"a limit is tightened in other words": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 100)), `
-			worse /permission/0>/permission/0 Fewer than 100 times in all, instead of at most 100 times in all.`},
-		"it ends later": {constraint(date("2030-01-01")), constraint(date("2031-01-01T00:00:00Z")), `
-			better /permission/0>/permission/0 It is done no later than 1 January 2031, 00:00:00 UTC, instead of it is done before 2 January 2030 (UTC).`},
-		"it ends with the day instead of before it": {constraint(leaf("dateTime", "lt", "2030-01-01")), constraint(date("2030-01-01")), `
-			better /permission/0>/permission/0 It is done before 2 January 2030 (UTC), instead of it is done before 1 January 2030 (UTC).`},
-		"a purpose more": {constraint(leaf("purpose", "isAnyOf", list{"a", "b"})), constraint(leaf("purpose", "isAnyOf", list{"c", "a", "b"})), `
-			better /permission/0>/permission/0 The purpose is "a", "b" or "c", instead of the purpose is "a" or "b".`},
-		"a purpose less that is shut out": {constraint(leaf("purpose", "isNoneOf", list{"a", "b"})), constraint(leaf("purpose", "isNoneOf", list{"a"})), `
-			better /permission/0>/permission/0 The purpose is none of "a", instead of the purpose is none of "a" and "b".`},
-		"another purpose": {constraint(leaf("purpose", "eq", "a")), constraint(leaf("purpose", "eq", "b")), `
-			mixed /permission/0>/permission/0 The purpose is "b", instead of the purpose is "a".`},
-		"a lower version will do": {constraint(leaf("version", "gteq", "v2")), constraint(leaf("version", "gteq", "v1.9")), `
-			better /permission/0>/permission/0 The version of the intent is at least 1.9.0, instead of the version of the intent is at least 2.0.0.`},
-		"a longer time": {constraint(leaf("elapsedTime", "lteq", "P1D")), constraint(leaf("elapsedTime", "lteq", "PT25H")), `
-			better /permission/0>/permission/0 The time elapsed is at most 25 hours, instead of the time elapsed is at most 1 day.`},
-		"a month against days": {constraint(leaf("elapsedTime", "lteq", "P1M")), constraint(leaf("elapsedTime", "lteq", "P30D")), `
-			mixed /permission/0>/permission/0 The time elapsed is at most 30 days, instead of the time elapsed is at most 1 month.`},
-		"a price comes": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
+		"same limit with another operator": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), ``},
+		"same end with another operator":   {constraint(leaf("dateTime", "lteq", "2030-01-01")), constraint(leaf("dateTime", "lt", "2030-01-02")), ``},
+		"higher limit with another operator": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 102)), `
+			better /permission/0>/permission/0 Fewer than 102 times in all. Before: at most 100 times in all.`},
+		"lower limit with another operator": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 100)), `
+			worse /permission/0>/permission/0 Fewer than 100 times in all. Before: at most 100 times in all.`},
+		"later end": {constraint(date("2030-01-01")), constraint(date("2031-01-01T00:00:00Z")), `
+			better /permission/0>/permission/0 The action takes place no later than 1 January 2031, 00:00:00 UTC. Before: the action takes place before 2 January 2030 (UTC).`},
+		"same date, inclusive operator": {constraint(leaf("dateTime", "lt", "2030-01-01")), constraint(date("2030-01-01")), `
+			better /permission/0>/permission/0 The action takes place before 2 January 2030 (UTC). Before: the action takes place before 1 January 2030 (UTC).`},
+		"additional permitted purpose": {constraint(leaf("purpose", "isAnyOf", list{"a", "b"})), constraint(leaf("purpose", "isAnyOf", list{"c", "a", "b"})), `
+			better /permission/0>/permission/0 The purpose is "a", "b" or "c". Before: the purpose is "a" or "b".`},
+		"excluded purpose removed": {constraint(leaf("purpose", "isNoneOf", list{"a", "b"})), constraint(leaf("purpose", "isNoneOf", list{"a"})), `
+			better /permission/0>/permission/0 The purpose is not "a". Before: the purpose is not "a" or "b".`},
+		"different purpose": {constraint(leaf("purpose", "eq", "a")), constraint(leaf("purpose", "eq", "b")), `
+			mixed /permission/0>/permission/0 The purpose is "b". Before: the purpose is "a".`},
+		"lower minimum version": {constraint(leaf("version", "gteq", "v2")), constraint(leaf("version", "gteq", "v1.9")), `
+			better /permission/0>/permission/0 The version of the intent is at least 1.9.0. Before: the version of the intent is at least 2.0.0.`},
+		"longer maximum duration": {constraint(leaf("elapsedTime", "lteq", "P1D")), constraint(leaf("elapsedTime", "lteq", "PT25H")), `
+			better /permission/0>/permission/0 The time elapsed is at most 25 hours. Before: the time elapsed is at most 1 day.`},
+		"days instead of a month": {constraint(leaf("elapsedTime", "lteq", "P1M")), constraint(leaf("elapsedTime", "lteq", "P30D")), `
+			mixed /permission/0>/permission/0 The time elapsed is at most 30 days. Before: the time elapsed is at most 1 month.`},
+		"new price": {permission(``), duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), `
 			worse /permission/0>/permission/0 There is a new duty: the party that owes it must pay 0.05 EUR for each call.`},
-		"a price goes": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
+		"removed price": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), permission(``), `
 			better /permission/0>/permission/0 This duty has been removed: the party that owes it must pay 0.05 EUR for each call.`},
-		"a price rises": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
+		"higher price": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.10","unit":"EUR"}`), `
 			worse /permission/0>/permission/0 In the duty to pay: The price is 0.10 EUR, instead of 0.05 EUR.`},
-		"a price falls": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"compensate","amount":"0.049","unit":"EUR"}`), `
+		"lower price": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"compensate","amount":"0.049","unit":"EUR"}`), `
 			better /permission/0>/permission/0 In the duty to pay: The price is 0.049 EUR, instead of 0.05 EUR.`},
-		"another currency": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.04","unit":"USD"}`), `
+		"different currency": {duty(`{"action":"pay","amount":"0.05","unit":"EUR"}`), duty(`{"action":"pay","amount":"0.04","unit":"USD"}`), `
 			mixed /permission/0>/permission/0 In the duty to pay: The price is 0.04 USD, instead of 0.05 EUR.`},
-		"a later deadline": {
+		"later deadline": {
 			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P1D") + `}]`,
 			`"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
-			better /obligation/0>/obligation/0 The waiting time is at most 2 days, instead of the waiting time is at most 1 day.`,
+			better /obligation/0>/obligation/0 The waiting time is at most 2 days. Before: the waiting time is at most 1 day.`,
 		},
-		"a deadline comes": {
+		"new deadline": {
 			`"obligation":[{"action":"delete","target":"http://example.com/a"}]`, `"obligation":[{"action":"delete","target":"http://example.com/a","constraint":` + leaf("delayPeriod", "lteq", "P2D") + `}]`, `
 			worse /obligation/0>/obligation/0 There is a new condition: the waiting time is at most 2 days.`,
 		},
-		"a remedy comes": {
+		"new remedy": {
 			`"prohibition":[{"target":"http://example.com/a","action":"sell"}]`, `"prohibition":[{"target":"http://example.com/a","action":"sell","remedy":[{"action":"pay","amount":"5","unit":"EUR"}]}]`, `
 			worse /prohibition/0>/prohibition/0 There is a new remedy: the party that owes it must pay 5.00 EUR.`,
 		},
-		"a consequence goes": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
+		"removed consequence": {duty(`{"action":"inform","consequence":[{"action":"pay","amount":"5","unit":"EUR"}]}`), duty(`{"action":"inform"}`), `
 			better /permission/0>/permission/0 In the duty to inform others of it: This consequence has been removed: the party that owes it must pay 5.00 EUR.`},
-		"the same rule for another": {
+		"same uid, different assignee": {
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/x"}]`,
 			`"permission":[{"uid":"http://example.com/p#1","target":"http://example.com/a","action":"play","assignee":"http://example.com/y"}]`, `
 			mixed http://example.com/p#1>http://example.com/p#1 Before, it was: The party "http://example.com/x" may play "http://example.com/a".`,
 		},
-		"one target less": {
+		"removed target": {
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":["play","read"]}]`, `"permission":[{"target":"http://example.com/a","action":["play","read"]}]`, `
 			worse /permission/0> This permission has been removed.
 			worse /permission/0> This permission has been removed.`,
 		},
-		"limits of several targets": {
+		"removed limit of several targets": {
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute","constraint":` + rateOf + `}]`,
 			`"permission":[{"target":["http://example.com/a","http://example.com/b"],"action":"execute"}]`, `
-			better /permission/0>/permission/0 This is no longer a condition: it is done at most 30 times per minute.`,
+			better /permission/0>/permission/0 This is no longer a condition: the action takes place at most 30 times per minute.`,
 		},
-		"an offer becomes an agreement": {
+		"offer to agreement": {
 			`"type":"Offer",` + permission(`,"assigner":"http://example.com/x"`),
 			`"type":"Agreement",` + permission(`,"assigner":"http://example.com/x","assignee":"http://example.com/y"`), `
 			better > This is an agreement: the parties it names are bound by these rules. Before: This is an offer: it proposes these rules and grants nothing yet.
 			worse /permission/0> This permission has been removed.
 			better >/permission/0 This permission is new. Granted by the party "http://example.com/x".`,
 		},
-		"another strategy": {
+		"different conflict strategy": {
 			`"conflict":"perm",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `"conflict":"prohibit",` + permission(``) + `,"prohibition":[{"target":"http://example.com/a","action":"use"}]`, `
 			worse > If one rule permits what another forbids, it is forbidden. Before: If one rule permits what another forbids, it is permitted.`,
 		},
-		"others are paid": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
+		"different assigner": {permission(`,"assigner":"http://example.com/x"`), permission(`,"assigner":"http://example.com/y"`), `
 			same /permission/0>/permission/0 Its other roles: Granted by the party "http://example.com/y". Before: Granted by the party "http://example.com/x".`},
 	} {
 		c := words.Compare(lenient(t, policy(test.old)), lenient(t, policy(test.new)))
@@ -187,7 +187,7 @@ func TestCompareIgnoresSpelling(t *testing.T) {
 func TestCompareExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
-		t.Fatal(names, err)
+		t.Fatalf("got %v, %v; want a length of at least 10, nil", names, err)
 	}
 	for _, a := range names {
 		for _, b := range names {

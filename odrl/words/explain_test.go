@@ -54,7 +54,7 @@ func written(list []words.Sentence) string {
 func TestExplainExamplePolicies(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
-		t.Fatal(names, err)
+		t.Fatalf("got %v, %v; want a length of at least 10, nil", names, err)
 	}
 	var b strings.Builder
 	for _, name := range append(names, "../../examples/shop/policy.json") {
@@ -90,7 +90,7 @@ func TestExplainConditions(t *testing.T) {
 		purpose:                       `the purpose is "research"`,
 		leaf("purpose", "neq", "ads"): `the purpose is not "ads"`,
 		leaf("purpose", "isAnyOf", list{"b", "a"}):       `the purpose is "a" or "b"`,
-		leaf("purpose", "isNoneOf", list{"b", "a", "c"}): `the purpose is none of "a", "b" and "c"`,
+		leaf("purpose", "isNoneOf", list{"b", "a", "c"}): `the purpose is not "a", "b" or "c"`,
 		leaf("language", "isAllOf", list{"en", "de"}):    `the language is all of DE and EN`,
 		region:                              `the region is DE or part of it`,
 		leaf("spatial", "hasPart", "US-CA"): `the region contains US-CA`,

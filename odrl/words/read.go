@@ -130,7 +130,7 @@ func (r phraser) only(node *model.Rule) []string {
 			list = append(list, capital(r.times(c))+r.apart(node, c)+".")
 			continue
 		}
-		list = append(list, "Only if "+r.clause(c)+".")
+		list = append(list, "It applies only if "+r.clause(c)+".")
 	}
 	list = append(list, r.counted(node)...)
 	return append(list, r.doubt(conditions, "the permission does not apply")...)

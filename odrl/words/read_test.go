@@ -65,7 +65,7 @@ func TestExplainLoadedPolicies(t *testing.T) {
 func TestExplainLoadedExamples(t *testing.T) {
 	names, err := filepath.Glob("../../examples/policies/*.json")
 	if err != nil || len(names) < 10 {
-		t.Fatal(names, err)
+		t.Fatalf("got %v, %v; want a length of at least 10, nil", names, err)
 	}
 	var b bytes.Buffer
 	for _, name := range append(names, "../../examples/shop/policy.json") {
