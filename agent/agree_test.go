@@ -48,7 +48,7 @@ func TestAgreeExecuteAndRenew(t *testing.T) {
 				ScopeOmitted: []pat.OmittedEntry{{Entry: "shop.example:refund:v1:execute", Reason: "POLICY_VIOLATION"}},
 			}
 			if diff := cmp.Diff(want, a); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea", "limit": 5}, agent.ExecuteOptions{RequestID: "mine"})
 			if err != nil {
@@ -59,7 +59,7 @@ func TestAgreeExecuteAndRenew(t *testing.T) {
 				Raw:    []byte(`{"echo":{"limit":5,"query":"tea"}}`),
 				Status: 200, RequestID: "request-1", Attempts: 1, RateLimit: &agent.RateLimit{Limit: 100, Remaining: 99, Reset: time.Minute},
 			}, r); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			if c := shop.Calls()[0]; c.IdempotencyKey != "" || c.Proved || c.Header.Get("UIM-Request-ID") != "mine" {
 				t.Errorf("a safe and free call was sent as %+v", c)
@@ -158,10 +158,10 @@ func TestDraftServices(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(&agent.RateLimit{Remaining: 7, Reset: 30 * time.Second}, r.RateLimit); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestSearchWithoutEndpoint(t *testing.T) {
 	}
 	var none *intents.Intent
 	if in, err := s.Intent(t.Context(), "shop.example:none:v1"); in != none || !errors.Is(err, agent.ErrNotFound) {
-		t.Errorf("%v, %v", in, err)
+		t.Errorf("got %v, %v; want %v, %v", in, err, none, agent.ErrNotFound)
 	}
 }
 
@@ -367,6 +367,6 @@ func TestErrorsAreComplete(t *testing.T) {
 		}},
 		Upstream: "limit is 50", Outcome: "not_sent", RequestID: "r-1", RateLimit: &agent.RateLimit{Remaining: 3},
 	}, e, ignore); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }

@@ -374,7 +374,7 @@ func TestInvalidExecuteOptions(t *testing.T) {
 		"request id": {RequestID: "a/b"}, "trace": {Traceparent: "00\r\nx"},
 	} {
 		if _, err := s.Execute(t.Context(), agenttest.Search, nil, o); !errors.Is(err, agent.ErrParameters) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, agent.ErrParameters)
 		}
 	}
 	_, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"f": func() {}}, agent.ExecuteOptions{})
@@ -422,7 +422,7 @@ func TestResponseFormats(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, r.Output); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}

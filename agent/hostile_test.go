@@ -60,7 +60,7 @@ func TestSecretsAreNotSentThroughRedirects(t *testing.T) {
 			}
 		}
 		if seen := elsewhere.requests(); len(seen) != 0 {
-			t.Errorf("%d: sent elsewhere: %q", status, seen)
+			t.Errorf("%d: sent elsewhere: %q, want none", status, seen)
 		}
 	}
 }
@@ -166,7 +166,7 @@ func TestDocumentRedirectsAreFollowed(t *testing.T) {
 	})
 	s := discover(t, agent.Options{}, front.URL)
 	if s.Endpoints().Agents != shop.URL+"/agents.json" {
-		t.Error(s.Endpoints().Agents)
+		t.Errorf("got %v, want %v", s.Endpoints().Agents, shop.URL+"/agents.json")
 	}
 }
 
@@ -300,7 +300,7 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 			o := options(t, shop)
 			o.Locate = func(_ context.Context, domain string) ([]string, error) {
 				if domain != agenttest.Issuer {
-					t.Errorf("looked up the records of %s", domain)
+					t.Errorf("looked up the records of %s, want %s", domain, agenttest.Issuer)
 				}
 				return tt.records, tt.err
 			}

@@ -171,7 +171,7 @@ func FuzzReadResult(f *testing.F) {
 			t.Fatalf("%q: %v", r.Raw, err)
 		}
 		if diff := cmp.Diff(r.Output, tree); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	})
 }
@@ -254,7 +254,7 @@ func FuzzPythonDumps(f *testing.F) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(tree, again); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 		for _, c := range out {
 			if c < ' ' || c > '~' {

@@ -41,7 +41,7 @@ func TestInvalidPolicies(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()}); !errors.Is(err, tt.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, tt.want)
 		}
 	}
 	if shop.Requests("/api/pat/issue") != 0 {
@@ -60,7 +60,7 @@ func TestPolicyUIDs(t *testing.T) {
 		s := discover(t, options(t, shop), shop.URL)
 		p, err := s.Policy(t.Context())
 		if err != nil || p.UID != want {
-			t.Errorf("%s: %q, %v", policy, p.UID, err)
+			t.Errorf("%s: %q, %v; want %v, nil", policy, p.UID, err, want)
 		}
 		// The service states another uid for the policy. The agent accepted the digest, so it agrees.
 		if a, err := s.Agree(t.Context(), agent.Acceptance{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {

@@ -66,11 +66,11 @@ func TestRelayAgent(t *testing.T) {
 				t.Errorf("%+v, %v", again, err)
 			}
 			if _, err := s.Execute(t.Context(), gatetest.Searching, nil, agent.ExecuteOptions{}); !errors.Is(err, agent.ErrScopeExceeded) {
-				t.Errorf("beyond the scope: %v", err)
+				t.Errorf("beyond the scope: %v, want %v", err, agent.ErrScopeExceeded)
 			}
 			if _, err := s.Execute(t.Context(), gatetest.Ordering, map[string]any{"product": 7}, agent.ExecuteOptions{}); !errors.Is(err,
 				agent.ErrInvalidParameter) {
-				t.Errorf("wrong parameters: %v", err)
+				t.Errorf("wrong parameters: %v, want %v", err, agent.ErrInvalidParameter)
 			}
 			if renewed, err := s.Renew(t.Context()); err != nil || renewed.ID != a.ID {
 				t.Errorf("%+v, %v", renewed, err)
@@ -92,7 +92,7 @@ func TestInvalidRelayOptions(t *testing.T) {
 		o := relayOptions(t, g, false)
 		change(&o)
 		if _, err := agent.New(o); !errors.Is(err, agent.ErrOptions) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, agent.ErrOptions)
 		}
 	}
 	for name, key := range map[string]string{"another key": strings.Repeat("A", 43), "no key": "x"} {
@@ -102,7 +102,7 @@ func TestInvalidRelayOptions(t *testing.T) {
 		g.Must(err)
 		_, err = s.Agree(t.Context(), agent.Acceptance{Digest: g.Directory.Current().Service("default").Offer().Digest})
 		if !errors.Is(err, agent.ErrNoDoor) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, agent.ErrNoDoor)
 		}
 	}
 }

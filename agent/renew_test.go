@@ -71,7 +71,7 @@ func TestClientClockBehind(t *testing.T) {
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 	// The client agrees again, with a timestamp that the service rejects as too old. It must try only once.
 	if err == nil || shop.Requests("/api/intents/execute") != 1 || shop.Requests("/api/pat/renew") != 1 {
-		t.Errorf("%v, %d, %d", err, shop.Requests("/api/intents/execute"), shop.Requests("/api/pat/renew"))
+		t.Errorf("got %v, %d, %d; want an error, 1, 1", err, shop.Requests("/api/intents/execute"), shop.Requests("/api/pat/renew"))
 	}
 	wantErr(t, err, agent.ErrExpiredToken)
 }

@@ -74,7 +74,7 @@ func TestResumedServiceKeepsItsEndpoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s.Issuer() != agenttest.Issuer {
-		t.Error(s.Issuer())
+		t.Errorf("got %v, want %v", s.Issuer(), agenttest.Issuer)
 	}
 }
 
@@ -184,7 +184,7 @@ func TestSessionMatches(t *testing.T) {
 		"shop.example": false, "": false, front.URL + "/other": false, "http://127.0.0.1:1": false,
 	} {
 		if got := session.Matches(target); got != want {
-			t.Errorf("%s: %v", target, got)
+			t.Errorf("%s: %v, want %v", target, got, want)
 		}
 	}
 	other := discover(t, agent.Options{AgentID: "other"}, front.URL).Session()
@@ -205,7 +205,7 @@ func TestLocateComesFirst(t *testing.T) {
 		t.Error(s)
 	}
 	if diff := cmp.Diff([]string{"shop.example"}, requests); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	o.AllowInsecure = false // foreign DNS records do not lead to the loopback address
 	o.Resolver = &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

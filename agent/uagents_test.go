@@ -54,7 +54,7 @@ func TestUAgent(t *testing.T) {
 	}
 	declaring := agent.Acceptance{Digest: digest, Declared: pat.Declaration{"purpose": {"x"}}}
 	if _, err := s.Agree(t.Context(), declaring); !errors.Is(err, agent.ErrOptions) {
-		t.Errorf("declaring: %v", err)
+		t.Errorf("declaring: %v, want %v", err, agent.ErrOptions)
 	}
 	a, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Scope: []string{gatetest.Ordering + ":execute"}})
 	if err != nil || a.Form != agent.FormEnvelope || a.ID == "" || len(a.Scope) != 1 || a.ExpiresAt.IsZero() {
@@ -72,7 +72,7 @@ func TestUAgent(t *testing.T) {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if _, err := s.Execute(t.Context(), gatetest.Searching, nil, agent.ExecuteOptions{}); !errors.Is(err, agent.ErrScopeExceeded) {
-		t.Errorf("beyond the scope: %v", err)
+		t.Errorf("beyond the scope: %v, want %v", err, agent.ErrScopeExceeded)
 	}
 	before := s.Session()
 	if renewed, err := s.Renew(t.Context()); err != nil || renewed.ID != a.ID || s.Session().String() == "" {

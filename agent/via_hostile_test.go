@@ -176,7 +176,7 @@ func TestRetriesThroughADoor(t *testing.T) {
 				}
 			}
 			if len(ids) != 4 {
-				t.Errorf("%v", ids)
+				t.Errorf("got %v, want length 4", ids)
 			}
 		})
 	}
@@ -209,7 +209,7 @@ func TestPATsStayWithTheService(t *testing.T) {
 	stub.card = `{"supportedInterfaces":[{"url":"http://127.0.0.1:1/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
 	_, err = s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaA2A})
 	if !errors.Is(err, agent.ErrNoDoor) || stub.leaked != nil {
-		t.Errorf("%v, %v", err, stub.leaked)
+		t.Errorf("got %v, %v; want %v, nil", err, stub.leaked, agent.ErrNoDoor)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestNoSuchDoor(t *testing.T) {
 	} {
 		_, err := s.Execute(t.Context(), gatetest.Searching, map[string]any{"query": "lamp"}, agent.ExecuteOptions{Via: way})
 		if !errors.Is(err, want) {
-			t.Errorf("%s: %v", way, err)
+			t.Errorf("%s: %v, want %v", way, err, want)
 		}
 	}
 }

@@ -134,7 +134,7 @@ func outcomesVia(t *testing.T, way agent.Via) []outcome {
 	refusedFor(call("another call under the key", gatetest.Ordering, map[string]any{"product": "x"}, key), reason.IdempotencyKeyReused)
 	wrong := call("wrong parameters", gatetest.Ordering, map[string]any{"produkt": "lamp", "n": 1}, agent.ExecuteOptions{})
 	if refusedFor(wrong, reason.MissingParameter); len(wrong.Refused.Violations) != 3 {
-		t.Errorf("%q: %+v", way, wrong.Refused.Violations)
+		t.Errorf("%q: %+v, want length 3", way, wrong.Refused.Violations)
 	}
 	refusedFor(call("an unknown intent", "shop.example:find:v1", lamp, agent.ExecuteOptions{}), reason.IntentNotFound)
 	refusedFor(call("another version", "shop.example:order:v9", lamp, agent.ExecuteOptions{}), reason.VersionConflict)
@@ -203,7 +203,7 @@ func TestProtocolsBehaveAlike(t *testing.T) {
 					cmpopts.IgnoreMapEntries(func(name string, _ any) bool { return name == "suggestion" }))
 			}
 			if diff := cmp.Diff(want, got, ids); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			for i, one := range got {
 				if (one.Result.RequestID == "") != (want[i].Result.RequestID == "") || one.Refused != nil && one.Refused.RequestID == "" {

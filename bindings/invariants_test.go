@@ -253,7 +253,7 @@ func releases(t *testing.T, names ...string) {
 		g.Upstream = func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte(`{"lamps":1}`)) }
 		number++
 		if answer := string(w.send(g, http.DefaultClient, a.Token, number)); !strings.Contains(answer, w.done) {
-			t.Errorf("%s: %s", name, answer)
+			t.Errorf("%s: %s, want a text that contains %q", name, answer, w.done)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestSecretsAreNotReported(t *testing.T) {
 	g.Drain()
 	for what, text := range map[string]string{"the status": string(statuses), "the metrics": metrics.Body.String()} {
 		if found := s.in(text); found != nil {
-			t.Errorf("%s: %v", what, found)
+			t.Errorf("%s: %v, want nil", what, found)
 		}
 	}
 	lines := map[string]int{}

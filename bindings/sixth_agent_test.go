@@ -55,7 +55,7 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 		return map[string]any{"Agreement": lineAgreement{spki, text, ed25519.Sign(private, text)}}
 	}
 	if message := ask(agreement("sha-256:another")); !strings.Contains(message, "Refused") {
-		t.Error(message)
+		t.Errorf("got %q, want a text that contains %q", message, "Refused")
 	}
 	var token string
 	g.Must(json.Unmarshal([]byte(ask(agreement(s.Offer().Digest))), &token))
@@ -71,7 +71,7 @@ func lineSession(t *testing.T, g *gatetest.Gate, at string) {
 	}
 	order["PAT"] = token + "x"
 	if message := ask(order); !strings.Contains(message, "Refused") {
-		t.Error(message)
+		t.Errorf("got %q, want a text that contains %q", message, "Refused")
 	}
 	record, err := g.Store.Agreement(t.Context(), "default", claims.Agreement)
 	g.Must(err)

@@ -25,7 +25,7 @@ func TestTrailingSlash(t *testing.T) {
 		w.path += "/"
 		number++
 		if answer := string(w.send(g, http.DefaultClient, a.Token, number)); !strings.Contains(answer, w.done) {
-			t.Errorf("%s: %s", name, answer)
+			t.Errorf("%s: %s, want a text that contains %q", name, answer, w.done)
 		}
 	}
 	for _, path := range []string{

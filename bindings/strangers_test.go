@@ -112,7 +112,7 @@ func TestOneApprovedAgentIsServed(t *testing.T) {
 					bound.fill(g, stranger)
 				}
 				if got := bound.serves(g, agent); got != "" {
-					t.Errorf("the approved agent got %s", got)
+					t.Errorf("the approved agent got %s, want an empty string", got)
 				}
 				letGo(g)
 			})

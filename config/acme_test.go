@@ -91,9 +91,9 @@ func TestChangedCANeedsRestart(t *testing.T) {
 	}
 	now := load("agree: true")
 	if got := now.NeedsRestart(load("agree: true, staging: true")); !slices.Contains(got, "server.tls") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want a list that contains %q", got, "server.tls")
 	}
 	if got := now.NeedsRestart(load("agree: true")); len(got) != 0 {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want none", got)
 	}
 }

@@ -83,7 +83,7 @@ func TestInvalidDataDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "chmod 700") {
-			t.Errorf("mode %04o: %v", mode, err)
+			t.Errorf("mode %04o: %v, want an error that contains %q", mode, err, "chmod 700")
 		}
 	}
 	if err := errors.Join(os.Chmod(loose, 0o755), os.Chown(loose, 4711, -1)); errors.Is(err, os.ErrPermission) {
@@ -92,7 +92,7 @@ func TestInvalidDataDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := config.OpenDataDir(loose); err == nil || !strings.Contains(err.Error(), "another user") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "another user")
 	}
 }
 
@@ -118,13 +118,13 @@ func TestAdminTokenIsCreatedOnce(t *testing.T) {
 	}
 	write(t, file, "\n")
 	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "delete the file") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "delete the file")
 	}
 	if err := os.Chmod(file, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.AdminToken(config.Secret{}); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "chmod 600")
 	}
 }
 
@@ -154,7 +154,7 @@ func TestSeedIsCreatedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := d.Seed("uagents", "shop"); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "chmod 600")
 	}
 }
 
@@ -210,7 +210,7 @@ func TestKeyFileRoundTrip(t *testing.T) {
 	path := t.TempDir()
 	keys := open(t, path).Keys()
 	if text, err := keys.Load(); text != nil || err != nil {
-		t.Errorf("before Save: %q, %v", text, err)
+		t.Errorf("before Save: %q, %v; want nil, nil", text, err)
 	}
 	for _, key := range [][]byte{newKey(t), newKey(t)} {
 		if err := keys.Save(key); err != nil {

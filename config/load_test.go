@@ -123,7 +123,7 @@ func TestMinimalConfiguration(t *testing.T) {
 		"agents": `{"intents":[]}`, "policy": `{"uid":"https://example.com/policy"}`, "upstream": "http://127.0.0.1:9000", "auth": 0,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	files := texts(dir, nil)
 	for _, f := range c.Files() {
@@ -241,7 +241,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		"shop.example", "x",
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateComparable(config.Secret{})); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"cert.pem", "key.pem", "secret"} {
 		if !slices.Contains(c.Files(), filepath.Join(dir, name)) {
@@ -281,12 +281,12 @@ func TestBoundReplacesPortZero(t *testing.T) {
 	c := mustLoad(t, directory(t), five, config.Overrides{Listen: "localhost:0"})
 	c.Bound(&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 41233})
 	if got := c.Services[0].PublicURL.String(); got != "http://localhost:41233" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "http://localhost:41233")
 	}
 	c = mustLoad(t, directory(t), five+"  public_url: https://shop.example\n", config.Overrides{})
 	c.Bound(&net.TCPAddr{Port: 41233})
 	if got := c.Services[0].PublicURL.String(); got != "https://shop.example" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "https://shop.example")
 	}
 }
 
@@ -302,7 +302,7 @@ func TestProblemfPosition(t *testing.T) {
 		`uimgate.yaml:2: warning: services[0].intents["a:b:v1"].ceiling: names no intent`,
 	}
 	if diff := cmp.Diff(want, texts(dir, p)); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if err := p.Err(); err == nil || strings.Contains(err.Error(), "warning") {
 		t.Error(err)

@@ -354,7 +354,7 @@ func TestProblems(t *testing.T) {
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -369,7 +369,7 @@ func TestProblemsOfFlagsNameTheFlag(t *testing.T) {
 	} {
 		_, problems := load(t, dir, five, o)
 		if diff := cmp.Diff([]string{want}, texts(dir, problems)); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	}
 }
@@ -400,6 +400,6 @@ func TestFileSizeLimits(t *testing.T) {
 	_, problems := load(t, dir, five, config.Overrides{Blocks: bindings.Blocks()})
 	want := []string{"uimgate.yaml:3: services[0].policy_file: policy.json is larger than the 16777216 bytes allowed"}
 	if diff := cmp.Diff(want, texts(dir, problems)); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }

@@ -54,7 +54,7 @@ func TestTruncatedAnswerOverTCPFails(t *testing.T) {
 	s := newServer(t, good)
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.Truncated = true })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrAnswer) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, discovery.ErrAnswer)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestFailoverToNextServer(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := lookup(t, patient, absent); !errors.Is(err, discovery.ErrServer) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, discovery.ErrServer)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestReferralIsAnError(t *testing.T) {
 	}
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.RecursionAvailable, m.Authoritative = false, true })
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrNoRecords) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, discovery.ErrNoRecords)
 	}
 }
 
@@ -189,7 +189,7 @@ func TestForgedPacketsAreIgnored(t *testing.T) {
 			// Without a valid packet there is no response.
 			addr = rawUDP(t, func(q *dns.Msg) [][]byte { return [][]byte{f(q, evil(q))} })
 			if found, err := lookup(t, short, addr); !errors.Is(err, discovery.ErrServer) {
-				t.Error(found, err)
+				t.Errorf("%v: got %v, want %v", found, err, discovery.ErrServer)
 			}
 		})
 	}
@@ -232,7 +232,7 @@ func TestStrayPacketsAreBounded(t *testing.T) {
 		return out
 	})
 	if found, err := lookup(t, time.Second, addr); !errors.Is(err, discovery.ErrServer) {
-		t.Error(found, err)
+		t.Errorf("%v: got %v, want %v", found, err, discovery.ErrServer)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestInvalidOverTCP(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if found, err := lookup(t, 200*time.Millisecond, rawTCP(t, talk)); !errors.Is(err, discovery.ErrServer) {
-				t.Error(found, err)
+				t.Errorf("%v: got %v, want %v", found, err, discovery.ErrServer)
 			}
 		})
 	}
@@ -293,7 +293,7 @@ func TestRecordsOfOtherNamesAreIgnored(t *testing.T) {
 		m.Answer = append(m.Answer, rr)
 	})
 	if found, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrNoRecords) {
-		t.Error(found, err)
+		t.Errorf("%v: got %v, want %v", found, err, discovery.ErrNoRecords)
 	}
 }
 
@@ -313,7 +313,7 @@ func TestCNAMEChainAcrossMessagesIsBounded(t *testing.T) {
 		return true
 	})
 	if _, err := lookup(t, patient, s.addr); !errors.Is(err, discovery.ErrChain) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, discovery.ErrChain)
 	}
 	if udp, tcp := s.counts(); udp > 2*9+1 || tcp != 0 {
 		t.Errorf("%d queries over UDP, %d over TCP", udp, tcp)

@@ -133,7 +133,7 @@ func TestLookup(t *testing.T) {
 				tt.want.Domain = "shop.example"
 			}
 			if diff := cmp.Diff(tt.want, listing.Service); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -175,7 +175,7 @@ func TestAuthenticatedNeedsEveryAnswer(t *testing.T) {
 		r, _ := resolver(t, s)
 		found, err := r.Lookup(t.Context(), "shop.example")
 		if err != nil || found.Authenticated != (except == "") {
-			t.Errorf("without %q: %v, %v", except, found.Authenticated, err)
+			t.Errorf("without %q: %v, %v; want %v, nil", except, found.Authenticated, err, except == "")
 		}
 	}
 }
@@ -228,7 +228,7 @@ func TestParseDomain(t *testing.T) {
 		t.Error(found, err)
 	}
 	if _, err := r.Lookup(t.Context(), "127.0.0.1"); !errors.Is(err, discovery.ErrDomain) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, discovery.ErrDomain)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestLocate(t *testing.T) {
 	}
 	for _, domain := range []string{"half.example", "no.example"} {
 		if urls, err := r.Locate(t.Context(), domain); !errors.Is(err, discovery.ErrNotFound) || urls != nil {
-			t.Error(urls, err)
+			t.Errorf("got %v, %v; want nil, %v", urls, err, discovery.ErrNotFound)
 		}
 	}
 }
@@ -359,6 +359,6 @@ func TestLookupReturnsContextCause(t *testing.T) {
 	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { cancel(why); return true })
 	r, _ := resolver(t, s)
 	if _, err := r.Lookup(ctx, "shop.example"); !errors.Is(err, why) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, why)
 	}
 }

@@ -94,7 +94,7 @@ func TestSpeaksFor(t *testing.T) {
 		{"", "", false},
 	} {
 		if got := discovery.SpeaksFor(tt.domain, tt.name); got != tt.want {
-			t.Errorf("%s for %s: %v", tt.domain, tt.name, got)
+			t.Errorf("%s for %s: %v, want %v", tt.domain, tt.name, got, tt.want)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestBelongsTo(t *testing.T) {
 		{"", "", false},
 	} {
 		if got := discovery.BelongsTo(tt.domain, tt.name); got != tt.want {
-			t.Errorf("%s to %s: %v", tt.domain, tt.name, got)
+			t.Errorf("%s to %s: %v, want %v", tt.domain, tt.name, got, tt.want)
 		}
 	}
 }

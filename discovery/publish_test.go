@@ -44,7 +44,7 @@ func TestRecords(t *testing.T) {
 		"shop.example. uim-policy-file=https://shop.example/p",
 		`shop.example. uim-license=The "best" \ of all`,
 	}, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestInvalidRecords(t *testing.T) {
 		s := shop
 		tt.change(&s)
 		if list, err := discovery.Records(s); !errors.Is(err, tt.err) || list != nil {
-			t.Errorf("%s: %v, %v", name, list, err)
+			t.Errorf("%s: %v, %v; want nil, %v", name, list, err, tt.err)
 		}
 	}
 }
@@ -96,11 +96,11 @@ func TestPublishedRecordsAreFound(t *testing.T) {
 			}
 			s.Domain = found.Domain
 			if diff := cmp.Diff(s, found.Service); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			have, _, err := r.Records(t.Context(), s.Domain)
 			if d := discovery.Compare(want, have); err != nil || len(d) > 0 {
-				t.Error(d, err)
+				t.Errorf("got %v, %v; want none, nil", d, err)
 			}
 		})
 	}
@@ -153,16 +153,16 @@ func TestRecordsIncludeConflicts(t *testing.T) {
 	r, _ := resolver(t, s)
 	have, _, err := r.Records(t.Context(), "shop.example")
 	if err != nil || len(have) != 2 {
-		t.Error(have, err)
+		t.Errorf("got %v, %v; want length 2, nil", have, err)
 	}
 	s.mangleBy(func(m *dns.Msg, _ bool) { m.Rcode = dns.RcodeServerFailure })
 	r, _ = resolver(t, s)
 	if have, _, err := r.Records(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || have != nil {
-		t.Error(have, err)
+		t.Errorf("got %v, %v; want nil, %v", have, err, discovery.ErrServer)
 	}
 	r, _ = resolver(t, newServer(t))
 	if have, _, err := r.Records(t.Context(), "shop.example"); err != nil || have != nil {
-		t.Error(have, err)
+		t.Errorf("got %v, %v; want nil, nil", have, err)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestMCPProof(t *testing.T) {
 	proof, err := discovery.MCPProof("Shop.Example.", key)
 	const line = "shop.example.\t60\tIN\tTXT\t\"v=MCPv1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=\"\n"
 	if got := discovery.Zone([]discovery.Record{proof}, time.Minute); err != nil || got != line {
-		t.Errorf("got %s %v", got, err)
+		t.Errorf("got %s %v; want %v, nil", got, err, line)
 	}
 	if _, err := discovery.MCPProof("127.0.0.1", key); !errors.Is(err, discovery.ErrDomain) {
 		t.Errorf("got %v, want %v", err, discovery.ErrDomain)
@@ -283,7 +283,7 @@ func FuzzParseDomain(f *testing.F) {
 		domain, err := discovery.ParseDomain(s)
 		if err != nil {
 			if domain != "" || !errors.Is(err, discovery.ErrDomain) {
-				t.Fatal(domain, err)
+				t.Fatalf("got %q, %v; want an empty string, %v", domain, err, discovery.ErrDomain)
 			}
 			return
 		}

@@ -140,7 +140,7 @@ func tryRego(t *testing.T, source string) {
 		r := odrl.Request{AgentID: test.agent, Now: test.at, Facts: map[string]any{"recipient": test.agent}}
 		denied, err := x.Denies(t.Context(), r, odrl.Decision{Permit: true})
 		if err != nil || denied != test.denied {
-			t.Errorf("%s on %s: %v, %v", test.agent, test.at.Weekday(), denied, err)
+			t.Errorf("%s on %s: %v, %v; want %v, nil", test.agent, test.at.Weekday(), denied, err, test.denied)
 		}
 	}
 }

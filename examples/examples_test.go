@@ -90,7 +90,7 @@ func TestReadmeExplainsEveryPolicy(t *testing.T) {
 		name, link, needs := row[1], row[2], row[5]
 		named = append(named, name)
 		if link != name+".json" {
-			t.Errorf("%s links to %s", name, link)
+			t.Errorf("%s links to %s, want %s", name, link, name+".json")
 		}
 		want := policies[name].needs
 		for key, value := range map[string]string{"billing.credit": want.credit, "assignee: anyone": want.assignee, "parties": want.partner} {

@@ -151,7 +151,7 @@ func TestPolicies(t *testing.T) {
 					}
 					permitted++
 					if d.ForbidsExceeding != want.forbidsExceeding {
-						t.Errorf("%s: forbids exceeding: %v", intent, d.ForbidsExceeding)
+						t.Errorf("%s: forbids exceeding: %v, want %v", intent, d.ForbidsExceeding, want.forbidsExceeding)
 					}
 					if got := notice(d); got != want.notice {
 						t.Errorf("%s: notice %q, want %q", intent, got, want.notice)
@@ -265,7 +265,7 @@ func world(t *testing.T, needs settings) odrl.World {
 	}
 	catalog, problems := intents.Parse(document, intents.Options{Strict: true})
 	if len(problems) > 0 {
-		t.Fatal(problems)
+		t.Fatalf("got %v, want none", problems)
 	}
 	w := odrl.World{Hosts: []string{"127.0.0.1:8080"}, AnyAssignee: needs.assignee == "anyone", Parties: map[string]odrl.Party{}}
 	if needs.partner != "" {

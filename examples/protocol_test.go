@@ -142,7 +142,7 @@ func TestGatewayAcceptsTheWorkedExample(t *testing.T) {
 		t.Errorf("the proof: %v", err)
 	}
 	if digest, err := pat.RenewDigest("example-pat-0001"); err != nil || digest != w["renew-digest"] {
-		t.Errorf("the digest of a renewal is %s: %v", digest, err)
+		t.Errorf("the digest of a renewal is %s: %v; want %v, nil", digest, err, w["renew-digest"])
 	}
 }
 

@@ -41,7 +41,7 @@ func TestPublicDocumentsAreCompressed(t *testing.T) {
 		}
 		for _, a := range []gatetest.Answer{plain, packed} {
 			if vary := strings.Join(a.Header.Values("Vary"), ", "); !strings.Contains(vary, "Accept-Encoding") {
-				t.Errorf("%s: Vary %q", path, vary)
+				t.Errorf("%s: Vary %q, want a text that contains %q", path, vary, "Accept-Encoding")
 			}
 		}
 		t.Logf("%s: %d of %d bytes", path, len(packed.Body), len(plain.Body))
@@ -78,7 +78,7 @@ func TestAcceptEncoding(t *testing.T) {
 	} {
 		a := g.Get("/agents.json", "Accept-Encoding", accept)
 		if got := a.Header.Get("Content-Encoding") == "gzip"; got != want {
-			t.Errorf("%q: %v", accept, got)
+			t.Errorf("%q: %v, want %v", accept, got, want)
 		}
 	}
 	if a := g.Get("/.well-known/jwks.json", "Accept-Encoding", "gzip"); a.Header.Get("Content-Encoding") != "" {

@@ -69,7 +69,7 @@ func TestEachReasonHasAPage(t *testing.T) {
 			t.Errorf("%s: %d %v, %d bytes", r, a.Status, a.Header, len(text))
 		}
 		if policy := a.Header.Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
-			t.Errorf("%s: %q", r, policy)
+			t.Errorf("%s: %q, want a text that starts with %q", r, policy, "default-src 'none'; style-src 'sha256-")
 		}
 		for _, want := range []string{"<h1>" + string(r) + "</h1>", string(r.Code()), "https://agents.shop.example/errors\""} {
 			if !strings.Contains(text, want) {
@@ -178,7 +178,7 @@ func TestPointersReferToTheWholeBody(t *testing.T) {
 	}
 	exact := `{"intent": {"uid": "shop.example:search:v1", "parameters": {"query": 0.12345678901234567890}}}`
 	if got := pointer(post(exact, "Idempotency-Key", "k")); got != "/intent/parameters/query" {
-		t.Errorf("%v", got)
+		t.Errorf("got %v, want %q", got, "/intent/parameters/query")
 	}
 }
 
@@ -197,7 +197,7 @@ func TestMisplacedParameters(t *testing.T) {
 			t.Errorf("%s: %s", body, text)
 		}
 		if suggestion, _ := details["suggestion"].(string); !strings.Contains(suggestion, "into the object parameters") {
-			t.Errorf("%s: %s", body, suggestion)
+			t.Errorf("%s: %s, want a text that contains %q", body, suggestion, "into the object parameters")
 		}
 	}
 }

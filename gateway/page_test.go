@@ -217,7 +217,7 @@ func TestAcceptHTML(t *testing.T) {
 			t.Errorf("%q: %d %s", accept, a.Status, a.Header.Get("Content-Type"))
 		}
 		if a.Header.Get("Vary") != "Accept" {
-			t.Errorf("%q: Vary %q", accept, a.Header.Get("Vary"))
+			t.Errorf("%q: Vary %q, want %q", accept, a.Header.Get("Vary"), "Accept")
 		}
 	}
 	g.Refuses(g.Get("/index.html", "Accept", "application/json"), http.StatusNotFound, "NO_SUCH_PATH")
@@ -238,7 +238,7 @@ func TestEntryPoints(t *testing.T) {
 	}
 	a := g.Get("/", "Accept", "*/*")
 	if err := json.Unmarshal(a.Body, &entry); err != nil || a.Header.Get("Content-Type") != "application/json" {
-		t.Fatalf("%v %s", err, a.Header.Get("Content-Type"))
+		t.Fatalf("got %v %s; want nil, %q", err, a.Header.Get("Content-Type"), "application/json")
 	}
 	offer := g.Directory.Current().Service("default").Offer()
 	if entry.Service != "shop.example" || entry.Issuer != "shop.example" || len(entry.Start) == 0 ||
@@ -261,7 +261,7 @@ func TestEntryPoints(t *testing.T) {
 	}
 	again := g.Get("/", "If-None-Match", a.Header.Get("ETag"))
 	if again.Status != http.StatusNotModified {
-		t.Errorf("with the ETag: %d", again.Status)
+		t.Errorf("with the ETag: %d, want %d", again.Status, http.StatusNotModified)
 	}
 }
 

@@ -75,7 +75,7 @@ func BenchmarkValidate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, violations := i.Validate(params); violations != nil {
-			b.Fatal(violations)
+			b.Fatalf("got %v, want nil", violations)
 		}
 	}
 }

@@ -353,7 +353,7 @@ func TestLenientOmitsOnlyInvalidIntents(t *testing.T) {
 	}
 	filled, violations := c.Intents()[0].Validate(map[string]any{"a": json.Number("1")})
 	if violations != nil || len(filled) != 1 {
-		t.Errorf("%v, %v", filled, violations)
+		t.Errorf("got %v, %v; want length 1, nil", filled, violations)
 	}
 	if c, list := intents.Parse([]byte("{"), intents.Options{}); c != nil || !list.Failed() {
 		t.Error("an unreadable document is accepted")

@@ -29,7 +29,7 @@ func TestPublishedKeepsDocumentBytes(t *testing.T) {
   "uim-api-execute": "https://g/\"x\"",
   "uim-issuer": "example.com"`).Replace(doc)
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	again := strict(t, string(got))
 	if again.PolicyFile != "https://example.com/policy.json" || again.Issuer != "example.com" {

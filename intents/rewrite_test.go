@@ -84,7 +84,7 @@ func rewriteAgrees(t *testing.T, i *intents.Intent, answer []byte) {
 	}
 	want, err := i.Fit(body, false)
 	if err != nil || len(want.Dropped) > 0 {
-		t.Fatalf("%s is rewritten as %s, but does not fit: %v %v", answer, got, err, want.Dropped)
+		t.Fatalf("%s is rewritten as %s, but does not fit: %v %v; want nil, none", answer, got, err, want.Dropped)
 	}
 	few := undeclared.Count <= intents.MaxUndeclared
 	if undeclared.Count != want.Undeclared.Count || few && !cmp.Equal(undeclared, want.Undeclared) {
@@ -162,7 +162,7 @@ func TestRewriteCacheOfMemberNames(t *testing.T) {
 	} {
 		rewriteAgrees(t, i, []byte(answer))
 		if got, _, ok := i.Rewrite(nil, []byte(answer)); ok != fits {
-			t.Errorf("%s: %s, %t", answer, got, ok)
+			t.Errorf("%s: %s, %t, want %v", answer, got, ok, fits)
 		}
 	}
 }

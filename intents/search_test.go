@@ -140,7 +140,7 @@ func TestBriefViewIsBounded(t *testing.T) {
 			"intent_uid": fmt.Sprintf("shop.example:intent-%02d:v1", n), "intent_name": strings.Repeat("N", 100), "price": "0.01 USD",
 			"safe": n%2 == 0,
 		}, in); diff != "" {
-			t.Error(diff)
+			t.Errorf("differs (-want +got):\n%s", diff)
 		}
 	}
 	full, err := c.Search(intents.Query{}).MarshalJSON()
@@ -161,11 +161,11 @@ func TestParseQuery(t *testing.T) {
 	})
 	want := intents.Query{Text: "a b", Tags: []string{"x", "y", "z"}, Page: 2, PageSize: 500}
 	if diff := cmp.Diff(want, q); err != nil || diff != "" {
-		t.Errorf("%v %s", err, diff)
+		t.Errorf("got %v %s; want nil, an empty string", err, diff)
 	}
 	for view, brief := range map[string]bool{"": false, "brief": true, "full": false} {
 		if q, err := intents.ParseQuery(map[string][]string{"view": {view}}); err != nil || q.Brief != brief {
-			t.Errorf("view=%s: %v %v", view, q.Brief, err)
+			t.Errorf("view=%s: %v %v; want %v, nil", view, q.Brief, err, brief)
 		}
 	}
 	for _, bad := range []map[string][]string{

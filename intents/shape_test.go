@@ -82,7 +82,7 @@ func TestShape(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff(tree(t, tt.want), got); err != nil || diff != "" {
-				t.Errorf("%v %s", err, diff)
+				t.Errorf("got %v %s; want nil, an empty string", err, diff)
 			}
 			if !cmp.Equal(body, tree(t, tt.body)) {
 				t.Error("the body was changed")
@@ -118,10 +118,10 @@ func TestLenientFitReportsMissing(t *testing.T) {
 		Missing: []intents.MissingOutput{{Name: "a", Message: `must be of type "integer"`}, {Name: "c", Message: "is absent"}},
 	}
 	if diff := cmp.Diff(want, f, cmpopts.IgnoreFields(intents.FitResult{}, "Dropped")); err != nil || diff != "" || len(f.Dropped) != 1 {
-		t.Errorf("%v %s %v", err, diff, f.Dropped)
+		t.Errorf("got %v %s %v; want nil, an empty string, length 1", err, diff, f.Dropped)
 	}
 	if _, err := i.Fit(body, false); !errors.Is(err, intents.ErrResponse) {
-		t.Errorf("strict: %v", err)
+		t.Errorf("strict: %v, want %v", err, intents.ErrResponse)
 	}
 	many := map[string]any{strings.Repeat("0", 500): 1}
 	for n := range 40 {

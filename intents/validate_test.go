@@ -176,7 +176,7 @@ func TestFormatsAreAsserted(t *testing.T) {
 	}
 	i := with(t, `[{"name": "a", "type": "integer", "format": "int64"}]`)
 	if _, v := i.Validate(object(t, `{"a": 9223372036854775807}`)); v != nil {
-		t.Error(v)
+		t.Errorf("got %v, want nil", v)
 	}
 	if _, v := i.Validate(object(t, `{"a": 9223372036854775808}`)); len(v) != 1 {
 		t.Error("int64 accepts 2^63")
@@ -205,7 +205,7 @@ func TestAllViolationsInOrder(t *testing.T) {
 		got[n].Message = ""
 	}
 	if diff := cmp.Diff(want, got); diff != "" || filled != nil {
-		t.Errorf("%v %s", filled, diff)
+		t.Errorf("got %v %s; want nil, an empty string", filled, diff)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestValidateCopiesToFillDefaults(t *testing.T) {
 	first, _ := i.Validate(sent)
 	want := strictjson.Object{"b": map[string]any{"x": []any{json.Number("1.10"), json.Number("123456789012345678901")}}}
 	if diff := cmp.Diff(want, first); diff != "" || len(sent) != 0 {
-		t.Fatalf("%v %s", sent, diff)
+		t.Fatalf("got %v %s; want none, an empty string", sent, diff)
 	}
 	first["b"].(map[string]any)["x"].([]any)[0] = "changed"
 	if second, _ := i.Validate(sent); !cmp.Equal(want, second) {

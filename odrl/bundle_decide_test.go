@@ -27,7 +27,7 @@ func TestBundleReproducesDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(b.Manifest.Revision) != len("sha-256:")+43 {
-			t.Errorf("%s: revision %q", name, b.Manifest.Revision)
+			t.Errorf("%s: revision %q, want length %v", name, b.Manifest.Revision, len("sha-256:")+43)
 		}
 		denied := c.request
 		denied.ProofKey, denied.Facts = nil, nil
@@ -40,7 +40,7 @@ func TestBundleReproducesDecisions(t *testing.T) {
 			results, err := rego.New(rego.ParsedBundle("policy", &b), rego.Query("data.uimgate.odrl.outcome"),
 				rego.Input(document(t, text))).Eval(t.Context())
 			if err != nil || len(results) != 1 {
-				t.Fatal(results, err)
+				t.Fatalf("got %v, %v; want length 1, nil", results, err)
 			}
 			outcome, _ := results[0].Expressions[0].Value.(map[string]any)
 			unmet, _ := outcome["unmet"].([]any)

@@ -63,7 +63,7 @@ func TestBundleDecidesInPlainOPA(t *testing.T) {
 		}
 		results, err := query.Eval(t.Context(), rego.EvalInput(input))
 		if err != nil || len(results) != 1 {
-			t.Fatal(results, err)
+			t.Fatalf("got %v, %v; want length 1, nil", results, err)
 		}
 		found, ok := results[0].Expressions[0].Value.(map[string]any)
 		if !ok {
@@ -79,7 +79,7 @@ func TestBundleDecidesInPlainOPA(t *testing.T) {
 		}
 		if diff := cmp.Diff(map[string]int{"permitting": test.permitting, "prohibiting": test.prohibiting},
 			got); diff != "" || e.Permit != test.permit {
-			t.Errorf("%s in %s: %v %s", test.party, test.year, e.Permit, diff)
+			t.Errorf("%s in %s: %v %s; want %v, an empty string", test.party, test.year, e.Permit, diff, test.permit)
 		}
 	}
 }

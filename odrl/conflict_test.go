@@ -179,11 +179,11 @@ func TestDuties(t *testing.T) {
 		{"/obligation", "acceptTracking", ""},
 	}
 	if !slices.Equal(d.Duties, want) {
-		t.Errorf("%+v", d.Duties)
+		t.Errorf("got %+v, want %+v", d.Duties, want)
 	}
 	d = decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon})
 	want = slices.Insert(want, 2, odrl.Duty{"/permission/duty/2", "inform", ""})
 	if !slices.Equal(d.Duties, want) {
-		t.Errorf("it is unknown whether the duty applies: %+v", d.Duties)
+		t.Errorf("it is unknown whether the duty applies: %+v, want %+v", d.Duties, want)
 	}
 }

@@ -53,7 +53,7 @@ func TestPackageReadsNoClock(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		if found := clocks.Find(text); found != nil {
-			t.Errorf("%s asks a clock: %s", name, found)
+			t.Errorf("%s asks a clock: %s, want nil", name, found)
 		}
 		return err
 	})
@@ -95,7 +95,7 @@ func TestPlanStepsAreBounded(t *testing.T) {
 		n := least(within)
 		for range 3 { // the number is the same each time
 			if why := compile(within(n)); why != "" {
-				t.Errorf("%s with %d steps: %s", name, n, why)
+				t.Errorf("%s with %d steps: %s, want an empty string", name, n, why)
 			}
 			if why := compile(within(n - 1)); !strings.Contains(why, name) || !strings.Contains(why, "steps") {
 				t.Errorf("%s with one step too few: %q", name, why)

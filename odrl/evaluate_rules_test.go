@@ -86,7 +86,7 @@ func TestConformanceActionFacts(t *testing.T) {
 		e := evaluate(t, load(t,
 			doc(`"permission":{"target":"ex:x","action":"ex:dance"},"prohibition":{"target":"ex:x","action":"`+rule+`"}`)), request, noWorld, "")
 		if outcome(e) != want {
-			t.Errorf("dance implies move, prohibited %s: %s", rule, outcome(e))
+			t.Errorf("dance implies move, prohibited %s: %s, want %s", rule, outcome(e), want)
 		}
 	}
 	if e := evaluate(t, load(t, doc(`"permission":{"target":"ex:x","action":"ex:dance"}`)), strings.Replace(request, "dance", "move", 1),
@@ -166,7 +166,7 @@ func TestConformanceConflictStrategies(t *testing.T) {
 			t.Errorf("%s: %s, want %s", strategy, outcome(e), want)
 		}
 		if rule := map[bool]string{true: "http://example.org/p", false: "http://example.org/f"}[e.Permit]; e.Rule != rule {
-			t.Errorf("%s: decided by %s", strategy, e.Rule)
+			t.Errorf("%s: decided by %s, want %s", strategy, e.Rule, rule)
 		}
 		if e := evaluate(t, p, strings.Replace(aliceReads, "read", "print", 1), noWorld, ""); !e.Permit {
 			t.Errorf("%s: a conflict about another target affects this one", strategy)
@@ -194,7 +194,7 @@ func TestConformancePolicyTypes(t *testing.T) {
 			t.Errorf("%s: %s", kind, outcome(e))
 		}
 		if r := report(t, e, "p"); r.Activation != odrl.Active {
-			t.Errorf("%s: the rule itself is %s", kind, r.Activation)
+			t.Errorf("%s: the rule itself is %s, want %s", kind, r.Activation, odrl.Active)
 		}
 	}
 }
@@ -219,13 +219,13 @@ func TestConformanceRefinements(t *testing.T) {
 			q := strings.Replace(aliceReads, `"party"`, `"context":{`+fact+`},"party"`, 1)
 			e := evaluate(t, p, q, noWorld, "")
 			if outcome(e) != want[0] {
-				t.Errorf("%s, %s: %s", name, fact, outcome(e))
+				t.Errorf("%s, %s: %s, want %s", name, fact, outcome(e), want[0])
 			}
 			if r := report(t, e, "p"); r.Activation != odrl.Active || (r.Constraints["http://example.org/r"] == odrl.Satisfied) != e.Permit {
 				t.Errorf("%s, %s: %+v", name, fact, r)
 			}
 			if e := evaluate(t, f, q, noWorld, ""); outcome(e) != want[1] {
-				t.Errorf("prohibition, %s, %s: %s", name, fact, outcome(e))
+				t.Errorf("prohibition, %s, %s: %s, want %s", name, fact, outcome(e), want[1])
 			}
 		}
 	}

@@ -191,16 +191,16 @@ func TestConformanceDatesOfTheWorld(t *testing.T) {
 		}
 	}
 	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), "", noWorld); got != unknown {
-		t.Errorf("without a clock: %s", got)
+		t.Errorf("without a clock: %s, want %s", got, unknown)
 	}
 	if got := weigh(t, constraint("dateTime", "lt", "2026-07-01", ""), `"dateTime":"2020-01-01T00:00:00Z"`,
 		`{"currentTime":"2026-08-01T00:00:00Z"}`); got != no {
-		t.Errorf("the time of the question overrides the world's: %s", got)
+		t.Errorf("the time of the question overrides the world's: %s, want %s", got, no)
 	}
 	for fact, want := range map[string]truth{`"2026-06-15"`: yes, `"2026-06-16"`: no, `"10000-01-01"`: unknown} {
 		if got := weigh(t, constraint("http://example.org/birthday", "lteq", `{"@value":"2026-06-15","@type":"xsd:date"}`, ""),
 			`"ex:birthday":`+fact, noWorld); got != want {
-			t.Errorf("a date in the facts, %s: %s", fact, got)
+			t.Errorf("a date in the facts, %s: %s, want %s", fact, got, want)
 		}
 	}
 	if _, err := odrl.ParseWorldState([]byte(`{"currentTime":"10000-01-01T00:00:00Z"}`)); err == nil {
@@ -315,10 +315,10 @@ func TestConformanceAmounts(t *testing.T) {
 func TestConformanceStatus(t *testing.T) {
 	c := `{"leftOperand":"meteredTime","operator":"lteq","rightOperand":"PT10H","status":"PT11H"}`
 	if got := weigh(t, c, "", noWorld); got != no {
-		t.Errorf("with the status: %s", got)
+		t.Errorf("with the status: %s, want %s", got, no)
 	}
 	if got := weigh(t, c, `"meteredTime":"PT1H"`, noWorld); got != yes {
-		t.Errorf("with a fact in the question: %s", got)
+		t.Errorf("with a fact in the question: %s, want %s", got, yes)
 	}
 }
 

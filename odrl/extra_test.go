@@ -43,7 +43,7 @@ func TestExtraDenies(t *testing.T) {
 	} {
 		denied, err := extra(t, body).Denies(t.Context(), r, d)
 		if err != nil || denied != want {
-			t.Errorf("%s: %v, %v", body, denied, err)
+			t.Errorf("%s: %v, %v; want %v, nil", body, denied, err, want)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestExtraTimesOut(t *testing.T) {
 	}
 	denied, err := x.Denies(t.Context(), odrl.Request{Now: noon}, odrl.Decision{})
 	if !denied || err == nil || !strings.Contains(err.Error(), "did not finish within 1ms") {
-		t.Errorf("%v, %v", denied, err)
+		t.Errorf("got %v, %v; want true, an error that contains %q", denied, err, "did not finish within 1ms")
 	}
 }
 

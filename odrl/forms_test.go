@@ -258,7 +258,7 @@ func TestPartiesInEveryForm(t *testing.T) {
 				false,
 			}, {"http://example.com/ai-agent/2", "jkt-2", false}} {
 				if d := decide(t, p, odrl.Request{AgentID: tt.agent, KeyID: tt.key, Intent: search.UID, Now: noon}); d.Permit != tt.want {
-					t.Errorf("%s on the %s: %s with key %q: %v", name, where, tt.agent, tt.key, d.Permit)
+					t.Errorf("%s on the %s: %s with key %q: %v, want %v", name, where, tt.agent, tt.key, d.Permit, tt.want)
 				}
 			}
 		}

@@ -43,7 +43,7 @@ func TestInheritance(t *testing.T) {
 	)
 	p := loaded(t, doc, odrl.LoadOptions{})
 	if p.UID() != "http://example.com/child" {
-		t.Errorf("the policy is %s", p.UID())
+		t.Errorf("the policy is %s, want %q", p.UID(), "http://example.com/child")
 	}
 	for _, tt := range []struct {
 		action, target string
@@ -53,7 +53,7 @@ func TestInheritance(t *testing.T) {
 		{"play", "film", true}, {"play", "book", true}, {"play", "map", false}, {"sell", "book", false},
 	} {
 		if got := permits(t, p, "ex:any", tt.action, "http://example.com/"+tt.target); got != tt.want {
-			t.Errorf("%s %s: %v", tt.action, tt.target, got)
+			t.Errorf("%s %s: %v, want %v", tt.action, tt.target, got, tt.want)
 		}
 	}
 	if root := loaded(t, doc, odrl.LoadOptions{Policy: "http://example.com/root"}); permits(t, root, "ex:any", "play",
@@ -117,7 +117,7 @@ func TestLinksFromOutside(t *testing.T) {
 		{"murphy", "read", "book", false},
 	} {
 		if got := permits(t, p, "http://example.com/"+tt.party, tt.action, "http://example.com/"+tt.target); got != tt.want {
-			t.Errorf("%+v: %v", tt, got)
+			t.Errorf("%+v: %v, want %v", tt, got, tt.want)
 		}
 	}
 }

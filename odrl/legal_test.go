@@ -146,6 +146,6 @@ func TestUnreadableOperandsAreNotMissing(t *testing.T) {
 		codes = append(codes, p.Code)
 	}
 	if got := strings.Join(codes, " "); got != "unknown-term unknown-term" {
-		t.Errorf("the problems are %s", got)
+		t.Errorf("the problems are %s, want %q", got, "unknown-term unknown-term")
 	}
 }

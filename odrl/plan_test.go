@@ -58,7 +58,7 @@ func TestOPADecidesWithoutAPlan(t *testing.T) {
 		t.Errorf("plan %s\nOPA  %s", a, b)
 	}
 	if engine, reason := p.Engine(); engine != EngineOPA || !strings.Contains(reason, "for the test") {
-		t.Error(engine, reason)
+		t.Errorf("got %v, %q; want %v, a text that contains %q", engine, reason, EngineOPA, "for the test")
 	}
 }
 

@@ -33,7 +33,7 @@ func TestQuestions(t *testing.T) {
 		Context: map[string]any{"purpose": []any{"http://example.org/research"}, "count": []any{"3"}},
 	}
 	if !reflect.DeepEqual(request, want) {
-		t.Errorf("%+v", request)
+		t.Errorf("got %+v, want %+v", request, want)
 	}
 	p := load(t, set(`"permission":{"assignee":"ex:alice","action":"read","target":"ex:x","constraint":[{"leftOperand":"purpose","operator":"eq","rightOperand":"ex:research"},{"leftOperand":"count","operator":"lteq","rightOperand":3}]}`))
 	for _, q := range []odrl.Question{plain, request} {
@@ -93,7 +93,7 @@ func TestStatesOfTheWorld(t *testing.T) {
 		Reports: []odrl.DutyReport{{Rule: "d", Performance: "Performed", Deontic: "Fulfilled"}},
 	}
 	if !reflect.DeepEqual(w, want) {
-		t.Errorf("%+v", w)
+		t.Errorf("got %+v, want %+v", w, want)
 	}
 	for doc, names := range map[string]string{
 		`null`: "null", `{"now":"2026-06-15T12:00:00Z"}`: "/now", `{"currentTime":"noon"}`: "/currentTime",

@@ -62,7 +62,7 @@ func TestConformancePlainOPA(t *testing.T) {
 		options[1] = rego.Input(map[string]any{"input": in, "data": d})
 		results, err := rego.New(options...).Eval(t.Context())
 		if err != nil || len(results) != 1 {
-			t.Fatal(results, err)
+			t.Fatalf("got %v, %v; want length 1, nil", results, err)
 		}
 		found, ok := results[0].Expressions[0].Value.(map[string]any)
 		if !ok {

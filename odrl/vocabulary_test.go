@@ -232,7 +232,7 @@ func TestVocabularyTermsAreEnforced(t *testing.T) {
 		for value, permitted := range tt.facts {
 			r := odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon, Facts: map[string]any{tt.operand: value}}
 			if d := decide(t, p, r); d.Permit != permitted {
-				t.Errorf("%s of %q: permitted %t", tt.constraint, value, d.Permit)
+				t.Errorf("%s of %q: permitted %t, want %v", tt.constraint, value, d.Permit, permitted)
 			}
 		}
 	}
@@ -255,7 +255,7 @@ func TestVocabularyCannotRedefineODRL(t *testing.T) {
 	}
 	for action, permitted := range map[string]bool{"sell": false, "http://e.example/peek": true, "http://e.example/shout": true} {
 		if e := evaluate(t, p, `{"action":"`+action+`","target":"ex:x"}`, `{}`, ""); e.Permit != permitted {
-			t.Errorf("%s: permitted %t", action, e.Permit)
+			t.Errorf("%s: permitted %t, want %v", action, e.Permit, permitted)
 		}
 	}
 	if text := explained(p); strings.Contains(text, "everything") {

@@ -72,7 +72,7 @@ func TestDetachedSignaturesInEveryForm(t *testing.T) {
 					a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "agent", Signed: encode(signature), Key: keyOf(t, signer)}, recipient,
 						offer, nil, noon)
 					if err != nil || a.Form != "detached:"+form+":"+scheme {
-						t.Errorf("%s, %s, %s: %q, %v", form, scheme, encoding, a.Form, err)
+						t.Errorf("%s, %s, %s: %q, %v; want %v, nil", form, scheme, encoding, a.Form, err, "detached:"+form+":"+scheme)
 						continue
 					}
 					if a.Assurance != pat.Static || a.Nonce != "" || a.Digest != offer.Digest || a.UID != policyUID ||
@@ -106,7 +106,7 @@ func TestPolicyAsJWS(t *testing.T) {
 			text := jws(t, map[string]any{"alg": alg, "typ": typ}, other, sign)
 			p := pat.Presentation{AgentID: "agent", Signed: text, Key: keyOf(t, signer)}
 			if _, err := pat.VerifyAgreement(p, recipient, offer, nil, noon); !errors.Is(err, pat.ErrBadSignature) {
-				t.Errorf("%s as %s: %v", alg, typ, err)
+				t.Errorf("%s as %s: %v, want %v", alg, typ, err, pat.ErrBadSignature)
 			}
 		}
 	}

@@ -102,14 +102,14 @@ func TestConsentLimits(t *testing.T) {
 	issued := w.consentedToken(t, w.consented(t).ID)
 	for name, proof := range map[string]string{"without proof": "", "with one": "a.b.c"} {
 		if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token, Proof: proof}); !errors.Is(err, pat.ErrProofRequired) {
-			t.Errorf("renewed %s: %v", name, err)
+			t.Errorf("renewed %s: %v, want %v", name, err, pat.ErrProofRequired)
 		}
 	}
 	for name, r := range map[string]pat.IssueRequest{
 		"fresh": w.fresh(t, string(issued.Claims.Subject), newEd()), "static": w.static(t, "mcp.0123456789abcdef", newEd()),
 	} {
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
-			t.Errorf("a key claims the agent id of a consent, %s: %v", name, err)
+			t.Errorf("a key claims the agent id of a consent, %s: %v, want %v", name, err, pat.ErrAgentIDTaken)
 		}
 	}
 	refused := map[string]struct {
@@ -130,10 +130,10 @@ func TestConsentLimits(t *testing.T) {
 	w.rules.Freshness = pat.FreshnessRequired
 	w.reissue(t)
 	if _, err := w.consent(t); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("if fresh agreements are required: %v", err)
+		t.Errorf("if fresh agreements are required: %v, want %v", err, pat.ErrFreshRequired)
 	}
 	if _, err := w.issuer.ConsentedToken(t.Context(), issued.AgreementID, resource, nil); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("a further token if fresh agreements are required: %v", err)
+		t.Errorf("a further token if fresh agreements are required: %v, want %v", err, pat.ErrFreshRequired)
 	}
 }
 
@@ -194,7 +194,7 @@ func TestConsentEnds(t *testing.T) {
 	fresh := w.issue(t, w.fresh(t, "agent", newEd()))
 	for _, id := range []pat.AgreementID{"unknown", fresh.AgreementID} {
 		if _, err := w.issuer.ConsentedToken(t.Context(), id, resource, nil); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("a consent PAT for the agreement %s: %v", id, err)
+			t.Errorf("a consent PAT for the agreement %s: %v, want %v", id, err, pat.ErrRevoked)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func TestConsentAdmission(t *testing.T) {
 	w.rules.Admission = pat.AdmitAllowlist
 	w.reissue(t)
 	if _, err := w.consent(t); !errors.Is(err, pat.ErrNotAdmitted) {
-		t.Errorf("without invitation: %v", err)
+		t.Errorf("without invitation: %v, want %v", err, pat.ErrNotAdmitted)
 	}
 	a = w.consented(t, invited)
 	if record, _ := a.Consent(); record.Invitation != "Ann" || w.consentedToken(t, a.ID).Token == "" {
@@ -257,7 +257,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 		bad := a
 		change(&bad)
 		if _, err := pat.Export(bad, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
 }
@@ -285,7 +285,7 @@ func TestClaimsOfConsentAreReadStrictly(t *testing.T) {
 		claims := maps.Clone(good)
 		change(claims)
 		if _, err := w.verify(t, jws(t, header, claims, own)); !errors.Is(err, pat.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrInvalid)
 		}
 	}
 }

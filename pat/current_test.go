@@ -51,7 +51,7 @@ func TestCurrentPAT(t *testing.T) {
 	}
 	w.issue(t, w.fresh(t, "another", newEd()))
 	if _, err := w.issuer.Current(t.Context(), "another", key.Thumbprint()); !errors.Is(err, pat.ErrMissing) {
-		t.Errorf("a PAT of another key: %v", err)
+		t.Errorf("a PAT of another key: %v, want %v", err, pat.ErrMissing)
 	}
 	if err := w.issuer.RevokeToken(t.Context(), second.Token); err != nil {
 		t.Fatal(err)
@@ -89,17 +89,17 @@ func TestRenewalProvedByItsMessage(t *testing.T) {
 	}
 	w.advance(t, time.Minute)
 	if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
-		t.Errorf("without: %v", err)
+		t.Errorf("without: %v, want %v", err, pat.ErrProofRequired)
 	}
 	other := pat.RenewRequest{Token: issued.Token, Proved: proved("n", "bob recovery password")}
 	if _, err := w.issuer.Renew(t.Context(), other); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("with another key: %v", err)
+		t.Errorf("with another key: %v, want %v", err, pat.ErrInvalid)
 	}
 	next := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("n", "alice recovery password")})
 	for name, token := range map[string]string{"of the same PAT": issued.Token, "of another": next.Token} {
 		again := pat.RenewRequest{Token: token, Proved: proved("n", "alice recovery password")}
 		if _, err := w.issuer.Renew(t.Context(), again); !errors.Is(err, pat.ErrProofReplayed) {
-			t.Errorf("again, %s: %v", name, err)
+			t.Errorf("again, %s: %v, want %v", name, err, pat.ErrProofReplayed)
 		}
 	}
 	same := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("m", "alice recovery password")})

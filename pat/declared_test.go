@@ -38,6 +38,6 @@ func TestDeclaredIsBounded(t *testing.T) {
 		}
 	}
 	if d, err := readDeclared(nil, false); d != nil || err != nil {
-		t.Errorf("left out: %v, %v", d, err)
+		t.Errorf("left out: %v, %v; want nil, nil", d, err)
 	}
 }

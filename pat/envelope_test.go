@@ -122,14 +122,14 @@ func TestEnvelopeIsUsedOnce(t *testing.T) {
 	}
 	w.advance(t, 29*time.Second)
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("just before it expires: %v", err)
+		t.Errorf("just before it expires: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 	w.advance(t, time.Second)
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("after it expired: %v", err)
+		t.Errorf("after it expired: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 	if _, err := w.issueEnvelope(t, must(json.Marshal(second))); !errors.Is(err, pat.ErrAgreementStale) {
-		t.Errorf("after it expired, with the other s: %v", err)
+		t.Errorf("after it expired, with the other s: %v, want %v", err, pat.ErrAgreementStale)
 	}
 	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
 		t.Errorf("another one: %v", err)
@@ -200,23 +200,23 @@ func TestInvalidEnvelopes(t *testing.T) {
 		"a user": anonymous, "without signature": unsigned, "by another": other, "changed": changed,
 	} {
 		if _, err := w.issueEnvelope(t, must(json.Marshal(e))); !errors.Is(err, pat.ErrBadSignature) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadSignature)
 		}
 	}
 	for _, text := range []string{"", "{}", "null", "[]", `{"version":1}`} {
 		if _, err := w.issueEnvelope(t, []byte(text)); !errors.Is(err, pat.ErrBadSignature) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%q: %v, want %v", text, err, pat.ErrBadSignature)
 		}
 	}
 	nowhere := agreement.Evidence{Envelope: w.envelope(t, alice)}
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: nowhere}); !errors.Is(err, pat.ErrAgreementMisdirected) {
-		t.Errorf("no target: %v", err)
+		t.Errorf("no target: %v, want %v", err, pat.ErrAgreementMisdirected)
 	}
 	refused := errors.New("refused")
 	request := agreement.Evidence{Envelope: w.envelope(t, alice), Target: string(target(t))}
 	refusing := pat.IssueRequest{Evidence: request, Admit: func() error { return refused }}
 	if _, err := w.issuer.Issue(t.Context(), refusing); !errors.Is(err, refused) {
-		t.Errorf("not admitted: %v", err)
+		t.Errorf("not admitted: %v, want %v", err, refused)
 	}
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: request}); err != nil {
 		t.Errorf("the refused agreement, once it is valid: %v", err)
@@ -245,7 +245,7 @@ func TestEnvelopeWaitsForApproval(t *testing.T) {
 		t.Errorf("%+v, %v", issued, err)
 	}
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("a second PAT: %v", err)
+		t.Errorf("a second PAT: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 }
 
@@ -266,7 +266,7 @@ func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 		"compressed": base64.StdEncoding.EncodeToString(alice.Address().PublicKey()),
 	} {
 		if _, err := keys.ParseValue(public); !errors.Is(err, keys.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, keys.ErrUnsupported)
 		}
 	}
 	squatter := newEd()
@@ -274,19 +274,19 @@ func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 		w.fresh(t, string(alice.Address()), squatter), w.static(t, string(alice.Address()), squatter),
 	} {
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgentIDTaken) {
-			t.Errorf("an address of another key: %v", err)
+			t.Errorf("an address of another key: %v, want %v", err, pat.ErrAgentIDTaken)
 		}
 	}
 	request := w.fresh(t, "other", squatter)
 	request.SignedPolicy = string(w.envelope(t, alice))
 	if _, err := w.issuer.Issue(t.Context(), request); !errors.Is(err, pat.ErrBadSignature) {
-		t.Errorf("an envelope instead of a JWS: %v", err)
+		t.Errorf("an envelope instead of a JWS: %v, want %v", err, pat.ErrBadSignature)
 	}
 	if _, err := w.issueEnvelope(t, w.envelope(t, alice)); err != nil {
 		t.Errorf("the address with its own key: %v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, string(alice.Address()), squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
-		t.Errorf("an address of another key that has agreed: %v", err)
+		t.Errorf("an address of another key that has agreed: %v, want %v", err, pat.ErrAgentIDTaken)
 	}
 	if err := w.issuer.AddKey(t.Context(), pat.AgentID(alice.Address()), keyOf(t, squatter).Thumbprint()); err != nil {
 		t.Fatal(err)
@@ -297,7 +297,7 @@ func TestEnvelopeKeysSignOnlyEnvelopes(t *testing.T) {
 	w.reissue(t)
 	w.issue(t, w.fresh(t, bob, listed))
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, bob, edKey())); !errors.Is(err, pat.ErrAgentIDTaken) {
-		t.Errorf("a key that is listed without an agent id: %v", err)
+		t.Errorf("a key that is listed without an agent id: %v, want %v", err, pat.ErrAgentIDTaken)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 		moved := a
 		moved.CreatedAt = at
 		if _, err := pat.Export(moved, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("made %s: %v", name, err)
+			t.Errorf("made %s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
 	bob := seeded(t, "bob recovery password").Address()
@@ -357,7 +357,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 		changed := a
 		change(&changed)
 		if _, err := pat.Export(changed, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
 }
@@ -373,7 +373,7 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	})
 	if _, err := w.issuer.Issue(t.Context(), pat.IssueRequest{Evidence: agreement.Evidence{Envelope: raw, Target: "agent1another"}}); !errors.Is(err,
 		pat.ErrAgreementMisdirected) {
-		t.Errorf("addressed to another agent: %v", err)
+		t.Errorf("addressed to another agent: %v, want %v", err, pat.ErrAgreementMisdirected)
 	}
 	issued, err := w.issueEnvelope(t, raw)
 	if err != nil {
@@ -395,6 +395,6 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	}
 	a.Form = "uagents-envelope"
 	if _, err := pat.Export(a, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-		t.Errorf("with another form: %v", err)
+		t.Errorf("with another form: %v, want %v", err, pat.ErrBadExport)
 	}
 }

@@ -126,12 +126,12 @@ func TestTamperedExportsAreRejected(t *testing.T) {
 		}
 		spoil(tree["agreement"].(map[string]any))
 		if _, err := pat.VerifyExport(must(json.Marshal(tree)), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("fresh with %s: %v", what, err)
+			t.Errorf("fresh with %s: %v, want %v", what, err, pat.ErrBadExport)
 		}
 	}
 	for _, text := range []string{"", "{}", "[]", `{"type":"x"}`, strings.Repeat("[", 1000), strings.Repeat(" ", pat.MaxExport+1)} {
 		if _, err := pat.VerifyExport([]byte(text), bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("%.20q: %v", text, err)
+			t.Errorf("%.20q: %v, want %v", text, err, pat.ErrBadExport)
 		}
 	}
 }

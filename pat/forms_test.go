@@ -74,7 +74,7 @@ func TestPolicySignedInOtherEncodings(t *testing.T) {
 		for _, w := range writers {
 			text := read(t, strings.TrimSuffix(name, ".json")+w.suffix)
 			if got, err := verifiedForm(t, o, text); err != nil || !strings.HasPrefix(got, "detached:") {
-				t.Errorf("%s as %s: %q, %v", name, w.form, got, err)
+				t.Errorf("%s as %s: %q, %v; want a text that starts with %q, nil", name, w.form, got, err, "detached:")
 			}
 			if got, err := verifiedForm(t, o, append(text, '\n', '\n')); err == nil {
 				t.Errorf("%s as %s with trailing newlines: accepted as %q", name, w.form, got)
@@ -120,7 +120,7 @@ func TestFormIsNamed(t *testing.T) {
 		"python":  `{"uid": "https://shop.example/policy/1", "permission": [{"action": "execute", "price": 1.5, "note": "\u00e4"}]}`,
 	} {
 		if got, err := verifiedForm(t, o, []byte(text)); err != nil || got != "detached:"+form+":ed25519" {
-			t.Errorf("%s: %q, %v", form, got, err)
+			t.Errorf("%s: %q, %v; want %v, nil", form, got, err, "detached:"+form+":ed25519")
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestPolicyDigest(t *testing.T) {
 	const want = "sha-256:AVq9f1zFei3ZS3WQ8ErYCEJzkF7jPsXOvq5iJ2qX-GI"
 	for _, text := range []string{`{"a":1}`, ` { "a" : 1.0 } `, `{"\u0061":1e0}`} {
 		if got, err := pat.PolicyDigest([]byte(text)); err != nil || got != want {
-			t.Errorf("%s: %s, %v", text, got, err)
+			t.Errorf("%s: %s, %v; want %v, nil", text, got, err, want)
 		}
 	}
 	for name, text := range map[string]string{
@@ -138,7 +138,7 @@ func TestPolicyDigest(t *testing.T) {
 			strings.Repeat("x", pat.MaxPolicy) + `"}`,
 	} {
 		if got, err := pat.PolicyDigest([]byte(text)); err == nil || got != "" {
-			t.Errorf("%s: %s, %v", name, got, err)
+			t.Errorf("%s: %s, %v; want an empty string, an error", name, got, err)
 		}
 		if o, err := pat.NewOffer([]byte(text), policyUID); err == nil || o.Digest != "" {
 			t.Errorf("%s: the offer was accepted", name)

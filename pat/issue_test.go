@@ -60,7 +60,7 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	}
 	slices.Sort(names)
 	if got := strings.Join(names, " "); got != "agr aud cnf exp iat iss jti lmt nbf pol pol_digest scope sub" {
-		t.Errorf("members %s", got)
+		t.Errorf("members %s, want %q", got, "agr aud cnf exp iat iss jti lmt nbf pol pol_digest scope sub")
 	}
 	// The stored agreement.
 	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
@@ -85,20 +85,20 @@ func TestStaticAgreementIsLimited(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	if want := []pat.OmittedEntry{{Entry: buy + ":execute", Reason: "FRESH_AGREEMENT_REQUIRED"}}; !slices.Equal(issued.Omitted, want) {
-		t.Errorf("omitted %v", issued.Omitted)
+		t.Errorf("omitted %v, want %v", issued.Omitted, want)
 	}
 	if again := w.issue(t, r); again.AgreementID != issued.AgreementID || again.Claims.ID == issued.Claims.ID {
 		t.Errorf("the same signature again: agreement %s and %s", issued.AgreementID, again.AgreementID)
 	}
 	r.Scope = []string{buy}
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("a scope that only has charges: %v", err)
+		t.Errorf("a scope that only has charges: %v, want %v", err, pat.ErrFreshRequired)
 	}
 	w.rules.Freshness = pat.FreshnessRequired
 	w.reissue(t)
 	r.Scope = nil
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrFreshRequired) {
-		t.Errorf("freshness required: %v", err)
+		t.Errorf("freshness required: %v, want %v", err, pat.ErrFreshRequired)
 	}
 	w.issue(t, w.fresh(t, "agent2", newEd()))
 }
@@ -108,11 +108,11 @@ func TestFreshAgreementIsUsedOnce(t *testing.T) {
 	r := w.fresh(t, "agent", newEd())
 	w.issue(t, r)
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("at once: %v", err)
+		t.Errorf("at once: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 	w.advance(t, 4*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("within the window: %v", err)
+		t.Errorf("within the window: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 	w.advance(t, 48*time.Hour)
 	if _, err := w.store.Purge(t.Context()); err != nil {
@@ -137,7 +137,7 @@ func TestIDBelongsToTheFirstKey(t *testing.T) {
 		t.Fatalf("%v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "other", first)); !errors.Is(err, pat.ErrKeyTaken) {
-		t.Errorf("one key, two ids: %v", err)
+		t.Errorf("one key, two ids: %v, want %v", err, pat.ErrKeyTaken)
 	}
 	w.issue(t, w.fresh(t, string(taken.Suggestion), second))
 	third := newEd()
@@ -227,7 +227,7 @@ func TestApproval(t *testing.T) {
 			}
 			if name == "fresh" {
 				if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
-					t.Errorf("a second PAT for one agreement: %v", err)
+					t.Errorf("a second PAT for one agreement: %v, want %v", err, pat.ErrAgreementReplayed)
 				}
 			}
 			again := w.issue(t, w.fresh(t, "agent", edKey()))
@@ -240,7 +240,7 @@ func TestApproval(t *testing.T) {
 	old := w.fresh(t, "agent", edKey())
 	w.advance(t, 6*time.Minute)
 	if _, err := w.issuer.Issue(t.Context(), old); !errors.Is(err, pat.ErrAgreementStale) {
-		t.Errorf("an expired agreement that was not pending: %v", err)
+		t.Errorf("an expired agreement that was not pending: %v, want %v", err, pat.ErrAgreementStale)
 	}
 }
 
@@ -302,7 +302,7 @@ func TestScope(t *testing.T) {
 		t.Errorf("nothing left: %v", err)
 	}
 	if _, err := w.store.Agent(t.Context(), service, "d"); !errors.Is(err, pat.ErrNotFound) {
-		t.Errorf("after a refusal: %v", err)
+		t.Errorf("after a refusal: %v, want %v", err, pat.ErrNotFound)
 	}
 	for _, bad := range [][]string{
 		{"x"},
@@ -315,7 +315,7 @@ func TestScope(t *testing.T) {
 		r := w.fresh(t, "e", newEd())
 		r.Scope = bad
 		if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrBadScope) {
-			t.Errorf("%.40v: %v", bad, err)
+			t.Errorf("%.40v: %v, want %v", bad, err, pat.ErrBadScope)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func TestLargeScopeNamesTheNamespace(t *testing.T) {
 	r = w.fresh(t, "d", newEd())
 	r.Scope = w.terms.more
 	if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrBadScope) {
-		t.Errorf("a PAT that is too long: %v", err)
+		t.Errorf("a PAT that is too long: %v, want %v", err, pat.ErrBadScope)
 	}
 }
 
@@ -358,7 +358,7 @@ func TestPermits(t *testing.T) {
 		"f:*:v1": false, "d.e:*:*": false, "*:*:*": false, "d.e:x": false, "d.e:x:v1:execute": false, "d.e::v1": false, ":x:v1": false, "": false,
 	} {
 		if got := c.Permits(uid); got != want {
-			t.Errorf("%q: %v", uid, got)
+			t.Errorf("%q: %v, want %v", uid, got, want)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("a cached PAT of the retired key: %v", err)
+		t.Errorf("a cached PAT of the retired key: %v, want %v", err, pat.ErrInvalid)
 	}
 	if w.keys.Current() == first {
 		t.Error("the retired key still signs")
@@ -157,13 +157,13 @@ func TestRetiredKeyVerifiesNothing(t *testing.T) {
 	}
 	w.advance(t, time.Minute)
 	if _, err := w.verify(t, soon); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("after its key ended, out of the cache: %v", err)
+		t.Errorf("after its key ended, out of the cache: %v, want %v", err, pat.ErrInvalid)
 	}
 	if _, err := unseen.Verify(t.Context(), soon, w.now()); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("after its key ended: %v", err)
+		t.Errorf("after its key ended: %v, want %v", err, pat.ErrInvalid)
 	}
 	if err := w.keys.Retire(t.Context(), "nobody", w.now()); !errors.Is(err, keys.ErrNoKey) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, keys.ErrNoKey)
 	}
 	// A process that has the private key reads the end of the key when it starts.
 	again := w.open(t, w.files, keys.EdDSA)
@@ -225,7 +225,7 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 		return err
 	}
 	if err := unknown(); !errors.Is(err, pat.ErrInvalid) { // the only read in this second
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, pat.ErrInvalid)
 	}
 	ring := w.open(t, &memory{}, keys.EdDSA)
 	there, err := pat.NewIssuer(pat.IssuerConfig{
@@ -237,7 +237,7 @@ func TestUnknownKidReadsTheStoreAtMostOnceASecond(t *testing.T) {
 	}
 	token := must(there.Issue(t.Context(), w.fresh(t, "agent", newEd()))).Token
 	if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("the store was read again within a second: %v", err)
+		t.Errorf("the store was read again within a second: %v, want %v", err, pat.ErrInvalid)
 	}
 	w.add(time.Second)
 	if _, err := w.verify(t, token); err != nil {
@@ -253,7 +253,7 @@ func TestAlgorithms(t *testing.T) {
 			t.Errorf("%s: %v", alg, err)
 		}
 		if header := string(must(base64url(token[:strings.IndexByte(token, '.')]))); !strings.Contains(header, `"alg":"`+alg+`"`) {
-			t.Errorf("%s: header %s", alg, header)
+			t.Errorf("%s: header %s, want a text that contains %q", alg, header, `"alg":"`+alg+`"`)
 		}
 	}
 }
@@ -351,7 +351,7 @@ func TestKeysOfAnotherPurpose(t *testing.T) {
 	noError(t, json.Unmarshal(must(base64url(strings.Split(own, ".")[1])), &claims))
 	forged := jws(t, map[string]any{"alg": "EdDSA", "typ": pat.TypePAT, "kid": cards.Current()}, claims, edSign(privateOf(t, files.pem)))
 	if _, err := w.verify(t, forged); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrInvalid)
 	}
 	again, err := w.open(t, w.files, keys.EdDSA).For(t.Context(), keys.ForCards, keys.EdDSA, files)
 	noError(t, err)

@@ -124,7 +124,7 @@ func TestInvalidAcceptances(t *testing.T) {
 		"not admitted":           {func(r *acceptance) { r.Admit = func() error { return refused } }, refused},
 	} {
 		if _, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
 	if _, err := w.issueNegotiated(t, w.accepted(t, "")); err == nil {
@@ -157,7 +157,7 @@ func TestAcceptanceWaitsForApproval(t *testing.T) {
 		t.Errorf("%+v, %v", issued, err)
 	}
 	if _, err := w.issueNegotiated(t, r); !errors.Is(err, pat.ErrAgreementReplayed) {
-		t.Errorf("a second PAT: %v", err)
+		t.Errorf("a second PAT: %v, want %v", err, pat.ErrAgreementReplayed)
 	}
 }
 
@@ -170,7 +170,7 @@ func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 		address := aeaKey(t, publishedKey).Public(ledger).Address()
 		for name, id := range map[string]string{"the address": address, "in small letters": strings.ToLower(address)} {
 			if _, err := w.issuer.Issue(t.Context(), w.fresh(t, id, squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
-				t.Errorf("%s, %s: %v", ledger, name, err)
+				t.Errorf("%s, %s: %v, want %v", ledger, name, err, pat.ErrAgentIDTaken)
 			}
 		}
 	}
@@ -183,7 +183,7 @@ func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 	}
 	second := w.accepted(t, identity.Cosmos, func(r *acceptance) { r.Nonce = "another" })
 	if _, err := w.issueNegotiated(t, second); !errors.Is(err, pat.ErrKeyTaken) {
-		t.Errorf("a key with two ids: %v", err)
+		t.Errorf("a key with two ids: %v, want %v", err, pat.ErrKeyTaken)
 	}
 }
 
@@ -217,12 +217,12 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 		changed := a
 		change(&changed)
 		if _, err := pat.Export(changed, policy, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadExport)
 		}
 	}
 	spaced := policy
 	spaced.Bytes = append([]byte("  \n"), policy.Bytes...) // the same policy, but not the signed bytes
 	if _, err := pat.Export(a, spaced, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {
-		t.Errorf("other bytes of the policy: %v", err)
+		t.Errorf("other bytes of the policy: %v, want %v", err, pat.ErrBadExport)
 	}
 }

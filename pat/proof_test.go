@@ -28,17 +28,17 @@ func TestDigests(t *testing.T) {
 	// printf '{"intent_uid":"a:b:v1","parameters":{}}' | openssl dgst -sha256 -binary | basenc --base64url
 	for _, p := range []map[string]any{nil, {}} {
 		if got := must(pat.ExecuteDigest("a:b:v1", p)); got != "213wS5_0ZXiR3A6bylWkOxFiMpAxTR7TFnjz2MN_bNk" {
-			t.Error(got)
+			t.Errorf("got %q, want %q", got, "213wS5_0ZXiR3A6bylWkOxFiMpAxTR7TFnjz2MN_bNk")
 		}
 	}
 	// printf '{"intent_uid":"a:b:v1","parameters":{"b":"é","n":1.5}}' | …
 	if got := must(pat.ExecuteDigest("a:b:v1",
 		map[string]any{"n": json.Number("1.50"), "b": "é"})); got != "sT1iCWXmh3yGcpf-IOutiAM0EP3PxqjGyVFZnLiwG8o" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "sT1iCWXmh3yGcpf-IOutiAM0EP3PxqjGyVFZnLiwG8o")
 	}
 	// printf '{"renew":"x"}' | …
 	if got := must(pat.RenewDigest("x")); got != "HDjEpeqnJrUzpZyjhbx1os59E8VmjQQ3cgyRwxTyBeM" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "HDjEpeqnJrUzpZyjhbx1os59E8VmjQQ3cgyRwxTyBeM")
 	}
 	_, err := pat.ExecuteDigest("a:b:v1", map[string]any{"n": json.Number("9007199254740993")})
 	if inexact, ok := errors.AsType[*strictjson.InexactError](err); !ok || inexact.Pointer != "/parameters/n" {
@@ -109,10 +109,10 @@ func TestInvalidProofs(t *testing.T) {
 	}
 	good := must(pat.SignProof(edKey(), binding, noon))
 	if _, err := pat.VerifyProof(good, keyOf(t, newEd()), binding, noon); !errors.Is(err, pat.ErrBadSignature) {
-		t.Errorf("another key: %v", err)
+		t.Errorf("another key: %v, want %v", err, pat.ErrBadSignature)
 	}
 	if _, err := pat.VerifyProof(good, keys.Key{}, binding, noon); !errors.Is(err, pat.ErrBadSignature) {
-		t.Errorf("no key: %v", err)
+		t.Errorf("no key: %v, want %v", err, pat.ErrBadSignature)
 	}
 	for _, text := range []string{"", ".", "..", good + strings.Repeat("A", pat.MaxProof), good[1:]} {
 		if _, err := pat.VerifyProof(text, key, binding, noon); err == nil {

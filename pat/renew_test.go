@@ -48,7 +48,7 @@ func TestRenewal(t *testing.T) {
 	}
 	w.advance(t, time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrRevoked) {
-		t.Errorf("after it: %v", err)
+		t.Errorf("after it: %v, want %v", err, pat.ErrRevoked)
 	}
 	if _, err := w.verify(t, next.Token); err != nil {
 		t.Errorf("its successor: %v", err)
@@ -72,7 +72,7 @@ func TestRepeatedRenewalHasTheSameSuccessor(t *testing.T) {
 		}
 		w.advance(t, 2*time.Second)
 		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, old, key)); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("%s: two successors of one PAT: %v", name, err)
+			t.Errorf("%s: two successors of one PAT: %v, want %v", name, err, pat.ErrRevoked)
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestRenewalInTheGrace(t *testing.T) {
 	old := w.issue(t, w.fresh(t, "agent", key))
 	w.advance(t, time.Hour+10*time.Minute+29*time.Second)
 	if _, err := w.verify(t, old.Token); !errors.Is(err, pat.ErrExpired) {
-		t.Errorf("the expired PAT: %v", err)
+		t.Errorf("the expired PAT: %v, want %v", err, pat.ErrExpired)
 	}
 	if next := w.renew(t, w.renewalWithProof(t, old, key)); next.Token == "" {
 		t.Error("no PAT")
@@ -92,7 +92,7 @@ func TestRenewalInTheGrace(t *testing.T) {
 	late := w.issue(t, w.fresh(t, "late", other))
 	w.advance(t, time.Hour+10*time.Minute+30*time.Second)
 	if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, late, other)); !errors.Is(err, pat.ErrExpired) {
-		t.Errorf("after the grace: %v", err)
+		t.Errorf("after the grace: %v, want %v", err, pat.ErrExpired)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestProofRenewsOnce(t *testing.T) {
 		"iat": w.now().Unix(), "jti": spent.Nonce, "aud": issuer, "pat": next.Claims.ID, "digest": must(pat.RenewDigest(next.Claims.ID)),
 	}, edSign(key))
 	if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: next.Token, Proof: again}); !errors.Is(err, pat.ErrProofReplayed) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrProofReplayed)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestRenewalWithoutProofEndsAfterADay(t *testing.T) {
 		}
 		w.advance(t, 30*time.Minute)
 		if _, err := w.issuer.Renew(t.Context(), pat.RenewRequest{Token: issued.Token}); !errors.Is(err, pat.ErrProofRequired) {
-			t.Errorf("%s: %v", assurance, err)
+			t.Errorf("%s: %v, want %v", assurance, err, pat.ErrProofRequired)
 		}
 		next := w.renew(t, w.renewalWithProof(t, issued, key))
 		if next.Claims.Assurance != assurance || len(next.Claims.Scope) != entries {
@@ -273,10 +273,10 @@ func TestRevokingAPATEndsItsRenewals(t *testing.T) {
 		}
 		noError(t, revoke(w, first, second, third))
 		if _, err := w.verify(t, third.Token); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("%s: its renewal: %v", name, err)
+			t.Errorf("%s: its renewal: %v, want %v", name, err, pat.ErrRevoked)
 		}
 		if _, err := w.issuer.Renew(t.Context(), w.renewalWithProof(t, third, key)); !errors.Is(err, pat.ErrRevoked) {
-			t.Errorf("%s: renewing its renewal: %v", name, err)
+			t.Errorf("%s: renewing its renewal: %v, want %v", name, err, pat.ErrRevoked)
 		}
 		if _, err := w.verify(t, other.Token); err != nil {
 			t.Errorf("%s: another PAT of the agent: %v", name, err)

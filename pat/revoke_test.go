@@ -63,7 +63,7 @@ func TestRevocation(t *testing.T) {
 			check("after a restart", hit, want)
 			if kind == pat.RevokedAgent {
 				if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "agent", key)); !errors.Is(err, pat.ErrBlocked) {
-					t.Errorf("a blocked agent agrees again: %v", err)
+					t.Errorf("a blocked agent agrees again: %v, want %v", err, pat.ErrBlocked)
 				}
 				noError(t, w.issuer.Unblock(t.Context(), "agent"))
 				check("after it was unblocked", hit, pat.ErrRevoked)
@@ -100,7 +100,7 @@ func TestRevocationByPossession(t *testing.T) {
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
 	noError(t, w.issuer.RevokeToken(t.Context(), issued.Token))
 	if _, err := w.verify(t, issued.Token); !errors.Is(err, pat.ErrRevoked) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrRevoked)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 	replica := pat.NewView(w.store, w.keys, w.now)
 	there := must(pat.NewVerifier(pat.VerifierConfig{Service: service, Issuer: issuer, Keys: w.keys, View: replica}))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("a view that was not refreshed: %v", err)
+		t.Errorf("a view that was not refreshed: %v, want %v", err, pat.ErrUnavailable)
 	}
 	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); err != nil {
@@ -139,11 +139,11 @@ func TestRevocationReachesOtherProcesses(t *testing.T) {
 	}
 	w.add(time.Millisecond)
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("a view older than a second: %v", err)
+		t.Errorf("a view older than a second: %v, want %v", err, pat.ErrUnavailable)
 	}
 	noError(t, replica.Refresh(t.Context()))
 	if _, err := there.Verify(t.Context(), issued.Token, w.now()); !errors.Is(err, pat.ErrRevoked) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrRevoked)
 	}
 }
 
@@ -162,7 +162,7 @@ func TestViewReportsBlockedAgents(t *testing.T) {
 		t.Error("still blocked")
 	}
 	if err := w.issuer.Unblock(t.Context(), "nobody"); !errors.Is(err, pat.ErrNotFound) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrNotFound)
 	}
 }
 

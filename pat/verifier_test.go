@@ -110,13 +110,13 @@ func TestInvalidTokens(t *testing.T) {
 				delete(payload, claim)
 			}
 			if _, err := w.verify(t, jws(t, m{"alg": "EdDSA", "typ": pat.TypePAT, "kid": kid}, payload, own)); !errors.Is(err, pat.ErrInvalid) {
-				t.Errorf("%s = %v: %v", claim, v, err)
+				t.Errorf("%s = %v: %v, want %v", claim, v, err, pat.ErrInvalid)
 			}
 		}
 	}
 	twice := strings.Replace(string(must(base64url(strings.Split(issued.Token, ".")[1]))), "{", `{"sub":"root",`, 1)
 	if _, err := w.verify(t, jws(t, m{"alg": "EdDSA", "typ": pat.TypePAT, "kid": kid}, []byte(twice), own)); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("a member twice: %v", err)
+		t.Errorf("a member twice: %v, want %v", err, pat.ErrInvalid)
 	}
 	for name, token := range map[string]string{
 		"nonsense": "nonsense", "dots": "..", "a part more": issued.Token + ".x",
@@ -128,11 +128,11 @@ func TestInvalidTokens(t *testing.T) {
 		"Bearer": "Bearer " + issued.Token, "huge": strings.Repeat("A", 10<<20),
 	} {
 		if _, err := w.verify(t, token); !errors.Is(err, pat.ErrInvalid) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, pat.ErrInvalid)
 		}
 	}
 	if _, err := w.verify(t, ""); !errors.Is(err, pat.ErrMissing) {
-		t.Errorf("none: %v", err)
+		t.Errorf("none: %v, want %v", err, pat.ErrMissing)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestTokenExpires(t *testing.T) {
 	w.advance(t, time.Second)
 	for range 2 {
 		if _, err := w.verify(t, token); !errors.Is(err, pat.ErrExpired) {
-			t.Errorf("after it: %v", err)
+			t.Errorf("after it: %v, want %v", err, pat.ErrExpired)
 		}
 	}
 }
@@ -159,7 +159,7 @@ func TestTokenOfAnotherService(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := other.Verify(t.Context(), token, w.now()); !errors.Is(err, pat.ErrInvalid) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, pat.ErrInvalid)
 	}
 }
 
@@ -185,10 +185,10 @@ func TestIntrospection(t *testing.T) {
 	}
 	const inactive = `{"active":false}`
 	if got := introspect("x", w.terms.offer.Digest); got != inactive {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, inactive)
 	}
 	if got := introspect(issued.Token, offerOf(t, policyV2).Digest); got != inactive {
-		t.Errorf("after a policy change: %s", got)
+		t.Errorf("after a policy change: %s, want %s", got, inactive)
 	}
 	w.add(2 * time.Second)
 	if _, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.Holds, w.now()); !errors.Is(err, pat.ErrUnavailable) {

@@ -223,7 +223,7 @@ func TestSeveralServices(t *testing.T) {
 	}
 	o.Services = []string{"no service"}
 	if _, err := Open(t.Context(), o); !errors.Is(err, agent.ErrTarget) {
-		t.Errorf("no service: %v", err)
+		t.Errorf("no service: %v, want %v", err, agent.ErrTarget)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	var read string
 	if err := json.Unmarshal([]byte(text(alone, 0)), &read); err != nil || read != said {
-		t.Errorf("%v: %q", err, read)
+		t.Errorf("got %v: %q; want nil, %v", err, read, said)
 	}
 	for _, shown := range []string{text(object, 0), text(alone, 0)} {
 		if strings.ContainsAny(shown, "\u009b\u202e\u200b\u007f\U000e0041") {

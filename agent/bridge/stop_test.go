@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 	<-sent
 	cancel()
 	if err := <-answered; !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}
 	wasLeft(t, o)
 	close(goOn)

@@ -112,7 +112,7 @@ func TestServiceFoundLater(t *testing.T) {
 	session, changed := watch(t, b)
 	has(t, session.InitializeResult().Instructions, "could not be reached")
 	if output := descriptionOf(t, session, orderTool); output != "" {
-		t.Error(output)
+		t.Errorf("got %q, want an empty string", output)
 	}
 	target, err := url.Parse(shop.URL)
 	if err != nil {

@@ -138,7 +138,7 @@ func TestNewLimitCountsEarlierCharges(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 	if text := exceeded.Error(); !strings.Contains(text, "0.80 EUR of the budget of 1.00 EUR/month") {
-		t.Error(text)
+		t.Errorf("got %q, want a text that contains %q", text, "0.80 EUR of the budget of 1.00 EUR/month")
 	}
 }
 

@@ -131,7 +131,7 @@ func TestAskWhileListening(t *testing.T) {
 			}
 		}}, func(_ context.Context, m wire.Message) error {
 			if m.ID != "msg_2" {
-				t.Errorf("handled %s", m.ID)
+				t.Errorf("handled %s, want %q", m.ID, "msg_2")
 			}
 			return nil
 		})

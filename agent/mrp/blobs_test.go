@@ -55,7 +55,7 @@ func TestBlobs(t *testing.T) {
 			t.Errorf("%+v, %v", info, err)
 		}
 		if _, err := c.Download(t.Context(), "blob_1", strings.Repeat("0", 64), io.Discard); !errors.Is(err, mrp.ErrAnswer) {
-			t.Errorf("accepted a blob other than the one requested: %v", err)
+			t.Errorf("accepted a blob other than the one requested: %v, want %v", err, mrp.ErrAnswer)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestAlteredBlobsAreRejected(t *testing.T) {
 	}
 	s := stubRelay(t, map[string]http.HandlerFunc{"POST /v1/blobs": says(201, `{"blob_id":"b","hash":%q,"size":5}`, name)})
 	if got, err := client(t, s).Upload(t.Context(), strings.NewReader("wrong"), ""); !errors.Is(err, mrp.ErrAnswer) {
-		t.Errorf("accepted another hash: %+v, %v", got, err)
+		t.Errorf("accepted another hash: %+v, %v, want %v", got, err, mrp.ErrAnswer)
 	}
 }
 

@@ -26,7 +26,7 @@ func TestOptions(t *testing.T) {
 		"a password": {Key: a, Relay: "https://a:b@a.example"}, "a negative wait": {Key: a, Relay: "https://a.example", MaxWait: -1},
 	} {
 		if _, err := mrp.New(o); !errors.Is(err, mrp.ErrOptions) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, mrp.ErrOptions)
 		}
 	}
 	c, err := mrp.New(mrp.Options{Key: a, Relay: "https://a.example/relay/"})
@@ -183,7 +183,7 @@ func TestInvalidRequests(t *testing.T) {
 		"an id":    message, "dots": status, "no thread": thread, "a line feed": blob,
 	} {
 		if !errors.Is(err, mrp.ErrOptions) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, mrp.ErrOptions)
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestKeyFiles(t *testing.T) {
 		t.Error(err)
 	}
 	if err := mrp.SaveKey(path, mrp.NewKey()); !errors.Is(err, mrp.ErrKeyFile) {
-		t.Errorf("a key is overwritten: %v", err)
+		t.Errorf("a key is overwritten: %v, want %v", err, mrp.ErrKeyFile)
 	}
 	if _, err := mrp.LoadKey(path + "x"); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, mrp.ErrKeyFile) {
 		t.Error(err)
@@ -35,13 +35,13 @@ func TestKeyFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := mrp.LoadKey(wrong); !errors.Is(err, mrp.ErrKeyFile) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, mrp.ErrKeyFile)
 		}
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := mrp.LoadKey(path); !errors.Is(err, mrp.ErrKeyFile) {
-		t.Errorf("a file that others read: %v", err)
+		t.Errorf("a file that others read: %v, want %v", err, mrp.ErrKeyFile)
 	}
 }

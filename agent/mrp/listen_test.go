@@ -100,7 +100,7 @@ func TestListen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := strings.Join(append(<-got, <-got...), " "); all != "msg_1 msg_1 msg_2" {
-		t.Errorf("acknowledged %s", all)
+		t.Errorf("acknowledged %s, want %q", all, "msg_1 msg_1 msg_2")
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -125,7 +125,7 @@ func TestFailingHandlers(t *testing.T) {
 	var attempts, failed atomic.Int32
 	err := client(t, s).Listen(ctx, mrp.ListenOptions{Failed: func(m wire.Message, err error) {
 		if m.ID != "msg_1" || err == nil {
-			t.Errorf("%s: %v", m.ID, err)
+			t.Errorf("got %s: %v; want %q, an error", m.ID, err, "msg_1")
 		}
 		failed.Add(1)
 	}}, func(_ context.Context, m wire.Message) error {

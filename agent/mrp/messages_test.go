@@ -56,7 +56,7 @@ func TestMessageStatusAndThread(t *testing.T) {
 			`{"message_id":"msg_1","status":"delivered","created_at":"2026-03-05T12:00:00Z","expires_at":"2026-03-05T12:00:00Z","delivered_at":"2026-03-05T12:00:01Z"}`),
 		"GET /v1/messages/threads/{id}": func(w http.ResponseWriter, r *http.Request) {
 			if r.PathValue("id") != "a/b c" {
-				t.Errorf("the thread %q", r.PathValue("id"))
+				t.Errorf("the thread %q, want %q", r.PathValue("id"), "a/b c")
 			}
 			says(200, `{"messages":[%s],"has_more":false,"next_cursor":"x"}`, message("msg_1", nil))(w, r)
 		},

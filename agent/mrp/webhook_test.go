@@ -91,6 +91,6 @@ func TestReceive(t *testing.T) {
 		}
 	}
 	if got := strings.Join(handled, " "); got != "msg_1 msg_2 msg_2" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "msg_1 msg_2 msg_2")
 	}
 }

@@ -378,7 +378,7 @@ func TestMessages(t *testing.T) {
 		tree, err := strictjson.Decode(got.Body)
 		want, _ := strictjson.Decode([]byte(tt.body))
 		if diff := cmp.Diff(want, tree); diff != "" || err != nil {
-			t.Errorf("%s: %v %s", name, err, diff)
+			t.Errorf("%s: %v %s; want nil, an empty string", name, err, diff)
 		}
 		tt.fields["Authorization"] = "Bearer t"
 		for field, value := range tt.fields {

@@ -152,7 +152,7 @@ func TestCardFollowsCatalogue(t *testing.T) {
 	payload, err := strictjson.Canonical(card)
 	g.Must(err)
 	if by := verifiedBy(g, renewed[0], payload); by != "EdDSA" {
-		t.Errorf("signed by %s", by)
+		t.Errorf("signed by %s, want %q", by, "EdDSA")
 	}
 }
 
@@ -204,7 +204,7 @@ func TestCardWithoutIntentsAndClosedDoor(t *testing.T) {
 		gatetest.Unproved+", doors: {a2a: {enabled: false}}}\n")
 	for _, path := range []string{cardPath, "/a2a", "/a2a/v1/tasks"} {
 		if answer := get(shut, path); answer.Status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, answer.Status)
+			t.Errorf("%s: %d, want %d", path, answer.Status, http.StatusNotFound)
 		}
 	}
 }

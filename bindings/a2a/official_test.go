@@ -97,7 +97,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 		}
 	}
 	if got := strings.Join(seen, " "); got != "TASK_STATE_WORKING artifact TASK_STATE_COMPLETED" {
-		g.Errorf("the stream has %s", got)
+		g.Errorf("the stream has %s, want %q", got, "TASK_STATE_WORKING artifact TASK_STATE_COMPLETED")
 	}
 	list, err := client.ListTasks(g.Context(), &official.ListTasksRequest{ContextID: "talk", PageSize: 1})
 	g.Must(err)
@@ -127,15 +127,15 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	}
 	_, err = client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{}))
 	if !errors.Is(err, official.ErrInvalidParams) {
-		g.Errorf("wrong parameters: %v", err)
+		g.Errorf("wrong parameters: %v, want %v", err, official.ErrInvalidParams)
 	}
 	checkError(g, err, "MISSING_PARAMETER", "UIM-VAL-001")
 	if _, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: "none"}); !errors.Is(err, official.ErrTaskNotFound) {
-		g.Errorf("no task: %v", err)
+		g.Errorf("no task: %v, want %v", err, official.ErrTaskNotFound)
 	}
 	for _, err := range client.SubscribeToTask(g.Context(), &official.SubscribeToTaskRequest{ID: "none"}) {
 		if !errors.Is(err, official.ErrTaskNotFound) {
-			g.Errorf("subscribing to no task: %v", err)
+			g.Errorf("subscribing to no task: %v, want %v", err, official.ErrTaskNotFound)
 		}
 	}
 	if _, err := client.GetExtendedAgentCard(g.Context(), &official.GetExtendedAgentCardRequest{}); err == nil {

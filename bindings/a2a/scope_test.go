@@ -30,15 +30,15 @@ func TestTasksOutsideScope(t *testing.T) {
 	}
 	for _, method := range []string{"GetTask", "CancelTask", "SubscribeToTask"} {
 		if got := ask(narrow.Token, method, `{"id":"`+ordered+`"}`); !strings.Contains(got, "TASK_NOT_FOUND") {
-			t.Errorf("%s: %s", method, got)
+			t.Errorf("%s: %s, want a text that contains %q", method, got, "TASK_NOT_FOUND")
 		}
 	}
 	goesOn := `{"message":{"messageId":"m3","role":"ROLE_USER","taskId":"` + ordered + `","parts":[{"text":"and?"}]}}`
 	if got := ask(narrow.Token, "SendMessage", goesOn); !strings.Contains(got, "TASK_NOT_FOUND") {
-		t.Errorf("SendMessage: %s", got)
+		t.Errorf("SendMessage: %s, want a text that contains %q", got, "TASK_NOT_FOUND")
 	}
 	if got := ask(narrow.Token, "GetTask", `{"id":"`+searched+`"}`); !strings.Contains(got, "secret of /search") {
-		t.Errorf("GetTask: %s", got)
+		t.Errorf("GetTask: %s, want a text that contains %q", got, "secret of /search")
 	}
 	for token, want := range map[string][]string{narrow.Token: {searched}, whole.Token: {searched, ordered}} {
 		var list struct {

@@ -146,7 +146,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 		t.Errorf("%v, was %v", now, first)
 	}
 	if answer := a.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
-		t.Error(answer)
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 
 	// A call that is in progress when the door closes gets its reply.
@@ -175,7 +175,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 	}
 	g.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"ok":true}`) }
 	if answer := agent(g, "tcp", 2).Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
-		t.Error(answer)
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	g.Write("uimgate.yaml", strings.ReplaceAll(g.Settings, ", doors: {aea: {tcp: '127.0.0.1:0', delegate: '127.0.0.1:0', mailbox: '127.0.0.1:0'}}", ""))
 	g.Reload()
@@ -199,10 +199,10 @@ func TestAddressInUse(t *testing.T) {
 	g := gatetest.New(t, "")
 	g.Write("uimgate.yaml", strings.Replace(g.Settings, gatetest.Unproved, gatetest.Unproved+", doors: {aea: {tcp: '"+taken.Addr().String()+"'}}", 1))
 	if err := g.TryReload(); err == nil || !strings.Contains(err.Error(), "the agent of default: tcp: ") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "the agent of default: tcp: ")
 	}
 	if at := addresses(g); at != nil {
-		t.Error(at)
+		t.Errorf("got %v, want nil", at)
 	}
 	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
 		t.Errorf("%d %s", a.Status, a.Body)

@@ -70,7 +70,7 @@ func TestNoGoroutineLeak(t *testing.T) {
 			n++
 			token := a.Agrees(t, gatetest.Searching)
 			if answer := a.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
-				t.Error(answer)
+				t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 			}
 			a.Asks(t, gatetest.Ordering)
 		}

@@ -54,10 +54,10 @@ func TestHalfOpenDialogues(t *testing.T) {
 	}
 	for range 20 {
 		if answer := good.Calls(t, call(gatetest.Searching, token)); answer != `{"ok":true}` {
-			t.Error(answer)
+			t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 		}
 		if a := g.Get("/api/intents/search"); a.Status != http.StatusOK {
-			t.Errorf("%d", a.Status)
+			t.Errorf("got %d, want %d", a.Status, http.StatusOK)
 		}
 	}
 	flooding.Wait()
@@ -82,7 +82,7 @@ func TestForeignPATs(t *testing.T) {
 	for n, name := range []string{"tcp", "delegate", "mailbox"} {
 		thief := agent(g, name, 3+n)
 		if answer := thief.Calls(t, call(gatetest.Searching, token)); !strings.Contains(answer, "INVALID_TOKEN") {
-			t.Errorf("%s: %s", name, answer)
+			t.Errorf("%s: %s, want a text that contains %q", name, answer, "INVALID_TOKEN")
 		}
 		answer := thief.Requests(t, protocol.HTTPMessage{
 			Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}},
@@ -97,7 +97,7 @@ func TestForeignPATs(t *testing.T) {
 		thief.Reply(t, turn, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: signed})
 		thief.FIPA(t, protocol.FIPADecline)
 		if _, uim := thief.Refusal(t); !strings.Contains(uim, "BAD_SIGNATURE") {
-			t.Errorf("%s: %s", name, uim)
+			t.Errorf("%s: %s, want a text that contains %q", name, uim, "BAD_SIGNATURE")
 		}
 	}
 	// Over tcp an agent can claim the victim's address, but it lacks the victim's PAT.

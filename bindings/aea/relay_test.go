@@ -137,7 +137,7 @@ func TestNotRelayed(t *testing.T) {
 		g.Must(err)
 		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode())
 		if first, second := aeatest.Status(t, conn), aeatest.Status(t, conn); first != acn.Success || second != acn.UnknownAgentAddress {
-			t.Errorf("%d, %d", first, second)
+			t.Errorf("got %d, %d; want %v, %v", first, second, acn.Success, acn.UnknownAgentAddress)
 		}
 		if s := activity(g); s.Unserved != 1 || s.Relay.Relayed != 0 {
 			t.Errorf("%+v, %+v", s, s.Relay)
@@ -155,13 +155,13 @@ func TestNotRelayed(t *testing.T) {
 		config, record := aeatest.Trusting(t, at["mailbox"]), aeatest.Record(at["node_key"], key, identity.Fetchai)
 		token := string(aeatest.HTTPS(t, config, at["mailbox"], "", "POST", "/register", record.Encode()))
 		if status, _ := aeatest.TryHTTPS(t, config, at["mailbox"], token, "POST", "/send_envelope", data); status != 400 {
-			t.Errorf("by mailbox: %d", status)
+			t.Errorf("by mailbox: %d, want 400", status)
 		}
 		conn, _ := aeatest.Connect(t, at["delegate"])
 		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
 		aeatest.Frame(t, conn, wire.ACN, acn.Message{Kind: acn.Envelope, Envelope: data}.Encode())
 		if first, second := aeatest.Status(t, conn), aeatest.Status(t, conn); first != acn.Success || second != acn.WrongAgentAddress {
-			t.Errorf("by delegate: %d, %d", first, second)
+			t.Errorf("by delegate: %d, %d; want %v, %v", first, second, acn.Success, acn.WrongAgentAddress)
 		}
 		receiver.Calls(t, call(gatetest.Searching, ""))
 		if s := activity(g); s.Relay.Relayed != 0 {

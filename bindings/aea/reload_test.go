@@ -82,7 +82,7 @@ func TestReloadDuringNegotiation(t *testing.T) {
 					t.Errorf("%v, then %v", reply.Info, again.Info)
 				}
 				if text, _ := a.Refusal(t); !strings.HasPrefix(text, "AGREEMENT_REPLAYED") {
-					t.Error(text)
+					t.Errorf("got %q, want a text that starts with %q", text, "AGREEMENT_REPLAYED")
 				}
 				made(1)
 				return

@@ -38,7 +38,7 @@ func TestDoorIsOpenIfBlockPresent(t *testing.T) {
 		}
 		a, open := c.Services[0].OpenDoors()[aea.Name].(*aea.Settings)
 		if open != want.open {
-			t.Errorf("%s: open: %t", doors, open)
+			t.Errorf("%s: open: %t, want %v", doors, open, want.open)
 		}
 		if open && (a.Private() != want.key || !a.HTTP || a.Clear || a.KeyFile.Data != nil || !slices.Equal(a.Connections(), want.connections) ||
 			a.Relays() != (want.relay != "") || a.Relays() && a.Relay.PerAgent.String() != want.relay ||

@@ -39,7 +39,7 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s: %s", path, got.Body)
 		}
 		if again := g.Get(path, "If-None-Match", got.Header.Get("ETag")); again.Status != http.StatusNotModified {
-			t.Errorf("%s again: %d", path, again.Status)
+			t.Errorf("%s again: %d, want %d", path, again.Status, http.StatusNotModified)
 		}
 		g.Refuses(g.Call(path, "", map[string]any{}), http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
 	}

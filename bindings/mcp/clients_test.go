@@ -165,10 +165,10 @@ func TestInspector(t *testing.T) {
 		return string(bindtest.Run(t, dir, append(head, args...)...))
 	}
 	if out := inspect("--method", "tools/list"); !strings.Contains(out, `"search_v1"`) {
-		t.Errorf("tools/list: %s", out)
+		t.Errorf("tools/list: %s, want a text that contains %q", out, `"search_v1"`)
 	}
 	if out := inspect("--method", "tools/call", "--tool-name", "search_v1", "--tool-arg", "query=lamp"); !strings.Contains(out, `"query": "lamp"`) {
-		t.Errorf("tools/call: %s", out)
+		t.Errorf("tools/call: %s, want a text that contains %q", out, `"query": "lamp"`)
 	}
 }
 
@@ -203,7 +203,7 @@ func TestGoClient(t *testing.T) {
 	}
 	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "serch_v1"})
 	if err == nil || !strings.Contains(err.Error(), "search_v1") {
-		t.Errorf("unknown tool: %v", err)
+		t.Errorf("unknown tool: %v, want an error that contains %q", err, "search_v1")
 	}
 	g.Must(session.Close())
 }

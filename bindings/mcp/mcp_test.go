@@ -184,7 +184,7 @@ func TestRefusalsKeepTheirReason(t *testing.T) {
 				t.Errorf("challenge %s, want %s", got, row.challenge)
 			}
 			if m.Result.Structured != nil {
-				t.Errorf("structuredContent %s", m.Result.Structured)
+				t.Errorf("structuredContent %s, want nil", m.Result.Structured)
 			}
 			if row.outcome != "" && !strings.Contains(m.Result.Content[1].Text, `"outcome":"`+row.outcome+`"`) {
 				t.Errorf("%s, want outcome %s", m.Result.Content[1].Text, row.outcome)

@@ -120,7 +120,7 @@ func TestEncryptedReplyIsBoundToRequest(t *testing.T) {
 		_, err = peer.Send(t.Context(), sealed)
 		g.Must(err)
 		if err := <-ended; !errors.Is(err, e2e.ErrAnswer) {
-			t.Errorf("the answer to %s: %v", name, err)
+			t.Errorf("the answer to %s: %v, want %v", name, err, e2e.ErrAnswer)
 		}
 	}
 }

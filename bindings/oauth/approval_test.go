@@ -43,12 +43,12 @@ func TestOperatorApprovesConsent(t *testing.T) {
 	path := b.agree(p)
 	id := b.waiting(path)
 	if a := g.browser().do(http.MethodGet, path, nil); a.Status != http.StatusBadRequest {
-		t.Errorf("another browser: %d", a.Status)
+		t.Errorf("another browser: %d, want %d", a.Status, http.StatusBadRequest)
 	}
 	other := g.browser()
 	other.page(g.query(newPKCE()))
 	if a := other.do(http.MethodGet, path, nil); a.Status != http.StatusBadRequest {
-		t.Errorf("another browser with a cookie: %d", a.Status)
+		t.Errorf("another browser with a cookie: %d, want %d", a.Status, http.StatusBadRequest)
 	}
 	g.Must(g.Directory.Current().Service("default").Issuance.Approve(t.Context(), id))
 	first := g.sentTo(b.do(http.MethodGet, path, nil))
@@ -62,7 +62,7 @@ func TestOperatorApprovesConsent(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if a := b.do(http.MethodGet, path, nil); a.Status != http.StatusBadRequest {
-		t.Errorf("after the code was used: %d", a.Status)
+		t.Errorf("after the code was used: %d, want %d", a.Status, http.StatusBadRequest)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestConsentByInvitation(t *testing.T) {
 	form = formOf(b.page(g.query(newPKCE())))
 	form.Set("invitation", invitation.Code)
 	if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK {
-		t.Errorf("the invitation a second time: %d", a.Status)
+		t.Errorf("the invitation a second time: %d, want %d", a.Status, http.StatusOK)
 	}
 	late, err := consent.Invite(t.Context(), g.Store, "default", "", g.Now(), time.Hour)
 	g.Must(err)
@@ -122,7 +122,7 @@ func TestConsentByInvitation(t *testing.T) {
 	form = formOf(b.page(g.query(newPKCE())))
 	form.Set("invitation", late.Code)
 	if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK {
-		t.Errorf("an invitation that has ended: %d", a.Status)
+		t.Errorf("an invitation that has ended: %d, want %d", a.Status, http.StatusOK)
 	}
 	claims, err := g.Directory.Current().Service("default").Verifier.Verify(t.Context(), got.Access, g.Now().Add(-time.Hour))
 	if err == nil {
@@ -142,7 +142,7 @@ func TestReshownPageKeepsSelection(t *testing.T) {
 	b := g.browser()
 	form := formOf(b.page(g.query(newPKCE())))
 	if len(form["scope"]) != 2 {
-		t.Fatalf("%q", form["scope"])
+		t.Fatalf("got %q, want length 2", form["scope"])
 	}
 	form["scope"] = []string{gatetest.Searching + ":execute"}
 	again := b.do(http.MethodPost, "/oauth/authorize", form)
@@ -165,6 +165,6 @@ func TestReshownPageKeepsSelection(t *testing.T) {
 	}
 	policy := b.do(http.MethodGet, "/oauth/wait", nil).Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "form-action 'self';") {
-		t.Errorf("a page without redirect: %s", policy)
+		t.Errorf("a page without redirect: %s, want a text that contains %q", policy, "form-action 'self';")
 	}
 }

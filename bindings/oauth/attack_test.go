@@ -98,7 +98,7 @@ func TestUnsupportedMethods(t *testing.T) {
 	} {
 		for _, method := range methods {
 			if a := g.browser().do(method, path, nil); a.Status != http.StatusMethodNotAllowed {
-				t.Errorf("%s %s: %d", method, path, a.Status)
+				t.Errorf("%s %s: %d, want %d", method, path, a.Status, http.StatusMethodNotAllowed)
 			}
 		}
 	}
@@ -201,7 +201,7 @@ func TestUnusedInvitationStaysValid(t *testing.T) {
 	chosen := form["scope"]
 	form.Del("scope")
 	if a := b.do(http.MethodPost, "/oauth/authorize", form); a.Status != http.StatusOK {
-		t.Errorf("nothing chosen: %d", a.Status)
+		t.Errorf("nothing chosen: %d, want %d", a.Status, http.StatusOK)
 	}
 	form["scope"] = chosen
 	if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form)); sent.Get("code") == "" {

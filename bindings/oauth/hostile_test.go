@@ -102,7 +102,7 @@ func TestRegistration(t *testing.T) {
 	}
 	own := b.page(g.query(newPKCE(), as, func(v url.Values) { v.Set("redirect_uri", "cursor://anysphere/cb") }))
 	if policy := own.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' cursor:;") {
-		t.Error(policy)
+		t.Errorf("got %q, want a text that contains %q", policy, "form-action 'self' cursor:;")
 	}
 	for name, bad := range map[string]any{
 		"no redirect URIs": map[string]any{"client_name": "x"},
@@ -141,7 +141,7 @@ func TestLimitPerAddress(t *testing.T) {
 		g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form()))
 	}
 	if a := b.do(http.MethodPost, "/oauth/authorize", form()); a.Status != http.StatusTooManyRequests {
-		t.Errorf("a third consent: %d", a.Status)
+		t.Errorf("a third consent: %d, want %d", a.Status, http.StatusTooManyRequests)
 	}
 	for n := range 2 { // one document was fetched
 		b.do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE(), func(v url.Values) {
@@ -221,7 +221,7 @@ func TestWithoutConsent(t *testing.T) {
 				t.Error(body)
 			}
 			if a := g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE()).Encode(), nil); a.Status != http.StatusForbidden {
-				t.Errorf("the page: %d", a.Status)
+				t.Errorf("the page: %d, want %d", a.Status, http.StatusForbidden)
 			}
 			g.wants("a code", g.post("/oauth/token", g.exchange("x", newPKCE())), "unauthorized_client")
 			registration := map[string]any{"redirect_uris": []string{callback}}
@@ -231,7 +231,7 @@ func TestWithoutConsent(t *testing.T) {
 	shut := gatetest.New(t, services+", doors: {mcp: {enabled: false}}}\n")
 	for _, path := range []string{"/oauth/authorize", "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"} {
 		if a := shut.Get(path); a.Status != http.StatusNotFound {
-			t.Errorf("with the door shut, %s: %d", path, a.Status)
+			t.Errorf("with the door shut, %s: %d, want %d", path, a.Status, http.StatusNotFound)
 		}
 	}
 }

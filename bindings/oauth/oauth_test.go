@@ -123,7 +123,7 @@ func TestMetadata(t *testing.T) {
 		"/.well-known/oauth-protected-resource/other", "/.well-known/oauth-protected-resource/mcp//", "/oauth/other",
 	} {
 		if a := g.Get(path); a.Status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, a.Status)
+			t.Errorf("%s: %d, want %d", path, a.Status, http.StatusNotFound)
 		}
 	}
 	var m struct {

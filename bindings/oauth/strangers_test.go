@@ -58,7 +58,7 @@ func TestUnapprovedLeavePlacesForDocuments(t *testing.T) {
 	strangers.Wait()
 	last := g.query(newPKCE(), func(v url.Values) { v.Set("client_id", g.client.URL+"/other-last") })
 	if a := g.Get("/oauth/authorize?" + last.Encode()); a.Status != http.StatusBadRequest { // its document is another client's
-		t.Errorf("after all have ended: %d", a.Status)
+		t.Errorf("after all have ended: %d, want %d", a.Status, http.StatusBadRequest)
 	}
 }
 
@@ -82,6 +82,6 @@ func TestUnapprovedLeavePlacesForInvitations(t *testing.T) {
 		}
 	}
 	if got := consents(invitation.Code); got != http.StatusSeeOther {
-		t.Errorf("by invitation: %d", got)
+		t.Errorf("by invitation: %d, want %d", got, http.StatusSeeOther)
 	}
 }

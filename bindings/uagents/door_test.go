@@ -201,7 +201,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 		}
 	}
 	if model, _ := p.opens(p.submit(http.MethodPost, signed)); model != "UIMPolicy" { // all of the above differ from this in one thing
-		t.Error(model)
+		t.Errorf("got %q, want %q", model, "UIMPolicy")
 	}
 }
 

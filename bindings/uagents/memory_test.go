@@ -29,7 +29,7 @@ func TestRepliesUseMemoryBudget(t *testing.T) {
 		t.Errorf("a stranger who asks for a large policy: %d %.200s", a.Status, a.Body)
 	}
 	if model, _ := p.ask("HealthCheck", "{}"); model != "AgentHealth" {
-		t.Error(model)
+		t.Errorf("got %q, want %q", model, "AgentHealth")
 	}
 	for i := range 100 {
 		if i == 50 {

@@ -227,11 +227,11 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 	}
 	p.postpones("UIMPolicyRequest", "{}")
 	if model, _ := in.receive(p); model != "UIMPolicy" {
-		t.Error(model)
+		t.Errorf("got %q, want %q", model, "UIMPolicy")
 	}
 	p.key = keyOf(t, "stranger 0")
 	if model, _ := p.ask("UIMPolicyRequest", "{}"); model != "UIMPolicy" { // a synchronous envelope gets its reply at once
-		t.Error(model)
+		t.Errorf("got %q, want %q", model, "UIMPolicy")
 	}
 }
 
@@ -283,7 +283,7 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 				t.Errorf("%v were delivered", n)
 			}
 			if path := <-requested; path != "/v1/almanac/agents/"+sender {
-				t.Error(path)
+				t.Errorf("got %v, want %v", path, "/v1/almanac/agents/"+sender)
 			}
 			if (len(in.received) == 1) != (c.became == "delivered") {
 				t.Errorf("%d envelopes arrived", len(in.received))

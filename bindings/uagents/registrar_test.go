@@ -152,7 +152,7 @@ func TestServiceIsFoundInAlmanac(t *testing.T) {
 	door.Round(t.Context())
 	relay.saw(t)
 	if status, _ := other.found(shop); status != "offline" {
-		t.Error(status)
+		t.Errorf("got %q, want %q", status, "offline")
 	}
 }
 

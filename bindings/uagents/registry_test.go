@@ -76,7 +76,7 @@ func TestAgentsRegister(t *testing.T) {
 		t.Errorf("%d %v", status, reply)
 	}
 	if status, _ := p.asks("GET", "agents/"+address+"?prefix=test-agent", ""); status != 404 {
-		t.Errorf("on the other network: %d", status)
+		t.Errorf("on the other network: %d, want 404", status)
 	}
 	digits := strings.TrimPrefix(string(protocol.UIM().Digest), "proto:")
 	for text, want := range map[string]int{digits: 1, "proto:" + digits: 1, strings.Repeat("0", 64): 0, "lamps": 0, "": 0} {
@@ -228,7 +228,7 @@ func TestRepliesGoToRegisteredEndpoint(t *testing.T) {
 	p.Pass(time.Second)
 	p.postpones("UIMPolicyRequest", "{}")
 	if model, _ := in.receive(p); model != "UIMPolicy" {
-		t.Error(model)
+		t.Errorf("got %q, want %q", model, "UIMPolicy")
 	}
 	guarded := with(t, "registry: true")
 	for _, body := range []string{

@@ -38,7 +38,7 @@ func TestUsersReadPublicInformation(t *testing.T) {
 	t.Parallel()
 	p := opened(t)
 	if status, _, got := p.asUser("UIMPolicyRequest", "{}"); status != http.StatusBadRequest || !strings.Contains(got, "unverified senders") {
-		t.Errorf("by default: %d %s", status, got)
+		t.Errorf("by default: %d %s; want %v, a text that contains %q", status, got, http.StatusBadRequest, "unverified senders")
 	}
 	p = with(t, "unsigned: true, registry: true")
 	p.agreed()

@@ -111,7 +111,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	}
 	out := h.ok("execute", agenttest.Search, "query=7", "limit=5", `filter={"a":1.50}`)
 	if want := "{\n  \"echo\": {\n    \"filter\": {\n      \"a\": 1.50\n    },\n    \"limit\": 5,\n    \"query\": \"7\"\n  }\n}\n"; out != want {
-		t.Error(out)
+		t.Errorf("got %v, want %v", out, want)
 	}
 	if data := h.json("execute", agenttest.Order, "--params", `{"query":"tea"}`, "--service",
 		shop.URL); data["charge"].(map[string]any)["amount"] != "0.01" || data["idempotency_key"] == "" {
@@ -127,7 +127,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	h.ok("revoke", shop.URL)
 	_, _, err := h.agent("execute", agenttest.Search, "query=tea")
 	if err == nil || !strings.Contains(err.Error(), "no agreement permits") {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want an error that contains %q", err, "no agreement permits")
 	}
 }
 
@@ -186,12 +186,13 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 	shop.Script(rejected, rejected)
 	if _, stderr, err = h.agent("execute", agenttest.Search); err == nil || !strings.Contains(stderr, "channel_not_found") {
-		t.Errorf("the service's message is not shown: %s%v", stderr, err)
+		t.Errorf("the service's message is not shown: %s%v; want a text that contains %q, an error", stderr, err, "channel_not_found")
 	}
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"upstream": {
       "message": "channel_not_found"`) {
-		t.Errorf("%s%v", stdout, err)
+		t.Errorf("got %s%v; want a text that contains %q, an error", stdout, err, `"upstream": {
+      "message": "channel_not_found"`)
 	}
 	retired := agenttest.Reply{
 		Status: 410,
@@ -239,7 +240,7 @@ func TestAgentWithoutKey(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	h.ok("discover", shop.URL)
 	if _, _, err := h.agent("agree", shop.URL, "--yes"); err == nil || !strings.Contains(err.Error(), "keygen") {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want an error that contains %q", err, "keygen")
 	}
 	h.usage("text or json", "discover", shop.URL, "-o", "yaml")
 	h.usage("algorithm", "keygen", "--algorithm", "HS256")

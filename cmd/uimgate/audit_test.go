@@ -113,7 +113,7 @@ func TestAuditStreamRotation(t *testing.T) {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if info, err := os.Stat(now); err == nil {
 			if mode := info.Mode().Perm(); mode != 0o600 {
-				t.Errorf("mode %o", mode)
+				t.Errorf("mode %o, want 0o600", mode)
 			}
 			break
 		}

@@ -43,7 +43,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
-		t.Errorf("an earlier PAT: %s", got)
+		t.Errorf("an earlier PAT: %s, want a text that contains %q", got, `"UNAUTHORIZED"`)
 	}
 	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
 		list.Items[0].Closing.Unresolved != "0.25" {
@@ -51,6 +51,6 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	again, _ := g.agree("agent-2")
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {
-		t.Errorf("pat.limit refuses a call after the restore: %s", got)
+		t.Errorf("pat.limit refuses a call after the restore: %s, want a text that contains %q", got, `"UPSTREAM_ERROR"`)
 	}
 }

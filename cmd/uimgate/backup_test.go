@@ -69,7 +69,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	again, _ := g.agree("agent-3")
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {
-		t.Errorf("pat.limit refuses a call after the restore: %s", got)
+		t.Errorf("pat.limit refuses a call after the restore: %s, want a text that contains %q", got, `"UPSTREAM_ERROR"`)
 	}
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
 		t.Errorf("%+v", list)
@@ -179,6 +179,6 @@ func TestAfterExternalRestore(t *testing.T) {
 	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want a text that contains %q", got, `"UNAUTHORIZED"`)
 	}
 }

@@ -85,7 +85,7 @@ func TestImageServes(t *testing.T) {
 	}
 	i := readImage(t)
 	if i.user != "65532:65532" {
-		t.Fatalf("user %q", i.user)
+		t.Fatalf("user %q, want %q", i.user, "65532:65532")
 	}
 	if err := os.Chown(filepath.Join(root, "var/lib/uimgate"), 65532, 65532); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestInitConfigurationsAreValid(t *testing.T) {
 	}
 	paths, err := filepath.Glob("../../intents/openapi/testdata/*.*")
 	if err != nil || len(paths) < 7 {
-		t.Fatalf("%v, %v", paths, err)
+		t.Fatalf("got %v, %v; want a length of at least 7, nil", paths, err)
 	}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)

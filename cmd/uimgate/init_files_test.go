@@ -74,7 +74,7 @@ func TestInitFileUploads(t *testing.T) {
 		}
 		data, _ := io.ReadAll(sent)
 		if album := r.FormValue("album"); album != "canary-album" { // the operator sets it; agents do not see it
-			t.Errorf("album %q", album)
+			t.Errorf("album %q, want %q", album, "canary-album")
 		}
 		if string(data) != photo {
 			t.Errorf("%d bytes arrived of %d", len(data), len(photo))

@@ -54,7 +54,7 @@ func TestMCPBudget(t *testing.T) {
 	}
 	text := a.refused(orderTool, toOrder, "BUDGET_EXCEEDED")
 	if !strings.Contains(text, "0.15 EUR of the budget of 0.15 EUR/month") {
-		t.Error(text)
+		t.Errorf("got %q, want a text that contains %q", text, "0.15 EUR of the budget of 0.15 EUR/month")
 	}
 	if n := shop.orders.Load(); n != 3 {
 		t.Errorf("%d orders, want 3", n)

@@ -109,7 +109,7 @@ func (s *openShop) digest() string {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		s.Fatalf("the policy: %v, %d", err, resp.StatusCode)
+		s.Fatalf("the policy: %v, %d; want nil, %v", err, resp.StatusCode, http.StatusOK)
 	}
 	return strings.Trim(strings.TrimPrefix(resp.Header.Get("ETag"), "W/"), `"`)
 }
@@ -270,7 +270,7 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 	}
 	text = a.refused(searchTool, map[string]any{"query": "lamp", "pages": 1}, "UNKNOWN_PARAMETER")
 	if !strings.Contains(text, "/parameters/pages") {
-		a.t.Error(text)
+		a.t.Errorf("got %q, want a text that contains %q", text, "/parameters/pages")
 	}
 	_, err := a.CallTool(a.t.Context(), &mcp.CallToolParams{Name: "search-product_v1"})
 	if wire, ok := errors.AsType[*jsonrpc.Error](err); !ok || wire.Code != jsonrpc.CodeInvalidParams ||
@@ -322,6 +322,6 @@ func TestMCPRawLines(t *testing.T) {
 		}
 	}
 	if !strings.Contains(stderr.String(), "127.0.0.1:1") {
-		t.Errorf("the unreachable service is not logged: %s", stderr.String())
+		t.Errorf("the unreachable service is not logged: %s, want a text that contains %q", stderr.String(), "127.0.0.1:1")
 	}
 }

@@ -196,7 +196,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	}
 	open := want[admin.Page[admin.Execution]](g, "usage", "executions", "--state", "unresolved").Items
 	if len(open) != 3 {
-		t.Fatalf("%+v", open)
+		t.Fatalf("got %+v, want length 3", open)
 	}
 	for before, released := range map[time.Time]int{time.Now().Add(-time.Hour): 0, open[1].BeganAt: 1} {
 		got := want[admin.Page[admin.Execution]](g, "usage", "resolve", "--not-sent-before", before.Format(time.RFC3339Nano)).Items

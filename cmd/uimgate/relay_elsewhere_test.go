@@ -62,7 +62,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 		return fmt.Sprintf(`{"intent_uid":%q,"parameters":{"product":"lamp"},"idempotency_key":"o-1"%s}`, found.Intents[0].UID, member)
 	}
 	if answer := a.Ask(t, "uim:execute", order("")); !strings.Contains(answer, `"code":"missing_token"`) {
-		t.Errorf("without a PAT: %s", answer)
+		t.Errorf("without a PAT: %s, want a text that contains %q", answer, `"code":"missing_token"`)
 	}
 	token := a.Agrees(t, g.addresses.Listen+"/api/pat/issue").PAT
 	if answer := a.Ask(t, "uim:execute", order(fmt.Sprintf(`,"pat":%q`, token))); !strings.Contains(answer, `"policy_requires_verification"`) {

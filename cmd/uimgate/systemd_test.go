@@ -69,7 +69,7 @@ func TestSystemdNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	if message := s.next("RELOADING"); !strings.Contains(message, "\nMONOTONIC_USEC=") {
-		t.Errorf("a reload without its time: %q", message)
+		t.Errorf("a reload without its time: %q, want a text that contains %q", message, "\nMONOTONIC_USEC=")
 	}
 	s.next("READY")
 	g.write("policy.json", "{") // a refused reload ends as well

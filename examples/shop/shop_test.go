@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if code := stop(); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 }
 

@@ -70,7 +70,7 @@ func TestOperationsRequireTheToken(t *testing.T) {
 			a := g.Send(r)
 			g.Refuses(a, http.StatusUnauthorized, c.reason)
 			if !strings.HasPrefix(a.Header.Get("WWW-Authenticate"), "Bearer") {
-				t.Errorf("%v: challenge %q", o, a.Header.Get("WWW-Authenticate"))
+				t.Errorf("%v: challenge %q, want a text that starts with %q", o, a.Header.Get("WWW-Authenticate"), "Bearer")
 			}
 		}
 	}
@@ -192,7 +192,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 			t.Errorf("the right token, after the wait: %d %s", a.Status, a.Body)
 		}
 		if a := send("wrong"); a.Status != http.StatusUnauthorized {
-			t.Errorf("a wrong token after the right one: %d", a.Status)
+			t.Errorf("a wrong token after the right one: %d, want %d", a.Status, http.StatusUnauthorized)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestUnknownPathsMethodsAndParameters(t *testing.T) {
 		a := g.do("DELETE", o[1], nil)
 		g.Refuses(a, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED")
 		if !strings.Contains(a.Header.Get("Allow"), o[0]) {
-			t.Errorf("%v: Allow %q", o, a.Header.Get("Allow"))
+			t.Errorf("%v: Allow %q, want a text that contains %q", o, a.Header.Get("Allow"), o[0])
 		}
 		g.Refuses(g.do(o[0], o[1]+"?bogus=1", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 		g.Refuses(g.do(o[0], o[1]+"?service=default&service=default", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -251,10 +251,10 @@ func TestSeveralServices(t *testing.T) {
 	g.Refuses(g.do("POST", "/agents/x/block?service=three", nil), http.StatusNotFound, "UNKNOWN_SERVICE")
 	ask[admin.Agent](g, "POST", "/agents/x/block?service=two", nil)
 	if got := items[admin.Agent](g, "/agents?service=one"); len(got) != 0 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want none", got)
 	}
 	if got := items[admin.Agent](g, "/agents?service=two"); len(got) != 1 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want length 1", got)
 	}
 	if got := ask[admin.Status](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
 		t.Errorf("%+v", got)

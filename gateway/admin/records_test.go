@@ -49,14 +49,14 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusForbidden {
-		t.Errorf("a blocked agent agrees: %d", status)
+		t.Errorf("a blocked agent agrees: %d, want %d", status, http.StatusForbidden)
 	}
 	g.Pass(time.Second)
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/unblock", nil); got.Status != pat.AgentActive || got.Reason != "" {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusOK {
-		t.Errorf("an unblocked agent agrees: %d", status)
+		t.Errorf("an unblocked agent agrees: %d, want %d", status, http.StatusOK)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/never-came/block", nil); got.Status != pat.AgentBlocked || got.Keys == nil {
 		t.Errorf("%+v", got)
@@ -163,7 +163,7 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 	g := newAdminGate(t, "pat: {admission: approval}\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}}\n")
 	a, status := g.Agree("agent-1")
 	if status != http.StatusAccepted {
-		t.Fatalf("%d", status)
+		t.Fatalf("got %d, want %d", status, http.StatusAccepted)
 	}
 	waiting := items[admin.Agreement](g, "/agreements?state=pending")
 	if len(waiting) != 1 || waiting[0].AgentID != "agent-1" || waiting[0].State != pat.AgreementPending {
@@ -187,7 +187,7 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusOK {
-		t.Errorf("%d", status)
+		t.Errorf("got %d, want %d", status, http.StatusOK)
 	}
 }
 
@@ -196,7 +196,7 @@ func TestAddAgentKey(t *testing.T) {
 	a, other := g.Agreed("agent-1"), g.Agreed("agent-2")
 	second := g.Unapproved("agent-1")
 	if status := g.AgreeAgain(second); status != http.StatusConflict {
-		t.Errorf("an unknown key for a known id: %d", status)
+		t.Errorf("an unknown key for a known id: %d, want %d", status, http.StatusConflict)
 	}
 	g.Refuses(g.do("POST", "/agents/agent-1/keys", map[string]any{"jkt": other.KeyID}), http.StatusConflict, "KEY_TAKEN")
 	for _, bad := range []any{"", "short", a.KeyID + "=", 7, strings.Repeat("*", 43)} {
@@ -208,7 +208,7 @@ func TestAddAgentKey(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if status := g.AgreeAgain(second); status != http.StatusOK {
-		t.Errorf("an added key: %d", status)
+		t.Errorf("an added key: %d, want %d", status, http.StatusOK)
 	}
 }
 
@@ -395,7 +395,7 @@ func TestUsageAndResolve(t *testing.T) {
 	}
 	want.ToppedUp, want.Balance = "10.00", "9.50"
 	if got := ask[admin.Account](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"}); got != want {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	for _, bad := range []string{"10", "0 EUR", "-1 EUR", "10 eur", "0.0000000001 EUR", "1000001 EUR"} {
 		g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -437,7 +437,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 		}
 	}
 	if len(list) != 2 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v, want length 2", list)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
 		t.Errorf("a PAT of the previous key: %d %s", got.Status, got.Body)

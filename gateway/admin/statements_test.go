@@ -83,7 +83,7 @@ func TestStatements(t *testing.T) {
 	query := "?from=" + from.Format(time.RFC3339) + "&to=" + to.Format(time.RFC3339)
 	got := items[admin.Statement](g, "/usage/statements"+query+"&agent_id=agent-1")
 	if len(got) != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want length 1", got)
 	}
 	s := got[0]
 	if s.AgentID != "agent-1" || s.Currency != "EUR" || !s.From.Equal(from) || !s.To.Equal(to) || s.ToppedUp != "0.00" ||

@@ -175,13 +175,13 @@ func TestAgentsThatFail(t *testing.T) {
 	o.expect(t, "b is made, b is updated, b is closed, c is made, c is updated")
 	for id, want := range map[string]bool{"a": false, "b": false, "c": true} {
 		if _, ok := o.Of(id); ok != want {
-			t.Errorf("%s: %t", id, ok)
+			t.Errorf("%s: %t, want %v", id, ok, want)
 		}
 	}
 	clear(o.fails)
 	o.fails["c updated"] = true // its worker continues
 	if err := o.opens(t, "a", "b", "c"); !errors.Is(err, errUpdate) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, errUpdate)
 	}
 	o.expect(t, "a is made, a is updated, b is made, b is updated, c is updated")
 	for _, id := range []string{"a", "b", "c"} {

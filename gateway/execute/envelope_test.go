@@ -15,7 +15,7 @@ func TestCallsUnderAnEnvelope(t *testing.T) {
 	w.must(a, call{intent: careful})
 	w.must(a, call{intent: buy, parameters: `{"product":"x"}`})
 	if got := w.owed(a); got != "0.00 held, 0.25 captured" {
-		t.Errorf("owed %q", got)
+		t.Errorf("owed %q, want %q", got, "0.00 held, 0.25 captured")
 	}
 	for name, tt := range map[string]struct {
 		proof string

@@ -61,7 +61,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 		t.Errorf("%v calls were counted as shed; want %d", n, calls-16)
 	}
 	if owed := w.owed(greedy); owed != "2.00 held, 0.00 captured" { // eight calls
-		t.Error(owed)
+		t.Errorf("got %q, want %q", owed, "2.00 held, 0.00 captured")
 	}
 	release()
 	for range 16 {
@@ -70,7 +70,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 		}
 	}
 	if calls, waiting := w.service().Upstream.UnderWay(); calls != 0 || waiting != 0 {
-		t.Error(calls, waiting)
+		t.Errorf("got %v, %v; want 0, 0", calls, waiting)
 	}
 }
 
@@ -144,13 +144,13 @@ func TestServiceReceivesStanding(t *testing.T) {
 	w := newWorld(t, "", quickUpstream)
 	a, replayed := w.fresh(), w.static()
 	if text := w.describe(a); text != "unapproved" {
-		t.Errorf("an unapproved agent: the service received %q", text)
+		t.Errorf("an unapproved agent: the service received %q, want %q", text, "unapproved")
 	}
 	w.approve(a)
 	if text := w.describe(a); text != "approved" {
-		t.Errorf("an approved agent: the service received %q", text)
+		t.Errorf("an approved agent: the service received %q, want %q", text, "approved")
 	}
 	if text := w.describe(replayed); text != "unapproved" {
-		t.Errorf("a static agreement: the service received %q", text)
+		t.Errorf("a static agreement: the service received %q, want %q", text, "unapproved")
 	}
 }

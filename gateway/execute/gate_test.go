@@ -130,7 +130,7 @@ func TestCallUsesTheTimeOfItsBody(t *testing.T) {
 			w.Reload()
 		}))
 		if path != "/goods/x" {
-			t.Errorf("sent to %s", path)
+			t.Errorf("sent to %s, want %q", path, "/goods/x")
 		}
 	})
 	t.Run("no such service any more", func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestNothingIsSentOnStaleView(t *testing.T) {
 	a := w.fresh()
 	w.holdAfterBegin(func(store.Admission) { w.Pass(2 * time.Second) })
 	if _, refused, _ := w.do(a, call{intent: item, parameters: `{"id":"x"}`}); refused != nil { // the view is refreshed
-		t.Errorf("%v", refused)
+		t.Errorf("got %v, want nil", refused)
 	}
 	w.requests.Store(0)
 	w.holdAfterBegin(func(store.Admission) {

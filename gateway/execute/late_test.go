@@ -108,7 +108,7 @@ func TestCallSettledElsewhereReturnsItsEnd(t *testing.T) {
 			t.Errorf("%s: %v, %+v, unsettled: %v", to, refused, result.Charge, event.Unsettled)
 		}
 		if got := w.owed(a); got != want {
-			t.Errorf("%s: %s", to, got)
+			t.Errorf("%s: %s, want %s", to, got, want)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestReconcilerSettlesUnknownOutcomes(t *testing.T) {
 		answers[e.ID] = map[string]int{"done": 200, "not done": 404, "neither": 409}[e.IdempotencyKey]
 	}
 	if len(answers) != 3 {
-		t.Fatalf("%+v", answers)
+		t.Fatalf("got %+v, want length 3", answers)
 	}
 	w.serve(func(rw http.ResponseWriter, r *http.Request) {
 		rw.WriteHeader(answers[strings.TrimPrefix(r.URL.Path, "/became/")])

@@ -53,7 +53,7 @@ func TestRecordsOfCalls(t *testing.T) {
 	w.answers(200, "application/json", "nonsense")
 	garbled := w.callInContext(a, "garbled", buy, `{"product":"z"}`)
 	if refused := w.callInContext(a, "refused", buy, `{}`); refused != nil {
-		t.Errorf("a call that was refused before it began has a record: %+v", refused)
+		t.Errorf("a call that was refused before it began has a record: %+v, want nil", refused)
 	}
 	if again := w.callInContext(a, "done", buy, `{"product":"x"}`); *again != *done {
 		t.Errorf("a repeated call has another record: %+v, %+v", again, done)
@@ -74,11 +74,11 @@ func TestRecordsOfCalls(t *testing.T) {
 			t.Errorf("%s %s %+v, want %s %s %+v", r.Status, got, r.Reference, tt.status, tt.want, tt.of)
 		}
 		if _, err := w.Executor.Record(t.Context(), w.lookup(other), tt.of.ID); !errors.Is(err, execute.ErrNoRecord) {
-			t.Errorf("another agent: %v", err)
+			t.Errorf("another agent: %v, want %v", err, execute.ErrNoRecord)
 		}
 	}
 	if _, err := w.Executor.Record(t.Context(), w.lookup(a), "nothing"); !errors.Is(err, execute.ErrNoRecord) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, execute.ErrNoRecord)
 	}
 	if r, err := w.Executor.RecordOf(t.Context(), w.lookup(a), "done"); err != nil || r.ID != done.ID || r.ContextID != "c-done" {
 		t.Errorf("%+v, %v", r, err)
@@ -89,7 +89,7 @@ func TestRecordsOfCalls(t *testing.T) {
 	_, err := w.Store.Resolve(t.Context(), "default", lost.ID, store.Captured)
 	w.Must(err)
 	if r, err := w.Executor.Record(t.Context(), w.lookup(a), lost.ID); err != nil || describe(&r) != "OUTCOME_UNKNOWN unknown captured" {
-		t.Errorf("the record of the resolved call: %s, %v", describe(&r), err)
+		t.Errorf("the record of the resolved call: %s, %v; want %q, nil", describe(&r), err, "OUTCOME_UNKNOWN unknown captured")
 	}
 }
 
@@ -129,11 +129,11 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 		w.Errorf("an output that nobody asked for: %+v", rest.Records[0])
 	}
 	if _, got := ids(execute.RecordQuery{Limit: 9, ContextID: "c-lost"}); got != lost.ID {
-		w.Error(got)
+		w.Errorf("got %v, want %v", got, lost.ID)
 	}
 	_, err := w.Executor.Records(w.Context(), w.lookup(other), execute.RecordQuery{After: page.Next})
 	if !errors.Is(err, execute.ErrNoRecord) {
-		w.Errorf("the page of another agent: %v", err)
+		w.Errorf("the page of another agent: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if page, err := w.Executor.Records(w.Context(), w.lookup(other), execute.RecordQuery{}); err != nil || page.Total != 0 {
 		w.Errorf("%+v, %v", page, err)
@@ -149,10 +149,10 @@ func TestRecordsWithinTheScope(t *testing.T) {
 	bought := w.callInContext(a, "bought", buy, `{"product":"x"}`)
 	narrow := w.Narrowed(a, find)
 	if _, err := w.Executor.Record(t.Context(), w.lookup(narrow), bought.ID); !errors.Is(err, execute.ErrNoRecord) {
-		t.Errorf("by id: %v", err)
+		t.Errorf("by id: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if _, err := w.Executor.RecordOf(t.Context(), w.lookup(narrow), "bought"); !errors.Is(err, execute.ErrNoRecord) {
-		t.Errorf("by key: %v", err)
+		t.Errorf("by key: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if r, err := w.Executor.Record(t.Context(), w.lookup(narrow), found.ID); err != nil || r.Intent != find {
 		t.Errorf("%+v, %v", r, err)
@@ -163,7 +163,7 @@ func TestRecordsWithinTheScope(t *testing.T) {
 	}
 	behind := execute.RecordQuery{After: execute.RecordCursor{Since: bought.Since, ID: bought.ID}}
 	if _, err = w.Executor.Records(t.Context(), w.lookup(narrow), behind); !errors.Is(err, execute.ErrNoRecord) {
-		t.Errorf("after a call outside of the scope: %v", err)
+		t.Errorf("after a call outside of the scope: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if page, err = w.Executor.Records(t.Context(), w.lookup(a), execute.RecordQuery{Limit: 9}); err != nil || page.Total != 2 {
 		t.Errorf("%+v, %v", page, err)
@@ -180,7 +180,7 @@ func TestRecordsEndAfterADay(t *testing.T) {
 	}
 	w.Later(time.Minute)
 	if _, err := w.Executor.Record(t.Context(), w.lookup(a), done.ID); !errors.Is(err, execute.ErrNoRecord) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, execute.ErrNoRecord)
 	}
 }
 

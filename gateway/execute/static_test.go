@@ -17,12 +17,12 @@ func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 	replayed.Token = w.staticToken(a)
 	first := call{intent: find, parameters: `{"q":"lamp"}`, key: "the-key-of-one"}
 	if _, r, _ := w.do(&replayed, first); r != nil {
-		t.Fatal(r)
+		t.Fatalf("got %v, want nil", r)
 	}
 	other := first
 	other.parameters = `{"q":"desk"}`
 	if _, r, _ := w.do(a, other); r != nil {
-		t.Errorf("the idempotency key is not free for the agent: %v", r)
+		t.Errorf("the idempotency key is not free for the agent: %v, want nil", r)
 	}
 	for range 6 {
 		_, _, _ = w.do(&replayed, call{intent: find, parameters: `{"q":"lamp"}`})
@@ -31,7 +31,7 @@ func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 		t.Errorf("the static principal is not blocked: %v", r)
 	}
 	if _, r, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`}); r != nil {
-		t.Errorf("the agent is blocked too: %v", r)
+		t.Errorf("the agent is blocked too: %v, want nil", r)
 	}
 	// Blocking the agent blocks both principals.
 	w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: string(a.ID), Reason: "test"}))

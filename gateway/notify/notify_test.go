@@ -49,7 +49,7 @@ func receive(t *testing.T) *receiver {
 			t.Errorf("the signature %q does not match: %v", signature, err)
 		}
 		if got := request.Header.Get("Content-Type"); request.Method != http.MethodPost || got != "application/json" {
-			t.Errorf("%s %q", request.Method, got)
+			t.Errorf("got %s %q; want %v, %q", request.Method, got, http.MethodPost, "application/json")
 		}
 		w.WriteHeader(r.answer(n))
 	}))

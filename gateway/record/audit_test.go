@@ -75,7 +75,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	d.full = true
 	record("r-2")
 	if err := a.Flush(); !errors.Is(err, errFull) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, errFull)
 	}
 	record("r-3")
 	d.full = false
@@ -88,7 +88,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(d.String()), "\n")
 	if len(lines) != 4 {
-		t.Fatalf("%q", lines)
+		t.Fatalf("got %q, want length 4", lines)
 	}
 	for i, line := range lines {
 		if want := `"request_id":"r-` + string(rune('1'+i)) + `"`; !strings.HasPrefix(line, `{"at":`) || !strings.Contains(line,
@@ -124,7 +124,7 @@ func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 	a, _ := newAudit(func() (record.File, error) { opened++; return files[opened-1], nil })
 	a.Record(event("r-1"))
 	if err := a.Flush(); !errors.Is(err, errFull) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v, want %v", err, errFull)
 	}
 	a.Reopen()
 	a.Record(event("r-2"))
@@ -200,7 +200,7 @@ func TestCallsFailWithoutRequiredRecord(t *testing.T) {
 	a.Configure(false, true)
 	for range 10_000 {
 		if err := begin(); !errors.Is(err, errFull) {
-			t.Fatalf("%v", err)
+			t.Fatalf("got %v, want %v", err, errFull)
 		}
 	}
 	d.full = false

@@ -55,7 +55,7 @@ func TestDigestRoundTrip(t *testing.T) {
 	}
 	var again Line
 	if err := json.Unmarshal(text, &again); err != nil || again.ParametersSHA256 != line.ParametersSHA256 {
-		t.Errorf("%s: %v, %v", text, again.ParametersSHA256, err)
+		t.Errorf("%s: %v, %v; want %v, nil", text, again.ParametersSHA256, err, line.ParametersSHA256)
 	}
 	for _, wrong := range []string{"", "01", strings.Repeat("0", 66), strings.Repeat("x", 64)} {
 		if json.Unmarshal([]byte(`{"parameters_sha256": "`+wrong+`"}`), &again) == nil {

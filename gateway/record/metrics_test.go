@@ -144,7 +144,7 @@ func TestMetricsCountEvents(t *testing.T) {
 		m := record.NewMetrics()
 		test.does(m)
 		if text := metricsText(m); !strings.Contains(text, "\nuimgate_"+test.want+"\n") {
-			t.Errorf("%s: %s", name, text)
+			t.Errorf("%s: %s, want a text that contains %q", name, text, "\nuimgate_"+test.want+"\n")
 		}
 	}
 }

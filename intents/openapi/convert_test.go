@@ -79,7 +79,7 @@ func TestDocumentConstraintsApplyToCalls(t *testing.T) {
 		t.Run(tt.uid+" "+tt.keyword, func(t *testing.T) {
 			in := lookup(t, catalog(t, convert(t, document(t, tt.document), openapi.Options{})), tt.uid)
 			if _, violations := in.Validate(tree(t, tt.good)); len(violations) > 0 {
-				t.Errorf("%s is refused: %v", tt.good, violations)
+				t.Errorf("%s is refused: %v, want none", tt.good, violations)
 			}
 			_, violations := in.Validate(tree(t, tt.bad))
 			if len(violations) == 0 || tt.keyword != "" && (violations[0].Keyword != tt.keyword || violations[0].Pointer != tt.pointer) {
@@ -190,14 +190,14 @@ func TestOmissionsAreNoted(t *testing.T) {
 func TestServersAndCredentials(t *testing.T) {
 	library := convert(t, document(t, "library.yaml"), openapi.Options{})
 	if library.Upstream != "https://eu.library.example/api/v2" {
-		t.Errorf("upstream %s", library.Upstream)
+		t.Errorf("upstream %s, want %q", library.Upstream, "https://eu.library.example/api/v2")
 	}
 	if legacy := convert(t, document(t, "legacy.json"), openapi.Options{}); legacy.Upstream != "https://parcels.example/rest/v1" {
-		t.Errorf("upstream %s", legacy.Upstream)
+		t.Errorf("upstream %s, want %q", legacy.Upstream, "https://parcels.example/rest/v1")
 	}
 	source, _ := url.Parse("https://docs.example:8443/specs/openapi.yaml")
 	if found := convert(t, document(t, "awkward.yaml"), openapi.Options{Source: source}); found.Upstream != "https://docs.example:8443/base" {
-		t.Errorf("upstream %s", found.Upstream)
+		t.Errorf("upstream %s, want %q", found.Upstream, "https://docs.example:8443/base")
 	}
 	secured := convert(t, document(t, "secured.json"), openapi.Options{})
 	if len(secured.Intents) != 1 || len(secured.Intents[0].Tree["input_parameters"].([]any)) != 0 {
@@ -233,7 +233,7 @@ func TestServersAndCredentials(t *testing.T) {
 	}
 	payments := convert(t, document(t, "payments.yaml"), openapi.Options{})
 	if payments.IdempotencyHeader != "Idempotency-Key" {
-		t.Errorf("idempotency header %q", payments.IdempotencyHeader)
+		t.Errorf("idempotency header %q, want %q", payments.IdempotencyHeader, "Idempotency-Key")
 	}
 }
 
@@ -289,13 +289,13 @@ func TestInvalidDocuments(t *testing.T) {
 	}
 	for _, o := range []openapi.Options{{}, {Namespace: "Not A Name"}, {Namespace: namespace, Include: []string{""}}} {
 		if _, err := openapi.Convert(t.Context(), document(t, "shop.yaml"), o); !errors.Is(err, openapi.ErrOptions) {
-			t.Errorf("%+v: %v", o, err)
+			t.Errorf("%+v: %v, want %v", o, err, openapi.ErrOptions)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := openapi.Convert(ctx, document(t, "shop.yaml"), openapi.Options{Namespace: namespace}); !errors.Is(err, context.Canceled) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -332,7 +332,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := convert(t, []byte(text), openapi.Options{Curation: known}).Intents[0].UID.String(); got != namespace+":keys:v2024.5" {
-		t.Errorf("an existing intent was renamed to %s", got)
+		t.Errorf("an existing intent was renamed to %s, want %s", got, namespace+":keys:v2024.5")
 	}
 	long := convert(t, []byte(one(`"`+strings.Repeat("veryLong", 40)+`"`)), openapi.Options{}).Intents[0].UID
 	if len(long.Name) > 100 {
@@ -345,7 +345,7 @@ func TestNames(t *testing.T) {
 		seen[in.UID.String()] = true
 	}
 	if len(seen) != 3 {
-		t.Errorf("names: %v", seen)
+		t.Errorf("names: %v, want length 3", seen)
 	}
 }
 

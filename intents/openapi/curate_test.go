@@ -68,7 +68,7 @@ func names(t *testing.T, dir map[string][]byte) []string {
 func wantNames(t *testing.T, dir map[string][]byte, want ...string) {
 	t.Helper()
 	if diff := cmp.Diff(sorted(want), names(t, dir)); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestOnlyReadsAreOfferedByDefault(t *testing.T) {
 	}
 	all, _ := again(t, nil, kinds, openapi.Options{All: true})
 	if got := names(t, all); len(got) != 15 {
-		t.Errorf("all: %v", got)
+		t.Errorf("all: %v, want length 15", got)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestSelectionIsRemembered(t *testing.T) {
 	dir, _ = again(t, dir, more, openapi.Options{})
 	wantNames(t, dir, "list-things:v1", "search-things:v1", "create-thing:v1", "list-thing-parts:v1")
 	if curated := string(dir[openapi.CurationFile]); !strings.Contains(curated, "listMore: {hidden: true,") {
-		t.Errorf("a new operation is not listed: %s", curated)
+		t.Errorf("a new operation is not listed: %s, want a text that contains %q", curated, "listMore: {hidden: true,")
 	}
 	// Another selection adds intents. Intents that a person hid stay hidden, also if the same flags are used again.
 	edit(t, dir, openapi.CurationFile, "searchThings: {hidden: false,", "searchThings: {hidden: true,")
@@ -236,6 +236,6 @@ func TestDirectoriesOfEarlierVersions(t *testing.T) {
 	dir, _ = again(t, dir, before, openapi.Options{})
 	wantNames(t, dir, "b:v1", "c:v1", "d:v1")
 	if curated := string(dir[openapi.CurationFile]); !strings.Contains(curated, "  a: {hidden: true, uid: api.example.com:a:v1}") {
-		t.Errorf("%s", curated)
+		t.Errorf("got %s, want a text that contains %q", curated, "  a: {hidden: true, uid: api.example.com:a:v1}")
 	}
 }

@@ -37,7 +37,7 @@ func TestSimilarFindingsAreGrouped(t *testing.T) {
 		"GET /g: alone",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 

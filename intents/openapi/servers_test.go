@@ -38,7 +38,7 @@ func TestPublishedAddresses(t *testing.T) {
 			t.Errorf("%s: published as %s, want %s", tt.name, got, tt.address)
 		}
 		if config := string(update(t, found, nil).Write[openapi.ConfigFile]); !strings.Contains(config, `url: "`+tt.upstream+`"`+"\n") {
-			t.Errorf("%s: no %s in\n%s", tt.name, tt.upstream, config)
+			t.Errorf("%s: no %s in\n%s, want a text that contains %q", tt.name, tt.upstream, config, `url: "`+tt.upstream+`"`+"\n")
 		}
 	}
 }
@@ -49,10 +49,10 @@ func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
 	dir, _ := rerun(t, map[string][]byte{openapi.RecordFile: []byte(`{"version": 1}`)}, onBase, openapi.Options{})
 	for range 2 {
 		if address := intentsOf(t, dir)["task:v1"]["endpoint"].(map[string]any)["url"]; address != "https://api.example.com/tasks/{id}" {
-			t.Errorf("published as %s", address)
+			t.Errorf("published as %s, want %q", address, "https://api.example.com/tasks/{id}")
 		}
 		if config := string(dir[openapi.ConfigFile]); !strings.Contains(config, "s.example/api/1.0\"") {
-			t.Errorf("%s", config)
+			t.Errorf("got %s, want a text that contains %q", config, "s.example/api/1.0\"")
 		}
 		edit(t, dir, openapi.ConfigFile, "https://app.s.example", "https://inner.s.example")
 		var r *openapi.Result

@@ -87,7 +87,7 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 	dir, r := rerun(t, dir, after, openapi.Options{})
 	got := intentsOf(t, dir)
 	if got["a:v1"]["description"] != "Finds an a by x. Use it first." {
-		t.Errorf("the edited description: %v", got["a:v1"]["description"])
+		t.Errorf("the edited description: %v, want %q", got["a:v1"]["description"], "Finds an a by x. Use it first.")
 	}
 	if s := asJSON(t, got["a:v1"]["input_parameters"]); !strings.Contains(s, `"maxLength":5`) || strings.Contains(s, "minLength") {
 		t.Errorf("the edited parameters: %s", s)
@@ -136,7 +136,7 @@ func TestNewSelectionRetiresNothing(t *testing.T) {
 		t.Errorf("%v, %+v", got, r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); !strings.Contains(policy, ":a:v1") {
-		t.Errorf("the policy lacks an offered intent: %s", policy)
+		t.Errorf("the policy lacks an offered intent: %s, want a text that contains %q", policy, ":a:v1")
 	}
 }
 
@@ -182,7 +182,7 @@ func TestForeignFilesAreKept(t *testing.T) {
 	found := convert(t, []byte(before), openapi.Options{})
 	foreign := map[string][]byte{openapi.AgentsFile: []byte(`{"intents":[]}`)}
 	if _, err := found.Update(foreign, false); !errors.Is(err, openapi.ErrNotOurs) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, openapi.ErrNotOurs)
 	}
 	r, err := found.Update(foreign, true)
 	if err != nil || string(r.Write[openapi.AgentsFile+".old"]) != `{"intents":[]}` ||
@@ -202,6 +202,6 @@ func TestForeignFilesAreKept(t *testing.T) {
 	dir := directory(nil, update(t, found, nil))
 	dir[openapi.AgentsFile] = []byte(`{"intents": [}`)
 	if _, err := openapi.Curate(dir, false); err == nil || !strings.Contains(err.Error(), "--force") {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want an error that contains %q", err, "--force")
 	}
 }

@@ -21,7 +21,7 @@ func TestReverse(t *testing.T) {
 			t.Errorf("Reverse(%q) = %q, want %q", issuer, got, want)
 		}
 		if got := toolname.Member(issuer); got != want+"/intent" {
-			t.Errorf("Member(%q) = %q", issuer, got)
+			t.Errorf("Member(%q) = %q, want %q", issuer, got, want+"/intent")
 		}
 	}
 }

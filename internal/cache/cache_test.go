@@ -26,7 +26,7 @@ func TestSetGetRemove(t *testing.T) {
 		t.Errorf("got %v, %t", v, ok)
 	}
 	if v, ok := c.Get([2]string{"2", "1"}); !ok || v != nil {
-		t.Errorf("a nil value: got %v, %t", v, ok)
+		t.Errorf("a nil value: got %v, %t; want nil, true", v, ok)
 	}
 	c.Remove([2]string{"1", "2"})
 	c.Remove([2]string{"3", "3"})
@@ -46,7 +46,7 @@ func TestUpdatesOfOneKeyAreSerialized(t *testing.T) {
 		all.Go(func() {
 			c.Update("n", func(old int, found bool) int {
 				if found != (old > 0) {
-					t.Errorf("%d is found: %t", old, found)
+					t.Errorf("%d is found: %t, want %v", old, found, old > 0)
 				}
 				return old + 1
 			})
@@ -54,7 +54,7 @@ func TestUpdatesOfOneKeyAreSerialized(t *testing.T) {
 	}
 	all.Wait()
 	if n, _ := c.Get("n"); n != 100 {
-		t.Errorf("100 updates counted to %d", n)
+		t.Errorf("100 updates counted to %d, want 100", n)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestGetOrMakeBuildsOnce(t *testing.T) {
 	for range 100 {
 		all.Go(func() {
 			if n := c.GetOrMake("n", func() int64 { return made.Add(1) }); n != 1 {
-				t.Errorf("a caller got value %d", n)
+				t.Errorf("a caller got value %d, want 1", n)
 			}
 		})
 	}

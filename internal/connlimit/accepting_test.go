@@ -43,7 +43,7 @@ func TestServedDuringAcceptErrors(t *testing.T) {
 			h := newListenerTestAt(t, f, func(b *connlimit.Bounds, _ *http.Server) {
 				b.Trouble = func(err error) {
 					if !errors.Is(err, cause) {
-						t.Error(err)
+						t.Errorf("got %v, want %v", err, cause)
 					}
 					reported.Add(1)
 				}
@@ -54,14 +54,14 @@ func TestServedDuringAcceptErrors(t *testing.T) {
 				h.parked(1)
 				v.send(post("still here"))
 				if got := v.receive(); got != "still here" {
-					t.Errorf("%q", got)
+					t.Errorf("got %q, want %q", got, "still here")
 				}
 			}
 			f.descriptors.Store(1)
 			other := h.dial()
 			other.send(post("new"))
 			if got := other.receive(); got != "new" {
-				t.Errorf("%q", got)
+				t.Errorf("got %q, want %q", got, "new")
 			}
 			if h.failed.Load() != 0 || reported.Load() != 1 {
 				t.Errorf("Accept returned %d errors, want none; Trouble got %d, want one", h.failed.Load(), reported.Load())
@@ -81,7 +81,7 @@ func TestPermanentErrorsAreReturned(t *testing.T) {
 	})
 	for range 3 {
 		if _, err := l.Accept(); !errors.Is(err, syscall.EINVAL) {
-			t.Error(err)
+			t.Errorf("got %v, want %v", err, syscall.EINVAL)
 		}
 	}
 	if err := l.Close(); err != nil {

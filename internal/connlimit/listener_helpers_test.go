@@ -77,7 +77,7 @@ func newListenerTestAt(t *testing.T, ln net.Listener, prepare func(*connlimit.Bo
 			t.Error(err)
 		}
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
+			t.Errorf("got %v, want %v", err, http.ErrServerClosed)
 		}
 	})
 	return h

@@ -48,7 +48,7 @@ func TestRequestsOnParkedConnections(t *testing.T) {
 			}
 			v.send(text[last:])
 			if got := v.receive(); got != "drop by drop" {
-				h.t.Errorf("%q", got)
+				h.t.Errorf("got %q, want %q", got, "drop by drop")
 			}
 		},
 	} {
@@ -80,7 +80,7 @@ func TestBufferedDataIsNotLost(t *testing.T) {
 				}
 				v.send(second[with:])
 				if got := v.receive(); got != "the second" {
-					t.Errorf("%q", got)
+					t.Errorf("got %q, want %q", got, "the second")
 				}
 				h.parked(3)
 			})
@@ -138,10 +138,10 @@ func TestParkedConnectionsAreClosed(t *testing.T) {
 			h.parked(1)
 			_ = h.server.Close()
 			if err := h.l.Close(); !errors.Is(err, net.ErrClosed) {
-				h.t.Errorf("closing again: %v", err)
+				h.t.Errorf("closing again: %v, want %v", err, net.ErrClosed)
 			}
 			if _, err := h.l.Accept(); !errors.Is(err, net.ErrClosed) {
-				h.t.Errorf("accepting: %v", err)
+				h.t.Errorf("accepting: %v, want %v", err, net.ErrClosed)
 			}
 		}},
 		"to make room": {

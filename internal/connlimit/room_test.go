@@ -69,7 +69,7 @@ func TestManyAddressesDoNotExcludeOthers(t *testing.T) {
 				h.fill("/served", 100, test.addresses, perAddress) // again, without keeping the connections
 				agent.send(get("/kept"))
 				if got := agent.receive(); got != "true" {
-					t.Errorf("kept: %s", got)
+					t.Errorf("kept: %s, want %q", got, "true")
 				}
 				if got := h.l.Open(); got != all {
 					t.Errorf("%d are open, want %d", got, all)
@@ -94,7 +94,7 @@ func TestLongestIdleIsEvicted(t *testing.T) {
 	kept[0].ended()
 	kept[2].send("body")
 	if got := kept[2].receive(); got != "body" {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want %q", got, "body")
 	}
 }
 

@@ -281,7 +281,7 @@ func TestCertificateServedWithoutCA(t *testing.T) {
 		t.Errorf("the certificate %s became %s", first, got)
 	}
 	if got := g.readiness(t).Checks["certificate"].Reason; !strings.Contains(got, "that have no certificate yet is 1") {
-		t.Errorf("one is missing: %q", got)
+		t.Errorf("one is missing: %q, want a text that contains %q", got, "that have no certificate yet is 1")
 	}
 }
 

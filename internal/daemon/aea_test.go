@@ -25,7 +25,7 @@ func TestDoorOfAEA(t *testing.T) {
 	token := a.Agrees(t, search)
 	call := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": "lamp"}, "pat": %q}`, search, token)
 	if answer := a.Calls(t, call); !strings.HasPrefix(answer, `{"products"`) {
-		t.Error(answer)
+		t.Errorf("got %q, want a text that starts with %q", answer, `{"products"`)
 	}
 	permitted(t, g, "aea")
 	shop.endsDuring(g, func() { a.Start(t, &protocol.Default, aeatest.Text(call)) }, func() {
@@ -40,6 +40,6 @@ func TestDoorOfAEA(t *testing.T) {
 	}
 	a = aeatest.NewAgent(aeatest.TCP(t, second["tcp"], a.Address()), second["address"], key, identity.Fetchai)
 	if answer := a.Calls(t, call); !strings.HasPrefix(answer, `{"products"`) {
-		t.Error(answer)
+		t.Errorf("got %q, want a text that starts with %q", answer, `{"products"`)
 	}
 }

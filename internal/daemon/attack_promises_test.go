@@ -28,7 +28,7 @@ func (a *agent) slowCall(body string) func() *http.Response {
 		"POST /api/intents/execute HTTP/1.1\r\nHost: 127.0.0.1\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", a.token, len(body))
 	in := bufio.NewReader(conn)
 	if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, " 100 ") { // the PAT was accepted
-		a.g.t.Fatalf("%q, %v", line, err)
+		a.g.t.Fatalf("got %q, %v; want a text that contains %q, nil", line, err, " 100 ")
 	}
 	_, _ = in.ReadString('\n')
 	return func() *http.Response {
@@ -49,7 +49,7 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 	finish := a.slowCall(`{"intent_uid":"` + search + `","parameters":{"query":"lamp"}}`)
 	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token),
 		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != 200 {
-		t.Fatalf("%d", got.status)
+		t.Fatalf("got %d, want 200", got.status)
 	}
 	clock.move(900 * time.Millisecond)
 	if got := finish(); got.StatusCode != http.StatusUnauthorized && got.StatusCode != http.StatusServiceUnavailable {
@@ -141,33 +141,33 @@ func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
 		t.Fatalf("%d %s", block.status, block.body)
 	}
 	if got := reason(); got != "AGENT_BLOCKED" {
-		t.Errorf("blocked: %s", got)
+		t.Errorf("blocked: %s, want %q", got, "AGENT_BLOCKED")
 	}
 	g.stop()
 	g = startGate(t, setup{dir: g.dir})
 	a.g = g
 	if got := reason(); got != "AGENT_BLOCKED" {
-		t.Errorf("after a restart: %s", got)
+		t.Errorf("after a restart: %s, want %q", got, "AGENT_BLOCKED")
 	}
 	if got := g.adminDo("POST", "/admin/v1/agents/agent-1/unblock", nil); got.status != 200 {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if got := reason(); got != "REVOKED_TOKEN" {
-		t.Errorf("unblocked, the old PAT: %s", got)
+		t.Errorf("unblocked, the old PAT: %s, want %q", got, "REVOKED_TOKEN")
 	}
 	a.agree()
 	if got := reason(); got != "ok" {
-		t.Errorf("unblocked, a new PAT: %s", got)
+		t.Errorf("unblocked, a new PAT: %s, want %q", got, "ok")
 	}
 	g.stop()
 	g = startGate(t, setup{dir: g.dir})
 	a.g = g
 	if got := reason(); got != "ok" {
-		t.Errorf("unblocked, a new PAT after a restart: %s", got)
+		t.Errorf("unblocked, a new PAT after a restart: %s, want %q", got, "ok")
 	}
 	a.token = first
 	if got := reason(); got != "REVOKED_TOKEN" {
-		t.Errorf("unblocked, the old PAT after a restart: %s", got)
+		t.Errorf("unblocked, the old PAT after a restart: %s, want %q", got, "REVOKED_TOKEN")
 	}
 }
 

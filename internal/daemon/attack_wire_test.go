@@ -187,7 +187,7 @@ func TestServedDocuments(t *testing.T) {
 		}
 	}
 	if got := g.do("GET", "/api/policy", nil, header{"If-None-Match": `"x"`}); got.status != 200 {
-		t.Errorf("%d", got.status)
+		t.Errorf("got %d, want 200", got.status)
 	}
 	for _, path := range []string{"/agents.json", "/api/policy", "/.well-known/jwks.json", "/api/intents/" + search, "/api/intents/search"} {
 		get, head := g.do("GET", path, nil, nil), g.do("HEAD", path, nil, nil)

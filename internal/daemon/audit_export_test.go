@@ -75,6 +75,6 @@ func TestDamagedExportCursorPreventsTheStart(t *testing.T) {
 	}
 	err := daemon.Run(t.Context(), daemon.Options{Config: cfg, Load: g.load, Log: zap.NewNop(), Now: time.Now})
 	if err == nil || !strings.Contains(err.Error(), "audit.export.json cannot be read; delete the file") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "audit.export.json cannot be read; delete the file")
 	}
 }

@@ -84,7 +84,7 @@ func TestAttributionIsReturnedAndLoggedUseAudited(t *testing.T) {
 	}
 	duties, _ := g.audited()[0]["duties"].([]any)
 	if len(duties) != 2 {
-		t.Errorf("duties: %v", duties)
+		t.Errorf("duties: %v, want length 2", duties)
 	}
 }
 
@@ -93,7 +93,7 @@ func TestPolicyThatNeedsAnUnknownFactIsRefused(t *testing.T) {
      "constraint": [`, `"action": "execute",
      "constraint": [{"leftOperand": "purpose", "operator": "eq", "rightOperand": "research"}, `, 1)
 	if got := refusal(t, setup{policy: policy}); !strings.Contains(got, "purpose") {
-		t.Errorf("%s", got)
+		t.Errorf("got %s, want a text that contains %q", got, "purpose")
 	}
 }
 

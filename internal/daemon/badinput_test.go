@@ -145,7 +145,7 @@ func TestHugeBodiesAreNotRead(t *testing.T) {
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d", response.StatusCode)
+		t.Errorf("got %d, want %d", response.StatusCode, http.StatusRequestEntityTooLarge)
 	}
 }
 

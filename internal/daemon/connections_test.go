@@ -77,7 +77,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 		t.Fatalf("reload: %d %s", a.status, a.body)
 	}
 	if status, _ := g.over(g.dialed(), g.request("GET", "/api/policy", "", nil)); status != http.StatusOK {
-		t.Errorf("the ninth connection after the bound was raised: %d", status)
+		t.Errorf("the ninth connection after the bound was raised: %d, want %d", status, http.StatusOK)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestParkedConnections(t *testing.T) {
 	}
 	g.dialed()
 	if status, _ := g.over(g.dialed(), nil); status != http.StatusServiceUnavailable {
-		t.Errorf("the fifth connection: %d", status)
+		t.Errorf("the fifth connection: %d, want %d", status, http.StatusServiceUnavailable)
 	}
 	g.stop()
 	for _, c := range connections {
@@ -163,7 +163,7 @@ func TestMemoryIsReturnedIfMostAreParked(t *testing.T) {
 		{0, 0, false}, {999, 999, false}, {1000, 1000, true}, {1000, 1999, true}, {1000, 2000, false}, {5000, 16384, false}, {9000, 16384, true},
 	} {
 		if got := daemon.MostAreParked(test.parked, test.open); got != test.want {
-			t.Errorf("%d of %d are parked: %v", test.parked, test.open, got)
+			t.Errorf("%d of %d are parked: %v, want %v", test.parked, test.open, got, test.want)
 		}
 	}
 }

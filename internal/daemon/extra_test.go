@@ -74,11 +74,11 @@ func TestInvalidRegoIsReportedWithItsLine(t *testing.T) {
 		"":                                                         "extra.rego: ",
 	} {
 		if got := refusal(t, setup{config: withRego, files: map[string]string{"extra.rego": rego}}); !strings.Contains(got, want) {
-			t.Errorf("%q: %s", rego, got)
+			t.Errorf("%q: %s, want a text that contains %q", rego, got, want)
 		}
 	}
 	if got := refusal(t, setup{config: withRego}); !strings.Contains(got, "extra.rego") {
-		t.Error(got)
+		t.Errorf("got %q, want a text that contains %q", got, "extra.rego")
 	}
 }
 

@@ -81,7 +81,7 @@ func TestSignedDeclarationsOverrideParameters(t *testing.T) {
 	a.token, _ = got.json(t)["uim-pat"].(string)
 	declared, _ := payload(t, a.token)["declared"].(map[string]any)
 	if len(declared) != 1 {
-		t.Errorf("the PAT declares %v", declared)
+		t.Errorf("the PAT declares %v, want length 1", declared)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp", "category": "research"},
 		header{"X-Country": "DE"}); got.reason(t) != "POLICY_NOT_APPLICABLE" {
@@ -147,7 +147,7 @@ func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
 		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has another meaning"},
 	} {
 		if got := refusal(t, setup{policy: factsPolicy, config: test.config}); !strings.Contains(got, test.want) {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s, want a text that contains %q", name, got, test.want)
 		}
 	}
 }
@@ -227,6 +227,6 @@ func TestQuantitiesWithoutASourceAreRefusedAtLoad(t *testing.T) {
 		`"payAmount", "operator": "lteq", "rightOperand": 5, "unit": "EUR"`, 1)
 	got := refusal(t, setup{policy: policy, config: testConfig + quantityConfig})
 	if !strings.Contains(got, "use a duty to pay to set a price") {
-		t.Errorf("payAmount: %s", got)
+		t.Errorf("payAmount: %s, want a text that contains %q", got, "use a duty to pay to set a price")
 	}
 }

@@ -101,7 +101,7 @@ func TestFixedValuesReachOnlyTheService(t *testing.T) {
 	} {
 		got := g.do("GET", path, nil, header{"Accept": "text/html, application/json"})
 		if got.status != http.StatusOK {
-			t.Errorf("GET %s: %d", path, got.status)
+			t.Errorf("GET %s: %d, want %d", path, got.status, http.StatusOK)
 		}
 		for _, name := range []string{"api_key", "shop_number", "client_secret"} {
 			if strings.Contains(string(got.body), name) {

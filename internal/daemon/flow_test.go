@@ -43,7 +43,7 @@ func TestAgentDiscoversAgreesAndExecutes(t *testing.T) {
 		}
 	}
 	if len(claims) != 13 {
-		t.Errorf("the PAT has claims beyond those listed: %v", claims)
+		t.Errorf("the PAT has claims beyond those listed: %v, want length 13", claims)
 	}
 	got := a.execute(search, map[string]any{"query": "lamp", "max_price": json.Number("12345678901234567890.125")}, nil)
 	if got.status == http.StatusOK {
@@ -125,7 +125,7 @@ func TestEveryAliasIsServed(t *testing.T) {
 		t.Error("the policy is not served byte for byte")
 	}
 	if got := g.do("GET", "/api/policy", nil, header{"If-None-Match": policy.header.Get("ETag")}); got.status != http.StatusNotModified {
-		t.Errorf("If-None-Match: %d", got.status)
+		t.Errorf("If-None-Match: %d, want %d", got.status, http.StatusNotModified)
 	}
 }
 
@@ -167,7 +167,7 @@ func TestIndependentAgents(t *testing.T) {
 				t.Errorf("%s, %v", out, err)
 			}
 			if h := g.upstream.calls()[0].header; h.Get("UIM-Agreement-Assurance") != "static" {
-				t.Errorf("assurance = %q", h.Get("UIM-Agreement-Assurance"))
+				t.Errorf("assurance = %q, want %q", h.Get("UIM-Agreement-Assurance"), "static")
 			}
 		})
 	}
@@ -288,7 +288,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 	}
 	if got := g.do("POST", "/api/pat/revoke", []byte("token=nonsense"),
 		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
-		t.Errorf("revoking nonsense: %d", got.status)
+		t.Errorf("revoking nonsense: %d, want %d", got.status, http.StatusOK)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusUnauthorized ||
 		got.reason(t) != "REVOKED_TOKEN" {

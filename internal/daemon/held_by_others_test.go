@@ -30,7 +30,7 @@ func TestReservedIDHeldByAnotherKey(t *testing.T) {
 		return fmt.Sprint(keeper.CheckServices(t.Context(), loaded))
 	}
 	if got := checked(); !strings.Contains(got, want) {
-		t.Errorf("check: %q", got)
+		t.Errorf("check: %q, want a text that contains %q", got, want)
 	}
 	if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK || !strings.Contains(string(got.body), want) {
 		t.Errorf("a reload: %d %s", got.status, got.body)
@@ -44,7 +44,7 @@ func TestReservedIDHeldByAnotherKey(t *testing.T) {
 	g.stop()
 	g = startGate(t, setup{dir: g.dir, config: reserving})
 	if !strings.Contains(g.log.String(), want) {
-		t.Errorf("a start: %s", g.log.String())
+		t.Errorf("a start: %s, want a text that contains %q", g.log.String(), want)
 	}
 	party.at(g).agree()
 	if got := checked(); strings.Contains(got, want) {

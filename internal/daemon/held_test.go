@@ -45,6 +45,6 @@ func permitted(t *testing.T, g *gate, door string) {
 	t.Helper()
 	got := g.metric(`uimgate_decisions_total{decision="permit",door="` + door + `",intent="` + search + `",reason="",service="default"}`)
 	if got != "1" {
-		t.Errorf("the metric of calls through the door is %q", got)
+		t.Errorf("the metric of calls through the door is %q, want %q", got, "1")
 	}
 }

@@ -74,11 +74,11 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 		t.Errorf("status: %v, want %v", named, want)
 	}
 	if n := g.metric("uimgate_config_settings_need_restart"); n != "3" {
-		t.Errorf("the metric is %q", n)
+		t.Errorf("the metric is %q, want %q", n, "3")
 	}
 	g.reconfigure(otherToken, wide...)
 	if n := g.metric("uimgate_config_settings_need_restart"); n != "0" {
-		t.Errorf("after the change was undone, the metric is %q", n)
+		t.Errorf("after the change was undone, the metric is %q, want %q", n, "0")
 	}
 }
 
@@ -190,7 +190,7 @@ func TestOwnerSocket(t *testing.T) {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "data", ".tmp-*"))
 	if err != nil || len(left) > 0 {
-		t.Errorf("%v %v", left, err)
+		t.Errorf("got %v %v; want none, nil", left, err)
 	}
 	if got := g.byToken("no-token-of-this-gateway-000000000", "GET", "/admin/v1/status"); got.status != http.StatusUnauthorized {
 		t.Errorf("the listener on the network: %d %s", got.status, got.body)

@@ -23,7 +23,7 @@ func TestDoorOfMRP(t *testing.T) {
 	token := a.Agrees(t, g.url+"/api/pat/issue").PAT
 	params := fmt.Sprintf(`{"intent_uid":%q,"parameters":{"query":"lamp"},"pat":%q}`, search, token)
 	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
-		t.Error(answer)
+		t.Errorf("got %q, want a text that contains %q", answer, `"output":{"products"`)
 	}
 	permitted(t, g, "mrp")
 	var sent wire.Receipt
@@ -47,6 +47,6 @@ func TestDoorOfMRP(t *testing.T) {
 		t.Errorf("%+v, %v", page.Messages, err)
 	}
 	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
-		t.Error(answer)
+		t.Errorf("got %q, want a text that contains %q", answer, `"output":{"products"`)
 	}
 }

@@ -109,7 +109,7 @@ func TestOperatorIsNotified(t *testing.T) {
 		"breaker.open " + order, "charge.unresolved an execution", "charge.unresolved an execution", "credit.low agent-1", "credit.low agent-2",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if got := g.reconfigure(adminToken, "billing: {credit: 1 EUR", "notify: nothing\nbilling: {credit: 1 EUR"); got.status != http.StatusUnprocessableEntity {
 		t.Fatalf("%d %s", got.status, got.body)

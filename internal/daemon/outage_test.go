@@ -77,7 +77,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	}
 	status := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
 	if status != http.StatusOK {
-		t.Errorf("/readyz: %d", status)
+		t.Errorf("/readyz: %d, want %d", status, http.StatusOK)
 	}
 	if n := g.metric("uimgate_audit_write_failures_total"); n == "0" || n == "" {
 		t.Errorf("%q failures are counted", n)
@@ -110,7 +110,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
 	})
 	if status != http.StatusServiceUnavailable {
-		t.Errorf("/readyz: %d", status)
+		t.Errorf("/readyz: %d, want %d", status, http.StatusServiceUnavailable)
 	}
 	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil { // an operator frees space, and sends SIGHUP
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func TestEveryReplicaReturnsTheTask(t *testing.T) {
 	expect("requested by another agent", stranger.a2a("GetTask", id), "-32001")
 	events := there.subscribe(id)
 	if first := <-events; !strings.Contains(first, "TASK_STATE_WORKING") {
-		t.Errorf("the stream begins with %s", first)
+		t.Errorf("the stream begins with %s, want a text that contains %q", first, "TASK_STATE_WORKING")
 	}
 	close(goOn)
 	rest := ""

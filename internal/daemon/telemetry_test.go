@@ -95,7 +95,7 @@ func TestTracesOfACall(t *testing.T) {
 		t.Errorf("resource: %v", server.Resource)
 	}
 	if got := below(spans, server.ID); got != stepNames {
-		t.Errorf("steps: %s", got)
+		t.Errorf("steps: %s, want %s", got, stepNames)
 	}
 	step, client := find(t, spans, "call"), find(t, spans, "POST /orders")
 	if client.ParentID != step.ID || client.Kind != span.Span_SPAN_KIND_CLIENT || client.Attributes["http.response.status_code"] != "200" ||
@@ -118,7 +118,7 @@ func TestTracesOfACall(t *testing.T) {
 		}
 	}
 	if h := c.Headers()[0].Get("X-Collector"); h != "canary-collector-key" {
-		t.Errorf("X-Collector = %q", h)
+		t.Errorf("X-Collector = %q, want %q", h, "canary-collector-key")
 	}
 	if !strings.Contains(g.log.String(), `"trace_id":"`+tracedID+`","span_id":"`+server.ID+`"`) {
 		t.Error("the log does not name the trace and the span of the request")
@@ -139,7 +139,7 @@ func TestTraceEndsAtTheRefusingStep(t *testing.T) {
 	}
 	server, last := find(t, of, "POST /api/intents/execute"), find(t, of, "validate")
 	if got := below(of, server.ID); got != "authenticate resolve validate" {
-		t.Errorf("steps: %s", got)
+		t.Errorf("steps: %s, want %q", got, "authenticate resolve validate")
 	}
 	for _, s := range []collector.Span{server, last} {
 		if s.Attributes["uimgate.reason"] != "INVALID_PARAMETER" || s.Failed {
@@ -264,7 +264,7 @@ func TestEnvironmentSelectsTheExports(t *testing.T) {
 				t.Errorf("traces: %v", names(c.Spans()))
 			}
 			if got := c.HasMetric("uimgate_decisions_total") && c.HasMetric("uimgate_http_request_duration_seconds"); got != test.metrics {
-				t.Errorf("metrics: %v", got)
+				t.Errorf("metrics: %v, want %v", got, test.metrics)
 			}
 			if got := slices.Contains(c.Logs(), "request"); got != test.logs {
 				t.Errorf("logs: %v", c.Logs())

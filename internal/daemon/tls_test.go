@@ -48,7 +48,7 @@ func TestTLSFromFiles(t *testing.T) {
 		files:  map[string]string{"cert.pem": cert, "key.pem": key},
 	})
 	if !strings.HasPrefix(g.url, "https://127.0.0.1:") {
-		t.Fatalf("listening at %s", g.url)
+		t.Fatalf("listening at %s, want a text that starts with %q", g.url, "https://127.0.0.1:")
 	}
 	secure := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/agents.json", nil)

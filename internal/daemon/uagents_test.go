@@ -33,7 +33,7 @@ func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	a.g.cancel()
 	a.g.stop()
 	if log := a.g.log.String(); !strings.Contains(log, `"messages":1`) {
-		t.Errorf("the log does not report the undelivered replies: %s", log)
+		t.Errorf("the log does not report the undelivered replies: %s, want a text that contains %q", log, `"messages":1`)
 	}
 }
 
@@ -52,7 +52,7 @@ func startUAgent(t *testing.T, endpoint, config string, upstream http.HandlerFun
 	a.key, err = identity.FromSeed("the seed of an agent", 0)
 	a.shop, also = identity.FromSeed("the seed of the shop", 0)
 	if err != nil || also != nil {
-		t.Fatal(err, also)
+		t.Fatalf("got %v, %v; want nil, nil", err, also)
 	}
 	door := fmt.Sprintf("  doors: {uagents: {key_file: seed.txt, rules: {%s: %q}}}\n", a.key.Address(), endpoint)
 	a.g = startGate(t, setup{config: config + door, files: map[string]string{"seed.txt": "the seed of the shop\n"}, upstream: upstream})

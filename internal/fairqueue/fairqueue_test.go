@@ -73,7 +73,7 @@ func TestUnapprovedLeaveAQuarterToOthers(t *testing.T) {
 		t.Errorf("a thousand strangers hold %d of 100 places", got)
 	}
 	if got := len(takes(t, s, known("a"))); got != 13 { // half of the rest
-		t.Errorf("a known party gets %d", got)
+		t.Errorf("a known party gets %d, want 13", got)
 	}
 }
 
@@ -134,7 +134,7 @@ func TestQueueIsSharedAndUnapprovedAreEvicted(t *testing.T) {
 	refused := func(of fairqueue.Party) {
 		t.Helper()
 		if _, err := s.Take(t.Context(), of); !errors.Is(err, fairqueue.ErrFull) {
-			t.Error(of, err)
+			t.Errorf("%v: got %v, want %v", of, err, fairqueue.ErrFull)
 		}
 	}
 	refused(unapproved("b")) // half of the queue
@@ -169,16 +169,16 @@ func TestWaitingEnds(t *testing.T) {
 		}
 		began := time.Now()
 		if _, err := s.Take(t.Context(), known("b")); !errors.Is(err, fairqueue.ErrFull) || time.Since(began) != 2*time.Second {
-			t.Error(err, time.Since(began))
+			t.Errorf("got %v, %v; want %v, %v", err, time.Since(began), fairqueue.ErrFull, 2*time.Second)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := s.Take(ctx, known("b")); !errors.Is(err, context.DeadlineExceeded) {
-			t.Error(err)
+			t.Errorf("got %v, want %v", err, context.DeadlineExceeded)
 		}
 		leave()
 		if held, waiting := s.Counts(); held != 0 || waiting != 0 {
-			t.Error(held, waiting)
+			t.Errorf("got %v, %v; want 0, 0", held, waiting)
 		}
 	})
 }

@@ -34,7 +34,7 @@ func TestPublic(t *testing.T) {
 		"192.0.0.1": false, "192.0.2.1": false, "198.18.0.1": false, "198.51.100.1": false, "203.0.113.1": false, "192.88.99.1": false,
 	} {
 		if got := fetch.Public(netip.MustParseAddr(address)); got != want {
-			t.Errorf("%s: %v", address, got)
+			t.Errorf("%s: %v, want %v", address, got, want)
 		}
 	}
 	if fetch.Public(netip.Addr{}) {
@@ -145,7 +145,7 @@ func TestAllowHTTP(t *testing.T) {
 	inside := fetch.New(fetch.Options{AllowHTTP: true, Resolver: resolver(t, "127.0.0.1", "10.0.0.1")})
 	request := fetch.Request{Method: http.MethodPost, URL: "http://shop.example/", From: foreign}
 	if _, err := inside.Do(t.Context(), request); !errors.Is(err, fetch.ErrRefused) {
-		t.Errorf("a name with a private address: %v", err)
+		t.Errorf("a name with a private address: %v, want %v", err, fetch.ErrRefused)
 	}
 }
 
@@ -223,7 +223,7 @@ func TestLocalhostMustBeLoopback(t *testing.T) {
 	c := fetch.New(fetch.Options{Resolver: resolver(t, "93.184.215.14")})
 	_, err := c.Get(t.Context(), "http://shop.localhost/", fetch.Document{Max: 10})
 	if !errors.Is(err, fetch.ErrRefused) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, fetch.ErrRefused)
 	}
 }
 

@@ -42,7 +42,7 @@ func TestStream(t *testing.T) {
 	}
 	for _, address := range []string{"http://192.0.2.1/", "https://10.0.0.1/", "x"} {
 		if _, err := c.Stream(t.Context(), fetch.Request{Method: http.MethodPost, URL: address}, nil, 0); !errors.Is(err, fetch.ErrRefused) {
-			t.Errorf("%s: %v", address, err)
+			t.Errorf("%s: %v, want %v", address, err, fetch.ErrRefused)
 		}
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://10.0.0.1/", http.NoBody)
@@ -50,6 +50,6 @@ func TestStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Dialer().Do(request); !errors.Is(err, fetch.ErrRefused) {
-		t.Errorf("a private address is dialled: %v", err)
+		t.Errorf("a private address is dialled: %v, want %v", err, fetch.ErrRefused)
 	}
 }

@@ -143,7 +143,7 @@ func FuzzParseRate(f *testing.F) {
 			return
 		}
 		if again, err := limit.ParseRate(r.String()); err != nil || again != r {
-			t.Fatalf("%v, %v", again, err)
+			t.Fatalf("got %v, %v; want %v, nil", again, err, r)
 		}
 	})
 }

@@ -52,7 +52,7 @@ func TestRead(t *testing.T) {
 	}
 	broken := bufio.NewReader(io.MultiReader(strings.NewReader("half"), iotest.ErrReader(io.ErrClosedPipe)))
 	if line, err := lines.Read(broken, most); !errors.Is(err, io.ErrClosedPipe) {
-		t.Errorf("a reader that fails: got %q, %v", line, err)
+		t.Errorf("a reader that fails: got %q, %v, want %v", line, err, io.ErrClosedPipe)
 	}
 }
 

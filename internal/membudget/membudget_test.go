@@ -81,7 +81,7 @@ func TestApprovedSenderAmongManyIsServed(t *testing.T) {
 		newcomer, one := budget.Open(), approved(budget)
 		newcomer.Known()
 		if err := newcomer.Take(1); !errors.Is(err, membudget.ErrExhausted) {
-			t.Errorf("one more unapproved sender: %v", err)
+			t.Errorf("one more unapproved sender: %v, want %v", err, membudget.ErrExhausted)
 		}
 		if err := one.Take(10); err != nil {
 			t.Errorf("the body: %v", err)

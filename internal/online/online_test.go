@@ -95,7 +95,7 @@ notify: [{url: URL, secret: 0123456789abcdef}]
 		"audit.export.syslog.address: ok", "telemetry.otlp.endpoint: ok", "notify[0].url: ok",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -126,7 +126,7 @@ telemetry: {otlp: {endpoint: "http://CLOSED"}}
 		"telemetry.otlp.endpoint" + refused,
 	}
 	if len(got) != len(want) {
-		t.Fatalf("%q", got)
+		t.Fatalf("got %q, want length %v", got, len(want))
 	}
 	for i := range want {
 		if !strings.HasPrefix(got[i], want[i]) {

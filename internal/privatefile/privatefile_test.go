@@ -26,7 +26,7 @@ func TestWriteAndRead(t *testing.T) {
 		}
 	}
 	if _, err := Read(path, 5); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, ErrTooLarge)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ func TestWriteAndRead(t *testing.T) {
 		t.Errorf("err = %v", err)
 	}
 	if _, err := Read(path+"x", 6); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, os.ErrNotExist)
 	}
 	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v: want only the file", left, err)
@@ -52,7 +52,7 @@ func TestLockExcludes(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	if _, err := Lock(ended, path); !errors.Is(err, context.Canceled) {
-		t.Errorf("a second lock: %v", err)
+		t.Errorf("a second lock: %v, want %v", err, context.Canceled)
 	}
 	held := make(chan error, 1)
 	go func() {

@@ -87,6 +87,6 @@ func TestChangedRate(t *testing.T) {
 		}
 	}
 	if wait := set.Wait(); wait != 24*time.Hour {
-		t.Errorf("the next request may come after %s", wait)
+		t.Errorf("the next request may come after %s, want %s", wait, 24*time.Hour)
 	}
 }

@@ -159,7 +159,7 @@ func TestOwnSuggestionReplacesTheTables(t *testing.T) {
 		t.Errorf("got %q", f.Suggestion())
 	}
 	if got := f.With("suggestion", "Do not call again.").Suggestion(); got != "Do not call again." {
-		t.Errorf("got %q", got)
+		t.Errorf("got %q, want %q", got, "Do not call again.")
 	}
 }
 

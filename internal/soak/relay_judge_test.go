@@ -151,7 +151,7 @@ func TestJudgeOfRelays(t *testing.T) {
 	} {
 		w := &mailWorld{sends: c.sends, receipts: c.receipts, acks: []ackRecord{{"m", 5}}}
 		if got := w.judge(); len(got) != c.breaches {
-			t.Errorf("%s: %q", name, got)
+			t.Errorf("%s: %q, want length %v", name, got, c.breaches)
 		}
 	}
 }

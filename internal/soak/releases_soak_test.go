@@ -64,6 +64,6 @@ func TestTwoReleasesSideBySide(t *testing.T) {
 		}
 	})
 	if t.Logf("number of writes of the later release: %d", written); written < 100 {
-		t.Errorf("number of writes of the later release: %d", written)
+		t.Errorf("number of writes of the later release: %d, want at least 100", written)
 	}
 }

@@ -64,7 +64,7 @@ func TestStandbyPromotedUnderLoad(t *testing.T) {
 	})
 	for _, g := range w.gateways {
 		if check := w.storeCheck(g); !strings.Contains(check, "went back") {
-			t.Errorf("the store check of %s: %s", g.name, check)
+			t.Errorf("the store check of %s: %s, want a text that contains %q", g.name, check, "went back")
 		}
 	}
 	e := w.evidence()
@@ -108,7 +108,7 @@ func (w *world) judgeLost(e *evidence, promoted time.Duration) {
 		w.t.Errorf("reported charges: %d lost, %d reported after the promotion and kept; the gateways detected the loss %d times", lost, kept, noticed)
 	}
 	if e.Unbalanced != nil {
-		w.t.Error(e.Unbalanced)
+		w.t.Errorf("got %v, want nil", e.Unbalanced)
 	}
 }
 

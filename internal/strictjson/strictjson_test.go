@@ -47,7 +47,7 @@ func TestDecode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := strictjson.Decode([]byte(tt.in))
 			if valid := strictjson.Valid([]byte(tt.in)); valid != (tt.wantErr == "") {
-				t.Errorf("Valid reports %t", valid)
+				t.Errorf("Valid reports %t, want %v", valid, tt.wantErr == "")
 			}
 			if tt.wantErr != "" {
 				if _, ok := errors.AsType[*strictjson.Error](err); !ok || !strings.Contains(err.Error(), tt.wantErr) {
@@ -59,7 +59,7 @@ func TestDecode(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -131,7 +131,7 @@ func TestLookup(t *testing.T) {
 	} {
 		got, ok := strictjson.Lookup(tree, pointer)
 		if ok != (want != nil) || got != want {
-			t.Errorf("%q: %v, %v", pointer, got, ok)
+			t.Errorf("%q: %v, %v; want %v, %v", pointer, got, ok, want, want != nil)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(v, again); diff != "" {
-			t.Fatal(diff)
+			t.Fatalf("differs (-want +got):\n%s", diff)
 		}
 		if c, err := strictjson.Canonical(v); err == nil {
 			w, err := strictjson.Decode(c)
@@ -183,6 +183,6 @@ func TestDecodeObjectOfCountsValues(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := strictjson.DecodeObjectOf([]byte(document), 5); err == nil || !strings.Contains(err.Error(), "more than 5 values") {
-		t.Errorf("six values: %v", err)
+		t.Errorf("six values: %v, want an error that contains %q", err, "more than 5 values")
 	}
 }

@@ -68,6 +68,6 @@ func TestWriterReportsInvalidJSON(t *testing.T) {
 	w.Object("b", map[string]any{"c": func() {}})
 	w.Text("d", "e")
 	if _, err := w.End(); err == nil || !strings.Contains(err.Error(), "chan int") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "chan int")
 	}
 }

@@ -204,12 +204,12 @@ func TestInvalidKeys(t *testing.T) {
 	}
 	for _, v := range []any{nil, true, json.Number("1"), []any{"x"}} {
 		if _, err := keys.ParseValue(v); !errors.Is(err, keys.ErrUnsupported) {
-			t.Errorf("%v: %v", v, err)
+			t.Errorf("%v: %v, want %v", v, err, keys.ErrUnsupported)
 		}
 	}
 	for _, k := range []crypto.PublicKey{nil, (*rsa.PublicKey)(nil), (*ecdsa.PublicKey)(nil), ed25519.PublicKey(nil), &rsa.PublicKey{}, "x"} {
 		if _, err := keys.New(k); !errors.Is(err, keys.ErrUnsupported) {
-			t.Errorf("%T: %v", k, err)
+			t.Errorf("%T: %v, want %v", k, err, keys.ErrUnsupported)
 		}
 	}
 }

@@ -152,10 +152,10 @@ func TestUnknownTransaction(t *testing.T) {
 	lossy.lose = true
 	r.advance(time.Minute)
 	if err := r.Tidy(t.Context()); !errors.Is(err, store.ErrUnavailable) { // the return did arrive
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, store.ErrUnavailable)
 	}
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // units were leased
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, store.ErrUnavailable)
 	}
 	lossy.lose = false
 	if s := r.begin(q).Standing[0]; s.Left >= 1000-22 || s.Left < 1000-22-100 {

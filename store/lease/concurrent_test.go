@@ -140,10 +140,10 @@ func TestSlowStoreTimesOut(t *testing.T) {
 	r.BoundPatience(10 * time.Millisecond)
 	q := free(rate("l", 1000, limit.Hour))
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) { // the store is still busy
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, store.ErrUnavailable)
 	}
 	if _, err := r.Begin(t.Context(), q); !errors.Is(err, store.ErrUnavailable) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, store.ErrUnavailable)
 	}
 	if len(s.requested) != 1 {
 		t.Fatal("a second request was sent during the first")

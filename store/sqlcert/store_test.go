@@ -88,7 +88,7 @@ func TestValues(t *testing.T) {
 			t.Error("another value was deleted")
 		}
 		if err := s.Delete(ctx, "a"); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("deleting a missing value: %v", err)
+			t.Errorf("deleting a missing value: %v, want %v", err, fs.ErrNotExist)
 		}
 		if err := s.Store(ctx, "large", make([]byte, 2<<20)); err == nil {
 			t.Error("2 MiB were stored")
@@ -106,10 +106,10 @@ func TestLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took, err := other.TryLock(ctx, "issue"); took || err != nil {
-			t.Fatalf("two processes hold the lock: %v, %v", took, err)
+			t.Fatalf("two processes hold the lock: %v, %v; want false, nil", took, err)
 		}
 		if took, err := other.TryLock(ctx, "another"); !took || err != nil {
-			t.Fatalf("another lock: %v, %v", took, err)
+			t.Fatalf("another lock: %v, %v; want true, nil", took, err)
 		}
 		if err := other.Unlock(ctx, "issue"); err == nil {
 			t.Error("a process that does not hold the lock released it")
@@ -128,7 +128,7 @@ func TestLocks(t *testing.T) {
 			t.Fatal(err)
 		}
 		if took, err := one.TryLock(ctx, "issue"); took || err != nil {
-			t.Fatalf("two processes hold the lock: %v, %v", took, err)
+			t.Fatalf("two processes hold the lock: %v, %v; want false, nil", took, err)
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestLockExpires(t *testing.T) {
 		want  bool
 	}{{0, true}, {time.Second, false}, {3 * time.Minute, true}} {
 		if got := takes(step.ahead); got != step.want {
-			t.Errorf("after %v: locked: %v", step.ahead, got)
+			t.Errorf("after %v: locked: %v, want %v", step.ahead, got, step.want)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func entries(r *relay) {
 	r.must(err)
 	for _, got := range []mail.Entry{changed, got} {
 		if d := cmp.Diff(set, got); d != "" {
-			r.Fatal(d)
+			r.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	_, err = r.Entry(r.Context(), bob, alice)

@@ -48,7 +48,7 @@ func firstSignature(r *relay) {
 	got, err := r.Agent(r.Context(), alice)
 	r.must(err)
 	if d := cmp.Diff(want, got); d != "" || isNew {
-		r.Fatal(isNew, d)
+		r.Fatalf("got %v, %q; want false, an empty string", isNew, d)
 	}
 	r.counted()
 }
@@ -92,7 +92,7 @@ func signatureOnceAtOnce(r *relay) {
 				return
 			}
 			if err != mail.ErrReplayed { //nolint:errorlint // Admit returns the error itself
-				r.Error(err)
+				r.Errorf("got %v, want %v", err, mail.ErrReplayed)
 			}
 		})
 	}
@@ -208,12 +208,12 @@ func profiles(r *relay) {
 			want.Capabilities = p.Capabilities
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			r.Fatal(d)
+			r.Fatalf("differs (-want +got):\n%s", d)
 		}
 		got, err = r.Agent(r.Context(), alice)
 		r.must(err)
 		if d := cmp.Diff(want, got); d != "" {
-			r.Fatal(d)
+			r.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func agentsListed(r *relay) {
 		after = &list[len(list)-1].Key
 	}
 	if want := []mail.Key{key(1), key(2), key(3), key(4), key(5)}; !slices.Equal(got, want) {
-		r.Fatal(got)
+		r.Fatalf("got %v, want %v", got, want)
 	}
 }
 

@@ -50,7 +50,7 @@ func blobRoundTrip(r *relay) {
 	r.must(err)
 	want.CreatedAt, want.ExpiresAt = time.Unix(0, want.CreatedAt.UnixNano()).UTC(), time.Unix(0, want.ExpiresAt.UnixNano()).UTC()
 	if d := cmp.Diff(want, got); d != "" {
-		r.Fatal(d)
+		r.Fatalf("differs (-want +got):\n%s", d)
 	}
 	r.age(11 * time.Minute)
 	_, err = r.Blob(r.Context(), "blob_1")
@@ -87,7 +87,7 @@ func blobsBounded(r *relay) {
 	count, bytes, err := r.BlobUse(r.Context(), alice)
 	r.must(err)
 	if count != 3 || bytes != 100 {
-		r.Fatal(count, bytes)
+		r.Fatalf("got %v, %v; want 3, 100", count, bytes)
 	}
 	r.counted()
 }
@@ -147,7 +147,7 @@ func attachments(r *relay) {
 		var got []any
 		r.must(json.Unmarshal(m.Attachments, &got))
 		if d := cmp.Diff(want, got); d != "" {
-			r.Fatal(d)
+			r.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	for _, wrong := range []string{"", "{}", "[{}]", "[1, 2, 3]"} {

@@ -60,7 +60,7 @@ func wokenMessages(r *relay) {
 	gone := r.send(r.message(alice, carol))
 	r.must(r.Delivered(r.Context(), carol, []string{gone.ID}))
 	if want := []mail.Key{bob, carol}; !slices.Equal(r.arrived, want) {
-		r.Fatal(r.arrived)
+		r.Fatalf("got %v, want %v", r.arrived, want)
 	}
 	woken := func(want ...mail.Key) {
 		r.Helper()
@@ -82,7 +82,7 @@ func wokenMessages(r *relay) {
 	keys, _, err := r.Woken(r.Context(), r.Now())
 	r.must(err)
 	if len(keys) != 0 {
-		r.Fatal(keys)
+		r.Fatalf("got %v, want none", keys)
 	}
 }
 

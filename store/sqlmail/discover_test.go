@@ -129,7 +129,7 @@ func tagsCounted(r *relay) {
 	} {
 		r.must(step.do())
 		if d := cmp.Diff(step.want, tags()); d != "" {
-			r.Fatal(d)
+			r.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 }

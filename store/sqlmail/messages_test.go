@@ -43,7 +43,7 @@ func messageRoundTrip(r *relay) {
 		r.must(err)
 		for _, got := range []mail.Message{taken, got} {
 			if d := cmp.Diff(want, got); d != "" {
-				r.Fatal(d)
+				r.Fatalf("differs (-want +got):\n%s", d)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func queueBounded(r *relay) {
 		m.ID = r.id("msg")
 		r.send(m)
 		if got := r.waiting(to); len(got) != 1 {
-			r.Fatal(name, got)
+			r.Fatalf("%v: got %v, want length 1", name, got)
 		}
 		r.counted()
 	}
@@ -209,7 +209,7 @@ func idempotency(r *relay) {
 		return got
 	}
 	if d := cmp.Diff(first, repeat()); d != "" {
-		r.Fatal(d)
+		r.Fatalf("differs (-want +got):\n%s", d)
 	}
 	_, err := r.Update(r.Context(), bob, mail.Profile{Policy: new(mail.Closed)})
 	r.must(err)

@@ -247,6 +247,6 @@ func withoutBodies(r *relay) {
 	}
 	r.age(2 * time.Hour)
 	if list, more, err := r.Waiting(r.Context(), bob, nil, 9); err != nil || more || len(list) != 0 {
-		r.Fatal(list, more, err)
+		r.Fatalf("got %v, %v, %v; want none, false, nil", list, more, err)
 	}
 }

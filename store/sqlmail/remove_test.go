@@ -93,7 +93,7 @@ func removal(r *relay) {
 	tags, _, err := r.Tags(r.Context(), nil, 10)
 	r.must(err)
 	if len(tags) != 0 {
-		r.Fatal(tags)
+		r.Fatalf("got %v, want none", tags)
 	}
 	_, _, err = r.Admit(r.Context(), g, 0)
 	r.want(err, mail.ErrReplayed)
@@ -106,7 +106,7 @@ func removal(r *relay) {
 	due, err := r.Postings(r.Context(), mail.Claim{Now: r.Now().Add(afterSent), Lease: time.Minute, Limit: 10, Each: 10})
 	r.must(err)
 	if len(due) != 0 {
-		r.Fatal(due)
+		r.Fatalf("got %v, want none", due)
 	}
 	r.counted()
 }

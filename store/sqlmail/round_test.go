@@ -61,7 +61,7 @@ func manyInOne(r *relay) {
 	last := first.CreatedAt
 	for i, a := range answers {
 		if a.IsNew != (i < 2) { // bob is known, and alice occurs twice
-			r.Errorf("%d: new is %v", i, a.IsNew)
+			r.Errorf("%d: new is %v, want %v", i, a.IsNew, i < 2)
 		}
 		if got, err := r.Message(r.Context(), a.Taken.ID); err != nil || cmp.Diff(got, a.Taken) != "" {
 			r.Errorf("%+v, %v; want %+v", got, err, a.Taken)
@@ -152,7 +152,7 @@ func newcomersInOne(r *relay) {
 		}
 	}
 	if made != 2 {
-		r.Error(made)
+		r.Errorf("got %v, want 2", made)
 	}
 	r.counted()
 }

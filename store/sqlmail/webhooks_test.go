@@ -84,7 +84,7 @@ func posted(r *relay) {
 	p := r.due(1)[0]
 	want := mail.WebhookPost{Message: m, Webhook: h, DeliveryID: p.DeliveryID, Attempt: 1}
 	if d := cmp.Diff(want, p); d != "" || len(p.DeliveryID) != 16 {
-		r.Fatal(d, p.DeliveryID)
+		r.Fatalf("got %q, %v; want an empty string, length 16", d, p.DeliveryID)
 	}
 	r.due(0)
 	r.must(r.Posted(r.Context(), p, time.Time{}, true, 20))
@@ -260,7 +260,7 @@ func postedAndRead(r *relay) {
 	again, err := r.Message(r.Context(), m.ID)
 	r.must(err)
 	if d := cmp.Diff(read, again); d != "" {
-		r.Fatal(d)
+		r.Fatalf("differs (-want +got):\n%s", d)
 	}
 	r.counted()
 }

@@ -144,12 +144,12 @@ func TestCallDeadlineIgnoresWallClock(t *testing.T) {
 					t.Errorf("after 59 of 60 seconds %d calls have no known outcome, %v", n, err)
 				}
 				if err := again(); !errors.Is(err, store.ErrInProgress) {
-					t.Errorf("after 59 of 60 seconds: %v", err)
+					t.Errorf("after 59 of 60 seconds: %v, want %v", err, store.ErrInProgress)
 				}
 				m.pass(time.Second)
 				reopen()
 				if err := again(); !errors.Is(err, store.ErrOutcomeUnknown) {
-					t.Errorf("after 60 seconds: %v", err)
+					t.Errorf("after 60 seconds: %v, want %v", err, store.ErrOutcomeUnknown)
 				}
 				if n, err := s.Sweep(t.Context()); n != 1 || err != nil {
 					t.Errorf("after 60 seconds %d calls have no known outcome, %v", n, err)

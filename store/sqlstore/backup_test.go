@@ -77,7 +77,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 		}
 		for _, beside := range []string{"-wal", "-shm", "-journal"} {
 			if _, err := os.Stat(to + beside); !errors.Is(err, fs.ErrNotExist) {
-				t.Errorf("%s is left: %v", beside, err)
+				t.Errorf("%s is left: %v, want %v", beside, err, fs.ErrNotExist)
 			}
 		}
 		again, err := sqlstore.Open(t.Context(), to, sqlstore.Options{Now: time.Now})
@@ -137,7 +137,7 @@ func TestCanceledBackupFails(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := sqlstore.Backup(ctx, filepath.Join(dir, "state.db"), filepath.Join(dir, "copy.db")); !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, context.Canceled)
 	}
 	full := filepath.Join(dir, "full.db")
 	if err := os.WriteFile(full, []byte("something"), 0o600); err != nil {
@@ -150,7 +150,7 @@ func TestCanceledBackupFails(t *testing.T) {
 		t.Fatalf("%q, %v", text, err)
 	}
 	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "copy.db")); !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, fs.ErrNotExist)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestADamagedDatabaseIsRejected(t *testing.T) {
 	}
 	newer := spoil(statement(newerSchema))
 	if _, err := sqlstore.Inspect(t.Context(), newer); err == nil || !strings.Contains(err.Error(), "newer version of uimgate") {
-		t.Errorf("a newer schema: %v", err)
+		t.Errorf("a newer schema: %v, want an error that contains %q", err, "newer version of uimgate")
 	}
 	if _, err := sqlstore.Inspect(t.Context(), whole); err != nil {
 		t.Error(err)
@@ -267,6 +267,6 @@ func TestFoldRefusesADatabaseInUse(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path + "-wal"); !errors.Is(err, fs.ErrNotExist) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, fs.ErrNotExist)
 	}
 }

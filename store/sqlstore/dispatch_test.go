@@ -99,10 +99,10 @@ func TestLargestDispatchAppliesToAllProcesses(t *testing.T) {
 	}
 	s = slowDisk(t, path, clock, &took) // a second process
 	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1700*time.Millisecond {
-		t.Errorf("one of six: %v, %v", a.Expires, a.Standing[0].Resets)
+		t.Errorf("one of six: %v, %v; want %v, %v", a.Expires, a.Standing[0].Resets, 200*time.Millisecond, 1700*time.Millisecond)
 	}
 	clock.Advance(time.Minute)
 	if a := begin(); a.Expires != 200*time.Millisecond || a.Standing[0].Resets != 1200*time.Millisecond {
-		t.Errorf("a minute later: %v, %v", a.Expires, a.Standing[0].Resets)
+		t.Errorf("a minute later: %v, %v; want %v, %v", a.Expires, a.Standing[0].Resets, 200*time.Millisecond, 1200*time.Millisecond)
 	}
 }

@@ -301,14 +301,14 @@ func TestAnOfferedPolicyIsNotPurged(t *testing.T) {
 	}
 	for _, digest := range []string{"offered", "gone"} {
 		if _, err := s.Agreement(t.Context(), "s", pat.AgreementID(digest)); !errors.Is(err, pat.ErrNotFound) {
-			t.Errorf("agreement %s: %v", digest, err)
+			t.Errorf("agreement %s: %v, want %v", digest, err, pat.ErrNotFound)
 		}
 	}
 	if _, err := s.Policy(t.Context(), "s", "offered"); err != nil {
 		t.Errorf("the offered policy: %v", err)
 	}
 	if _, err := s.Policy(t.Context(), "s", "gone"); !errors.Is(err, pat.ErrNotFound) {
-		t.Errorf("the other: %v", err)
+		t.Errorf("the other: %v, want %v", err, pat.ErrNotFound)
 	}
 }
 

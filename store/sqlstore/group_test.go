@@ -106,7 +106,7 @@ func groupShares(t *testing.T, s *sqlstore.Store) {
 		}
 	}
 	if got := tags(t, s); got != "abc" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "abc")
 	}
 }
 
@@ -146,7 +146,7 @@ func groupBounded(t *testing.T, s *sqlstore.Store) {
 		}
 	}
 	if got := tags(t, s); got != "01234" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "01234")
 	}
 }
 
@@ -172,12 +172,12 @@ func groupAbandons(t *testing.T, s *sqlstore.Store) {
 	release()
 	second.Wait()
 	if got := tags(t, s); got != "b" {
-		t.Error(got)
+		t.Errorf("got %q, want %q", got, "b")
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := group.Do(t.Context(), &note{tag: "c"}, 0); !errors.Is(err, store.ErrUnavailable) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, store.ErrUnavailable)
 	}
 }

@@ -157,7 +157,7 @@ func TestAGrownStoreBalances(t *testing.T) {
 				t.Fatal(err)
 			}
 			if n, err := s.Purge(t.Context()); err != nil || n != 0 {
-				t.Fatalf("%d, %v", n, err)
+				t.Fatalf("got %d, %v; want 0, nil", n, err)
 			}
 		})
 	}

@@ -24,7 +24,7 @@ func TestReadersContinueWhileWriterForgetsJournal(t *testing.T) {
 	both.Go(func() {
 		for range 100 {
 			if pending, err := s.db.Layer.Pending(t.Context()); pending || err != nil {
-				t.Errorf("pending: %t, %v", pending, err)
+				t.Errorf("pending: %t, %v; want false, nil", pending, err)
 				return
 			}
 		}

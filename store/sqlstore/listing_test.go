@@ -15,10 +15,10 @@ func TestListingsOfAClosedStoreAreUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if list, err := s.Agents(t.Context(), store.AgentFilter{}); err == nil || list != nil {
-		t.Errorf("Agents: %v, %v", list, err)
+		t.Errorf("Agents: %v, %v; want nil, an error", list, err)
 	}
 	if list, err := s.Tokens(t.Context(), store.TokenFilter{}); err == nil || list != nil {
-		t.Errorf("Tokens: %v, %v", list, err)
+		t.Errorf("Tokens: %v, %v; want nil, an error", list, err)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestUsedNoncesAreMigrated(t *testing.T) {
 	}
 	var one int
 	if found, err := s.db.One(t.Context(), "SELECT 1 FROM sqlite_master WHERE name = 'nonces'", nil, &one); err != nil || found {
-		t.Errorf("the old table: %v, %v", found, err)
+		t.Errorf("the old table: %v, %v; want false, nil", found, err)
 	}
 }
 
@@ -153,7 +153,7 @@ func TestNoncesAreBounded(t *testing.T) {
 		t.Errorf("an agreement: %v", err)
 	}
 	if _, err := s.Begin(t.Context(), provedCall("1", 10)); !errors.Is(err, store.ErrNonceUsed) {
-		t.Errorf("a used one: %v", err)
+		t.Errorf("a used one: %v, want %v", err, store.ErrNonceUsed)
 	}
 	m.by.Store(int64(30 * time.Minute))
 	taking := func(nonce string) func() error {

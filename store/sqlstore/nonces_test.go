@@ -96,7 +96,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			}
 			r.Nonce = provedCall("undone", 10).Nonce
 			if _, err := s.Begin(t.Context(), r); !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("the same record twice: %v", err)
+				t.Errorf("the same record twice: %v, want %v", err, store.ErrUnavailable)
 			}
 			beginWith(t, other, "undone")
 			expectUsed(t, s, "undone")
@@ -138,7 +138,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 				a := agreementWith("1", nonce)
 				a.Agreement.ID = "another"
 				if _, err := s.Agree(t.Context(), a); !errors.Is(err, pat.ErrReplayed) {
-					t.Errorf("an agreement with %s: %v", nonce, err)
+					t.Errorf("an agreement with %s: %v, want %v", nonce, err, pat.ErrReplayed)
 				}
 			}
 		})

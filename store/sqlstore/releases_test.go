@@ -78,7 +78,7 @@ func TestProcessesContinueBesideNewerRelease(t *testing.T) {
 		}
 		must(t, s.Close())
 		if _, err := openWith(t.Context(), place, nil); !errors.Is(err, schema.ErrNewer) {
-			t.Errorf("a start on a contracted schema: %v", err)
+			t.Errorf("a start on a contracted schema: %v, want %v", err, schema.ErrNewer)
 		}
 	})
 }
@@ -99,7 +99,7 @@ func TestStateIsNotMovedWhileOthersRun(t *testing.T) {
 	holds(t, first, "shop")
 	change("UPDATE sequences SET n = n + 1 WHERE name = 'moves'") // as if the state moved while this process could not reach the database
 	if _, _, err := first.Changes(t.Context(), 0); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("an older process: %v", err)
+		t.Errorf("an older process: %v, want %v", err, store.ErrUnavailable)
 	}
 	must(t, errors.Join(first.Close(), second.Close()))
 	s, err := openWith(t.Context(), dsn, moving)

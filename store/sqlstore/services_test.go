@@ -118,7 +118,7 @@ func holds(t *testing.T, s *sqlstore.Store, service string) {
 	call.Candidates[0].Limits = nil
 	call.Execution.IdempotencyKey = "order-1"
 	if _, err := s.Begin(ctx, call); !errors.Is(err, store.ErrKeyReused) {
-		t.Errorf("a used idempotency key: %v", err)
+		t.Errorf("a used idempotency key: %v, want %v", err, store.ErrKeyReused)
 	}
 	if err := s.CheckBalance(ctx); err != nil {
 		t.Error(err)
@@ -157,7 +157,7 @@ func TestServiceWithNewIDKeepsItsState(t *testing.T) {
 			}
 			holds(t, s, "new")
 			if agents, err := s.Agents(t.Context(), store.AgentFilter{Service: "shop"}); err != nil || len(agents) > 0 {
-				t.Errorf("the former id has %v, %v", agents, err)
+				t.Errorf("the former id has %v, %v; want none, nil", agents, err)
 			}
 			must(t, s.Close())
 		}

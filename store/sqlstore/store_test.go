@@ -97,13 +97,13 @@ func TestAClosedStoreIsUnavailable(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := s.Begin(t.Context(), oneOf(1)); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Begin: %v", err)
+		t.Errorf("Begin: %v, want %v", err, store.ErrUnavailable)
 	}
 	if _, err := s.Executions(t.Context(), store.Filter{}); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Executions: %v", err)
+		t.Errorf("Executions: %v, want %v", err, store.ErrUnavailable)
 	}
 	if err := s.Ready(t.Context()); !errors.Is(err, store.ErrUnavailable) {
-		t.Errorf("Ready: %v", err)
+		t.Errorf("Ready: %v, want %v", err, store.ErrUnavailable)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestChangedReportsCommittedChangesOnly(t *testing.T) {
 	}
 	unknown := pat.AgentChange{Service: "s", ID: "nobody", Status: pat.AgentBlocked}
 	if err := s.SetAgent(t.Context(), unknown); !errors.Is(err, pat.ErrNotFound) {
-		t.Fatal(err)
+		t.Fatalf("got %v, want %v", err, pat.ErrNotFound)
 	}
 	if changed(first) {
 		t.Fatal("got a signal without a change")

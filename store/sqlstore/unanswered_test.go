@@ -198,6 +198,6 @@ func TestLateVisibleCommitIsUndone(t *testing.T) {
 		runtime.Gosched()
 	}
 	if e, err := s.Execution(t.Context(), "s", admission.Execution.ID); err != nil || e.State != store.Released {
-		t.Errorf("%s, %v", e.State, err)
+		t.Errorf("got %s, %v; want %v, nil", e.State, err, store.Released)
 	}
 }

@@ -123,7 +123,7 @@ func TestBoxLimits(t *testing.T) {
 		d.send(b, fmt.Sprint(n))
 	}
 	if err := b.Put(t.Context(), b.New("shop", "one more", "")); !errors.Is(err, ErrFull) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v, want %v", err, ErrFull)
 	}
 	if err := b.Put(t.Context(), b.New("another shop", "tea", "")); err != nil {
 		t.Error(err)
@@ -169,6 +169,6 @@ func TestLocksOfKilledBridgesAreRemoved(t *testing.T) {
 	d.send(d.box(), "milk")
 	locks, err := filepath.Glob(d.path + ".*.lock")
 	if err != nil || len(locks) != 2 {
-		t.Errorf("%q, %v", locks, err)
+		t.Errorf("got %q, %v; want length 2, nil", locks, err)
 	}
 }

@@ -48,7 +48,7 @@ func TestPythonAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(reply.Address, "fetch1") {
-			t.Errorf("%s: %s", args[0], reply.Address)
+			t.Errorf("%s: %s, want a text that starts with %q", args[0], reply.Address, "fetch1")
 		}
 		reply.Address = ""
 		want := answer{Protocol: "fetchai/default:1.0.0", Said: []bool{true, true}, Text: "Unsupported protocol."}

@@ -74,10 +74,10 @@ func TestRepliesUseSameConnection(t *testing.T) {
 	plain := aeatest.TCP(t, a.tcp.Address(), secure.Address)
 	for i := range 3 {
 		if text := secure.Ask(t, "secure"); text != "secure" {
-			t.Error(text)
+			t.Errorf("got %q, want %q", text, "secure")
 		}
 		if text := plain.Ask(t, "plain"); text != "plain" {
-			t.Error(text)
+			t.Errorf("got %q, want %q", text, "plain")
 		}
 		begin := func(by *aeatest.Peer) {
 			t.Helper()
@@ -170,7 +170,7 @@ func TestFloodsDoNotAffectOthers(t *testing.T) { // not parallel, because it wou
 	for range 3 {
 		for _, p := range []*aeatest.Peer{secure, request} {
 			if text := p.Ask(t, "hello"); text != "hello" {
-				t.Error(text)
+				t.Errorf("got %q, want %q", text, "hello")
 			}
 		}
 	}

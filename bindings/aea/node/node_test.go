@@ -42,9 +42,9 @@ func TestCertificateIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := node.Open(aeatest.Key(t, aeatest.KeyOne), path, now); !errors.Is(err, node.ErrCertificate) {
-		t.Errorf("a file with other content: %v", err)
+		t.Errorf("a file with other content: %v, want %v", err, node.ErrCertificate)
 	}
 	if _, err := node.New(identity.Key{}, now); !errors.Is(err, identity.ErrKey) {
-		t.Errorf("a node without key: %v", err)
+		t.Errorf("a node without key: %v, want %v", err, identity.ErrKey)
 	}
 }

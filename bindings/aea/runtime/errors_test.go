@@ -134,7 +134,7 @@ func TestSkillError(t *testing.T) {
 	for i := range 12 {
 		l.put(t, message(t, "me", string(rune('a'+i)), 1, 0, defaultSpec, text("{")))
 		if was := <-sent; was != (i < 10) {
-			t.Errorf("error %d: sent %v", i+1, was)
+			t.Errorf("error %d: sent %v, want %v", i+1, was, i < 10)
 		}
 	}
 	if d := defaultMessage(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidMessage || d.Text != "not JSON" {

@@ -93,7 +93,7 @@ func TestDialoguesAreOrdered(t *testing.T) {
 		came[s[:1]] = append(came[s[:1]], s)
 	}
 	if diff := cmp.Diff(want, came); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestFullInBoxBlocksSender(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := l.port.Receive(ctx, message(t, "flood", "y", 1, 0, defaultSpec, text("x"))); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a full inbox accepted more: %v", err)
+			t.Errorf("a full inbox accepted more: %v, want %v", err, context.DeadlineExceeded)
 		}
 		l.put(t, request(t, "other", "r"))
 		l.sent(t, "other")
@@ -168,13 +168,13 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		}
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("a full queue accepted more: %v", err)
+		t.Errorf("a full queue accepted more: %v, want %v", err, runtime.ErrFull)
 	}
 	if err := send("other", 3<<20-1000); err != nil {
 		t.Error(err)
 	}
 	if err := send("third", 2<<20); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("a full outbox accepted more: %v", err)
+		t.Errorf("a full outbox accepted more: %v, want %v", err, runtime.ErrFull)
 	}
 	if err := send("third", 10); err != nil {
 		t.Error(err)
@@ -187,7 +187,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		t.Errorf("%d dropped", n)
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("a closed queue accepted more: %v", err)
+		t.Errorf("a closed queue accepted more: %v, want %v", err, runtime.ErrNoPeer)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: no peer with this address is connected" {
 		t.Errorf("%+v", s)

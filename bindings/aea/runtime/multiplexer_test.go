@@ -62,7 +62,7 @@ func TestConnectionSelection(t *testing.T) {
 	}
 	early := runtime.Envelope{Envelope: message(t, "a", "r", 1, 0, defaultSpec, text("x"))}
 	if err := r.Multiplexer().Send(early); !errors.Is(err, runtime.ErrDown) {
-		t.Errorf("sent over a connection that is not running: %v", err)
+		t.Errorf("sent over a connection that is not running: %v, want %v", err, runtime.ErrDown)
 	}
 	start(t, r)
 	for _, l := range lines {

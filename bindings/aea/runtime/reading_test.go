@@ -37,7 +37,7 @@ func TestFramesShareMemory(t *testing.T) {
 		}
 		second, err := read(frame)
 		if !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a second one of %d bytes: %v", len(frame), err)
+			t.Errorf("a second one of %d bytes: %v, want %v", len(frame), err, context.DeadlineExceeded)
 		}
 		second()
 		short, err := read(frame[:60<<10])

@@ -47,10 +47,10 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 		{"back", func() error { return r.Resources().Add(echo()) }, nil, true},
 	} {
 		if err := step.do(); !errors.Is(err, step.err) {
-			t.Errorf("%s: %v", step.name, err)
+			t.Errorf("%s: %v, want %v", step.name, err, step.err)
 		}
 		if got := answered(); got != step.want {
-			t.Errorf("%s: got a reply: %v", step.name, got)
+			t.Errorf("%s: got a reply: %v, want %v", step.name, got, step.want)
 		}
 	}
 	if _, ok := r.Resources().Handler(skillID, &protocol.Default); !ok {
@@ -75,7 +75,7 @@ func TestInvalidSkills(t *testing.T) {
 		"a behaviour without interval":  {ID: skillID, Behaviours: []runtime.Behaviour{{Act: act}}},
 	} {
 		if err := runtime.New(self, runtime.Options{Now: time.Now}).Resources().Add(s); !errors.Is(err, runtime.ErrSkill) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, runtime.ErrSkill)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func TestStopping(t *testing.T) {
 		go func() { stop(); close(stopped) }()
 		synctest.Wait()
 		if err := l.port.Receive(t.Context(), request(t, "me", "late")); !errors.Is(err, runtime.ErrStopped) {
-			t.Errorf("accepted after the stop: %v", err)
+			t.Errorf("accepted after the stop: %v, want %v", err, runtime.ErrStopped)
 		}
 		close(let)
 		for range 2 {
@@ -207,7 +207,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took != runtime.DefaultLimits.Drain {
-			t.Errorf("took %v", took)
+			t.Errorf("took %v, want %v", took, runtime.DefaultLimits.Drain)
 		}
 		if s := r.Status().InBox; s.Dropped != 1 || s.Waiting != 0 || s.Taken != 1 {
 			t.Errorf("%+v", s)
@@ -245,7 +245,7 @@ func TestConnectionsAreRestarted(t *testing.T) {
 			<-b.ran
 		}
 		if took := time.Since(began); took != 7*time.Second {
-			t.Errorf("took %v", took)
+			t.Errorf("took %v, want %v", took, 7*time.Second)
 		}
 		if s := r.Status().Connections[0]; !s.Up || s.Restarts != 3 || s.LastError != "no?[1m way" {
 			t.Errorf("%+v", s)
@@ -317,7 +317,7 @@ func TestDecisionMaker(t *testing.T) {
 		}
 	}
 	if _, err := runtime.NewDecisionMaker(identity.Key{}, identity.Fetchai).Sign(t.Context(), nil); !errors.Is(err, identity.ErrKey) {
-		t.Errorf("without a key: %v", err)
+		t.Errorf("without a key: %v, want %v", err, identity.ErrKey)
 	}
 }
 

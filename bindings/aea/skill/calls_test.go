@@ -128,7 +128,7 @@ func TestCallIsExecutedOnce(t *testing.T) {
 		t.Errorf("%s %s", one, two)
 	}
 	if one, two := a.Calls(t, call(token)), a.Calls(t, call(token)); one != `{"call":3}` || two != `{"call":4}` {
-		t.Errorf("two dialogues are two calls: %s %s", one, two)
+		t.Errorf("two dialogues are two calls: %s %s; want %q, %q", one, two, `{"call":3}`, `{"call":4}`)
 	}
 	e = a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(call(token))})
 	answered := s.line.Next(t, a.Address())

@@ -55,7 +55,7 @@ func TestNegotiationsOutOfOrder(t *testing.T) {
 			t.Errorf("%s, again: %+v", p, m)
 		}
 		if pats, err := s.Store.Newest(t.Context(), "default", "", s.Now(), 10); err != nil || len(pats) != 0 {
-			t.Errorf("%v, %v", pats, err)
+			t.Errorf("got %v, %v; want none, nil", pats, err)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestCallMemoryLimit(t *testing.T) {
 	many := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"query": [%s0]}}`, gatetest.Searching, strings.Repeat("0,", 5000))
 	for range 3 {
 		if got := refusal(a.Calls(t, many)); got != string(reason.Overloaded) {
-			t.Error(got)
+			t.Errorf("got %v, want %v", got, string(reason.Overloaded))
 		}
 	}
 	few := strings.Replace(call(""), `"lamp"`, `"`+strings.Repeat("x", 8<<10)+`"`, 1)

@@ -52,7 +52,7 @@ func TestOfferAndAcceptance(t *testing.T) {
 		a.Reply(t, turn, says(protocol.FIPAEnd, nil))
 		answer := a.Calls(t, fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, m.Info["pat"]))
 		if answer != `{"ok":true}` {
-			t.Errorf("a paid call: %s", answer)
+			t.Errorf("a paid call: %s, want %q", answer, `{"ok":true}`)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestUnsignedAcceptance(t *testing.T) {
 	}))
 	turn, m = a.FIPA(t, protocol.FIPAInform)
 	if answer := a.Calls(t, call(m.Info["pat"])); answer != `{"ok":true}` {
-		t.Error(answer)
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	s.Later(time.Minute)
 	a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": m.Info["pat"]}))
@@ -82,7 +82,7 @@ func TestUnsignedAcceptance(t *testing.T) {
 		t.Errorf("%v", renewed.Info)
 	}
 	if answer := a.Calls(t, call(renewed.Info["pat"])); answer != `{"ok":true}` {
-		t.Error(answer)
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	stolen := s.Agreed("agent-2").Token
 	a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": stolen}))

@@ -163,7 +163,7 @@ func TestNoPATsInClear(t *testing.T) {
 		}
 	}
 	if answer := public.Calls(t, call(token)); answer != `{"ok":true}` {
-		t.Error(answer)
+		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
 	}
 	renewed := a.Requests(t,
 		protocol.HTTPMessage{Method: "POST", URL: "/api/pat/renew", Header: http.Header{"Authorization": {"Bearer " + token}}})

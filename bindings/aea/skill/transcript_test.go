@@ -92,7 +92,7 @@ func TestTranscripts(t *testing.T) {
 			want, err := os.ReadFile(file)
 			s.Must(err)
 			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -39,7 +39,7 @@ func TestElevenAttachments(t *testing.T) {
 		id := a.send(b, `1`, attached(10))
 		for _, either := range []*agent{a, b} {
 			if got := either.state(id); !strings.Contains(got, `"sent"`) {
-				t.Errorf("%s", got)
+				t.Errorf("got %s, want a text that contains %q", got, `"sent"`)
 			}
 		}
 		if got := b.poll(""); len(got) != 1 || len(got[0].Attachments) != 10 {

@@ -131,6 +131,6 @@ func TestConcurrentLargeFrames(t *testing.T) {
 	all.Wait()
 	h.wants(http.StatusOK, "", to.do("GET", to.path(), ""))
 	if got := to.do("GET", "/v1/messages?limit=1", ""); got.Status != http.StatusOK {
-		t.Errorf("%d", got.Status)
+		t.Errorf("got %d, want %d", got.Status, http.StatusOK)
 	}
 }

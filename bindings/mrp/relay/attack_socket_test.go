@@ -133,7 +133,7 @@ func TestFrameFlood(t *testing.T) {
 			}
 		}()
 		if status := l.ended(); status != websocket.StatusPolicyViolation {
-			t.Errorf("%s: %v", name, status)
+			t.Errorf("%s: %v, want %v", name, status, websocket.StatusPolicyViolation)
 		}
 	}
 	for _, early := range []bool{false, true} {

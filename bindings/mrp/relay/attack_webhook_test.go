@@ -111,7 +111,7 @@ func TestNonHTTPWebhooks(t *testing.T) {
 			h.waitFor(ended)
 			h.eventually("the delivery fails", func() bool { return !strings.Contains(b.hook(), `"consecutive_failures":0`) })
 			if got := a.state(id); !strings.Contains(got, `"sent"`) {
-				t.Error(got)
+				t.Errorf("got %q, want a text that contains %q", got, `"sent"`)
 			}
 		})
 	}

@@ -174,7 +174,7 @@ func TestPathsAndMethods(t *testing.T) {
 	h.wants(http.StatusNotFound, "not_found", a.do("GET", "/v2/messages", ""))
 	got := h.wants(http.StatusMethodNotAllowed, "bad_request", a.do("PATCH", "/v1/messages", ""))
 	if got.Header.Get("Allow") != "GET, POST" {
-		t.Errorf("Allow: %s", got.Header.Get("Allow"))
+		t.Errorf("Allow: %s, want %q", got.Header.Get("Allow"), "GET, POST")
 	}
 	for _, path := range []string{"/v1/health", "/v1/health/ready", "/v1/health/live", "/v1/health/details", "/v1/openapi.json", "/"} {
 		if got := h.sent(h.request("GET", path, "")); got.Status != http.StatusOK || len(got.Raw) == 0 {

@@ -44,7 +44,7 @@ func TestBlobs(t *testing.T) {
 			}
 		}
 		if got := a.do("GET", path, "", "Range", "bytes=100000-"); got.Status != http.StatusRequestedRangeNotSatisfiable {
-			t.Errorf("beyond the end: %d", got.Status)
+			t.Errorf("beyond the end: %d, want %d", got.Status, http.StatusRequestedRangeNotSatisfiable)
 		}
 		if got := a.do("GET", path, "", "Range", "bytes=0-99999,0-99999,0-99999"); len(got.Raw) > 200_000 {
 			t.Errorf("ranges that overlap: %d bytes", len(got.Raw))
@@ -104,7 +104,7 @@ func TestBlobWithWrongHash(t *testing.T) {
 		t.Errorf("%s", answer.Status)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("files left: %v, %v", files, err)
+		t.Errorf("files left: %v, %v; want none, nil", files, err)
 	}
 }
 
@@ -118,6 +118,6 @@ func TestBlobsExpire(t *testing.T) {
 	h.wants(http.StatusNotFound, "blob_not_found", a.do("GET", "/v1/blobs/"+blob, ""))
 	h.relay.Swept(t.Context())
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-		t.Errorf("files left: %v, %v", files, err)
+		t.Errorf("files left: %v, %v; want none, nil", files, err)
 	}
 }

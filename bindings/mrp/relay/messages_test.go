@@ -40,17 +40,17 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if again := b.poll(""); len(again) != 0 {
-			t.Errorf("delivered again: %v", again)
+			t.Errorf("delivered again: %v, want none", again)
 		}
 		status := h.wants(http.StatusOK, "", a.do("GET", path+"/status", ""))
 		if !strings.Contains(string(status.Raw), `"status":"delivered"`) || !strings.Contains(string(status.Raw), "delivered_at") {
 			t.Errorf("%s", status.Raw)
 		}
 		if list := b.poll("?status=delivered"); len(list) != 1 {
-			t.Errorf("delivered: %v", list)
+			t.Errorf("delivered: %v, want length 1", list)
 		}
 		if list := stranger.poll(""); len(list) != 0 {
-			t.Errorf("another agent got %v", list)
+			t.Errorf("another agent got %v, want none", list)
 		}
 	})
 }
@@ -86,7 +86,7 @@ func TestPollFilters(t *testing.T) {
 			"?sender_key=" + h.agent().key().String(): nil,
 		} {
 			if got := ids(c.poll(query)); !slices.Equal(got, want) {
-				t.Errorf("%s: %v", query, got)
+				t.Errorf("%s: %v, want %v", query, got, want)
 			}
 		}
 		for _, step := range []struct {
@@ -94,7 +94,7 @@ func TestPollFilters(t *testing.T) {
 			want  []string
 		}{{"?thread_id=x", []string{one}}, {"?in_reply_to=" + one, []string{two}}, {"?sender_key=" + a.key().String(), []string{three}}} {
 			if got := ids(c.poll(step.query)); !slices.Equal(got, step.want) {
-				t.Errorf("%s: %v", step.query, got)
+				t.Errorf("%s: %v, want %v", step.query, got, step.want)
 			}
 		}
 		for _, query := range []string{
@@ -141,10 +141,10 @@ func TestThreads(t *testing.T) {
 			t.Errorf("%v, want %v", got, []string{root, first, second})
 		}
 		if got := list(c); len(got) != 1 {
-			t.Errorf("%v", got)
+			t.Errorf("got %v, want length 1", got)
 		}
 		if got := list(h.agent().known()); len(got) != 0 {
-			t.Errorf("another agent got %v", got)
+			t.Errorf("another agent got %v, want none", got)
 		}
 		if got := b.poll(""); len(got) != 2 {
 			t.Errorf("reading a thread delivered its messages: %v", ids(got))

@@ -191,7 +191,7 @@ func TestRefusedSockets(t *testing.T) {
 			t.Errorf("%s: %s", name, raw)
 		}
 		if status := l.ended(); status != websocket.StatusPolicyViolation {
-			t.Errorf("%s: %v", name, status)
+			t.Errorf("%s: %v, want %v", name, status, websocket.StatusPolicyViolation)
 		}
 	}
 	l := &line{h.dial(), a}
@@ -274,28 +274,28 @@ func TestInvalidFrames(t *testing.T) {
 	l := connect()
 	h.must(l.Write(t.Context(), websocket.MessageBinary, []byte("x")))
 	if status := l.ended(); status != websocket.StatusUnsupportedData {
-		t.Errorf("binary: %v", status)
+		t.Errorf("binary: %v, want %v", status, websocket.StatusUnsupportedData)
 	}
 	l = connect()
 	h.must(l.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("x", wire.MaxRequest+1))))
 	if status := l.ended(); status != websocket.StatusMessageTooBig {
-		t.Errorf("large: %v", status)
+		t.Errorf("large: %v, want %v", status, websocket.StatusMessageTooBig)
 	}
 	l = connect()
 	h.must(h.relay.Suspend(t.Context(), b.key(), true))
 	if status := l.ended(); status != websocket.StatusPolicyViolation {
-		t.Errorf("suspended: %v", status)
+		t.Errorf("suspended: %v, want %v", status, websocket.StatusPolicyViolation)
 	}
 	h.must(h.relay.Suspend(t.Context(), b.key(), false))
 	l = connect()
 	h.wants(http.StatusNoContent, "", b.do("DELETE", b.path(), ""))
 	if status := l.ended(); status != websocket.StatusPolicyViolation {
-		t.Errorf("deleted: %v", status)
+		t.Errorf("deleted: %v, want %v", status, websocket.StatusPolicyViolation)
 	}
 	l = connect()
 	go h.stop()
 	if status := l.ended(); status != websocket.StatusGoingAway {
-		t.Errorf("at shutdown: %v", status)
+		t.Errorf("at shutdown: %v, want %v", status, websocket.StatusGoingAway)
 	}
 }
 

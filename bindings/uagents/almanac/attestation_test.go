@@ -150,7 +150,7 @@ func TestStatusStatement(t *testing.T) {
 		o := tree(t, string(body))
 		o["is_active"] = member
 		if _, _, err := almanac.ParseStatus(o, now); !errors.Is(err, almanac.ErrAttestation) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, almanac.ErrAttestation)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestAgentsPerNetwork(t *testing.T) {
 				}
 			}
 			if err := register(row.most, row.source(row.most), now); !errors.Is(err, ErrTooMany) {
-				t.Errorf("one more: %v", err)
+				t.Errorf("one more: %v, want %v", err, ErrTooMany)
 			}
 			if err := register(row.most, row.beside, now); err != nil {
 				t.Errorf("another network: %v", err)

@@ -132,7 +132,7 @@ func TestEndlessResponses(t *testing.T) {
 		t.Errorf("%v", failed)
 	}
 	if err := c.Deliver(t.Context(), to(endless, taking), nil, nil); err != nil || good.Load() != 1 {
-		t.Errorf("%v, %d", err, good.Load())
+		t.Errorf("got %v, %d; want nil, 1", err, good.Load())
 	}
 }
 

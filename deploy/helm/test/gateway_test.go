@@ -173,7 +173,7 @@ func (m *machine) project(dir string, files map[string]string) {
 		_ = os.RemoveAll(filepath.Join(dir, old))
 	}
 	if failed != nil {
-		m.t.Fatal(failed)
+		m.t.Fatalf("got %v, want nil", failed)
 	}
 }
 

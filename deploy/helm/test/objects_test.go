@@ -127,7 +127,7 @@ func TestManifestsAreOfTheirTypes(t *testing.T) {
 			}
 		}
 		if found := of[*core.Secret](r); len(found) > 0 {
-			t.Errorf("the chart creates Secrets: %v", found)
+			t.Errorf("the chart creates Secrets: %v, want none", found)
 		}
 	})
 }
@@ -433,7 +433,7 @@ func TestPodIsThatOfTheImage(t *testing.T) {
 	}
 	image := dockerENV.FindAllStringSubmatch(string(dockerfile), -1)
 	if len(image) < 2 {
-		t.Fatalf("the Dockerfile sets %q", image)
+		t.Fatalf("the Dockerfile sets %q, want a length of at least 2", image)
 	}
 	each(t, func(t *testing.T, r *release) {
 		for _, m := range image {

@@ -49,7 +49,7 @@ func TestAlertsAreComplete(t *testing.T) {
 		}
 		for _, name := range []string{"summary", "description"} {
 			if text := r.Annotations[name]; !strings.HasSuffix(text, ".") {
-				t.Errorf("%s: %s: %q", r.Alert, name, text)
+				t.Errorf("%s: %s: %q, want a text that ends with %q", r.Alert, name, text, ".")
 			}
 		}
 		if url := r.Annotations["runbook_url"]; url != runbook+strings.ToLower(r.Alert) {

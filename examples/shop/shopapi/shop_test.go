@@ -35,7 +35,7 @@ func ask(t *testing.T, s *shopapi.Shop, method, target, body string, header ...s
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	if got := w.Header().Get("Content-Type"); got != "application/json" {
-		t.Errorf("%s %s: content type %q", method, target, got)
+		t.Errorf("%s %s: content type %q, want %q", method, target, got, "application/json")
 	}
 	return w.Code, strings.TrimSpace(w.Body.String())
 }
@@ -113,7 +113,7 @@ func TestOneOrderPerKey(t *testing.T) {
 		t.Error("another key got the same order")
 	}
 	if _, body := ask(t, s, "GET", "/products/office-chair", ""); !strings.Contains(body, `"stock":5,`) { // of 9
-		t.Error(body)
+		t.Errorf("got %q, want a text that contains %q", body, `"stock":5,`)
 	}
 }
 

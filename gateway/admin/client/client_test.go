@@ -16,7 +16,7 @@ func TestHostHeader(t *testing.T) {
 	} {
 		u, err := url.Parse(text)
 		if err != nil || hostFor(u) != want {
-			t.Errorf("%s: %s, %v", text, hostFor(u), err)
+			t.Errorf("%s: %s, %v; want %v, nil", text, hostFor(u), err, want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 			call(agent).ended(ErrBroken)
 		}
 		if got := b.state(); got != gobreaker.StateOpen {
-			t.Fatalf("after two failures of two agents: %s", got)
+			t.Fatalf("after two failures of two agents: %s, want %s", got, gobreaker.StateOpen)
 		}
 		time.Sleep(2 * time.Second)
 		probe := call("e")
@@ -37,7 +37,7 @@ func TestEarlierCallsDoNotReopenTheBreaker(t *testing.T) {
 			a.ended(ErrBroken)
 		}
 		if got := b.state(); got != gobreaker.StateClosed {
-			t.Errorf("after late failures: %s", got)
+			t.Errorf("after late failures: %s, want %s", got, gobreaker.StateClosed)
 		}
 	})
 }

@@ -41,7 +41,7 @@ func BenchmarkCall(b *testing.B) {
 			for b.Loop() {
 				p, violations := r.Prepare(in)
 				if violations != nil {
-					b.Fatal(violations)
+					b.Fatalf("got %v, want nil", violations)
 				}
 				if _, _, err := u.Call(b.Context(), p, id, g); err != nil {
 					b.Fatal(err)

@@ -32,7 +32,7 @@ func TestBreaker(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.Failed {
-			t.Fatal(outcome)
+			t.Fatalf("got %v, want %v", outcome, store.Failed)
 		}
 	}
 	err := p.Ready("", false)
@@ -58,7 +58,7 @@ func TestBreaker(t *testing.T) {
 		t.Error(outcome, err)
 	}
 	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack > 0 {
-		t.Error(states, heldBack)
+		t.Errorf("got %v, %v; want none, at most 0", states, heldBack)
 	}
 }
 
@@ -96,11 +96,11 @@ func TestOnlyOneProbeAtATime(t *testing.T) {
 		t.Error("ready for more while the probe is under way")
 	}
 	if _, outcome, _ := u.Call(t.Context(), p, upstream.Identity{}, live); outcome != store.NotSent {
-		t.Error(outcome)
+		t.Errorf("got %v, want %v", outcome, store.NotSent)
 	}
 	close(release)
 	if outcome := <-probe; outcome != store.Done || p.Ready("", false) != nil {
-		t.Error(outcome, p.Ready("", false))
+		t.Errorf("got %v, %v; want %v, nil", outcome, p.Ready("", false), store.Done)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
 		t.Error(got)
 	}
 	if states, heldBack := u.Breakers(); len(states) > 0 || heldBack != 1 {
-		t.Error(states, heldBack)
+		t.Errorf("got %v, %v; want none, 1", states, heldBack)
 	}
 	broken.Store(false)
 	if got := append(calls(t, u, p, "honest", 1), calls(t, u, p, "clumsy", 1)...); !same(got, store.Done, store.NotSent) {
@@ -225,7 +225,7 @@ func TestFailedProbeLeavesNextToAnotherAgent(t *testing.T) {
 		t.Error(got)
 	}
 	if states, _ := u.Breakers(); len(states) != 0 {
-		t.Error(states)
+		t.Errorf("got %v, want none", states)
 	}
 }
 

@@ -191,7 +191,7 @@ func TestTimeouts(t *testing.T) {
 			for _, method := range []string{"GET", "POST"} {
 				_, outcome, err := u.Call(t.Context(), prepare(t, u, method), upstream.Identity{}, live)
 				if outcome != store.Unknown || !errors.Is(err, upstream.ErrTimeout) {
-					t.Errorf("%s: %q, %v", method, outcome, err)
+					t.Errorf("%s: %q, %v; want %v, %v", method, outcome, err, store.Unknown, upstream.ErrTimeout)
 				}
 			}
 			if n := s.Requests.Load(); n != 2 {
@@ -239,7 +239,7 @@ func TestCallWithoutConnection(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
 	if _, outcome, err := u.Call(ctx, p, upstream.Identity{}, live); outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) {
-		t.Errorf("%q, %v", outcome, err)
+		t.Errorf("got %q, %v; want %v, %v", outcome, err, store.NotSent, upstream.ErrUnreachable)
 	}
 	close(release)
 	if outcome := <-first; outcome != store.Done || s.Requests.Load() != 1 {
@@ -305,10 +305,10 @@ func TestErrorResponses(t *testing.T) {
 			u := open(t, cfg)
 			_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 			if outcome != store.Failed {
-				t.Errorf("outcome %q", outcome)
+				t.Errorf("outcome %q, want %q", outcome, store.Failed)
 			}
 			if diff := cmp.Diff(tt.want, err); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -339,7 +339,7 @@ func TestRequestHeaders(t *testing.T) {
 		"Accept": {"application/json"}, "Accept-Encoding": {"identity"}, "User-Agent": {"uimgate"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if _, _, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live); err != nil {
 		t.Fatal(err)
@@ -377,7 +377,7 @@ func TestTLS(t *testing.T) {
 	}
 	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{},
 		granted("", func() error { return errGone })); outcome != store.NotSent || !errors.Is(err, errGone) {
-		t.Errorf("%q, %v", outcome, err)
+		t.Errorf("got %q, %v; want %v, %v", outcome, err, store.NotSent, errGone)
 	}
 }
 

@@ -76,7 +76,7 @@ func prepare(tb testing.TB, u *upstream.Upstream, method string) *upstream.Prepa
 	}
 	p, violations := r.Prepare(map[string]any{})
 	if violations != nil {
-		tb.Fatal(violations)
+		tb.Fatalf("got %v, want nil", violations)
 	}
 	return p
 }
@@ -116,7 +116,7 @@ func serve(tb testing.TB, respond func(n int64, c net.Conn, r *http.Request) boo
 			c, err := ln.Accept()
 			if err != nil {
 				if !errors.Is(err, net.ErrClosed) {
-					tb.Error(err)
+					tb.Errorf("got %v, want %v", err, net.ErrClosed)
 				}
 				return
 			}

@@ -153,7 +153,7 @@ func TestFileBodies(t *testing.T) {
 				t.Fatal(violations, err)
 			}
 			if diff := cmp.Diff(tt.want, <-got); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -69,7 +69,7 @@ func TestAskWithoutResponse(t *testing.T) {
 		cfg := config(t, address)
 		cfg.Reconcile = upstream.Reconcile{Path: "/orders/{execution_id}", Done: "200", NotDone: "404"}
 		if got, err := open(t, cfg).Ask(t.Context(), "x"); err == nil || got != "" {
-			t.Errorf("%q, %v", got, err)
+			t.Errorf("got %q, %v; want an empty string, an error", got, err)
 		}
 	}
 }

@@ -277,7 +277,7 @@ func TestGrantIsCheckedBeforeEveryFirstByte(t *testing.T) {
 	}
 	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{},
 		grant.Grant{}); outcome != store.NotSent || !errors.Is(err, upstream.ErrGrantEnded) {
-		t.Errorf("without a grant: %q, %v", outcome, err)
+		t.Errorf("without a grant: %q, %v; want %v, %v", outcome, err, store.NotSent, upstream.ErrGrantEnded)
 	}
 }
 

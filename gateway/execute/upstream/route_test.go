@@ -199,7 +199,7 @@ func TestPrepare(t *testing.T) {
 				return
 			}
 			if diff := cmp.Diff([]string{tt.wantURL, tt.wantBody}, []string{p.URL().String(), p.Body()}); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			if s := fmt.Sprintf("%v %+v %#v", p, p, p); strings.Contains(s, "10.0.0.9") {
 				t.Error("String contains the address:", s)
@@ -232,7 +232,7 @@ func TestRefusedPathValues(t *testing.T) {
 		}
 	}
 	if _, violations := r.Prepare(nil); len(violations) != 1 {
-		t.Error("a missing value:", violations)
+		t.Errorf("a missing value: got %v, want length 1", violations)
 	}
 	for _, v := range []any{"...", "a.b", "~", "%2e%2e", "%2F", json.Number("1e2"), true, " ", "a b"} {
 		if p, violations := r.Prepare(map[string]any{"a": v}); violations != nil || p == nil {

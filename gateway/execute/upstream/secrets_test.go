@@ -91,7 +91,7 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 			}
 			p, violations := r.Prepare(map[string]any{})
 			if violations != nil {
-				t.Fatal(violations)
+				t.Fatalf("got %v, want nil", violations)
 			}
 			answer, _, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 			if err != nil {

@@ -91,11 +91,11 @@ func callShop(t *testing.T, u *upstream.Upstream, c *intents.Catalog, uid, in st
 	}
 	filled, violations := intent.Validate(tree)
 	if len(violations) > 0 {
-		t.Fatal(violations)
+		t.Fatalf("got %v, want none", violations)
 	}
 	p, refused := route.Prepare(filled)
 	if len(refused) > 0 {
-		t.Fatal(refused)
+		t.Fatalf("got %v, want none", refused)
 	}
 	answer, outcome, err := u.Call(t.Context(), p, upstream.Identity{AgentID: "agent-1"}, granted(t.Name(), alive))
 	if err != nil {

@@ -29,7 +29,7 @@ func TestTermDeadline(t *testing.T) {
 			}
 			time.Sleep(time.Second)
 			if err := c.Err(); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("%s: after a second: %v", name, err)
+				t.Errorf("%s: after a second: %v, want %v", name, err, context.DeadlineExceeded)
 			}
 			<-c.Done()
 			c.end()
@@ -51,7 +51,7 @@ func TestTermEndsWithItsParent(t *testing.T) {
 		cancel()
 		for name, c := range map[string]context.Context{"asked": request, "not asked": not, "inner": inner} {
 			if <-c.Done(); !errors.Is(c.Err(), context.Canceled) {
-				t.Errorf("%s: %v", name, c.Err())
+				t.Errorf("%s: %v, want %v", name, c.Err(), context.Canceled)
 			}
 		}
 		for _, c := range []*term{request, not, short} {
@@ -66,6 +66,6 @@ func TestExpiredTerm(t *testing.T) {
 	defer cancel()
 	c.end()
 	if <-inner.Done(); !errors.Is(c.Err(), context.Canceled) {
-		t.Error(c.Err())
+		t.Errorf("got %v, want %v", c.Err(), context.Canceled)
 	}
 }

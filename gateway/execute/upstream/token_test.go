@@ -136,7 +136,7 @@ func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 		t.Errorf("asked by %s, want %s", got, want)
 	}
 	if got := service.received(); got != "Bearer token-1, Bearer token-1, Bearer token-1" {
-		t.Errorf("the service saw %s", got)
+		t.Errorf("the service saw %s, want %q", got, "Bearer token-1, Bearer token-1, Bearer token-1")
 	}
 	c.advance(time.Hour - 29*time.Second) // due: the next call uses the old token while a new one is fetched
 	service.expect("")

@@ -294,14 +294,14 @@ func TestOutageOfTheCollector(t *testing.T) {
 	}
 	stop()
 	if _, err := os.Stat(s.path("cursor.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the cursor moved: %v", err)
+		t.Errorf("the cursor moved: %v, want %v", err, os.ErrNotExist)
 	}
 	to.fail(false)
 	e, _, stop = run(t, s, to)
 	to.await(t, 3, 1, 2, 3)
 	stop()
 	if e.Lag() != 0 {
-		t.Error(e.Lag())
+		t.Errorf("got %v, want 0", e.Lag())
 	}
 }
 
@@ -311,7 +311,7 @@ func TestDamagedCursor(t *testing.T) {
 	s.must(os.WriteFile(s.path("cursor.json"), []byte(`{"offset": -1}`), 0o600))
 	_, err := export.New(export.Options{Stream: s.path("audit.jsonl"), Cursor: s.path("cursor.json")})
 	if err == nil || !strings.Contains(err.Error(), "delete the file") {
-		t.Error(err)
+		t.Errorf("got %v, want an error that contains %q", err, "delete the file")
 	}
 }
 
@@ -332,7 +332,7 @@ func TestHTTP(t *testing.T) {
 			t.Errorf("the signature %q", got)
 		}
 		if got := r.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/cloudevents-batch+json") {
-			t.Error(got)
+			t.Errorf("got %q, want a text that starts with %q", got, "application/cloudevents-batch+json")
 		}
 		w.WriteHeader(status)
 	}))

@@ -51,10 +51,10 @@ func TestNewFileHasAddedOperations(t *testing.T) {
 	}
 	back := read(t, text)
 	if diff := cmp.Diff(f.Operations, back.Operations); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if again := write(t, back); again != text {
-		t.Errorf("reading and writing it changes it:\n%s", again)
+		t.Errorf("reading and writing it changes it:\n%s, want %s", again, text)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestChangesKeepOtherText(t *testing.T) {
 		"  d:\n", "  d: {hidden: true}\n  e: {hidden: true, uid: shop.example:e:v1} # GET /e, reads\n  f: {hidden: false, uid: shop.example:f:v1}\n",
 	).Replace(edited)
 	if diff := cmp.Diff(want, write(t, f)); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 

@@ -188,7 +188,7 @@ func Delegate(tb testing.TB, to, node string, key identity.Key, ledger identity.
 	record := Record(node, key, ledger)
 	Frame(tb, c, wire.ACN, acn.Message{Kind: acn.Register, Record: &record}.Encode())
 	if code := Status(tb, c); code != acn.Success {
-		tb.Fatalf("registered with status %d", code)
+		tb.Fatalf("registered with status %d, want %d", code, acn.Success)
 	}
 	p := newPeer(record.Address, c)
 	var came []wire.Envelope
@@ -236,7 +236,7 @@ func HTTPS(tb testing.TB, config *tls.Config, to, token, method, path string, bo
 	tb.Helper()
 	status, answer := TryHTTPS(tb, config, to, token, method, path, body)
 	if status != http.StatusOK {
-		tb.Fatalf("%s %s: %d", method, path, status)
+		tb.Fatalf("%s %s: %d, want %d", method, path, status, http.StatusOK)
 	}
 	return answer
 }

@@ -64,7 +64,7 @@ func (g *Gate) AgreedTo(id string, intents ...string) *Agent {
 	g.Helper()
 	a := g.Unapproved(id)
 	if status := g.agree(a, intents); status != http.StatusOK {
-		g.Fatalf("%s agrees: %d", id, status)
+		g.Fatalf("%s agrees: %d, want %d", id, status, http.StatusOK)
 	}
 	return a
 }
@@ -74,7 +74,7 @@ func (g *Gate) Narrowed(a *Agent, intents ...string) *Agent {
 	g.Helper()
 	narrow := *a
 	if status := g.agree(&narrow, intents); status != http.StatusOK {
-		g.Fatalf("%s agrees: %d", a.ID, status)
+		g.Fatalf("%s agrees: %d, want %d", a.ID, status, http.StatusOK)
 	}
 	return &narrow
 }
@@ -115,7 +115,7 @@ func (g *Gate) Agreed(id string) *Agent {
 	g.Helper()
 	a, status := g.Agree(id)
 	if status != http.StatusOK {
-		g.Fatalf("%s agrees: %d", id, status)
+		g.Fatalf("%s agrees: %d, want %d", id, status, http.StatusOK)
 	}
 	return a
 }

@@ -74,7 +74,7 @@ func (a *Agent) Ask(tb testing.TB, action, params string, members ...string) str
 	}
 	m := a.Say(tb, wire.TypeRequest, body+"}")
 	if m.ContentType != wire.TypeResponse {
-		tb.Errorf("the reply has the type %s", m.ContentType)
+		tb.Errorf("the reply has the type %s, want %s", m.ContentType, wire.TypeResponse)
 	}
 	return string(m.Body)
 }

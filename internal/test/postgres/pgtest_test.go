@@ -42,14 +42,14 @@ func TestWhatWasCommittedOutlivesTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n, err := kept(t.Context(), c.DSN(name)); err != nil || n != 7 {
-			t.Fatalf("%s: %d, %v", mode, n, err)
+			t.Fatalf("%s: %d, %v; want 7, nil", mode, n, err)
 		}
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(c.Socket()); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after closing: %v", err)
+		t.Errorf("after closing: %v, want %v", err, os.ErrNotExist)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestAProxyFailsAsANetworkDoes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if err := conn.Ping(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("stalled: %v", err)
+		t.Fatalf("stalled: %v, want %v", err, context.DeadlineExceeded)
 	}
 	p.Cut()
 	if other, err := pgx.Connect(t.Context(), dsn); err == nil {

@@ -35,7 +35,7 @@ func evidenceRoundTrip(b *suite) {
 	a, p := b.agreement("nonce-1")
 	a.CreatedAt = time.Date(2026, 1, 2, 3, 4, 5, 678, time.UTC)
 	if d := cmp.Diff(a, b.agree(a, p)); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	bare, _ := b.agreement("")
 	bare.Assurance, bare.Signed, bare.Scope, bare.Signature = pat.Static, nil, nil, []byte{0, 255}
@@ -45,19 +45,19 @@ func evidenceRoundTrip(b *suite) {
 		got, err := b.Agreement(b.Context(), service, want.ID)
 		b.must(err)
 		if d := cmp.Diff(want, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	got, err := b.Policy(b.Context(), service, p.Digest)
 	b.must(err)
 	if d := cmp.Diff(p, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	who, err := b.Agent(b.Context(), service, agent)
 	b.must(err)
 	if d := cmp.Diff(pat.Agent{Service: service, ID: agent, Status: pat.AgentActive, Keys: []keys.ID{"key-1"}, CreatedAt: start},
 		who); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	_, err = b.Agreement(b.Context(), "another", a.ID)
 	b.want(err, pat.ErrNotFound)
@@ -153,7 +153,7 @@ func consentWithoutKey(b *suite) {
 		b.must(err)
 		a.State = pat.AgreementActive
 		if d := cmp.Diff(a, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 		a.ID, a.Nonce = pat.AgreementID(b.id()), "another jti of "+string(id)
 		_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: a, Policy: p, NonceUntil: start.Add(time.Hour)})

@@ -43,7 +43,7 @@ func (b *suite) registered(want store.Registration) {
 	b.must(err)
 	want.Protocols = nil
 	if d := cmp.Diff(want, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 }
 
@@ -163,7 +163,7 @@ func registrationsFound(b *suite) {
 			got = append(got, r.Address)
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	found("proto:a", "", 2, "agent1a", "agent1b")

@@ -123,7 +123,7 @@ func topUpOnce(b *suite) {
 		repeated, err := topUp(one)
 		b.must(err)
 		if repeated != (i > 0) {
-			b.Fatalf("time %d: repeated %v", i, repeated)
+			b.Fatalf("time %d: repeated %v, want %v", i, repeated, i > 0)
 		}
 		b.reopen()
 	}
@@ -139,7 +139,7 @@ func topUpOnce(b *suite) {
 	elsewhere := one
 	elsewhere.Service = "elsewhere"
 	if repeated, err := topUp(elsewhere); err != nil || repeated {
-		b.Fatalf("%v, %v", repeated, err)
+		b.Fatalf("got %v, %v; want false, nil", repeated, err)
 	}
 	if a := b.account(); a.ToppedUp != usd(5) {
 		b.Fatalf("%+v", a)

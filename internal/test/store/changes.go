@@ -56,7 +56,7 @@ func (b *suite) wantChanges(seq int64, want ...string) int64 {
 	b.Helper()
 	got, newest := b.changes(seq)
 	if d := cmp.Diff(want, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	return newest
 }
@@ -75,7 +75,7 @@ func (b *suite) setAgent(status pat.AgentStatus) {
 
 func noChanges(b *suite) {
 	if newest := b.wantChanges(0); newest != 0 {
-		b.Fatal(newest)
+		b.Fatalf("got %v, want 0", newest)
 	}
 	b.agree(b.agreement("n")) // a new agent is active by default: no change
 	b.wantChanges(0)
@@ -162,7 +162,7 @@ func revocationsGrow(b *suite) {
 	b.must(err)
 	r.At, r.Until = start, start.Add(time.Hour)
 	if d := cmp.Diff([]pat.Change{{Seq: 2, Revocation: &r}}, list); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	_, err = b.Agent(b.Context(), service, agent)
 	b.want(err, pat.ErrNotFound)
@@ -210,7 +210,7 @@ func signingKeys(b *suite) {
 		got, err := b.SigningKeys(b.Context(), now)
 		b.must(err)
 		if d := cmp.Diff(want, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	expect(start, other, k)
@@ -225,7 +225,7 @@ func changesFromBeyond(b *suite) {
 	b.revoke(pat.RevokedToken, "jti")
 	for _, seq := range []int64{-1, 99} {
 		if newest := b.wantChanges(seq, "revoked token jti"); newest != 1 {
-			b.Fatal(newest)
+			b.Fatalf("got %v, want 1", newest)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func consentRoundTrip(b *suite) {
 	got, err := b.Consent(b.Context(), service, "h")
 	b.must(err)
 	if d := cmp.Diff(want, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	for _, of := range [][2]string{{service, "x"}, {"another", "h"}} {
 		_, err := b.Consent(b.Context(), of[0], of[1])
@@ -66,7 +66,7 @@ func consentByRefresh(b *suite) {
 		got, err := b.ConsentByRefresh(b.Context(), service, handle)
 		b.must(err)
 		if d := cmp.Diff(want, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	for _, of := range [][2]string{{service, "h"}, {service, ""}, {"another", "r"}, {"another", "old"}} {
@@ -136,7 +136,7 @@ func clientsBounded(b *suite) {
 	got, err := b.Client(b.Context(), service, "1")
 	b.must(err)
 	if d := cmp.Diff(want, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	b.must(b.AddClient(b.Context(), client("4"), 2, start))
 }

@@ -46,7 +46,7 @@ func recordsRoundTrip(b *suite) {
 	check := func(got store.Execution) {
 		b.Helper()
 		if d := cmp.Diff(want, got); d != "" {
-			b.Fatal(d)
+			b.Fatalf("differs (-want +got):\n%s", d)
 		}
 	}
 	check(admission.Execution)
@@ -284,7 +284,7 @@ func recordsInPages(b *suite) {
 	entries, err = b.Ledger(b.Context(), store.Filter{Service: service, After: strconv.FormatInt(entries[0].Seq, 10), Limit: 9})
 	b.must(err)
 	if len(entries) != 5 { // three calls held, two of them captured
-		b.Errorf("%+v", entries)
+		b.Errorf("got %+v, want length 5", entries)
 	}
 	if _, err := b.Ledger(b.Context(), store.Filter{After: "x"}); err == nil {
 		b.Error("a page after x")

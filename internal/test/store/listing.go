@@ -52,7 +52,7 @@ func (b *suite) agents(f store.AgentFilter) []string {
 func (b *suite) equal(got, want any) {
 	b.Helper()
 	if d := cmp.Diff(want, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 }
 
@@ -76,7 +76,7 @@ func nameAgents(b *suite) {
 	b.equal(names("other", all), map[pat.AgentID]string{})
 	b.equal(names(service, nil), map[pat.AgentID]string{})
 	if err := b.NameAgent(b.Context(), service, "nobody", "x"); !errors.Is(err, pat.ErrNotFound) {
-		b.Errorf("a name for an unknown agent: %v", err)
+		b.Errorf("a name for an unknown agent: %v, want %v", err, pat.ErrNotFound)
 	}
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: "a", Status: pat.AgentBlocked, Reason: "why not"}))
 	b.must(b.NameAgent(b.Context(), service, "b", ""))

@@ -108,7 +108,7 @@ func restoredPATs(b *suite) {
 	b.clock.Advance(time.Minute)
 	b.must(b.MarkRestored(b.Context()))
 	if list, err := b.SigningKeys(b.Context(), b.clock.Now()); err != nil || len(list) != 0 {
-		b.Fatalf("%+v, %v", list, err)
+		b.Fatalf("got %+v, %v; want none, nil", list, err)
 	}
 	if tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service}); err != nil || len(tokens) != 1 || !tokens[0].Revoked {
 		b.Fatalf("%+v, %v", tokens, err)

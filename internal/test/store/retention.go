@@ -47,7 +47,7 @@ func retention(b *suite) {
 	entries, err := ledger(b.Context(), b)
 	b.must(err)
 	if len(entries) != 5 { // held and unresolved of two calls, one of them captured
-		b.Fatalf("%+v", entries)
+		b.Fatalf("got %+v, want length 5", entries)
 	}
 	if after := b.account(); after != before {
 		b.Fatalf("%+v, before %+v", after, before)
@@ -69,7 +69,7 @@ func retention(b *suite) {
 	}
 	b.must(b.CheckBalance(b.Context()))
 	if entries, err := ledger(b.Context(), b); err != nil || len(entries) != 0 {
-		b.Fatalf("%+v, %v", entries, err)
+		b.Fatalf("got %+v, %v; want none, nil", entries, err)
 	}
 	if n := b.purge(); n != 0 {
 		b.Fatalf("%d rows were purged the second time", n)
@@ -137,6 +137,6 @@ func statementsAfterRetention(b *suite) {
 		}
 	}
 	if list := b.statements(store.StatementFilter{Service: "another", From: start}); len(list) != 0 {
-		b.Fatalf("%+v", list)
+		b.Fatalf("got %+v, want none", list)
 	}
 }

@@ -98,7 +98,7 @@ func statementLines(b *suite) {
 		b.want(err, store.ErrPeriod)
 	}
 	if got := b.statements(store.StatementFilter{AgentID: "nobody"}); len(got) != 0 {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v, want none", got)
 	}
 }
 
@@ -267,9 +267,9 @@ func statementPages(b *suite) {
 		f.After = got[len(got)-1]
 	}
 	if want := []string{"a EUR", "a USD", "b EUR", "b USD", "c EUR", "c USD"}; !slices.Equal(got, want) {
-		b.Fatalf("%v", got)
+		b.Fatalf("got %v, want %v", got, want)
 	}
 	if got := b.statements(store.StatementFilter{Service: "another"}); len(got) != 0 {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v, want none", got)
 	}
 }

@@ -33,7 +33,7 @@ func tokenRoundTrip(b *suite) {
 	got, err := b.Token(b.Context(), service, k.ID)
 	b.must(err)
 	if d := cmp.Diff(k, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	if err := b.Issue(b.Context(), k); err == nil {
 		b.Fatal("one jti was issued twice")
@@ -102,7 +102,7 @@ func newestTokens(b *suite) {
 		agent   pat.AgentID
 	}{{"another", agent}, {service, "another"}} {
 		if list, err := b.Newest(b.Context(), other.service, other.agent, start, 9); err != nil || len(list) != 0 {
-			b.Errorf("%v: %v, %v", other, list, err)
+			b.Errorf("%v: %v, %v; want none, nil", other, list, err)
 		}
 	}
 }
@@ -137,14 +137,14 @@ func renewOnce(b *suite) {
 	})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	want := old
 	want.EndsAt, want.RenewedTo, want.RenewedAt = now.Add(time.Minute), next.ID, now
 	stored, err := b.Token(b.Context(), service, old.ID)
 	b.must(err)
 	if d := cmp.Diff(want, stored); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	b.reopen()
 	b.clock.Advance(time.Minute) // the same renewal within a minute
@@ -156,7 +156,7 @@ func renewOnce(b *suite) {
 	})
 	b.must(err)
 	if d := cmp.Diff(next, got); d != "" {
-		b.Fatal(d)
+		b.Fatalf("differs (-want +got):\n%s", d)
 	}
 	_, err = b.Token(b.Context(), service, other.ID)
 	b.want(err, pat.ErrNotFound)

@@ -57,7 +57,7 @@ func TestDecodeEnvelopeErrors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, err := wire.DecodeEnvelope(data)
 			if !errors.Is(err, wire.ErrUndecodable) {
-				t.Fatalf("%+v, %v", e, err)
+				t.Fatalf("%+v, %v, want %v", e, err, wire.ErrUndecodable)
 			}
 			if e.To != "" || e.Sender != "" || e.Message != nil {
 				t.Errorf("an error with %+v", e)

@@ -65,7 +65,7 @@ func TestFrameByteOrders(t *testing.T) {
 		}
 		for _, n := range []int{0, wire.MaxEnvelope + 1} {
 			if _, err := f.Append(nil, make([]byte, n)); !errors.Is(err, wire.ErrUnsendable) {
-				t.Errorf("%s: a frame of %d bytes: %v", name, n, err)
+				t.Errorf("%s: a frame of %d bytes: %v, want %v", name, n, err, wire.ErrUnsendable)
 			}
 		}
 	}

@@ -46,7 +46,7 @@ func TestSeveralRecords(t *testing.T) {
 		got, file = append(got, e), rest
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 }
 
@@ -59,7 +59,7 @@ func TestIncompleteRecord(t *testing.T) {
 	}
 	for n := range len(record) - 1 { // complete even without the line feed
 		if e, _, err := wire.ReadRecord(record[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Fatalf("%d bytes: %+v, %v", n, e, err)
+			t.Fatalf("%d bytes: %+v, %v, want %v", n, e, err, io.ErrUnexpectedEOF)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestAppendRecordErrors(t *testing.T) {
 		e := good
 		change(&e)
 		if out, err := wire.AppendRecord(nil, e); !errors.Is(err, wire.ErrUnsendable) || out != nil {
-			t.Errorf("%s: %q, %v", name, out, err)
+			t.Errorf("%s: %q, %v; want nil, %v", name, out, err, wire.ErrUnsendable)
 		}
 	}
 }

@@ -47,11 +47,11 @@ func TestMessageVectors(t *testing.T) {
 			}
 			back, err := m.Encode()
 			if err != nil || !bytes.Equal(back, data) {
-				t.Errorf("%x, %v", back, err)
+				t.Errorf("got %x, %v; want %q, nil", back, err, data)
 			}
 			m.Content = nil
 			if diff := cmp.Diff(heads[name], m); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -74,11 +74,11 @@ func TestEnvelopeVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(want, e); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			back, err := e.Encode()
 			if err != nil || !bytes.Equal(back, data) {
-				t.Errorf("%x, %v", back, err)
+				t.Errorf("got %x, %v; want %q, nil", back, err, data)
 			}
 		})
 	}
@@ -92,11 +92,11 @@ func TestFrameVectors(t *testing.T) {
 		data := aeatest.Vector(t, vectors, name)
 		frame, err := wire.TCP.Read(bytes.NewReader(data))
 		if err != nil || !bytes.Equal(frame, want) {
-			t.Errorf("%s: %x, %v", name, frame, err)
+			t.Errorf("%s: %x, %v; want %q, nil", name, frame, err, want)
 		}
 		back, err := wire.TCP.Append(nil, want)
 		if err != nil || !bytes.Equal(back, data) {
-			t.Errorf("%s: %x, %v", name, back, err)
+			t.Errorf("%s: %x, %v; want %q, nil", name, back, err, data)
 		}
 	}
 }
@@ -106,10 +106,10 @@ func TestRecordVector(t *testing.T) {
 	want := wire.Envelope{To: "gw", Sender: "me", Protocol: defaultID, Message: aeatest.Vector(t, vectors, "message/default-bytes")}
 	e, rest, err := wire.ReadRecord(data)
 	if err != nil || len(rest) != 0 {
-		t.Fatal(rest, err)
+		t.Fatalf("got %v, %v; want none, nil", rest, err)
 	}
 	if diff := cmp.Diff(want, e); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	back, err := wire.AppendRecord(nil, e)
 	if err != nil || !bytes.Equal(back, append(data, '\n')) {
@@ -120,7 +120,7 @@ func TestRecordVector(t *testing.T) {
 func TestUndecodableMessageVectors(t *testing.T) {
 	for name, data := range aeatest.Vectors(t, vectors, "undecodable-message/") {
 		if m, err := wire.DecodeMessage(data); !errors.Is(err, wire.ErrUndecodable) {
-			t.Errorf("%s: %+v, %v", name, m, err)
+			t.Errorf("%s: %+v, %v, want %v", name, m, err, wire.ErrUndecodable)
 		}
 	}
 }

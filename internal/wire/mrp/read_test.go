@@ -27,7 +27,7 @@ func TestReadSend(t *testing.T) {
 		"a body that looks like more": `,"body":{"recipient_key":"x","attachments":5}`,
 	} {
 		if _, refused := wire.ReadSend([]byte(send(members))); refused != nil {
-			t.Errorf("%s: %v", name, refused)
+			t.Errorf("%s: %v, want nil", name, refused)
 		}
 	}
 }
@@ -75,7 +75,7 @@ func TestBodyIsUnchanged(t *testing.T) {
 	for _, body := range []string{` {"b" : 1.0,  "a":"<é\u00e9>"}`, `[ 1e5 , 0.10 ]`, `"a\/b"`, `null`} {
 		s, refused := wire.ReadSend([]byte(`{"body":` + body + ` ,"recipient_key":"` + keyB + `", "metadata": { "z": 1 , "a":2}}`))
 		if refused != nil {
-			t.Fatal(refused)
+			t.Fatalf("got %v, want nil", refused)
 		}
 		m := wire.Message{ID: "m", Body: s.Body, Metadata: s.Metadata, Status: wire.Sent, ContentType: s.ContentType, Recipient: s.Recipient}
 		p := wire.Messages{Messages: []wire.Message{m, m}}
@@ -162,10 +162,10 @@ func TestEntriesAndWebhooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if k, kind, refused := wire.ReadEntry([]byte(`{"peer_key":"`+keyB+`","entry_type":"block"}`), nil); refused != nil || k != b || kind != wire.Block {
-		t.Errorf("%v %v %v", k, kind, refused)
+		t.Errorf("got %v %v %v; want %v, %v, nil", k, kind, refused, b, wire.Block)
 	}
 	if k, kind, refused := wire.ReadEntry([]byte(`{"entry_type":"allow"}`), &b); refused != nil || k != b || kind != wire.Allow {
-		t.Errorf("%v %v %v", k, kind, refused)
+		t.Errorf("got %v %v %v; want %v, %v, nil", k, kind, refused, b, wire.Allow)
 	}
 	for _, document := range []string{`{}`, `{"entry_type":"allow","peer_key":"` + keyA + `"}`, `{"entry_type":"maybe"}`} {
 		if _, _, refused := wire.ReadEntry([]byte(document), &b); refused == nil {

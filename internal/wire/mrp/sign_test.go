@@ -85,10 +85,10 @@ func TestSignatures(t *testing.T) {
 		}
 		a, refused := wire.ReadAuth(h)
 		if refused != nil {
-			t.Fatal(refused)
+			t.Fatalf("got %v, want nil", refused)
 		}
 		if refused := a.Verify(c.method, c.target, wire.Sum([]byte(c.body))); refused != nil {
-			t.Errorf("%s: %v", name, refused)
+			t.Errorf("%s: %v, want nil", name, refused)
 		}
 		for what, refused := range map[string]*wire.Error{
 			"another method":   a.Verify("PUT", c.target, wire.Sum([]byte(c.body))),
@@ -112,7 +112,7 @@ func TestAuthFrame(t *testing.T) {
 	a, refused := wire.ReadAuthFrame([]byte(
 		`{"type":"auth","public_key":"` + keyA + `","timestamp":"` + noon + `","signature":"` + sigSocket + `"}`))
 	if refused != nil || a.VerifySocket() != nil {
-		t.Errorf("%v %v", refused, a.VerifySocket())
+		t.Errorf("got %v %v; want nil, nil", refused, a.VerifySocket())
 	}
 	for _, frame := range []string{
 		"", "null", "[]", `{"type":"auth"}`, `{"type":"send","public_key":"` + keyA + `","timestamp":"` + noon + `","signature":"` + sigSocket + `"}`,
@@ -127,7 +127,7 @@ func TestAuthFrame(t *testing.T) {
 func TestReadAuthErrors(t *testing.T) {
 	good := http.Header{"X-M2m-Public-Key": {keyA}, "X-M2m-Timestamp": {noon}, "X-M2m-Signature": {sigPost}}
 	if _, refused := wire.ReadAuth(good); refused != nil {
-		t.Fatal(refused)
+		t.Fatalf("got %v, want nil", refused)
 	}
 	for name, change := range map[string]func(http.Header){
 		"no key":                            func(h http.Header) { h.Del("X-M2M-Public-Key") },
@@ -162,7 +162,7 @@ func TestTimestamps(t *testing.T) {
 	} {
 		a, refused := wire.NewAuth(keyA, text, sigPost)
 		if refused != nil {
-			t.Fatalf("%s: %v", text, refused)
+			t.Fatalf("%s: %v, want nil", text, refused)
 		}
 		if refused := a.InTime(now, wire.Tolerance); (refused == nil) != in || refused != nil && refused.Code != "timestamp_expired" {
 			t.Errorf("%s: %v", text, refused)
@@ -174,10 +174,10 @@ func TestWebhookSignatures(t *testing.T) {
 	const text, want = `{"delivery_id":"dlv_a1b2c3d4e5f6"}`, "f48bc4240ab4f7633b842f84842d7fdb8848ced2b7897bc1a5aec2f6ddad7d03"
 	_, secret, refused := wire.ReadWebhook([]byte(`{"url":"https://a.example/in","secret":"QEFCQ0RFRkdISUpLTE1OT1BRUlNUVVZXWFlaW1xdXl8"}`))
 	if refused != nil {
-		t.Fatal(refused)
+		t.Fatalf("got %v, want nil", refused)
 	}
 	if got := wire.SignDelivery(secret, []byte(text)); got != want {
-		t.Errorf("got %s", got)
+		t.Errorf("got %s, want %s", got, want)
 	}
 	if !wire.VerifyDelivery(secret, []byte(text), want) {
 		t.Error("a valid delivery is refused")

@@ -56,11 +56,11 @@ func TestNewPlanRejectsUnsupportedResiduals(t *testing.T) {
 	}
 	r := module(`data.uimgate.odrl.holds_0.c0`)
 	if err := r.closed(); err == nil || !strings.Contains(err.Error(), "data.uimgate.odrl.holds_0") {
-		t.Errorf("a reference to the module itself: %v", err)
+		t.Errorf("a reference to the module itself: %v, want an error that contains %q", err, "data.uimgate.odrl.holds_0")
 	}
 	big := module(`input.proof == "` + strings.Repeat("a", maxResidual) + `"`)
 	if err := big.closed(); err == nil || !strings.Contains(err.Error(), "more than") {
-		t.Errorf("too large: %v", err)
+		t.Errorf("too large: %v, want an error that contains %q", err, "more than")
 	}
 }
 

@@ -103,7 +103,7 @@ func TestFactsOfWrongTypeNeverPermit(t *testing.T) {
 	for fact, want := range map[string]bool{"1781524800000000001": true, "1781524800000000000": false} {
 		leaf := `{"slot":"x","type":"number","operator":"gt","value":1781524800000000000}`
 		if opens, binds := outcomeOf(t, leaf, `{"x":[`+fact+`]}`); opens != want || binds != want {
-			t.Errorf("%s: %v, %v", fact, opens, binds)
+			t.Errorf("%s: %v, %v; want %v, %v", fact, opens, binds, want, want)
 		}
 	}
 }

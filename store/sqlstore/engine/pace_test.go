@@ -26,6 +26,6 @@ func TestSingleSlowCommitIsIgnored(t *testing.T) {
 		}
 	}
 	if n := p.slots(at.Add(time.Minute + 2*paceTurn)); n != 1 {
-		t.Errorf("later: %d", n)
+		t.Errorf("later: %d, want 1", n)
 	}
 }

@@ -118,21 +118,21 @@ func TestADamagedRecordIsNotRead(t *testing.T) {
 			t.Errorf("byte %d: %v; want %v", i, err, want)
 		}
 		if _, err := Decode(text[:i]); !errors.Is(err, ErrDamaged) {
-			t.Errorf("cut off at %d: %v", i, err)
+			t.Errorf("cut off at %d: %v, want %v", i, err, ErrDamaged)
 		}
 		if _, err := decode(text[headerLen:max(headerLen, i)]); !errors.Is(err, ErrDamaged) {
-			t.Errorf("cut off at %d, with its checksum: %v", i, err)
+			t.Errorf("cut off at %d, with its checksum: %v, want %v", i, err, ErrDamaged)
 		}
 	}
 	for name, in := range map[string][]byte{
 		"longer": append(slices.Clone(text), 0), "nothing": nil, "too large": bytes.Repeat([]byte{version}, MaxRecord+1),
 	} {
 		if _, err := Decode(in); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, ErrDamaged)
 		}
 	}
 	if _, err := decode(append(slices.Clone(text[headerLen:]), 0)); !errors.Is(err, ErrDamaged) {
-		t.Errorf("longer, with its checksum: %v", err)
+		t.Errorf("longer, with its checksum: %v, want %v", err, ErrDamaged)
 	}
 }
 
@@ -205,10 +205,10 @@ func TestRecordsAreMerged(t *testing.T) {
 	whole := execution("1")
 	whole.State, whole.Outcome, whole.SettledAt = store.Captured, store.Done, later
 	if want := []*store.Execution{whole, execution("2")}; !reflect.DeepEqual(p.Begun, want) {
-		t.Errorf("began: %+v", p.Begun)
+		t.Errorf("began: %+v, want %+v", p.Begun, want)
 	}
 	if want := []ledger.Line{{Execution: resolved, From: store.Held, By: ledger.ByAgent}}; !reflect.DeepEqual(p.Changed, want) {
-		t.Errorf("changed: %+v", p.Changed)
+		t.Errorf("changed: %+v, want %+v", p.Changed, want)
 	}
 	if p.Lines[0].State != store.Held {
 		t.Error("the line of the begin has the final state")
@@ -231,7 +231,7 @@ func FuzzDecode(f *testing.F) {
 		r, err := Decode(in)
 		if err != nil {
 			if r != nil || !errors.Is(err, ErrDamaged) {
-				t.Fatal(r, err)
+				t.Fatalf("got %v, %v; want nil, %v", r, err, ErrDamaged)
 			}
 			return
 		}

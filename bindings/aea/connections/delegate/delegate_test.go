@@ -61,7 +61,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 		_ = conn.Close()
 	}
 	if text := a.Ask(t, "hello"); text != "hello" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Refused != 31 || !strings.Contains(s.LastError, "too often") {
 		t.Errorf("%+v", s)
@@ -103,7 +103,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 		a := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
 		for _, text := range []string{"one", "two"} {
 			if message := a.Ask(t, text); message != text {
-				t.Errorf("%s: %s", ledger, message)
+				t.Errorf("%s: %s, want %s", ledger, message, text)
 			}
 		}
 	}
@@ -197,17 +197,17 @@ func TestEnvelopeStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
-		t.Errorf("an empty frame: status %d", code)
+		t.Errorf("an empty frame: status %d, want %d", code, acn.Undecodable)
 	}
 	if _, err := a.Raw.Write(append([]byte{0, 0x30, 0, 1}, make([]byte, 0x300001)...)); err != nil {
 		t.Fatal(err)
 	}
 	if code := aeatest.Status(t, a.Raw); code != acn.Undecodable {
-		t.Errorf("a long frame: status %d", code)
+		t.Errorf("a long frame: status %d, want %d", code, acn.Undecodable)
 	}
 	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode()) // acknowledges nothing
 	if text := a.Ask(t, "still there"); text != "still there" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "still there")
 	}
 	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 {
 		t.Errorf("%+v", s)
@@ -260,7 +260,7 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 		aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
 	}
 	if text := a.Ask(t, "last"); text != "last" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "last")
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 {
 		t.Errorf("%+v", s)
@@ -288,7 +288,7 @@ func TestStalledAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text := aeatest.Delegate(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 9), identity.Fetchai).Ask(t, "hello"); text != "hello" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "hello")
 	}
 	closed(t, "half a frame", half.Raw)
 	closed(t, "never acknowledges", quiet.Raw)
@@ -331,12 +331,12 @@ func TestReturningAgent(t *testing.T) {
 		send(first.Address, text)
 	}
 	if got := unacknowledged(first, false); !strings.Contains(got, "one") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want a text that contains %q", got, "one")
 	}
 	second := connect() // while the first connection is open
 	closed(t, "the first connection", first.Raw)
 	if got := unacknowledged(second, true); !strings.Contains(got, "one") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q, want a text that contains %q", got, "one")
 	}
 	send(first.Address, "four") // the gateway may not have noticed yet that the agent left
 	third := connect()
@@ -346,7 +346,7 @@ func TestReturningAgent(t *testing.T) {
 		}
 	}
 	if message := third.Ask(t, "hello"); message != "hello" {
-		t.Error(message)
+		t.Errorf("got %q, want %q", message, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 || s.Peers != 1 {
 		t.Errorf("%+v", s)

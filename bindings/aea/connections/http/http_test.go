@@ -93,7 +93,7 @@ func TestSkillRequest(t *testing.T) {
 				Header: nethttp.Header{"Content-Length": {"14"}, "Content-Type": {"text/plain"}, "Told": {"POST /hook?a=b lamps"}},
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		}
 		if got := ask(protocol.HTTP.Specs[0], protocol.HTTPMessage{Method: "GET", URL: server.URL + "/elsewhere"}); got.Status != 302 {

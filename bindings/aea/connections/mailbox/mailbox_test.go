@@ -54,7 +54,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 		a := aeatest.Mailbox(t, c.Address(), aeatest.NodeKey, aeatest.Numbered(t, 7+i), ledger)
 		for _, text := range []string{"one", "two"} {
 			if message := a.Ask(t, text); message != text {
-				t.Errorf("%s: %s", ledger, message)
+				t.Errorf("%s: %s, want %s", ledger, message, text)
 			}
 		}
 	}
@@ -139,7 +139,7 @@ func TestMailIsKept(t *testing.T) {
 	register := func() string {
 		status, token := c.try("", http.MethodPost, "/register", record.Encode())
 		if status != http.StatusOK {
-			t.Fatal(status)
+			t.Fatalf("got %v, want %v", status, http.StatusOK)
 		}
 		return token
 	}
@@ -148,7 +148,7 @@ func TestMailIsKept(t *testing.T) {
 		return err
 	}
 	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("to an unregistered agent: %v", err)
+		t.Errorf("to an unregistered agent: %v, want %v", err, runtime.ErrNoPeer)
 	}
 	first := register()
 	for range 1024 {
@@ -157,22 +157,22 @@ func TestMailIsKept(t *testing.T) {
 		}
 	}
 	if err := send(); !errors.Is(err, runtime.ErrFull) {
-		t.Errorf("to a full mailbox: %v", err)
+		t.Errorf("to a full mailbox: %v, want %v", err, runtime.ErrFull)
 	}
 	second := register()
 	if status, _ := c.try(first, http.MethodGet, "/get_envelope", nil); status != http.StatusBadRequest {
-		t.Errorf("an earlier token: %d", status)
+		t.Errorf("an earlier token: %d, want %d", status, http.StatusBadRequest)
 	}
 	if status, body := c.try(second, http.MethodGet, "/get_envelope", nil); status != http.StatusOK || !strings.Contains(body, "mail") {
-		t.Errorf("%d, %q", status, body)
+		t.Errorf("got %d, %q; want %v, a text that contains %q", status, body, http.StatusOK, "mail")
 	}
 	clock.move(9 * time.Minute)
 	if status, body := c.try(second, http.MethodGet, "/get_envelope", nil); status != http.StatusOK || !strings.Contains(body, "mail") {
-		t.Errorf("%d, %q", status, body)
+		t.Errorf("got %d, %q; want %v, a text that contains %q", status, body, http.StatusOK, "mail")
 	}
 	clock.move(10 * time.Minute)
 	if err := send(); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Errorf("to an expired agent: %v", err)
+		t.Errorf("to an expired agent: %v, want %v", err, runtime.ErrNoPeer)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1022+3 || s.Queued != 0 || s.Peers != 0 {
 		t.Errorf("%+v", s)
@@ -191,10 +191,10 @@ func TestRegistrationsAreBounded(t *testing.T) {
 			want = http.StatusTooManyRequests
 		}
 		if status, _ := c.try("", http.MethodPost, "/register", nil); status != want {
-			t.Errorf("registration %d: %d", i+1, status)
+			t.Errorf("registration %d: %d, want %d", i+1, status, want)
 		}
 	}
 	if text := a.Ask(t, "hello"); text != "hello" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "hello")
 	}
 }

@@ -145,7 +145,7 @@ func TestTranscript(t *testing.T) {
 		f.serve()
 		f.write(aeatest.Vector(t, vectors, "stub/default-bytes"))
 		if text := textOf(t, f.read()); text != "hello" {
-			t.Error(text)
+			t.Errorf("got %q, want %q", text, "hello")
 		}
 	})
 }
@@ -184,7 +184,7 @@ func TestInvalidFiles(t *testing.T) {
 			t.Helper()
 			f.write(record(t, ref, ref))
 			if text := textOf(t, f.read()); text != ref {
-				t.Error(text)
+				t.Errorf("got %v, want %v", text, ref)
 			}
 		}
 		expect(t, r, func(s runtime.ConnectionStatus) bool { return strings.Contains(s.LastError, "no such file") })
@@ -283,7 +283,7 @@ func TestUnsendableEnvelope(t *testing.T) {
 		for _, to := range []string{"a,b", "me"} {
 			_, err := r.Start(wire.PublicID{}, protocol.Default.Specs[0], to, aeatest.Text(`a\xb`))
 			if !errors.Is(err, wire.ErrUnsendable) {
-				t.Errorf("%s: %v", to, err)
+				t.Errorf("%s: %v, want %v", to, err, wire.ErrUnsendable)
 			}
 		}
 	})

@@ -79,7 +79,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 	a.Send(t, other)
 	a.Send(t, component)
 	if text := a.Ask(t, "still there"); text != "still there" {
-		t.Errorf("%q", text)
+		t.Errorf("got %q, want %q", text, "still there")
 	}
 	s := r.Status().Connections[0]
 	if s.Refused != 7 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
@@ -130,7 +130,7 @@ func TestDuplicateAddress(t *testing.T) {
 	second.Ask(t, "two")
 	first.Raw.Close()
 	if text := second.Ask(t, "three"); text != "three" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "three")
 	}
 	second.Raw.Close()
 	third := aeatest.TCP(t, c.Address(), "third")
@@ -139,7 +139,7 @@ func TestDuplicateAddress(t *testing.T) {
 	e.Sender = aeatest.Self
 	e.To = "nobody"
 	if err := r.Multiplexer().Send(runtime.Envelope{Envelope: e}); !errors.Is(err, runtime.ErrNoPeer) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, runtime.ErrNoPeer)
 	}
 }
 
@@ -152,7 +152,7 @@ func TestReplyGoesToSender(t *testing.T) {
 	thief := aeatest.TCP(t, c.Address(), "me")
 	thief.Ask(t, "two")
 	if text := first.Ask(t, "three"); text != "three" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "three")
 	}
 	e := first.Hello(t, "x")
 	e.Protocol.Version = "9.9.9" // an error goes back on the same connection as a reply
@@ -161,7 +161,7 @@ func TestReplyGoesToSender(t *testing.T) {
 		t.Errorf("%+v", answer)
 	}
 	if text := thief.Ask(t, "four"); text != "four" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "four")
 	}
 }
 
@@ -193,7 +193,7 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 		deaf.Send(t, e)
 	}
 	if text := other.Ask(t, "hello"); text != "hello" {
-		t.Error(text)
+		t.Errorf("got %q, want %q", text, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Queued > 8 {
 		t.Errorf("%+v", s)

@@ -16,6 +16,6 @@ func TestMCPAgreeCommand(t *testing.T) {
 	}
 	got := (&bridgeSettings{}).agreeCommand("shop.example", "sha-256:a", "")
 	if !strings.HasSuffix(got, " agent agree shop.example --digest sha-256:a") {
-		t.Error(got)
+		t.Errorf("got %q, want a text that ends with %q", got, " agent agree shop.example --digest sha-256:a")
 	}
 }

@@ -41,7 +41,7 @@ func TestSanitizeControlCharacters(t *testing.T) {
 	}
 	for text, want := range map[string]string{"abc-1.x:2": "abc-1.x:2", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
 		if got := ShellQuote(text); got != want {
-			t.Errorf("%q: %s", text, got)
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }

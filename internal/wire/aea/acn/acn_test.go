@@ -34,7 +34,7 @@ func TestMessageVectors(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 		if back := m.Encode(); !bytes.Equal(back, data) {
-			t.Errorf("%s: %x", name, back)
+			t.Errorf("%s: %x, want %x", name, back, data)
 		}
 	}
 }
@@ -52,7 +52,7 @@ func TestEncodeAndDecode(t *testing.T) {
 	} {
 		back, err := acn.Decode(m.Encode())
 		if diff := cmp.Diff(m, back); diff != "" || err != nil {
-			t.Error(err, diff)
+			t.Errorf("got %v, %q; want nil, an empty string", err, diff)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 		"with another reference": envelopeOf(t, defaultID, "me", wire.Message{ID: 2, StarterRef: "a1", ResponderRef: "b", Target: -1}, say("call")),
 	} {
 		if _, err := d.Receive(e); !errors.Is(err, protocol.ErrDialogue) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, protocol.ErrDialogue)
 		}
 	}
 	end := envelopeOf(t, defaultID, "me", wire.Message{ID: 3, StarterRef: "a1", ResponderRef: ref, Target: -2},
@@ -57,7 +57,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 	receive(t, d, end)
 	for name, e := range map[string]wire.Envelope{"an end": end, "the message before the end": second} {
 		if _, err := d.Receive(e); !errors.Is(err, protocol.ErrDialogue) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, protocol.ErrDialogue)
 		}
 	}
 }

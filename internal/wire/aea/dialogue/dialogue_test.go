@@ -101,11 +101,11 @@ func TestNegotiation(t *testing.T) {
 	turn = receive(t, seller, e)
 	ids = append(ids, [2]int32{turn.Message.ID, turn.Message.Target})
 	if diff := cmp.Diff([][2]int32{{1, 0}, {-1, 1}, {2, -1}, {-2, 2}, {3, -2}}, ids); diff != "" {
-		t.Error(diff)
+		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	for name, g := range map[string]*dialogue.Dialogue{"buyer": started, "seller": turn.Dialogue} {
 		if state, ended := g.End(); state != protocol.Successful || !ended {
-			t.Errorf("%s: %s, %v", name, state, ended)
+			t.Errorf("%s: %s, %v; want %v, true", name, state, ended, protocol.Successful)
 		}
 	}
 	theirs, ours := started.Label(), turn.Dialogue.Label()
@@ -143,7 +143,7 @@ func TestNegotiationInTwoSteps(t *testing.T) {
 	turn := receive(t, buyer, reply(t, receive(t, seller, e), says(protocol.FIPAPropose)))
 	turn = receive(t, seller, reply(t, turn, says(protocol.FIPAAccept)))
 	if matched := message(t, reply(t, turn, says(protocol.FIPAMatchAccept))); matched.ID != -2 {
-		t.Fatal(matched.ID)
+		t.Fatalf("got %v, want %v", matched.ID, -2)
 	}
 	if own, err := turn.Dialogue.Reply(-2, says(protocol.FIPAInform)); err != nil || message(t, own).ID != -3 {
 		t.Errorf("%+v, %v", own, err)
@@ -213,10 +213,10 @@ func TestMessagesOutOfOrder(t *testing.T) {
 			good := wire.Message{StarterRef: "a1", ResponderRef: proposed.ResponderRef}
 			content := accept(&good)
 			if _, err := d.Receive(envelope(t, "other", good, content)); !errors.Is(err, protocol.ErrDialogue) {
-				t.Errorf("from another agent: %v", err)
+				t.Errorf("from another agent: %v, want %v", err, protocol.ErrDialogue)
 			}
 			if turn := receive(t, d, envelope(t, "me", good, content)); turn.Answers != protocol.FIPAPropose {
-				t.Error(turn.Answers)
+				t.Errorf("got %v, want %v", turn.Answers, protocol.FIPAPropose)
 			}
 		})
 	}
@@ -239,7 +239,7 @@ func TestBeginErrors(t *testing.T) {
 	} {
 		d, _ := newDialogues("gw", dialogue.DefaultLimits)
 		if _, err := d.Receive(envelope(t, "me", row.message, row.content)); !errors.Is(err, protocol.ErrDialogue) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, protocol.ErrDialogue)
 		}
 		if c := d.Counts(); c != (dialogue.Counts{}) {
 			t.Errorf("%s: %+v", name, c)
@@ -285,20 +285,20 @@ func TestErrorsOutsideDialogues(t *testing.T) {
 		"with a target": {ID: 1, Target: 1}, "as a second message": {ID: 2}, "with a reference of ours": {ID: 1, ResponderRef: "b1"},
 	} {
 		if _, err := d.Receive(envelopeOf(t, defaultID, "me", m, fault)); !errors.Is(err, protocol.ErrDialogue) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, protocol.ErrDialogue)
 		}
 	}
 	bytes := protocol.DefaultMessage{Performative: protocol.DefaultBytes}
 	if _, err := d.Receive(envelopeOf(t, defaultID, "me", wire.Message{ID: 1}, bytes)); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("bytes: %v", err)
+		t.Errorf("bytes: %v, want %v", err, protocol.ErrDialogue)
 	}
 	// An error that begins a dialogue ends it, and gets no reply.
 	turn = receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, fault))
 	if state, ended := turn.Dialogue.End(); state != protocol.Failed || !ended {
-		t.Error(state, ended)
+		t.Errorf("got %v, %v; want %v, true", state, ended, protocol.Failed)
 	}
 	if _, err := turn.Dialogue.Reply(1, bytes); !errors.Is(err, protocol.ErrDialogue) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, protocol.ErrDialogue)
 	}
 }
 
@@ -309,23 +309,23 @@ func TestEndedDialogue(t *testing.T) {
 	turn := receive(t, d, cfp)
 	declined := message(t, reply(t, turn, says(protocol.FIPADecline)))
 	if state, ended := turn.Dialogue.End(); state != protocol.DeclinedCFP || !ended {
-		t.Error(state, ended)
+		t.Errorf("got %v, %v; want %v, true", state, ended, protocol.DeclinedCFP)
 	}
 	if _, err := turn.Dialogue.Reply(1, says(protocol.FIPAPropose)); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("a reply: %v", err)
+		t.Errorf("a reply: %v, want %v", err, protocol.ErrDialogue)
 	}
 	late := wire.Message{ID: 2, StarterRef: "a1", ResponderRef: declined.ResponderRef, Target: -1}
 	if _, err := d.Receive(envelope(t, "me", late, says(protocol.FIPAAccept))); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("a message: %v", err)
+		t.Errorf("a message: %v, want %v", err, protocol.ErrDialogue)
 	}
 	if _, err := d.Receive(cfp); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("the beginning again: %v", err)
+		t.Errorf("the beginning again: %v, want %v", err, protocol.ErrDialogue)
 	}
 	request := protocol.HTTPMessage{Performative: protocol.HTTPRequest, Method: "GET", URL: "/"}
 	for range 2 {
 		turn := receive(t, d, envelopeOf(t, httpID, "me", wire.Message{ID: 1, StarterRef: "a1"}, request))
 		if e := reply(t, turn, protocol.HTTPMessage{Performative: protocol.HTTPResponse, Status: 200}); e.Protocol != httpID {
-			t.Errorf("the reply uses %v", e.Protocol)
+			t.Errorf("the reply uses %v, want %v", e.Protocol, httpID)
 		}
 	}
 	if c := d.Counts(); c != (dialogue.Counts{Ended: 1}) {
@@ -359,12 +359,12 @@ func TestResponderReference(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 	if _, _, err := d.Start(fipaID, "me", says(protocol.FIPAAccept)); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("an accept begins: %v", err)
+		t.Errorf("an accept begins: %v, want %v", err, protocol.ErrDialogue)
 	}
 	if _, _, err := d.Start(fipaID, "", says(protocol.FIPACFP)); !errors.Is(err, wire.ErrUnsendable) {
-		t.Errorf("an empty opponent: %v", err)
+		t.Errorf("an empty opponent: %v, want %v", err, wire.ErrUnsendable)
 	}
 	if _, _, err := d.Start(wire.PublicID{}, "me", bytes); !errors.Is(err, protocol.ErrUnsupported) {
-		t.Errorf("no protocol: %v", err)
+		t.Errorf("no protocol: %v, want %v", err, protocol.ErrUnsupported)
 	}
 }

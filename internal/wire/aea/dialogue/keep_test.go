@@ -67,7 +67,7 @@ func TestOpponentLimit(t *testing.T) {
 	_, second := begin(t, d, "me", "a2")
 	_, third := begin(t, d, "me", "a3")
 	if _, err := goOn(t, d, "me", first); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("the dialogue that was idle longest: %v", err)
+		t.Errorf("the dialogue that was idle longest: %v, want %v", err, protocol.ErrDialogue)
 	}
 	for _, proposed := range []wire.Message{second, third} {
 		if _, err := goOn(t, d, "me", proposed); err != nil {
@@ -90,7 +90,7 @@ func TestUsedDialogueIsKept(t *testing.T) {
 	}
 	begin(t, d, "me", "a3")
 	if _, err := goOn(t, d, "me", second); !errors.Is(err, protocol.ErrDialogue) {
-		t.Errorf("the dialogue that was idle longest: %v", err)
+		t.Errorf("the dialogue that was idle longest: %v, want %v", err, protocol.ErrDialogue)
 	}
 	reply(t, turn, says(protocol.FIPAMatchAccept))
 	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: first.ResponderRef, Target: -2}
@@ -130,7 +130,7 @@ func TestOpenAndEndedLimits(t *testing.T) {
 	for _, turn := range turns {
 		reply(t, turn, says(protocol.FIPADecline))
 		if state, ended := turn.Dialogue.End(); state != protocol.DeclinedAccept || !ended {
-			t.Error(state, ended)
+			t.Errorf("got %v, %v; want %v, true", state, ended, protocol.DeclinedAccept)
 		}
 	}
 	if c := d.Counts(); c != (dialogue.Counts{Ended: few.Ended, Displaced: 1}) {
@@ -152,7 +152,7 @@ func TestDialoguesExpire(t *testing.T) {
 	}
 	late := wire.Message{ID: 2, StarterRef: "a1", ResponderRef: turn.Dialogue.Label().ResponderRef, Target: -1}
 	if _, err := d.Receive(envelope(t, "me", late, says(protocol.FIPAAccept))); !errors.Is(err, protocol.ErrDialogue) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, protocol.ErrDialogue)
 	}
 	clock.at = clock.at.Add(few.TTL)
 	if c := d.Counts(); c != (dialogue.Counts{Expired: 2}) {
@@ -170,7 +170,7 @@ func TestLongDialogue(t *testing.T) {
 		m.ID, m.ResponderRef, m.Target = m.ID+1, answer.ResponderRef, answer.ID
 	}
 	if _, err := d.Receive(envelopeOf(t, defaultID, "me", m, bytes)); !errors.Is(err, protocol.ErrDialogue) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, protocol.ErrDialogue)
 	}
 }
 

@@ -69,7 +69,7 @@ func TestAddresses(t *testing.T) {
 	}
 	const compressed = "02ac514ba70de60ed5c30f90e3acdfc958ecb416d9676706bf013228abfb2c2816"
 	if got := key(t, published).Public(identity.Fetchai).String(); got != compressed {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, compressed)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestSignatureVectors(t *testing.T) {
 	} {
 		k := key(t, row.private)
 		if got := k.Sign(row.ledger, []byte(row.message)); got != row.want {
-			t.Errorf("%s: %s", name, got)
+			t.Errorf("%s: %s, want %s", name, got, row.want)
 		}
 		if !k.Public(row.ledger).Verify([]byte(row.message), row.want) {
 			t.Errorf("%s: the signature does not verify", name)
@@ -216,13 +216,13 @@ func TestInvalidKeys(t *testing.T) {
 		" ": {"solana", identity.ErrLedger}, "x": {"", identity.ErrLedger},
 	} {
 		if _, err := identity.ParsePublicKey(want.ledger, text); !errors.Is(err, want.err) {
-			t.Errorf("%s %q: %v", want.ledger, text, err)
+			t.Errorf("%s %q: %v, want %v", want.ledger, text, err, want.err)
 		}
 	}
 	for _, digits := range []string{"", "01", strings.Repeat("0", 64), strings.Repeat("f", 64), one + "00"} {
 		data, _ := hex.DecodeString(digits)
 		if _, err := identity.NewKey(data); !errors.Is(err, identity.ErrKey) {
-			t.Errorf("%q: %v", digits, err)
+			t.Errorf("%q: %v, want %v", digits, err, identity.ErrKey)
 		}
 	}
 }
@@ -265,7 +265,7 @@ func TestRepresentation(t *testing.T) {
 	absent := good
 	absent.PeerPublicKey, absent.Signature = "", agent.Sign(identity.Fetchai, nil)
 	if got := identity.Represents(absent, identity.PublicKey{}); got != acn.WrongPublicKey {
-		t.Errorf("a node without key: %d", got)
+		t.Errorf("a node without key: %d, want %d", got, acn.WrongPublicKey)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestNodeCertificate(t *testing.T) {
 		t.Error("the signature does not verify", err)
 	}
 	if _, err := (identity.Key{}).SignCertificate(&certificate.PublicKey); !errors.Is(err, identity.ErrKey) {
-		t.Error(err)
+		t.Errorf("got %v, want %v", err, identity.ErrKey)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestHeaders(t *testing.T) {
 		}
 		again, err := protocol.HTTP.Decode(m.Encode())
 		if diff := cmp.Diff(protocol.Content(m), again); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
+			t.Errorf("%s: %v %s; want nil, an empty string", name, err, diff)
 		}
 	}
 	for name, text := range map[string]string{
@@ -83,7 +83,7 @@ func TestHeaders(t *testing.T) {
 	} {
 		c, err := protocol.HTTP.Decode(requestWith(text))
 		if !errors.Is(err, wire.ErrUndecodable) || c != nil {
-			t.Errorf("%s: %+v, %v", name, c, err)
+			t.Errorf("%s: %+v, %v; want nil, %v", name, c, err, wire.ErrUndecodable)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: the error quotes the header: %v", name, err)
@@ -102,6 +102,6 @@ func TestNoHeaderInjection(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, _ := c.(protocol.HTTPMessage); len(got.Header) != 1 {
-		t.Errorf("%v", got.Header)
+		t.Errorf("got %v, want length 1", got.Header)
 	}
 }

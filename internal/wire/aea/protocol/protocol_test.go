@@ -93,7 +93,7 @@ func TestCodes(t *testing.T) {
 		}
 	}
 	if got := protocol.CodeOf(errors.New("another one")); got != protocol.CodeInvalidMessage {
-		t.Error(got)
+		t.Errorf("got %v, want %v", got, protocol.CodeInvalidMessage)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestEncodeAndDecode(t *testing.T) {
 		for _, want := range contents {
 			got, err := p.Decode(want.Encode())
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
-				t.Errorf("%s: %v %s", p.Name, err, diff)
+				t.Errorf("%s: %v %s; want nil, an empty string", p.Name, err, diff)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func TestDecodeErrors(t *testing.T) {
 		"message to sign as an integer": {&protocol.Signing, "\x32\x02\x10\x01"},
 	} {
 		if c, err := row.protocol.Decode([]byte(row.content)); !errors.Is(err, wire.ErrUndecodable) || c != nil {
-			t.Errorf("%s: %+v, %v", name, c, err)
+			t.Errorf("%s: %+v, %v; want nil, %v", name, c, err, wire.ErrUndecodable)
 		}
 	}
 }

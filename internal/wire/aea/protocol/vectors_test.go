@@ -82,7 +82,7 @@ func TestContentVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(row.content, c); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 			if back := row.content.Encode(); !bytes.Equal(back, data) {
 				t.Errorf("%x, want %x", back, data)

@@ -22,7 +22,7 @@ var book = search.Describe("book",
 func TestEncodeDescription(t *testing.T) {
 	got, err := search.DecodeDescription(book.Encode())
 	if diff := cmp.Diff(book, got); err != nil || diff != "" {
-		t.Fatal(err, diff)
+		t.Fatalf("got %v, %q; want nil, an empty string", err, diff)
 	}
 	if got.Value("price") != search.Int(5) || got.Value("name") != search.Text("") || got.Value("other") != nil {
 		t.Error(got.Values)
@@ -48,7 +48,7 @@ func TestDecodeDescription(t *testing.T) {
 		change(&d)
 		got, err := search.DecodeDescription(d.Encode())
 		if diff := cmp.Diff(d, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
+			t.Errorf("%s: %v %s; want nil, an empty string", name, err, diff)
 		}
 	}
 }
@@ -88,7 +88,7 @@ func TestDecodeDescriptionErrors(t *testing.T) {
 		"cut off":                 {0x0a, 0x05, 0x0a},
 	} {
 		if got, err := search.DecodeDescription(data); !errors.Is(err, wire.ErrUndecodable) {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: %v, %v, want %v", name, got, err, wire.ErrUndecodable)
 		}
 	}
 }

@@ -127,7 +127,7 @@ func TestQueriesMatch(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			q := search.Query{Constraints: []search.Expr{row.expr}}
 			if got := q.Matches(offer); got != row.want {
-				t.Errorf("%v", got)
+				t.Errorf("got %v, want %v", got, row.want)
 			}
 			official.Writes(t, "Model", q.Encode())
 			again, err := search.DecodeQuery(q.Encode())
@@ -135,7 +135,7 @@ func TestQueriesMatch(t *testing.T) {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(q, again, sameNumbers); diff != "" {
-				t.Error(diff)
+				t.Errorf("differs (-want +got):\n%s", diff)
 			}
 		})
 	}
@@ -175,12 +175,12 @@ func TestQueryMatchesModel(t *testing.T) {
 		got, err := search.DecodeQuery(q.Encode())
 		if !row.fits {
 			if !errors.Is(err, wire.ErrUndecodable) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v, want %v", name, err, wire.ErrUndecodable)
 			}
 			continue
 		}
 		if diff := cmp.Diff(q, got); err != nil || diff != "" {
-			t.Errorf("%s: %v %s", name, err, diff)
+			t.Errorf("%s: %v %s; want nil, an empty string", name, err, diff)
 		}
 	}
 }
@@ -271,7 +271,7 @@ func TestQueryEncodings(t *testing.T) {
 	unpacked := member(1, member(4, member(1, []byte("a")), member(2, member(2, values))), []byte{0x48, 1})
 	got, err := search.DecodeQuery(append(unpacked, 0x58, 0x07))
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Error(err, diff)
+		t.Errorf("got %v, %q; want nil, an empty string", err, diff)
 	}
 }
 

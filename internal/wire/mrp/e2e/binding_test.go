@@ -48,7 +48,7 @@ func TestContentTypeIsSealed(t *testing.T) {
 	if _, err := e2e.SealSend(a, wire.Send{
 		Recipient: keyB, ContentType: wire.TypeEvent, Body: []byte(`{"mrp_content_type":"text/plain"}`),
 	}); !errors.Is(err, e2e.ErrBody) {
-		t.Errorf("a body that names another type: %v", err)
+		t.Errorf("a body that names another type: %v, want %v", err, e2e.ErrBody)
 	}
 	for contentType, body := range map[string]string{wire.TypeJSON: `{"text":"x"}`, wire.TypeRequest: `[1]`} { // sealed unchanged
 		s, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: contentType, Body: []byte(body)})
@@ -91,12 +91,12 @@ func TestReplyNamesItsMessage(t *testing.T) {
 		t.Error(err)
 	}
 	if err := e2e.Answers(m, digest(other), false); !errors.Is(err, e2e.ErrAnswer) {
-		t.Errorf("the reply to another request: %v", err)
+		t.Errorf("the reply to another request: %v, want %v", err, e2e.ErrAnswer)
 	}
 	m.Body = []byte(`{"status":"ok"}`)
 	required, free := e2e.Answers(m, digest(one), true), e2e.Answers(m, digest(one), false)
 	if !errors.Is(required, e2e.ErrAnswer) || free != nil {
-		t.Errorf("a reply that names no request: %v, %v", required, free)
+		t.Errorf("a reply that names no request: %v, %v; want %v, nil", required, free, e2e.ErrAnswer)
 	}
 	standard := []byte(`{"v":2,"enc":"` + sealedEnc + `=","ct":"` + sealedCT + `","ct_content_type":"x"}`)
 	if digest(standard) != digest([]byte(sealed)) || digest(one) == digest(other) {
@@ -104,7 +104,7 @@ func TestReplyNamesItsMessage(t *testing.T) {
 	}
 	for _, bad := range []string{"", "{}", `{"enc":"AA","ct":"AA"}`} {
 		if _, err := e2e.Digest([]byte(bad)); !errors.Is(err, e2e.ErrBody) {
-			t.Errorf("%q: %v", bad, err)
+			t.Errorf("%q: %v, want %v", bad, err, e2e.ErrBody)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func TestOnlyRecipientCanOpen(t *testing.T) {
 			"from the recipient": failure(e2e.Open(b, keyB, body)),
 		} {
 			if !errors.Is(err, e2e.ErrOpen) {
-				t.Errorf("%s: %v", name, err)
+				t.Errorf("%s: %v, want %v", name, err, e2e.ErrOpen)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func TestUnusableKeys(t *testing.T) {
 			t.Errorf("%s: sealed: %v", name, err)
 		}
 		if err := failure(e2e.Open(b, key, []byte(sealed))); !errors.Is(err, e2e.ErrKey) {
-			t.Errorf("%s: opened: %v", name, err)
+			t.Errorf("%s: opened: %v, want %v", name, err, e2e.ErrKey)
 		}
 	}
 }
@@ -164,12 +164,12 @@ func TestSealErrors(t *testing.T) {
 		"too large with its type": sealing(wire.TypeJSON, 786_400),
 	} {
 		if !errors.Is(err, e2e.ErrSize) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, e2e.ErrSize)
 		}
 	}
 	for _, contentType := range []string{"", "a\nb", strings.Repeat("a", 257)} {
 		if err := sealing(contentType, 2); !errors.Is(err, e2e.ErrBody) {
-			t.Errorf("%q: %v", contentType, err)
+			t.Errorf("%q: %v, want %v", contentType, err, e2e.ErrBody)
 		}
 	}
 }
@@ -195,7 +195,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	if _, err := e2e.SealSend(a, wire.Send{Recipient: keyB, ContentType: wire.TypeText, Body: []byte(`{}`)}); !errors.Is(err, e2e.ErrBody) {
-		t.Errorf("an invalid text: %v", err)
+		t.Errorf("an invalid text: %v, want %v", err, e2e.ErrBody)
 	}
 	for name, c := range map[string]struct{ contentType, plaintext string }{
 		"no JSON": {wire.TypeJSON, "{"}, "twice encrypted": {wire.TypeEncrypted, sealed}, "no UTF-8": {wire.TypeText, "\xff"},
@@ -207,12 +207,12 @@ func TestMessages(t *testing.T) {
 		}
 		m := wire.Message{Sender: keyA, ContentType: wire.TypeEncrypted, Body: body}
 		if m, err := e2e.OpenMessage(b, m); !errors.Is(err, e2e.ErrBody) {
-			t.Errorf("%s: %+v, %v", name, m, err)
+			t.Errorf("%s: %+v, %v, want %v", name, m, err, e2e.ErrBody)
 		}
 	}
 	bare := wire.Message{Sender: keyA, ContentType: wire.TypeJSON, Body: []byte(sealed)}
 	if _, err := e2e.OpenMessage(b, bare); !errors.Is(err, e2e.ErrBody) {
-		t.Errorf("a message that is not encrypted: %v", err)
+		t.Errorf("a message that is not encrypted: %v, want %v", err, e2e.ErrBody)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestBlobs(t *testing.T) {
 		}
 	}
 	if _, err := key.Attach(a, wire.Key{}, att); !errors.Is(err, e2e.ErrKey) {
-		t.Errorf("for a key that is not a point: %v", err)
+		t.Errorf("for a key that is not a point: %v, want %v", err, e2e.ErrKey)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestParse(t *testing.T) {
 	} {
 		got, err := chat.Parse([]byte(message(c.content)))
 		if err != nil || got != c.want {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: %+v, %v; want %v, nil", name, got, err, c.want)
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestParseErrors(t *testing.T) {
 		"too long":            message(`[{"type": "text", "text": "` + strings.Repeat("x", chat.MaxText+1) + `"}]`),
 	} {
 		if got, err := chat.Parse([]byte(text)); !errors.Is(err, chat.ErrMessage) {
-			t.Errorf("%s: %+v, %v", name, got, err)
+			t.Errorf("%s: %+v, %v, want %v", name, got, err, chat.ErrMessage)
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestSay(t *testing.T) {
 		strictjson.Object{"type": "text", "text": "a \"text\"\n"}, strictjson.Object{"type": "end-session"},
 	}}
 	if d := cmp.Diff(fmt.Sprint(want), fmt.Sprint(tree)); d != "" {
-		t.Error(d)
+		t.Errorf("differs (-want +got):\n%s", d)
 	}
 	taken, err := chat.Acknowledge(id, now)
 	if want := `{"timestamp":"2026-01-02T03:04:05.123456+00:00","acknowledged_msg_id":"` + id + `"}`; err != nil || string(taken) != want {
@@ -106,7 +106,7 @@ func TestCommands(t *testing.T) {
 		"":                                {},
 	} {
 		if got := chat.Read(text); got != want {
-			t.Errorf("%q: %+v", text, got)
+			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestSignedMembers(t *testing.T) {
 		changed := e
 		change(&changed)
 		if err := changed.Verify(); !errors.Is(err, envelope.ErrSignature) {
-			t.Errorf("with %s changed: %v", name, err)
+			t.Errorf("with %s changed: %v, want %v", name, err, envelope.ErrSignature)
 		}
 	}
 	free := e
@@ -215,7 +215,7 @@ func TestSessions(t *testing.T) {
 		want, strings.ToUpper(want), plain, strings.ToUpper(plain), "{" + want + "}", "urn:uuid:" + want, "URN:UUID:" + strings.ToUpper(want),
 	} {
 		if s, err := envelope.ParseSession(text); s != want || err != nil {
-			t.Errorf("%s: %s, %v", text, s, err)
+			t.Errorf("%s: %s, %v; want %v, nil", text, s, err, want)
 		}
 	}
 	for name, text := range map[string]string{

@@ -212,7 +212,7 @@ func TestDigestIsUnambiguous(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := envelope.Parse(raw); !errors.Is(err, envelope.ErrEnvelope) {
-		t.Errorf("the end of the payload became expires: %v", err)
+		t.Errorf("the end of the payload became expires: %v, want %v", err, envelope.ErrEnvelope)
 	}
 	nonce := parse(t, vectors(t)[0].Envelope)
 	if nonce.Nonce, nonce.Expires = nonce.Expires, nil; nonce.Verify() != nil {
@@ -222,7 +222,7 @@ func TestDigestIsUnambiguous(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := envelope.Parse(raw); !errors.Is(err, envelope.ErrEnvelope) {
-		t.Errorf("a nonce in place of expires: %v", err)
+		t.Errorf("a nonce in place of expires: %v, want %v", err, envelope.ErrEnvelope)
 	}
 }
 

@@ -88,7 +88,7 @@ func TestKeyVectors(t *testing.T) {
 			t.Errorf("%s: the point is %x", c.PublicKey, point)
 		}
 		if parsed, err := identity.ParseAddress(c.Address); err != nil || parsed != address {
-			t.Errorf("%s: %v %v", c.Address, parsed, err)
+			t.Errorf("%s: %v %v; want %v, nil", c.Address, parsed, err, address)
 		}
 	}
 	someone, err := identity.ParseAddress(v.User.Address)
@@ -232,7 +232,7 @@ func TestMalformedAddresses(t *testing.T) {
 	}
 	for _, public := range [][]byte{nil, public[1:], long.SerializeUncompressed(), offCurve, hybrid} {
 		if a, err := identity.NewAgent(public); a != "" || !errors.Is(err, identity.ErrPrefix) {
-			t.Errorf("%x: %q, %v", public, a, err)
+			t.Errorf("%x: %q, %v; want an empty string, %v", public, a, err, identity.ErrPrefix)
 		}
 	}
 }
@@ -275,12 +275,12 @@ func TestInvalidKeys(t *testing.T) {
 		"0": make([]byte, 32), "the order": secp256k1.Params().N.Bytes(), "31 bytes": make([]byte, 31), "33 bytes": make([]byte, 33), "none": nil,
 	} {
 		if _, err := identity.NewKey(private); !errors.Is(err, identity.ErrKey) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: %v, want %v", name, err, identity.ErrKey)
 		}
 	}
 	for _, seed := range []string{"", "\xff"} {
 		if _, err := identity.FromSeed(seed, 0); !errors.Is(err, identity.ErrKey) {
-			t.Errorf("%q: %v", seed, err)
+			t.Errorf("%q: %v, want %v", seed, err, identity.ErrKey)
 		}
 	}
 	var none identity.Key
@@ -306,7 +306,7 @@ func TestKeyPrintsAddress(t *testing.T) {
 		}
 	}
 	if text := fmt.Sprintf("%v %#v", key, key); text != v.Address+" "+v.Address {
-		t.Error(text)
+		t.Errorf("got %v, want %v", text, v.Address+" "+v.Address)
 	}
 }
 

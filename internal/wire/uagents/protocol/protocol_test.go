@@ -170,7 +170,7 @@ func TestStandardModels(t *testing.T) {
 			t.Errorf("%s: %s, %s", name, m.Digest, again)
 		}
 		if anew, err := protocol.NewModel(m.Schema); err != nil || anew.Digest != m.Digest {
-			t.Errorf("%s: computed again %s, %v", name, anew.Digest, err)
+			t.Errorf("%s: computed again %s, %v; want %v, nil", name, anew.Digest, err, m.Digest)
 		}
 		if _, err := envelope.ParseModelDigest(string(m.Digest)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -233,7 +233,7 @@ func TestInvalidManifests(t *testing.T) {
 				}
 			}
 			if m, err := protocol.ParseManifest([]byte(changed)); !errors.Is(err, protocol.ErrManifest) || m.Name != "" {
-				t.Errorf("%s, %v", m.Name, err)
+				t.Errorf("got %s, %v; want an empty string, %v", m.Name, err, protocol.ErrManifest)
 			}
 		})
 	}

@@ -36,7 +36,7 @@ func TestDigestDependsOnPartsOnly(t *testing.T) {
 	// The form in databases: printf "\0\0\0\0\0\0\0\1s\0\0\0\0\0\0\0\1kn" | sha256sum
 	d := nonces.Of("s", "k", "n")
 	if got := hex.EncodeToString(d[:]); got != "cb2a53b1b9d0b243c19d4fd9f09dcb12" {
-		t.Errorf("the stored form has changed: %s", got)
+		t.Errorf("the stored form has changed: %s, want %q", got, "cb2a53b1b9d0b243c19d4fd9f09dcb12")
 	}
 }
 
@@ -60,7 +60,7 @@ func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 		}
 		for i := range 10_000 {
 			if got := s.Has(numbered(i)); got != (i%10 >= now) {
-				t.Fatalf("after %d minutes, a nonce that ends after %d: %v", now, i%10, got)
+				t.Fatalf("after %d minutes, a nonce that ends after %d: %v, want %v", now, i%10, got, i%10 >= now)
 			}
 		}
 	}

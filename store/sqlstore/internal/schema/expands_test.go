@@ -36,6 +36,6 @@ func TestNeedIsRecordedFromServicesOn(t *testing.T) {
 		}
 	}
 	if lastContraction() < Services {
-		t.Errorf("the last contraction is %d", lastContraction())
+		t.Errorf("the last contraction is %d, want at least %v", lastContraction(), Services)
 	}
 }

@@ -30,7 +30,7 @@ func TestDisconnectedPeersExpire(t *testing.T) {
 			t.Errorf("%s: %d connected, %d wait", when, n, waiting)
 		}
 		if got := send("ann"); !errors.Is(got, err) {
-			t.Errorf("%s: %v", when, got)
+			t.Errorf("%s: %v, want %v", when, got, err)
 		}
 	}
 	nothing := func() {}

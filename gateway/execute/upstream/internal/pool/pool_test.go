@@ -165,7 +165,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		})
 		for range 5 {
 			if _, body, err := ask(t.Context(), p, get()); err != nil || body != "1" {
-				t.Errorf("TLS %t: connection %q, %v", secure != nil, body, err)
+				t.Errorf("TLS %t: connection %q, %v; want %q, nil", secure != nil, body, err, "1")
 			}
 		}
 	}
@@ -201,11 +201,11 @@ func TestNothingIsWrittenWithoutAdmission(t *testing.T) {
 	}
 	refused := errors.New("no")
 	if written, err := c.Send(get(), func() error { return refused }); written || !errors.Is(err, refused) {
-		t.Errorf("%t, %v", written, err)
+		t.Errorf("got %t, %v; want false, %v", written, err, refused)
 	}
 	c.Release()
 	if err := <-got; !errors.Is(err, io.EOF) {
-		t.Errorf("the service read %v", err)
+		t.Errorf("the service read %v, want %v", err, io.EOF)
 	}
 }
 
@@ -240,7 +240,7 @@ func TestServiceThatSendsFirst(t *testing.T) {
 	defer c.Release()
 	<-handler
 	if written, err := c.Send(get(), allowed); written || !errors.Is(err, pool.ErrNotNow) {
-		t.Errorf("%t, %v", written, err)
+		t.Errorf("got %t, %v; want false, %v", written, err, pool.ErrNotNow)
 	}
 }
 
@@ -261,7 +261,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	for range 4 {
 		calls.Go(func() {
 			if status, _, err := ask(t.Context(), p, get()); status != 204 || err != nil {
-				t.Error(status, err)
+				t.Errorf("got %v, %v; want 204, nil", status, err)
 			}
 		})
 		<-arrived
@@ -293,7 +293,7 @@ func TestMaxConnsIsNotExceeded(t *testing.T) {
 	go func() { _, _, err := ask(ctx, p, get()); second <- err }()
 	cancel()
 	if err := <-second; !errors.Is(err, context.Canceled) {
-		t.Error("the second request did not wait:", err)
+		t.Errorf("the second request did not wait: got %v, want %v", err, context.Canceled)
 	}
 	close(answer)
 	if err := <-first; err != nil {
