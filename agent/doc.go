@@ -8,11 +8,10 @@
 //	agreement, err := service.Agree(ctx, agent.Acceptance{Digest: policy.Digest})
 //	result, err := service.Execute(ctx, "shop.example:search:v1", map[string]any{"query": "tea"}, agent.ExecuteOptions{})
 //
-// Services are not trusted. Package fetch limits the size of documents, and does not connect to private networks. PATs and
-// signatures are sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each
-// origin must be https or the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the
-// policy changes, the error is a *PolicyChangedError. No error or String method of this package reveals a PAT, a key or a
-// signature.
+// Services are not trusted. Package fetch limits the size of documents, and does not connect to private networks. PATs and signatures are
+// sent only to the origins in the agents.json that the agreement was made under, and never through a redirect; each origin must be https or
+// the loopback address that the caller named. Only a policy whose digest the caller named is signed; if the policy changes, the error is a
+// *PolicyChangedError. The errors and String methods of this package never reveal a PAT, a key or a signature.
 //
 // With ExecuteOptions.Via, a call is sent to the service's MCP endpoint or as an A2A message instead: package via encodes the call,
 // and decodes the response like a response of the execute endpoint, so that everything else stays the same. Via does not affect

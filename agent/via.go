@@ -38,7 +38,7 @@ const (
 )
 
 // door returns the door for a protocol and, for MCP, the tool name of an intent. The door is nil if the call goes to the execute endpoint,
-// or through a relay. No secret is sent.
+// or through a relay. The client sends no secret.
 func (s *Service) door(ctx context.Context, way Via, uid string) (door via.Door, tool string, err error) {
 	if s.client.o.UAgent != nil && (way == ViaUIM || way == ViaUAgents) {
 		door, err := s.uagents(ctx)

@@ -193,7 +193,7 @@ func TestProtocolsBehaveAlike(t *testing.T) {
 			}
 			if way == agent.ViaUAgents { // its outputs are objects, and its suggestions name its own messages
 				want[1].Result.Raw, want[1].Result.Output = []byte(`{"output":[1, {"x": "y"}]}`), map[string]any{"output": want[1].Result.Output}
-				for i, one := range got { // its messages repeat what headers and details hold elsewhere
+				for i, one := range got { // its messages repeat the values of headers and details
 					if one.Refused == nil || !strings.HasPrefix(one.Refused.Message, want[i].Refused.Message) {
 						continue
 					}

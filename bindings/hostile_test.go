@@ -14,8 +14,8 @@ import (
 	gatetest "github.com/uimgate/uimgate/internal/test/gateway"
 )
 
-// TestHostilePeersAtEveryDoor sends invalid input to each door, and then a call. None of the input reaches the service, and the call
-// succeeds.
+// TestHostilePeersAtEveryDoor sends invalid input to each door, and then a call. The gateway forwards none of the input to the service, and
+// the call succeeds.
 func TestHostilePeersAtEveryDoor(t *testing.T) {
 	t.Parallel()
 	const maxBody = 64 << 10

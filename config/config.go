@@ -1,5 +1,5 @@
-// Package config reads the YAML file that an operator edits, and returns a checked Config. No other package of uimgate reads the
-// environment or the files of the configuration: a Config has everything that a gateway needs from them, in its final type and within its
+// Package config reads the YAML file that an operator edits, and returns a checked Config. Only this package of uimgate reads the
+// environment and the files of the configuration: a Config has everything that a gateway needs from them, in its final type and within its
 // limits. If the configuration is invalid, Load reports all problems together, as file:line: message.
 //
 //	cfg, problems := config.Load("uimgate.yaml", config.Overrides{Env: os.LookupEnv})
@@ -263,7 +263,7 @@ type Allowed struct {
 	Key     string `yaml:"key" required:"true" short:"true" pattern:"^[A-Za-z0-9_-]{43}$" doc:"RFC 7638 thumbprint: 43 characters."`
 }
 
-// Billing limits what agents may owe.
+// Billing limits the debt of agents.
 type Billing struct {
 	Mode   BillingMode  `yaml:"mode" default:"postpaid" enum:"postpaid,prepaid" doc:"prepaid: agents can spend only the balance that the operator has added."`
 	Credit money.Amount `yaml:"credit" doc:"Maximum that an agent may owe, such as 10 USD. Required if the policy has prices, unless mode is prepaid."` // an empty Currency means none

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A Service holds what a domain publishes about its service: the URLs of the service's documents, and its licence. Empty fields are not
-// published.
+// A Service holds the published facts about the service of a domain: the URLs of the service's documents, and its licence. Empty fields are
+// not published.
 type Service struct {
 	Domain     string `json:"domain"`
 	AgentsFile string `json:"agents_file,omitempty"`

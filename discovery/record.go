@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Field identifies what a record holds. It is the key that UIM core 5.1 defines, or MCPRegistry.
+// A Field identifies the content of a record. It is the key that UIM core 5.1 defines, or MCPRegistry.
 type Field string
 
 // The fields of UIM core 5.1.

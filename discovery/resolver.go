@@ -60,7 +60,7 @@ func New(o Options) *Resolver {
 	return &Resolver{o: o, cache: newAnswers(o.Names, o.Now)}
 }
 
-// A Listing is what a domain publishes about its service.
+// A Listing holds the facts that a domain publishes about its service.
 type Listing struct {
 	Service
 	// Records are all UIM records of the domain. Those at _uim come first.
@@ -72,9 +72,9 @@ type Listing struct {
 	Expires time.Time
 }
 
-// Lookup returns what a domain publishes about its service. It reads the records at _uim below the domain, and takes fields that are
-// missing there from the records at the domain itself. If the records at _uim contain the URL of an agents.json, Lookup ignores a failure
-// to read the records at the domain itself.
+// Lookup returns the facts that a domain publishes about its service. It reads the records at _uim below the domain, and takes fields that
+// are missing there from the records at the domain itself. If the records at _uim contain the URL of an agents.json, Lookup ignores a
+// failure to read the records at the domain itself.
 //
 // The error wraps ErrDomain, ErrNotFound (as ErrNoDomain or ErrNoRecords), ErrServer (possibly as ErrTimeout or ErrAnswer), ErrChain,
 // ErrRecord or the cause of ctx, or is a *ConflictError. UIM core 5.1, 5.3.

@@ -44,7 +44,7 @@ type ask struct {
 	candidates []string
 }
 
-// settings has what a policy needs in uimgate.yaml.
+// settings has the keys that a policy needs in uimgate.yaml.
 type settings struct{ credit, assignee, partner string }
 
 // policies has, for each policy in policies/, the contents of its row in the README.

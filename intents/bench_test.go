@@ -8,7 +8,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// thousands returns a catalogue of n intents. No two of them share a schema.
+// thousands returns a catalogue of n intents. Each has a different schema.
 func thousands(n int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"service-info": {"name": "Big"}, "intents": [`)

@@ -31,8 +31,8 @@ type Fill struct {
 type Extra struct{ Name, Value string }
 
 // Published returns agents.json as the gateway serves it. This is the operator's document byte for byte, with two exceptions. Values from
-// fill replace members that are absent, null or empty. And what JSON omits from each intent is removed: hidden inputs, and the from members
-// of outputs.
+// fill replace members that are absent, null or empty. JSON also omits members of each intent: hidden inputs, and the from members of
+// outputs.
 func (c *Catalog) Published(fill Fill) ([]byte, error) {
 	edits := slices.Clone(c.spans)
 	var added []byte

@@ -62,7 +62,7 @@ const MaxUndeclared = 16
 //   - An output is the value at its From, or the member with its name.
 //   - If the response is not an object, it is the value of the only output.
 //   - Strings are converted to numbers or booleans, and numbers and booleans to strings, if the
-//     output's type requires it and no information is lost. There are no other conversions.
+//     output's type requires it and no information is lost. Other conversions are not made.
 //   - Members that do not belong to an output are dropped. So are optional outputs that are absent or
 //     do not match their schema.
 //   - A required output that is absent or does not match its schema is an error. If lenient is true,

@@ -20,7 +20,7 @@ import (
 )
 
 // Bundle writes the policy as an OPA bundle (tar.gz). The bundle contains the semantics modules, the policy's data and, for people to read,
-// the residual: what partial evaluation leaves of the modules with this data. With the DecideInput of a request, plain OPA finds the same
+// the residual: the result of partial evaluation of the modules with this data. With the DecideInput of a request, plain OPA finds the same
 // rules active as Decide:
 //
 //	opa eval -b bundle.tar.gz -i input.json data.uimgate.odrl.outcome

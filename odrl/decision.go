@@ -26,7 +26,7 @@ type Decision struct {
 	Permit bool
 	Reason reason.Reason // empty on permit
 	Rule   string        // the deciding rule: uid, or JSON pointer into the document
-	Detail string        // for the agent: what was not met, without values of facts
+	Detail string        // for the agent: the requirement that was not met, without values of facts
 
 	// Candidates are the permissions that permit the call, best first: by lowest charge, then fewest limits, then document order.
 	Candidates []Candidate
@@ -54,7 +54,7 @@ type Duty struct {
 	Notice string // for attribute: the required text, if the policy gives one
 }
 
-// Terms are what a policy requires of an agent for one intent, before any call is made.
+// Terms are the requirements of a policy on an agent for one intent, before any call is made.
 type Terms struct {
 	Permitted  bool
 	Reason     reason.Reason // empty if permitted

@@ -31,9 +31,9 @@ const (
 // EvaluateOptions configure Evaluate. The zero value uses the stricter mode, DutiesFulfilled.
 type EvaluateOptions struct {
 	DutyMode DutyMode // empty means DutiesFulfilled
-	// Steps is a budget of expressions that several evaluations share: Evaluate subtracts what it used. A single evaluation never exceeds its
-	// own maximum of 5 million expressions, which is the only bound if Steps is nil. An evaluation that needs more is an error, and what it
-	// used is subtracted all the same.
+	// Steps is a budget of expressions that several evaluations share: Evaluate subtracts the expressions that it evaluated. A single
+	// evaluation never exceeds its own maximum of 5 million expressions, which is the only bound if Steps is nil. An evaluation that needs
+	// more is an error, and the steps that it used are subtracted all the same.
 	Steps *int
 }
 

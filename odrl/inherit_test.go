@@ -138,7 +138,7 @@ func TestReplacedPolicies(t *testing.T) {
 	}
 }
 
-// No document makes the package hang, use unbounded memory, or permit by accident.
+// A document cannot make the package hang, use unbounded memory, or permit by accident.
 func TestBadDocuments(t *testing.T) {
 	repeat := func(n int, s func(i int) string) string {
 		list := make([]string, n)

@@ -61,8 +61,8 @@ type ValidateOptions struct {
 }
 
 // Validate checks every policy of a document against ODRL IM 2.2 and ODRL V 2.2. The document is valid if the list contains no error.
-// Warnings concern what is valid but probably a mistake: rules that conflict for some requests or can never be active, values that do not
-// suit their operand, and deprecated terms. Whether the gateway can enforce a policy depends on the service; Publish checks that.
+// Warnings concern parts that are valid but probably mistakes: rules that conflict for some requests or can never be active, values that do
+// not suit their operand, and deprecated terms. Whether the gateway can enforce a policy depends on the service; Publish checks that.
 func Validate(ctx context.Context, doc []byte, o ValidateOptions) problem.List {
 	found := model.Findings{Lenient: o.Lenient}
 	l := model.OpenLibrary(ctx, doc, model.Beside{Profiles: o.Profiles, Vocabularies: o.Vocabularies}, &found)

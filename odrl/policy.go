@@ -113,8 +113,8 @@ func (p *Policy) Operands() []string {
 	return list
 }
 
-// Engine returns the engine that evaluates the policy. If the policy has no plan, the engine is OPA, and reason describes what prevented
-// the plan. OPA can still make single decisions for a policy with a plan; Decision.Engine names the engine of each decision.
+// Engine returns the engine that evaluates the policy. If the policy has no plan, the engine is OPA, and reason describes the part that
+// prevented the plan. OPA can still make single decisions for a policy with a plan; Decision.Engine names the engine of each decision.
 func (p *Policy) Engine() (e Engine, reason string) {
 	switch {
 	case p.program == nil:

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A cost is what a permission costs an agent: the price, the currencies of the price unless it is zero, and the number of limits.
+// A cost is the cost of a permission to an agent: the price, the currencies of the price unless it is zero, and the number of limits.
 type cost struct {
 	price      *big.Rat
 	currencies []string

@@ -14,7 +14,7 @@ import (
 
 // explain sets the Reason, the Detail and the Rule of d when no permission applies. If a permission lacks only a signature, or a duty whose
 // deadline has passed, explain reports that permission; otherwise it reports the permission with the fewest unsatisfied constraints. Detail
-// contains what the policy requires, never the values of facts.
+// contains the requirements of the policy, never the values of facts.
 func (p *Policy) explain(o ast.Object, d *Decision) error {
 	d.Reason, d.Detail = reason.PolicyNotApplicable, "no permission of the policy covers this intent for this agent"
 	unsigned, err := rules.NumbersIn(o, "unsigned")

@@ -216,7 +216,7 @@ func (x *situationBuilder) facts(context map[string]any, now time.Time) (facts m
 	return m, slots
 }
 
-// within returns what the values in the facts and in the policy are part of.
+// within returns the places that contain the values in the facts and in the policy.
 func (x *situationBuilder) within(facts map[string]any) map[string]any {
 	m := map[string]any{}
 	for _, list := range facts {
@@ -234,8 +234,8 @@ func (x *situationBuilder) within(facts map[string]any) map[string]any {
 	return m
 }
 
-// place records what a value is part of according to the world, the document and the vocabularies. It records nothing if the value is part
-// of nothing.
+// place records the places that contain a value according to the world, the document and the vocabularies. It records nothing if the value
+// is part of nothing.
 func (x *situationBuilder) place(m map[string]any, v any) {
 	s, ok := v.(string)
 	if !ok || m[s] != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/rules"
 )
 
-// Terms returns what the policy requires of the agent for the intent before any call is made; the scope of a PAT is computed from it. The
-// time, the proof and every operand without a fact in r are left open. Facts that r gives, such as claims of the agreement, count. If Terms
-// returns an error, the Terms are zero, which permit nothing. The Terms are evaluated once for all agents that the policy does not
+// Terms returns the requirements of the policy on the agent for the intent before any call; the scope of a PAT is computed from them.
+// The time, the proof and every operand without a fact in r are left open. Facts that r gives, such as claims of the agreement, count. If
+// Terms returns an error, the Terms are zero, which permit nothing. The Terms are evaluated once for all agents that the policy does not
 // distinguish, and share their slices: callers must not modify them.
 func (p *Policy) Terms(ctx context.Context, r Request) (Terms, error) {
 	if !p.names(r.Intent) {

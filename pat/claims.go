@@ -37,7 +37,7 @@ type Claims struct {
 	KeyID        keys.ID     // cnf.jkt: thumbprint of the agent's key; empty under consent. RFC 7800 3.1, RFC 9449 6.1
 	Agreement    AgreementID // agr
 	Assurance    Assurance
-	Declared     Declaration // declared: what the agent declared in its agreement
+	Declared     Declaration // declared: the declaration of the agent in its agreement
 }
 
 // A Limit is the claim lmt: at most Rate calls in Period seconds. A limit with Period 0 applies to the whole lifetime. UIM core 4.1.2.
@@ -77,7 +77,8 @@ func (l Limit) rate() limit.Rate {
 	return limit.Rate{}
 }
 
-// Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. No other form counts. UIM core
+// Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. All other forms are ignored. UIM
+// core
 // 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 

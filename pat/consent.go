@@ -33,7 +33,7 @@ func Consented(id AgentID) bool {
 }
 
 // A ConsentRequest describes the consent that a person gave on the gateway's own page for a client without a key. The facts about the
-// client are what the gateway observed; Consent does not verify them.
+// client are the gateway's observations; Consent does not verify them.
 type ConsentRequest struct {
 	ClientID       string   // URL of a client-ID metadata document, or the id of a registration
 	ClientDocument string   // digest of that document as fetched; empty for a registration
@@ -61,7 +61,7 @@ type consentPolicy struct {
 }
 
 // A ConsentRecord is the payload of the evidence of a consent: a JWS of typ uim-consent+jwt, signed with the gateway's own key. It records
-// what the gateway observed, and proves nothing about other parties.
+// the gateway's observations, and proves nothing about other parties.
 type ConsentRecord struct {
 	Issuer         string        `json:"iss"`
 	ID             string        `json:"jti"` // 32 hex digits

@@ -12,9 +12,9 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// Declaration is what an agent declares under its signature when it agrees, such as its purpose. It maps names to values. It is a member of
-// the payload of a fresh agreement, and a claim of every PAT issued under that agreement. The policy can therefore use it to decide every
-// call, and the decision can be proved later.
+// A Declaration holds statements of an agent about itself, such as its purpose, which the agent signs when it agrees. It maps names to
+// values. It is a member of the payload of a fresh agreement, and a claim of every PAT issued under that agreement. The policy can
+// therefore use it to decide every call, and the decision can be proved later.
 type Declaration map[string][]string
 
 // The bounds of a Declaration. Every PAT contains the whole Declaration.
@@ -93,8 +93,8 @@ func readDeclared(v any, present bool) (Declaration, error) {
 	return d, nil
 }
 
-// Declared returns what the agent declared when it agreed. It reads the signed payload, because the record has no field for it. The result
-// is nil if the agreement is not fresh or declares nothing.
+// Declared returns the agent's declaration in its agreement. It reads the signed payload, because the record has no field for it. The
+// result is nil if the agreement is not fresh or declares nothing.
 func (a Agreement) Declared() Declaration {
 	if a.Form != formJWSAgreement {
 		return nil

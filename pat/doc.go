@@ -2,7 +2,7 @@
 // verifies, renews and revokes the resulting Policy Adherence Tokens (PATs). UIM core 4.
 //
 // It depends neither on HTTP nor on SQL. An IssuerStore and a ViewStore keep the state that must outlive the process, and Terms describe
-// what a service offers. Package keys reads the keys of agents and manages the signing keys. These are the usual calls, once per process
+// the offer of a service. Package keys reads the keys of agents and manages the signing keys. These are the usual calls, once per process
 // and once per service:
 //
 //	ring, err := keys.Open(ctx, keys.Config{Store: st, Files: files, Algorithm: keys.EdDSA, Overlap: overlap, Now: now})
@@ -12,5 +12,5 @@
 //	issued, err := issuer.Issue(ctx, pat.IssueRequest{Evidence: evidence}) // in the form of another protocol
 //	claims, err := issuer.Verifier().Verify(ctx, token, now())
 //
-// If in doubt, every function of this package denies. No error quotes a token, a key or a signature.
+// If in doubt, every function of this package denies. The errors never quote a token, a key or a signature.
 package pat

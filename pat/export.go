@@ -87,7 +87,7 @@ func Export(a Agreement, p PolicyDocument, forms []Form) ([]byte, error) {
 
 // VerifyExport reads a bundle and verifies everything in it that cryptography can prove: that the key signed, in one of the forms, the
 // policy in the bundle, or an agreement that names this policy, this agent and this service. Under consent the key is the gateway's: the
-// signature proves what the gateway observed, and nothing about other parties. The id, the state and the times are not proved, with two
+// signature proves the gateway's observations, and nothing about other parties. The id, the state and the times are not proved, with two
 // exceptions: a fresh agreement or a consent was made within five minutes of CreatedAt, and an agreement in a Form was valid at CreatedAt
 // if it expires. The error is of kind ErrBadExport.
 func VerifyExport(raw []byte, forms []Form) (ExportedAgreement, error) {

@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/pat/keys"
 )
 
-// jtiForm matches every jti. No command line reads a text of this form as a flag.
+// jtiForm matches every jti. A command line never reads a text of this form as a flag.
 var jtiForm = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
 func TestIssueForAFreshAgreement(t *testing.T) {

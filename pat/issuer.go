@@ -70,7 +70,7 @@ func NewIssuer(c IssuerConfig) (*Issuer, error) {
 // Verifier returns the Verifier for the PATs that this Issuer issues.
 func (i *Issuer) Verifier() *Verifier { return i.verifier }
 
-// An IssueRequest is what an agent sends to get a PAT. UIM core 4.2.
+// An IssueRequest is a request of an agent for a PAT. UIM core 4.2.
 type IssueRequest struct {
 	AgentID      string // see ParseAgentID
 	SignedPolicy string
@@ -287,7 +287,7 @@ func (i *Issuer) admit(ctx context.Context, agentID AgentID, keyID keys.ID, a As
 	return err == nil && agent.Approved, false, nil
 }
 
-// scope returns what the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
+// scope returns the scope that the terms grant to the agent. omitted are the entries that the agreement does not cover; scope adds them to
 // Scope.Omitted. If nothing is granted, the error is a *ScopeError, or ErrFreshRequired if every omitted entry needs only a fresh
 // agreement.
 func (i *Issuer) scope(ctx context.Context, a Agreement, requested []string, omitted []OmittedEntry) (Scope, error) {

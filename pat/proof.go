@@ -19,7 +19,7 @@ const (
 	MaxProof = 8 << 10
 )
 
-// A ProofBinding is what a proof of key must be bound to.
+// A ProofBinding has the values to which a proof of key must be bound.
 type ProofBinding struct {
 	Audience string  // the service's issuer
 	TokenID  TokenID // jti of the PAT that is sent with the proof

@@ -10,8 +10,8 @@ import (
 type Assurance string
 
 // A fresh agreement is bound to this service, to a time and to a nonce. A static agreement (a signature over only the policy) can be
-// replayed by anyone who has seen it, so what it permits is limited. A consent was given by a person on the gateway's own page: no key of
-// the agent is known, so a consent permits no more than a static agreement.
+// replayed by anyone who has seen it, so the gateway limits the calls under it. A consent was given by a person on the gateway's own page:
+// no key of the agent is known, so a consent permits no more than a static agreement.
 const (
 	Fresh   Assurance = "fresh"
 	Static  Assurance = "static"
@@ -104,7 +104,7 @@ type Token struct {
 	RenewedAt time.Time
 }
 
-// A RevocationKind names what was revoked.
+// A RevocationKind is the kind of thing that was revoked.
 type RevocationKind string
 
 // The kinds of revocations. RFC 7009 defines only that of a token.
@@ -118,9 +118,9 @@ const (
 	RevokedRenewed RevocationKind = "renewed"
 )
 
-// A Revocation ends every PAT that it names and that was issued up to At. There are three exceptions: RevokedRenewed ends the token Subject
-// at At; RevokedToken ends the token Subject and its whole Family, and RevokedAgreement ends all PATs under the agreement, whenever they
-// were issued.
+// A Revocation ends every PAT that it names and that was issued up to At. Three kinds have other effects: RevokedRenewed ends the token
+// Subject at At; RevokedToken ends the token Subject and its whole Family, and RevokedAgreement ends all PATs under the agreement, whenever
+// they were issued.
 type Revocation struct {
 	Service string
 	Kind    RevocationKind

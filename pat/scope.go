@@ -49,7 +49,7 @@ type ScopeRequest struct {
 	Requested []string
 }
 
-// A Scope is what the terms grant to an agent.
+// A Scope is the scope that the terms grant to an agent.
 type Scope struct {
 	Entries []string // granted: <intent_uid>:execute (or <namespace>:*:*:execute), without duplicates
 	Omitted []OmittedEntry
@@ -111,7 +111,7 @@ func scopeClaim(granted, requested []string) []string {
 	return out
 }
 
-// narrowScope splits requested into what the signed scope covers and what it does not. A nil signed scope covers everything; an empty
+// narrowScope splits requested into the entries that the signed scope covers and the others. A nil signed scope covers everything; an empty
 // requested scope means all that was signed.
 func narrowScope(signed, requested []string) (covered []string, omitted []OmittedEntry) {
 	if signed == nil {
@@ -130,8 +130,8 @@ func narrowScope(signed, requested []string) (covered []string, omitted []Omitte
 	return covered, omitted
 }
 
-// permits reports whether a scope contains an intent, as <uid>:execute or as the whole namespace. No other form counts. uid must be a
-// single intent and not a pattern.
+// permits reports whether a scope contains an intent, as <uid>:execute or as the whole namespace. All other forms are ignored. uid must be
+// a single intent and not a pattern.
 func permits(scope []string, uid string) bool {
 	namespace, rest, ok := strings.Cut(uid, ":")
 	name, version, ok2 := strings.Cut(rest, ":")

@@ -98,8 +98,8 @@ type AgentChange struct {
 	AddKey   keys.ID // an additional key; empty if there is none
 }
 
-// A ViewStore is what a View reads. It may also have a method Changed() <-chan struct{}, whose channel is closed when there may be new
-// changes.
+// A ViewStore is the source that a View reads. It may also have a method Changed() <-chan struct{}, whose channel is closed when there may
+// be new changes.
 type ViewStore interface {
 	// Changes returns, in commit order, the changes after seq, and the newest seq. For seq 0, it first returns the revocations, blocked agents
 	// and keys that are still in force.

@@ -31,12 +31,12 @@ type Nonce struct {
 
 // Billing limits how much an agent may owe.
 type Billing struct {
-	// Prepaid means that the agent may not owe anything. It can only spend what the operator has topped up.
+	// Prepaid means that the agent may not owe anything. It can only spend amounts that the operator has topped up.
 	Prepaid bool
 	// Credit is the largest amount that an agent may owe in its currency.
 	Credit money.Amount
-	// Unapproved means that the agent may owe at most Newcomers. What it owes also counts towards one account that all unapproved agents
-	// share and that has the same Credit. The shared account decays by Credit within PoolFades.
+	// Unapproved means that the agent may owe at most Newcomers. Its debt also counts towards one account that all unapproved agents share and
+	// that has the same Credit. The shared account decays by Credit within PoolFades.
 	Unapproved bool
 	// Newcomers is the largest amount that one unapproved agent may owe. It is at most Credit; without a currency, it is equal to Credit.
 	Newcomers money.Amount
@@ -61,7 +61,7 @@ type BeginRequest struct {
 	KeyFor time.Duration
 }
 
-// An Admission is the result of Begin: what Begin took for a call.
+// An Admission is the result of Begin: the units and the credit that Begin took for a call.
 type Admission struct {
 	Execution Execution
 	Recorded  bool          // an execution record exists, and must be settled
@@ -76,7 +76,7 @@ type Admission struct {
 }
 
 // Admit returns the Admission of a call that begins at the given time under one of its candidates. It leaves Taken and Standing empty: the
-// engine adds what it took.
+// engine adds the units that it took.
 func (r *BeginRequest) Admit(candidate int, at time.Time) Admission {
 	c, e := &r.Candidates[candidate], r.Execution
 	e.Rule, e.Charge, e.State, e.Outcome, e.Answer = c.Rule, c.Charge, Held, "", nil

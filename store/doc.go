@@ -1,13 +1,13 @@
-// Package store defines the records that outlive a request: executions, charges, limits, nonces and leases. Package pat defines the
-// records of agreements and tokens; an engine stores both. There are no interfaces here, because each caller declares the methods that it
-// needs from an engine.
+// Package store defines the records that outlive a request: executions, charges, limits, nonces and leases. Package pat defines the records
+// of agreements and tokens; an engine stores both. The package has no interfaces, because each caller declares the methods that it needs
+// from an engine.
 //
 // # Promises
 //
 // Every engine keeps these promises, even if its process is killed at any moment:
 //
 //   - Begin takes the nonce, the idempotency key, one unit of every limit, and the charge: either all of them or none.
-//   - What Begin took is durable before it returns, and so is what Settle wrote.
+//   - The result of Begin is durable before Begin returns, and so is that of Settle.
 //   - An execution moves from held to captured, released or unresolved, and from unresolved to captured or released. Each
 //     move depends on the previous state, so exactly one of two concurrent settlements succeeds.
 //   - No window of a limit ever contains more units than its Max, whatever clocks do, and however many processes share the

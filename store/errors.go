@@ -23,7 +23,7 @@ var (
 	ErrInProgress = errors.New("the call under this idempotency key is still running")
 	// ErrOutcomeUnknown means that the outcome of the call under this idempotency key is unknown.
 	ErrOutcomeUnknown = errors.New("the outcome of the call under this idempotency key is unknown")
-	// ErrCredit means that the charge exceeds what the agent may owe or, if it pays in advance, what it has left.
+	// ErrCredit means that the charge exceeds the credit of the agent or, if the agent pays in advance, its balance.
 	ErrCredit = errors.New("the charge exceeds the agent's credit")
 	// ErrSettled means that the execution is already settled.
 	ErrSettled = errors.New("the execution is already settled")

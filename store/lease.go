@@ -36,6 +36,7 @@ type Lease struct {
 	Ends    time.Duration // time until the slot ends; no call may be admitted with the units after that
 	Expires time.Duration // time until the last slot for dispatch ends; no call that was admitted with the units may be sent after that
 	Refusal *LimitError   // not nil if the limit is exhausted
-	// Restored has the meaning of CounterSlot.Restored. No call may be admitted with the units once the state has been restored again.
+	// Restored has the meaning of CounterSlot.Restored. Once the state has been restored again, the holder must not admit calls with the
+	// units.
 	Restored time.Time
 }

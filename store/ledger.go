@@ -32,7 +32,7 @@ type Entry struct {
 }
 
 // A TopUp adds to the amount that an agent has paid in. If Reverse is set, the amount is subtracted instead: the ledger entry has a
-// negative amount, and the agent may then owe what it had already spent.
+// negative amount, and the agent may then owe the part that it had already spent.
 type TopUp struct {
 	Service string
 	AgentID pat.AgentID

@@ -18,7 +18,7 @@ type AgentFilter struct {
 	Limit    int
 }
 
-// A Backlog counts what waits for the operator of one service. Each number is at most MostCounted.
+// A Backlog counts the records of one service that wait for the operator. Each number is at most MostCounted.
 type Backlog struct {
 	Waiting    int64 // agents that wait for approval
 	Unresolved int64 // charges of calls of unknown outcome

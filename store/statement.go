@@ -38,7 +38,7 @@ type Position struct {
 	Captured   money.Amount
 }
 
-// Balance returns what may still be spent. A negative balance is what the agent owes.
+// Balance returns the amount that the agent may still spend. A negative balance is the debt of the agent.
 func (p Position) Balance() money.Amount {
 	return money.Amount{Nano: p.ToppedUp.Nano - p.Held.Nano - p.Captured.Nano, Currency: p.ToppedUp.Currency}
 }

@@ -54,7 +54,7 @@ type Options struct {
 	Agreements string
 	// Accept lists the digests of the policies that the owner accepts. The bridge signs no other policy.
 	Accept []string
-	// Budget holds what has been spent and its limits. It is required.
+	// Budget holds the amounts spent and their limits. It is required.
 	Budget *budget.Book
 	// Outbox is the path of the file that lists the calls whose outcome the host does not know. All bridges of the agent share the file.
 	// Outbox is required.
@@ -175,7 +175,7 @@ func (b *Bridge) find(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// instructions returns a description for the model of the services, and of what the owner has not set up yet.
+// instructions returns a description for the model of the services, and of the settings that the owner has not made yet.
 func (b *Bridge) instructions() string {
 	var out []string
 	for _, s := range b.services {

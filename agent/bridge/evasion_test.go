@@ -77,7 +77,7 @@ func TestExcessSurvivesPolicyChanges(t *testing.T) {
 	h.refused(orderTool, nil, "OTHER_CURRENCY")
 }
 
-// The bridge reserves at least the price in the terms, and at least what the service has charged under them.
+// The bridge reserves at least the price in the terms, and at least the amount that the service has charged under them.
 func TestPriceDoesNotFall(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

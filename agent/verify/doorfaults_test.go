@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/uagents/protocol"
 )
 
-// Each of these services is our gateway with one fault in what it offers besides UIM.
+// Each of these services is our gateway with one fault in a protocol other than UIM.
 func TestDoorFaults(t *testing.T) {
 	t.Parallel()
 	g := startGate(t, 100_000, passing)

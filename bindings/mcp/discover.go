@@ -55,7 +55,7 @@ func (d *Door) serverInfo(q *request) func([]byte) ([]byte, error) {
 	}
 }
 
-// instructions returns the instructions for a model, which explain what the tools do not describe.
+// instructions returns the instructions for a model, which cover the topics that the tools do not describe.
 func instructions(q *request) string {
 	s := q.Service
 	text := "Tools of " + s.Issuer + ". The policy at " + s.At("/api/policy") + " applies to each call: the token was issued under it. " +

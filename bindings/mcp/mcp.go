@@ -1,5 +1,5 @@
 // Package mcp is the door for the Model Context Protocol: intents are tools. The endpoint of a service supports revision 2026-07-28, in
-// which every request is independent, and the earlier revisions with a handshake, up to 2025-11-25. There are no sessions, because the
+// which every request is independent, and the earlier revisions with a handshake, up to 2025-11-25. The server has no sessions, because the
 // PAT identifies the caller.
 package mcp
 

@@ -27,7 +27,7 @@ type remote struct {
 // errAgain makes a message arrive again.
 var errAgain = errors.New("the message was not handled")
 
-// newRemote opens a mailbox. No messages arrive before Run.
+// newRemote opens a mailbox. Messages arrive only after Run was called.
 func newRemote(at string, private ed25519.PrivateKey, now func() time.Time) (*remote, error) {
 	c, err := client.New(client.Options{
 		Relay: at, Key: private, Now: now, UserAgent: "uimgate",

@@ -20,7 +20,7 @@ import (
 
 // Members of the form that are not parameters of the authorization request.
 const (
-	memberRequested  = "requested" // scope of the authorization request; the member scope is what the person permits
+	memberRequested  = "requested" // scope of the authorization request; the member scope is the scope that the person permits
 	memberTicket     = "ticket"
 	memberDecision   = "decision"
 	memberInvitation = "invitation"

@@ -137,7 +137,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// Errors that the client may not see are shown only to the person. No browser is redirected to a URI that the client did not register.
+// Errors that the client may not see are shown only to the person. The gateway never redirects a browser to a URI that the client did not
+// register.
 func TestRejectedAuthorizationRequests(t *testing.T) {
 	g := newGate(t, "")
 	set := func(name, value string) func(url.Values) { return func(v url.Values) { v.Set(name, value) } }

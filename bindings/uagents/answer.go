@@ -19,7 +19,7 @@ import (
 type fault struct {
 	refusal *reason.Refusal // for the status and the listener's log
 	text    string          // the member error, which other agents use to distinguish faults; may be empty
-	detail  string          // the member detail, which may suggest what to do; may be empty
+	detail  string          // the member detail, which may suggest a remedy; may be empty
 }
 
 func malformed(text, detail string) *fault {

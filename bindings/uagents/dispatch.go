@@ -113,7 +113,7 @@ const unknown = "This type of message is not supported. Send UIMSearch, UIMPolic
 	"UIMProtocol 1.0.0, ListTools or CallTool of the MCP adapter, ChatMessage, or HealthCheck. " +
 	"The digest of the schema identifies the type, so the schema must be exactly the same."
 
-// healthy replies that the service is running. It does not check what the service depends on.
+// healthy replies that the service is running. It does not check the dependencies of the service.
 func (x *exchange) healthy() (envelope.Envelope, error) {
 	w := strictjson.NewWriter(nil)
 	w.Text("agent_name", x.Service.Issuer)

@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// An image is what deploy/image/Dockerfile specifies for running it.
+// An image is the runtime configuration in deploy/image/Dockerfile.
 type image struct {
 	env                     []string
 	entrypoint, cmd, health []string

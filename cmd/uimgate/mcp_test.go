@@ -197,8 +197,8 @@ func (a *assistant) refused(name string, arguments map[string]any, reason string
 
 var toOrder = map[string]any{"product_id": "desk-lamp"}
 
-// The test does what a user does, in both revisions of MCP: print the settings, start the assistant, read the terms, run the command to
-// agree, and call a tool.
+// The test follows the steps of a user, in both revisions of MCP: print the settings, start the assistant, read the terms, run the command
+// to agree, and call a tool.
 func TestMCPWithPrintedSettings(t *testing.T) {
 	t.Parallel()
 	shop := newShop(t)

@@ -17,7 +17,7 @@ import (
 const requireLanguages = "UIMGATE_REQUIRE_LANGUAGES"
 
 // TestAgentsInOtherLanguages runs the agents of examples/agents against the demo, one at a time, because the demo counts the requests of an
-// address. Each exits with 0 only if every step did what docs/protocols/uim.md describes.
+// address. Each exits with 0 only if every step had the result that docs/protocols/uim.md describes.
 func TestAgentsInOtherLanguages(t *testing.T) { //nolint:tparallel // one after another is the point
 	t.Parallel()
 	address := startDemo(t)

@@ -91,7 +91,7 @@ func TestPages(t *testing.T) {
 
 var serving = regexp.MustCompile(`\./uimgate serve -c \S+`)
 
-// walkThrough runs blocks in an empty directory, and returns what they print.
+// walkThrough runs blocks in an empty directory, and returns their output.
 func walkThrough(t *testing.T, blocks []string) string {
 	t.Helper()
 	root, err := filepath.Abs("../..")

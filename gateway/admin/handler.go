@@ -241,7 +241,7 @@ func aboutRequest(w http.ResponseWriter) wire.About {
 	return wire.About{RequestID: w.Header().Get(headerRequestID)}
 }
 
-// recovering assigns each request an id, and recovers from panics of next. It cannot undo what next has already sent.
+// recovering assigns each request an id, and recovers from panics of next. It cannot recall the bytes that next has already sent.
 func (a *listener) recovering(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

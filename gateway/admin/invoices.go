@@ -128,7 +128,7 @@ func invoiceNumber(service string, agentID pat.AgentID, month string) string {
 	return month + "-" + hex.EncodeToString(sum[:6])
 }
 
-// charge adds the rows and the totals. No sum exceeds the total charges of the account, so no sum overflows.
+// charge adds the rows and the totals. The total charges of the account bound every sum, so a sum cannot overflow.
 func (i *Invoice) charge(charged []store.ChargedCalls) {
 	type rowKey struct {
 		intent, rule string

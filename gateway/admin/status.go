@@ -90,7 +90,7 @@ type ServiceStatus struct {
 	// unknown outcome. Each is at most store.MostCounted.
 	WaitingAgents int64 `json:"waiting_agents"`
 	Unresolved    int64 `json:"unresolved_charges"`
-	// Engine is what evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why OPA evaluates the policy.
+	// Engine is the engine that evaluates the policy: a compiled plan or, more slowly, OPA. EngineReason is why OPA evaluates the policy.
 	Engine       string `json:"engine"`
 	EngineReason string `json:"engine_reason,omitempty"`
 	// HeldByOthers lists the reserved agent ids that belong to other keys: see the function HeldByOthers.

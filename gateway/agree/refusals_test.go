@@ -21,8 +21,8 @@ type refusalCase struct {
 	name string
 	do   func(d *serviceTest) error
 	want reason.Reason
-	// message and details are what the agent receives in addition to the entry in the table of reasons. POLICY replaces the reference to
-	// the policy, and DIGEST replaces the digest of another policy. If message is empty, the message of the reason is expected.
+	// message and details are the parts that the agent receives in addition to the entry in the table of reasons. POLICY replaces the
+	// reference to the policy, and DIGEST replaces the digest of another policy. If message is empty, the message of the reason is expected.
 	message, details string
 	after            time.Duration
 }

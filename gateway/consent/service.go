@@ -2,7 +2,7 @@
 // 2.1 authorization server that MCP requires, but no transport: a door reads the requests and renders the responses.
 //
 //	consents := consent.New(consent.Config{…})
-//	request, err := consents.Ask(ctx, call, query)              // what to show
+//	request, err := consents.Ask(ctx, call, query)              // the page to show
 //	step, err := consents.Agree(ctx, call, request, decision)   // a code, or a consent that waits for the approval of the operator
 //	tokens, err := consents.Exchange(ctx, call, code)
 //

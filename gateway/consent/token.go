@@ -41,7 +41,7 @@ func parse(token string) (handle, secret string, ok bool) {
 	return handle, secret, ok && random(handle, handleSize) && random(secret, secretSize)
 }
 
-// random reports whether newSecret can have produced text from size bytes. No other string is passed to the store.
+// random reports whether newSecret can have produced text from size bytes. Only such a string is passed to the store.
 func random(text string, size int) bool {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	return err == nil && len(b) == size && len(text) == base64.RawURLEncoding.EncodedLen(size)

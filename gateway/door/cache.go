@@ -7,8 +7,8 @@ import (
 	"github.com/uimgate/uimgate/gateway/service"
 )
 
-// A Cache holds what a Door builds once for each service, such as a document. The zero value is an empty cache. It is safe for concurrent
-// use.
+// A Cache holds the values that a Door builds once for each service, such as a document. The zero value is an empty cache. It is safe for
+// concurrent use.
 type Cache[T any] struct {
 	mu sync.Mutex
 	of map[*service.Definition]T

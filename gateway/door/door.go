@@ -20,7 +20,7 @@ type Door interface {
 	Serve(w http.ResponseWriter, r *http.Request, q *Request)
 }
 
-// An Outcome holds what the listener records about a request in addition to its status.
+// An Outcome holds the facts that the listener records about a request in addition to its status.
 type Outcome struct {
 	Event     *execute.Event  // of a call
 	Agreement *agree.Event    // of a request about agreements

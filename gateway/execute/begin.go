@@ -64,7 +64,7 @@ func (x *Executor) writeDown(e *execution) error {
 	return nil
 }
 
-// reservation returns what begin must reserve for this call.
+// reservation returns the limits and the charge that begin must reserve for this call.
 func (x *Executor) reservation(ctx context.Context, e *execution) (store.BeginRequest, error) {
 	s, c := e.service, e.claims
 	principal := c.Principal()

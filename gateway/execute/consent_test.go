@@ -25,7 +25,7 @@ func (w *world) consented(scope ...string) (*gatetest.Agent, pat.Issuance) {
 	return &gatetest.Agent{ID: agreement.AgentID, Token: issued.Token}, issued
 }
 
-// A consent permits exactly what a static agreement permits. Other members of the call do not change that.
+// A consent permits exactly the calls that a static agreement permits. Other members of the call do not change that.
 func TestConsentPermitsNoMoreThanStatic(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", quickUpstream)

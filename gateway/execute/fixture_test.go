@@ -327,7 +327,7 @@ func (w *world) owed(a *gatetest.Agent) string {
 	return list[0].Held.Decimal() + " held, " + list[0].Captured.Decimal() + " captured"
 }
 
-// standing lists the limits in a result or refusal and what is left of each, without the limit that unapproved agents share.
+// standing lists the limits in a result or refusal and the remainder of each, without the limit that unapproved agents share.
 func standing(result execute.Result, refused *reason.Refusal) string {
 	limits := result.Standing
 	if refused != nil {

@@ -22,7 +22,7 @@ func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 	other := first
 	other.parameters = `{"q":"desk"}`
 	if _, r, _ := w.do(a, other); r != nil {
-		t.Errorf("the idempotency key is not free for the agent: %v, want nil", r)
+		t.Errorf("the idempotency key is not free for the agent: %v", r)
 	}
 	for range 6 {
 		_, _, _ = w.do(&replayed, call{intent: find, parameters: `{"q":"lamp"}`})
@@ -31,7 +31,7 @@ func TestReplayedStaticAgreementDoesNotAffectAgent(t *testing.T) {
 		t.Errorf("the static principal is not blocked: %v", r)
 	}
 	if _, r, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`}); r != nil {
-		t.Errorf("the agent is blocked too: %v, want nil", r)
+		t.Errorf("the agent is blocked too: %v", r)
 	}
 	// Blocking the agent blocks both principals.
 	w.Must(w.service().Issuance.Revoke(w.Context(), pat.Revocation{Kind: pat.RevokedAgent, Subject: string(a.ID), Reason: "test"}))

@@ -21,8 +21,8 @@ type refusalCase struct {
 	call   call
 	with   func(w *world, a *gatetest.Agent) call // returns the call, instead of call
 	want   reason.Reason
-	// message and details are what the agent receives in addition to the entry in the table of reasons. POLICY replaces the reference to
-	// the policy. If message is empty, the message of the reason is expected.
+	// message and details are the parts that the agent receives in addition to the entry in the table of reasons. POLICY replaces the
+	// reference to the policy. If message is empty, the message of the reason is expected.
 	message, details string
 	code             reason.Code // empty: the code of the reason
 	after            time.Duration

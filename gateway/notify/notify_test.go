@@ -24,7 +24,7 @@ import (
 
 const secret = "0123456789abcdef"
 
-// A receiver is a webhook that keeps what it accepts.
+// A receiver is a webhook that keeps the notices that it accepts.
 type receiver struct {
 	url      string
 	accepted chan notify.Notice
@@ -117,7 +117,7 @@ func (w *world) look(context.Context) ([]notify.Condition, error) {
 	return slices.Clone(w.holds), w.fails
 }
 
-// looked waits until the watcher has compared what holds now.
+// looked waits until the watcher has compared the current state.
 func (w *world) looked() {
 	<-w.looks
 	<-w.looks

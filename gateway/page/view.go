@@ -62,7 +62,7 @@ type licenseView struct {
 	Plain []string // its elements in plain words
 }
 
-// A startView holds what an agent needs in order to agree.
+// A startView holds the values that an agent needs in order to agree.
 type startView struct {
 	Audience, PolicyUID, Digest string
 	TokenRate                   string

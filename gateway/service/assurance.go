@@ -10,8 +10,7 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// Only this file decides what an agreement permits according to its assurance, that is, how certain the gateway is that the agent itself
-// sends a call.
+// Only this file limits an agreement according to its assurance, that is, how certain the gateway is that the agent itself sends a call.
 //
 // Anyone who has seen a static agreement can replay it, and an agreement that a consent created has no key at all: both have low assurance.
 // They permit neither an intent that the operator reserves for fresh agreements nor a call that costs money. A PAT can be stolen, so a PAT

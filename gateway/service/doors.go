@@ -12,7 +12,7 @@ import (
 	"github.com/uimgate/uimgate/intents"
 )
 
-// An Announcement is what a door contributes to the documents that a service publishes about itself.
+// An Announcement holds the entries that a door adds to the documents that a service publishes about itself.
 type Announcement struct {
 	// Members are members of agents.json. Those with an empty value are omitted.
 	Members []intents.Extra

@@ -67,7 +67,7 @@ func HostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[] ")), ".")
 }
 
-// A State holds what all services of a process share.
+// A State holds the resources that all services of a process share.
 type State struct {
 	Agreements pat.IssuerStore
 	Policies   Policies
@@ -77,7 +77,7 @@ type State struct {
 	Now        func() time.Time
 	// Forms are the formats in which other protocols send agreements.
 	Forms []pat.Form
-	// Prepare creates what the doors of a service need before the service is served, such as a key. It may be nil.
+	// Prepare creates the resources that the doors of a service need before the service is served, such as a key. It may be nil.
 	Prepare func(d *Definition) error
 }
 
@@ -175,7 +175,7 @@ func (d *Directory) note(ctx context.Context, document pat.PolicyDocument) error
 	return nil
 }
 
-// service returns the Service for a Definition, with its terms, issuer and verifier. No other function creates a Service.
+// service returns the Service for a Definition, with its terms, issuer and verifier. Only this function creates a Service.
 func (d *Directory) service(ctx context.Context, definition *Definition) (*Service, error) {
 	if d.state.Prepare != nil {
 		if err := d.state.Prepare(definition); err != nil {

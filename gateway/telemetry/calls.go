@@ -30,9 +30,9 @@ type call struct {
 	failed       bool
 }
 
-// Record implements execute.Recorder: it exports the spans of a call. There is a span for each step that the call reached, below the span
-// of the request. Below the span of the step call, there is a span for the call to the service, with kind CLIENT. In a protocol with
-// operations, the span of the operation lies between the span of the request and those of the steps.
+// Record implements execute.Recorder: it exports the spans of a call. Each step that the call reached has a span, below the span of the
+// request. Below the span of the step call, there is a span for the call to the service, with kind CLIENT. In a protocol with operations,
+// the span of the operation lies between the span of the request and those of the steps.
 func (t *Traces) Record(e *execute.Event) {
 	if t == nil || e.Span == (trace.Span{}) || !exported(e.Span, 0, e) {
 		return

@@ -1,5 +1,5 @@
 // Package telemetry exports traces, metrics and logs by OTLP over HTTP, to the collector that the configuration or the OTEL_* variables
-// name. No call of an agent waits for an export: data that a slow or absent collector does not accept is dropped and counted.
+// name. Calls of agents do not wait for an export: data that a slow or absent collector does not accept is dropped and counted.
 package telemetry
 
 import (

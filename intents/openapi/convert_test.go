@@ -79,7 +79,7 @@ func TestDocumentConstraintsApplyToCalls(t *testing.T) {
 		t.Run(tt.uid+" "+tt.keyword, func(t *testing.T) {
 			in := lookup(t, catalog(t, convert(t, document(t, tt.document), openapi.Options{})), tt.uid)
 			if _, violations := in.Validate(tree(t, tt.good)); len(violations) > 0 {
-				t.Errorf("%s is refused: %v, want none", tt.good, violations)
+				t.Errorf("%s is refused: %v", tt.good, violations)
 			}
 			_, violations := in.Validate(tree(t, tt.bad))
 			if len(violations) == 0 || tt.keyword != "" && (violations[0].Keyword != tt.keyword || violations[0].Pointer != tt.pointer) {

@@ -15,8 +15,8 @@ import (
 )
 
 // A check is a compiled schema. This package evaluates values itself and counts its steps, because no JSON Schema library can be
-// interrupted. The library santhosh-tekuri/jsonschema is the reference for what is valid: tests compare both implementations, and the
-// library checks the operator's schemas (reference.go).
+// interrupted. The library santhosh-tekuri/jsonschema is the reference for validity: tests compare both implementations, and the library
+// checks the operator's schemas (reference.go).
 type check struct {
 	never    bool // the schema false
 	nullable bool // anyOf: [this, null]

@@ -10,9 +10,9 @@ import (
 	"github.com/uimgate/uimgate/intents/finding"
 )
 
-// reference compiles a schema with the library that is the reference for what is valid: JSON Schema 2020-12 with asserted formats. The
-// library also checks the schema against the meta-schema. Because the library cannot be interrupted in the middle of a value, it checks
-// only the operator's schemas and defaults, and never values from agents.
+// reference compiles a schema with the library that is the reference for validity: JSON Schema 2020-12 with asserted formats. The library
+// also checks the schema against the meta-schema. Because the library cannot be interrupted in the middle of a value, it checks only the
+// operator's schemas and defaults, and never values from agents.
 func reference(schema any) (*jsonschema.Schema, error) {
 	text, err := json.Marshal(schema)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestNames(t *testing.T) {
 		})
 	}
 	if got := Names([]intents.UID{{}}); len(got) != 0 {
-		t.Errorf("the zero UID has a name: %v, want none", got)
+		t.Errorf("the zero UID has a name: %v", got)
 	}
 }
 

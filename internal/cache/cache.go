@@ -77,7 +77,7 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 func (c *Cache[K, V]) Set(key K, value V) { c.entries.set(key, value) }
 
 // Update replaces the value of a key with the result of to, and returns that result. to receives the old value, and whether there was one.
-// No other goroutine changes the key while to runs. to must not use the Cache.
+// While to runs, other goroutines cannot change the key. The function to must not use the Cache.
 func (c *Cache[K, V]) Update(key K, to func(old V, found bool) V) V {
 	return as[V](c.entries.update(key, func(old any, found bool) any { return to(as[V](old), found) }))
 }

@@ -204,8 +204,8 @@ func (h *listenerTest) parked(n int) {
 	})
 }
 
-// anotherIsParked waits as long as it takes for a new connection to be parked, and closes that connection. No other connection may be
-// parked during that time.
+// anotherIsParked opens a connection, waits until that connection is parked, and closes that connection. No other connection may be parked
+// during that time.
 func (h *listenerTest) anotherIsParked() {
 	h.t.Helper()
 	other := h.dial()

@@ -4,8 +4,8 @@ import "time"
 
 // A connection without a request costs net/http two buffers of 4 kB and a stack of 8 kB. Therefore a Conn whose Read has waited for
 // Bounds.Park without data returns io.EOF: the server then releases its memory and closes the Conn. The socket stays open, and a goroutine
-// waits on it without a buffer, within the deadline that the server had set. When there is data to read, Accept returns the socket again
-// as a new Conn. No data is lost, because none was read, and the counts do not change.
+// waits on it without a buffer, within the deadline that the server had set. When there is data to read, Accept returns the socket again as
+// a new Conn. The new Conn gets all data, because none was read, and the counts do not change.
 
 // hand passes a socket to Accept. again means that the socket was parked.
 func (l *Listener) hand(s *socket, again bool) {

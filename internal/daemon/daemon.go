@@ -70,7 +70,7 @@ type Options struct {
 // A Phase is a state of the process that is reported to its service manager.
 type Phase int
 
-// The phases. No phase follows Stopping.
+// The phases. Stopping is the last one.
 const (
 	Serving Phase = iota + 1
 	Reloading
@@ -152,7 +152,7 @@ type process struct {
 	started       *config.Config // the configuration at the start; settings that need a restart keep its values
 	closers       []func() error
 	left          leftBehind
-	mismatch      atomic.Pointer[string]              // what the last verification of the ledger found; nil: nothing
+	mismatch      atomic.Pointer[string]              // the finding of the last verification of the ledger; nil: none
 	refusal       atomic.Pointer[admin.RefusedReload] // the refusal of the last reload; nil if the reload was applied
 	reloading     sync.Mutex                          // held during a reload; guards config once the process serves
 	phases        sync.Mutex                          // guards phase

@@ -17,7 +17,7 @@ var MostAreParked = mostAreParked
 // Renewals sets how often certificates are checked for renewal.
 func (o *Options) Renewals(d time.Duration) { o.renewals = d }
 
-// NoticesEvery sets how often the process looks for what to notify the operator of.
+// NoticesEvery sets how often the process looks for events to notify the operator of.
 func (o *Options) NoticesEvery(d time.Duration) { o.noticesEvery = d }
 
 // ExportEvery sets how often the process looks for audit records to export.

@@ -60,7 +60,7 @@ func TestOperatorIsNotified(t *testing.T) {
 		"breaker: {failures: 1000, open_for: 100ms}", "breaker: {failures: 1, open_for: 1h}").Replace(testConfig)
 	g := startGate(t, setup{
 		notices: noticesEvery, config: webhook + settings, upstream: func(w http.ResponseWriter, r *http.Request) {
-			if r.Method == http.MethodPost { // nobody knows what became of an order
+			if r.Method == http.MethodPost { // the outcome of an order is unknown
 				connection, _, err := http.NewResponseController(w).Hijack()
 				if err != nil {
 					t.Error(err)

@@ -13,8 +13,8 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// Restore replaces the state with the one in a backup. No gateway may be running. If Restore returns an error while it copies or checks
-// the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
+// Restore replaces the state with the one in a backup. The gateway must not be running. If Restore returns an error while it copies or
+// checks the backup, the state is unchanged. It returns ErrNotEmbedded if the state is in PostgreSQL.
 func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error) {
 	if k.Config.Store.Engine != config.SQLite {
 		return Copy{}, ErrNotEmbedded
@@ -54,7 +54,7 @@ func (k *Keeper) Restore(ctx context.Context, from string) (made Copy, err error
 }
 
 // AfterExternal completes a restore that was made with other tools: it migrates the schema, checks that the accounts balance, and marks the
-// state as restored. No gateway may be running.
+// state as restored. The gateway must not be running.
 func (k *Keeper) AfterExternal(ctx context.Context) (made Copy, err error) {
 	dir, err := k.hold()
 	if err != nil {

@@ -110,7 +110,7 @@ func heldByOthers(ctx context.Context, c *config.Config, l *service.LoadedConfig
 	return warnings
 }
 
-// reportServices logs what was found about the services when the store was opened.
+// reportServices logs the findings about the services when the store was opened.
 func (p *process) reportServices(ctx context.Context, l *service.LoadedConfig) {
 	p.report(serviceProblems(p.config, problem.Warning, p.store.ServicesFound()))
 	p.report(heldByOthers(ctx, p.config, l, p.store))

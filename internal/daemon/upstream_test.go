@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An upstream records what reaches it.
+// An upstream records the requests that reach it.
 type upstream struct {
 	server *httptest.Server
 	mu     sync.Mutex

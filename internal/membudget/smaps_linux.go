@@ -44,7 +44,7 @@ func unchangedMappings(smaps io.Reader, path string) ([]mapping, error) {
 // changes are the fields that are 0 in a mapping that contains only the contents of its file.
 var changes = []string{"Anonymous", "Swap", "Locked"}
 
-// A description holds what has been read about a mapping so far.
+// A description holds the fields of a mapping that have been read so far.
 type description struct {
 	mapping
 	eligible bool     // false once a line has excluded the mapping

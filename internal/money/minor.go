@@ -9,7 +9,7 @@ var minorUnits = map[string]int64{
 }
 
 // Minor returns the smallest number of payments of the amount, at least one, that add up to whole minor units, such as cents: times is that
-// number, and sum is what they add up to, in minor units. For 0.005 USD, sum is 1 and times is 2.
+// number, and sum is their total in minor units. For 0.005 USD, sum is 1 and times is 2.
 func (a Amount) Minor() (sum, times int64) {
 	in := minorUnits[a.Currency]
 	if in == 0 {

@@ -1,4 +1,4 @@
-// Package online checks what a configuration depends on outside of this machine: the names of the services in DNS, whether their ports
+// Package online checks the dependencies of a configuration outside of this machine: the names of the services in DNS, whether their ports
 // accept connections, and whether the upstreams, the CA and the collectors can be reached. It sends nothing but the beginning of
 // connections, and one request for the directory of the CA.
 package online
@@ -31,7 +31,8 @@ type Finding struct {
 	Text string
 }
 
-// Problem returns the finding as a warning about a configuration. A warning, because another machine may reach what this one does not.
+// Problem returns the finding as a warning about a configuration. A warning, because another machine may reach a server that this one does
+// not reach.
 func (f Finding) Problem(c *config.Config) config.Problem {
 	return c.Problemf(problem.Warning, f.Path, "%s", f.Text)
 }
@@ -66,7 +67,7 @@ func Check(ctx context.Context, c *config.Config, resolver *net.Resolver) []Find
 	return found
 }
 
-// A check returns a text about what works, or an error.
+// A check returns a text that describes its success, or an error.
 type check struct {
 	path string
 	run  func(context.Context) (string, error)

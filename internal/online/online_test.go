@@ -32,7 +32,7 @@ func closed(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-// findings loads a configuration, and returns what the checks find as "path: ok" or "path: text".
+// findings loads a configuration, and returns the findings of the checks as "path: ok" or "path: text".
 func findings(t *testing.T, resolver *net.Resolver, yaml string, replaced ...string) (list []string) {
 	t.Helper()
 	dir := t.TempDir()

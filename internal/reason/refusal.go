@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/money"
 )
 
-// A Refusal is what an agent receives instead of a result. It lets the agent correct its mistake, and reveals no internals of the service
-// behind the gateway. A Refusal is plain data; each protocol renders it in its own format. UIM core 3.3.
+// A Refusal is the response that an agent receives instead of a result. It lets the agent correct its mistake, and reveals no internals of
+// the service behind the gateway. A Refusal is plain data; each protocol renders it in its own format. UIM core 3.3.
 type Refusal struct { //nolint:errname // a Refusal is a response, not only an error
 	Reason     Reason
 	Code       Code // the code of Reason; for UpstreamRejected, one of several
@@ -27,7 +27,7 @@ type Refusal struct { //nolint:errname // a Refusal is a response, not only an e
 	cause      error
 }
 
-// A Charge is what an agent owes, or may owe, for one call.
+// A Charge is the amount that an agent owes, or may owe, for one call.
 type Charge struct {
 	money.Amount
 	ExecutionID string

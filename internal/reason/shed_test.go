@@ -48,7 +48,7 @@ func sheds(t *testing.T, path string) (all int, unnamed []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := map[ast.Expr]bool{} // what ShedFor is called on, directly or through other calls
+	named := map[ast.Expr]bool{} // arguments of ShedFor, direct or through other calls
 	ast.Inspect(file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {

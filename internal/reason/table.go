@@ -13,7 +13,7 @@ type row struct {
 	operator   string
 }
 
-// table defines the reasons. No other place does.
+// table is the only definition of the reasons.
 var table = map[Reason]row{
 	MissingToken: {
 		code: CodeUnauthorized, status: http.StatusUnauthorized, number: "AUT-003",

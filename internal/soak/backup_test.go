@@ -61,7 +61,7 @@ func TestBackupsUnderLoad(t *testing.T) {
 	w.restored(pick(backups))
 }
 
-// judge compares the contents of a backup with what was reported to agents before it began.
+// judge compares the contents of a backup with the outcomes that were reported to agents before it began.
 func (b backup) judge(ctx context.Context, w *world, logs *evidence) []string {
 	e, err := b.read(ctx, w)
 	if err != nil {
@@ -105,7 +105,7 @@ func (b backup) read(ctx context.Context, w *world) (*evidence, error) {
 	return e, e.readStore(ctx, s)
 }
 
-// restored replaces the state with a backup, starts the gateway on it, and checks what agents observe.
+// restored replaces the state with a backup, starts the gateway on it, and checks the responses that agents get.
 func (w *world) restored(b backup) {
 	t, g, ctx := w.t, w.gateways[0], w.t.Context()
 	t.Helper()

@@ -18,7 +18,7 @@ type evidence struct {
 	Began    time.Time // on the wall clock
 	Terms    []term
 	Arrivals []arrival // the log of the upstream, in order
-	Attempts []attempt // what agents sent, and the responses
+	Attempts []attempt // the requests of agents, and the responses
 	Endings  []revocation
 	Freezes  []freeze
 	Lacking  span // the time whose counted calls the database lacks; zero if none are missing
@@ -32,7 +32,7 @@ type evidence struct {
 	Ledger     []store.Entry
 	Accounts   []store.Account
 	Unbalanced error           // result of the store's own check of the balances
-	Unapproved map[string]bool // agents that share one limit on what they owe
+	Unapproved map[string]bool // agents that share one limit on their debt
 
 	Logs map[string]string // by gateway
 }

@@ -62,7 +62,7 @@ func (e *evidence) firstSent() map[string]time.Duration {
 	return first
 }
 
-// fits reports whether a record may have this state, given what the upstream did.
+// fits reports whether a record may have this state, given the effect of the upstream.
 func fits(did effect, s store.State) bool {
 	switch {
 	case open(s): // the gateway may have been killed before the outcome, or have stopped waiting
@@ -227,7 +227,7 @@ func (e *evidence) judgeSweeper(breach func(string, ...any)) {
 }
 
 // judgeCredit checks that no agent ever owed more than its credit, and that all unapproved agents together never owed more than the credit
-// plus what has faded.
+// plus the faded part.
 func (e *evidence) judgeCredit(breach func(string, ...any)) {
 	owed := map[string]int64{}
 	entries := slices.SortedFunc(slices.Values(e.Ledger), func(a, b store.Entry) int { return int(a.Seq - b.Seq) })

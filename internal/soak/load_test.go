@@ -117,7 +117,7 @@ func (w *world) insist(over <-chan struct{}, others int, once func(try int) (a a
 // triedFor is how long a call is repeated: an envelope is valid for one minute.
 const triedFor = 50 * time.Second
 
-// effectOfPurchase returns what the upstream does with the nth charged call.
+// effectOfPurchase returns the effect of the upstream on the nth charged call.
 func effectOfPurchase(n int64) effect {
 	switch {
 	case n%100 == 99:

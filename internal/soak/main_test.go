@@ -1,10 +1,10 @@
 // Package soak tests complete gateway processes under load and with faults: they are killed, stopped, disconnected from their store, run
-// with a wrong clock, reloaded and backed up. In the meantime agents call, pay, retry and revoke, and record what they send and the
-// responses; some of them use the uAgents protocol or the AEA framework. The upstream records what reaches it. Message relays are killed
-// as well, while agents send and receive messages.
+// with a wrong clock, reloaded and backed up. In the meantime agents call, pay, retry and revoke, and record their requests and the
+// responses; some of them use the uAgents protocol or the AEA framework. The upstream records the requests that reach it. Message relays
+// are killed as well, while agents send and receive messages.
 //
-// Afterwards, judges compare these logs with the records in the store. No result depends on speed: a judge uses only the times in the
-// logs, and treats each of them only as a lower or an upper bound.
+// Afterwards, judges compare these logs with the records in the store. The results do not depend on speed: a judge uses only the times in
+// the logs, and treats each of them only as a lower or an upper bound.
 //
 //	make soak                          # every test for a minute
 //	go test ./internal/soak            # a few seconds each; on a slow machine longer, until enough has happened

@@ -20,7 +20,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A mailWorld is one run of relays: the agents that send and receive, and what they record.
+// A mailWorld is one run of relays: the agents that send and receive, and their records.
 type mailWorld struct {
 	t      *testing.T
 	clock  clock

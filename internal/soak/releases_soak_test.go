@@ -20,13 +20,13 @@ var expansion = []string{
 	"INSERT INTO goose_db_version (version_id, is_applied) VALUES (1000, true)",
 }
 
-// laterWrites is what the later release writes while the earlier one runs: its new column, and its new table.
+// laterWrites are the writes of the later release while the earlier one runs: its new column, and its new table.
 const laterWrites = `UPDATE executions SET later_note = 'seen' WHERE id IN
 	(SELECT id FROM executions WHERE later_note IS NULL LIMIT 20 FOR UPDATE SKIP LOCKED);
 	INSERT INTO later_entries (id, execution_id) SELECT gen_random_uuid()::text, id FROM executions ORDER BY id DESC LIMIT 1`
 
-// While three processes serve, a later release adds to the schema and writes to what it added. The processes continue to work, and can be
-// restarted. No call is lost, executed twice or admitted over a limit.
+// While three processes serve, a later release adds to the schema and writes to its additions. The processes continue to work, and can be
+// restarted. The processes never lose a call, execute one twice or admit one over a limit.
 func TestTwoReleasesSideBySide(t *testing.T) {
 	server := pgtest.Start(t)
 	w, database := postgresWorldOn(t, server)

@@ -146,8 +146,8 @@ func (w *world) streams(by *http.Client, g *gateway, a *agent, ref string) strin
 	return string(text)
 }
 
-// sybil makes one stranger take what it can get until the load is over: connections, calls and streams that do not end, agreements, and
-// space at the relay.
+// sybil makes one stranger use all resources that it can get until the load ends: connections, calls and streams that do not end,
+// agreements, and space at the relay.
 func (w *world) sybil(g *gateway, n int) {
 	w.t.Helper()
 	address := fmt.Sprintf("127.0.2.%d", n+1)

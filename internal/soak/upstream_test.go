@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// An effect is what the upstream does with a request. The part of a call's ref after the last dot selects it.
+// An effect is the reaction of the upstream to a request. The part of a call's ref after the last dot selects it.
 type effect string
 
 const (

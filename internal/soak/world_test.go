@@ -20,7 +20,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// A world is one run: gateways, the upstream behind them, agents, and what all of them record.
+// A world is one run: gateways, the upstream behind them, agents, and the records of all of them.
 type world struct {
 	t        *testing.T
 	clock    clock
@@ -214,7 +214,7 @@ func (w *world) serves(g *gateway, a *agent, intent string) error {
 	}
 }
 
-// logs returns what agents and the upstream have recorded so far.
+// logs returns the records of agents and the upstream so far.
 func (w *world) logs() *evidence {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// A Cursor reads a document value by value, without building a tree. It accepts exactly what Decode accepts, but does not report why it
-// rejects a document: use Decode for that.
+// A Cursor reads a document value by value, without building a tree. It accepts exactly the documents that Decode accepts, but does not
+// report why it rejects a document: use Decode for that.
 //
 //	c := strictjson.Begin(data)
 //	defer c.End()

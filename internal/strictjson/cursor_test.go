@@ -107,7 +107,7 @@ func FuzzCursor(f *testing.F) {
 	f.Fuzz(agree)
 }
 
-// Find returns what Lookup finds in the tree.
+// Find returns the value that Lookup finds in the tree.
 func TestFind(t *testing.T) {
 	document := []byte(` {"a": {"b/c": [1.50, {"d": "x"}], "~": null}, "": true, "a2": []} `)
 	tree, err := strictjson.Decode(document)

@@ -43,7 +43,8 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// Plausible accepts what Decode accepts, except long scalars. Decode accepts every short document that Plausible accepts.
+// Plausible accepts the documents that Decode accepts, except those with long scalars. Decode accepts every short document that Plausible
+// accepts.
 func FuzzPlausible(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2]}`, `[]`, `[[[`, `{"a":1,"a":2}`, `"x"`, ` [1] `} {
 		f.Add([]byte(seed), 0)

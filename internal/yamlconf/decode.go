@@ -298,7 +298,7 @@ func (s *Scalar) wanted(tag reflect.StructTag) string {
 	return s.Want
 }
 
-// instead returns the hint about what to write in place of text. If there is none, or if the text may be a secret, it returns the parameter
+// instead returns the hint about a valid replacement for text. If there is none, or if the text may be a secret, it returns the parameter
 // otherwise.
 func (s *Scalar) instead(text, otherwise string) string {
 	if s.Hint != nil && !s.Hidden {

@@ -20,7 +20,7 @@ type Scalar struct {
 	Hidden  bool   // no message shows the text, because it may contain a secret
 	Secret  bool   // the text is a secret, so messages also do not show unknown keys of the same mapping
 	Number  bool   // the value may be a YAML number or boolean, without quotes
-	// Hint returns advice on what to write in place of an invalid text, or "" if there is none. It may be nil.
+	// Hint returns advice on a valid replacement for an invalid text, or "" if there is none. It may be nil.
 	Hint func(text string) string
 	// Parse converts a text to a value of the type. Messages do not contain the text of its error.
 	Parse func(text string) (any, error)

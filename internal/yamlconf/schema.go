@@ -52,7 +52,7 @@ func (ts Types) Schema(root any, id, title string) ([]byte, error) {
 	return append(out, '\n'), nil
 }
 
-// scalarSchema returns the schema of a scalar, without what the tags of its field add.
+// scalarSchema returns the schema of a scalar, without the keywords that the tags of its field add.
 func scalarSchema(t reflect.Type, scalar Scalar) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Bool:
@@ -71,8 +71,8 @@ func anyOf(forms ...*jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: append(forms, &jsonschema.Schema{Type: "string", Pattern: expandable})}
 }
 
-// annotate adds what the tags of t declare to the properties of schema, the schema of t: required, enum, bounds, default and description.
-// It also makes optional keys nullable.
+// annotate adds the declarations in the tags of t to the properties of schema, the schema of t: required, enum, bounds, default and
+// description. It also makes optional keys nullable.
 func (ts Types) annotate(schema *jsonschema.Schema, t reflect.Type) {
 	for key, f := range ts.fields(t) {
 		property, ok := schema.Properties.Get(key)

@@ -86,7 +86,7 @@ func Parse(path string, data []byte) (*Table, yamlconf.Problems) {
 	return f, problems
 }
 
-// complete adds to a case what the table has for all cases.
+// complete adds to a case the parts that the table has for all cases.
 func (l *loader) complete(f *Table, i int) {
 	c, at := &f.Cases[i], fmt.Sprintf("cases[%d]", i)
 	from, where := c.Policy, at+".policy"

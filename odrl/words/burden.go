@@ -11,8 +11,8 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// burdens compares what two policies impose on a request in addition to the decision: limits, charges and duties. More of them is worse for
-// the requesting party.
+// burdens compares the burdens that two policies impose on a request in addition to the decision: limits, charges and duties. More of them
+// is worse for the requesting party.
 type burdens struct {
 	words    comparer
 	old, new map[string][]*model.Atom // duties by name, without their conditions

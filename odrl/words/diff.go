@@ -56,7 +56,7 @@ type Change struct {
 	Text  string `json:"text"`
 }
 
-// A Comparison lists what changes for agents when one policy replaces another.
+// A Comparison lists the changes for agents when one policy replaces another.
 type Comparison struct {
 	Verdict Effect   `json:"verdict"`
 	Changes []Change `json:"changes"`
@@ -64,7 +64,7 @@ type Comparison struct {
 	Decided *Decisions `json:"decided,omitempty"`
 }
 
-// Compare returns what changes for agents if one policy replaces another. It compares meanings: documents with different text and the same
+// Compare returns the changes for agents if one policy replaces another. It compares meanings: documents with different text and the same
 // meaning have no Changes. It matches rules by action, target and assignee, and the remaining rules by uid. Compare does not consider how
 // several rules work together: the Verdict combines the effects of the single changes, until Judge evaluates both policies.
 func Compare(old, new *odrl.Policy) Comparison { //nolint:revive // the usual names
@@ -151,7 +151,7 @@ func settled(list []model.Strategy) settlement {
 	switch {
 	case len(list) == 1 && list[0] == model.PermissionWins:
 		return 1
-	default: // what is both permitted and forbidden is not permitted
+	default: // a request that is both permitted and forbidden is not permitted
 		return 0
 	}
 }

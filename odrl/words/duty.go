@@ -68,7 +68,7 @@ func (r phraser) deadline(when []*model.Constraint) string {
 // dutyAct describes one action of a duty, with the amount of a payment and the party that the action concerns.
 func (r phraser) dutyAct(node *model.Rule, a model.Action) string {
 	what := r.assets(node, "and")
-	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // what is signed or paid for is not an asset
+	if len(node.Targets) == 1 && r.Names.AboutTheCall(node.Targets[0].IRI) { // the signed or paid call is not an asset
 		what = ""
 	}
 	if a.Name == "signPayload" {

@@ -137,7 +137,7 @@ func (j *judge) put(ctx context.Context, r request) bool {
 		j.note(r, false, "It was permitted, and is now denied.")
 	case before.Permit:
 		j.weigh(r, before, after)
-	case j.remedies: // compare what a party owes if it acts in spite of the denial
+	case j.remedies: // compare the duties of a party that acts in spite of the denial
 		if before, after, ok = j.ask(ctx, r, r.worldDone); !ok {
 			return false
 		}

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// The schemes of detached signatures. The scheme, together with the byte form of the signed text, identifies what was verified.
+// The schemes of detached signatures. The scheme, together with the byte form of the signed text, identifies the verification that
+// succeeded.
 const (
 	schemePKCS1    = "rsa-pkcs1v15" // RFC 8017 8.2, SHA-256
 	schemePSS      = "rsa-pss"      // RFC 8017 8.1, SHA-256, any salt length

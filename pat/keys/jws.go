@@ -34,7 +34,7 @@ type JWS struct {
 	JWK        []byte // as in the header; nil if absent
 	Payload    []byte
 	signature  []byte
-	input      string // what the signature covers
+	input      string // the bytes that the signature covers
 }
 
 // ParseJWS splits and decodes a compact JWS without verifying its signature. It returns an error if text is longer than limit bytes or is

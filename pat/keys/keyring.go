@@ -17,7 +17,7 @@ import (
 // Files stores the private signing keys of this process so that no other user can read them. The bytes are PKCS#8 keys in PEM blocks, the
 // current key first.
 type Files interface {
-	// Load returns what Save wrote last, or nil if nothing was saved yet.
+	// Load returns the bytes that Save wrote last, or nil if Save was never called.
 	Load() ([]byte, error)
 	// Save replaces the whole content durably.
 	Save(pem []byte) error

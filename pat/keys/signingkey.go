@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A Purpose defines what a key signs. A key never verifies signatures for a different purpose.
+// A Purpose defines the kind of document that a key signs. A key never verifies signatures for a different purpose.
 type Purpose string
 
 // The purposes of keys.

@@ -75,8 +75,8 @@ func TestLeftIsExactInOneProcess(t *testing.T) {
 	}
 }
 
-// With several processes, each reports what the store had left at most two seconds ago, less its own calls: the number never rises, never
-// exceeds the limit, and includes each call of the others that is at least two seconds old.
+// With several processes, each reports the remainder that the store had at most two seconds ago, less its own calls: the number never
+// rises, never exceeds the limit, and includes each call of the others that is at least two seconds old.
 func TestLeftInSeveralProcesses(t *testing.T) {
 	t.Parallel()
 	r := newLeaseTest(t, func(o *lease.Options) { o.Sole = false })

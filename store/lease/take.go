@@ -132,7 +132,7 @@ func lists(n int) ([]store.CounterSlot, []limit.Status) {
 	return p.taken[:n:n], p.standing[:n:n]
 }
 
-// left returns how many more calls can be admitted: what the store had left at the last request, minus the calls that were admitted here
+// left returns how many more calls can be admitted: the remainder in the store at the last request, minus the calls that were admitted here
 // since then. The units that other processes have taken since then become known only with the next lease.
 func (w *reservation) left() int64 {
 	e := w.entry

@@ -37,7 +37,7 @@ func (s *Store) Discover(ctx context.Context, q mail.Search) (list []mail.Agent,
 	}
 	w.search(q)
 	if len(q.Words)+len(q.Prefixes) > 0 || q.Name != "" {
-		// There is no index of words, so such a search reads one agent after another. One search at a time leaves connections for other calls.
+		// The words are not indexed, so such a search reads one agent after another. One search at a time leaves connections for other calls.
 		select {
 		case s.searching <- struct{}{}:
 			defer func() { <-s.searching }()

@@ -97,7 +97,7 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// Clients send the positions in lists. No position makes a query fail, and every query returns the messages after it in order.
+// Clients send the positions in lists. A query must not fail at any position, and returns the messages after it in order.
 func FuzzPlaces(f *testing.F) {
 	f.Add("msg_000000000002", "t", "msg_000000000001")
 	f.Add("\x00", "\xff", "' OR 1=1")

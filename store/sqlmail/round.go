@@ -55,7 +55,7 @@ type round struct {
 	boxes map[mail.Key]*box
 	sends []*dispatch
 	sum   change // change of the totals
-	// The relay's totals, including what this round has accepted.
+	// The relay's totals, including the messages that this round has accepted.
 	messages, bytes int64
 	keys            map[idempotency]*dispatch // keys that were used in this round
 	blobs           map[string]mail.Blob      // existing blobs that messages attach

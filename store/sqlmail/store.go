@@ -113,7 +113,7 @@ func flag(b bool) int64 {
 	return 0
 }
 
-// chunks are the possible numbers of values in a statement. There are few of them, so that few statements are prepared.
+// chunks are the possible numbers of values in a statement. The list is short, so that few statements are prepared.
 var chunks = []int{64, 16, 4, 1}
 
 // chunked divides a list into parts whose lengths are in chunks, and calls each with one part after the other. It

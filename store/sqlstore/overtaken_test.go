@@ -89,8 +89,8 @@ func TestFrozenProcessBlocksNoOthers(t *testing.T) {
 	}
 }
 
-// Several statements read the data of a call, and each of them reads what was committed before it. If another process begins the same
-// message in between, both its nonce and its key must be found, or neither.
+// Several statements read the data of a call, and each of them reads the rows that were committed before it. If another process begins the
+// same message in between, both its nonce and its key must be found, or neither.
 func TestMessageBegunBetweenReadsIsInProgress(t *testing.T) {
 	t.Parallel()
 	dsn := pgtest.Start(t).Database(t)

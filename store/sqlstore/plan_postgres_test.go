@@ -17,7 +17,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore"
 )
 
-// PostgreSQL caches plans that are independent of the arguments. None of them may scan a table that grows.
+// PostgreSQL caches plans that are independent of the arguments. Such a plan must not scan a table that grows.
 func TestPostgresPlansScanNoGrowingTable(t *testing.T) {
 	t.Parallel()
 	pgtest.Start(t)

@@ -155,8 +155,8 @@ func ignoring(err, expected error) error {
 	return err
 }
 
-// A poll for waiting messages, the most frequent operation, seeks one position in one index. No statement makes SQLite scan a table, or
-// sort more rows than the agents with a rare tag.
+// A poll for waiting messages, the most frequent operation, seeks one position in one index. A statement must not make SQLite scan a table,
+// or sort more rows than the agents with a rare tag.
 func TestRelayStatementsScanNoTable(t *testing.T) {
 	t.Parallel()
 	s, r := relayWithData(t, places[0].at(t), 50, 500)
@@ -191,7 +191,7 @@ func TestRelayStatementsScanNoTable(t *testing.T) {
 	}
 }
 
-// PostgreSQL caches plans that are independent of the arguments. None of them may scan a table that grows.
+// PostgreSQL caches plans that are independent of the arguments. Such a plan must not scan a table that grows.
 func TestPostgresPlansScanNoRelayTable(t *testing.T) {
 	t.Parallel()
 	place := ownDatabase(t)

@@ -27,7 +27,7 @@ var update = flag.Bool("update-transcripts", false, "write the bytes on the wire
 
 const vectors = "../../../internal/wire/aea/testdata/vectors.txt"
 
-// A transcript has what both sides write. Each line is a frame, request, response or record in hexadecimal digits.
+// A transcript has the bytes that both sides write. Each line is a frame, request, response or record in hexadecimal digits.
 type transcript struct {
 	t    *testing.T
 	text strings.Builder

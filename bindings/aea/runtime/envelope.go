@@ -23,7 +23,7 @@ type EnvelopeContext struct {
 }
 
 // Limits are the limits of a runtime. Each must be at least 1. InBox, OutBox and Reading are each also limited to a sixteenth of the
-// agent's share of the memory that the process may use; all agents of the process have equal shares. There is always space for one
+// agent's share of the memory that the process may use; all agents of the process have equal shares. Each agent always has space for one
 // envelope.
 type Limits struct {
 	// InBox limits the envelopes that wait or are being processed, in bytes, and PerSender limits those of one sender. Each envelope counts
@@ -62,7 +62,7 @@ var DefaultLimits = Limits{
 	Drain:     20 * time.Second,
 }
 
-// within reduces the limits to what fits into the memory of the runtime, in bytes.
+// within reduces the limits so that they fit into the memory of the runtime, in bytes.
 func (l Limits) within(bytes int64) Limits {
 	l.InBox, l.OutBox, l.Reading = min(l.InBox, bytes/16), min(l.OutBox, bytes/16), min(l.Reading, bytes/16)
 	return l

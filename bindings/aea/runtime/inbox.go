@@ -143,7 +143,7 @@ func (b *InBox) enter(ctx context.Context, s *sender, n int64) error {
 	return nil
 }
 
-// leave releases what enter and hold took. The caller must hold the lock.
+// leave releases the memory that enter and hold took. The caller must hold the lock.
 func (b *InBox) leave(s *sender, e Envelope) {
 	n := weight(e.Envelope, minReceived)
 	s.room.Release(n)

@@ -17,9 +17,9 @@ type MailBox struct {
 	OutBox *OutBox
 }
 
-// An OutBox holds the queued envelopes. There is one Queue for each peer, so that a peer that does not read fills only its own queue. A
-// queue can grow only while it holds less than is free, so that many such peers leave space for others. Relayed envelopes have separate
-// limits, so that they leave space for the envelopes of this agent.
+// An OutBox holds the queued envelopes. Each peer has its own Queue, so that a peer that does not read fills only its own queue. A queue
+// can grow only while it holds less than is free, so that many such peers leave space for others. Relayed envelopes have separate limits,
+// so that they leave space for the envelopes of this agent.
 type OutBox struct {
 	address       string
 	perPeer, size int64

@@ -38,7 +38,7 @@ type Behaviour struct {
 // A Task is work that takes too long for a handler.
 type Task func(ctx context.Context)
 
-// A Message is a received message, with what a Handler needs to reply.
+// A Message is a received message, with the data that a Handler needs to reply.
 type Message struct {
 	dialogue.Turn
 	Sender string // the claimed address; the connection may have verified it

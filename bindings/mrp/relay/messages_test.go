@@ -40,7 +40,7 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if again := b.poll(""); len(again) != 0 {
-			t.Errorf("delivered again: %v, want none", again)
+			t.Errorf("delivered again: %v", again)
 		}
 		status := h.wants(http.StatusOK, "", a.do("GET", path+"/status", ""))
 		if !strings.Contains(string(status.Raw), `"status":"delivered"`) || !strings.Contains(string(status.Raw), "delivered_at") {
@@ -50,7 +50,7 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("delivered: %v, want length 1", list)
 		}
 		if list := stranger.poll(""); len(list) != 0 {
-			t.Errorf("another agent got %v, want none", list)
+			t.Errorf("another agent got %v", list)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestThreads(t *testing.T) {
 			t.Errorf("got %v, want length 1", got)
 		}
 		if got := list(h.agent().known()); len(got) != 0 {
-			t.Errorf("another agent got %v, want none", got)
+			t.Errorf("another agent got %v", got)
 		}
 		if got := b.poll(""); len(got) != 2 {
 			t.Errorf("reading a thread delivered its messages: %v", ids(got))

@@ -8,7 +8,7 @@ import (
 	wire "github.com/uimgate/uimgate/internal/wire/mrp"
 )
 
-// A meter holds the metrics. No label contains a key, an id or another external value.
+// A meter holds the metrics. The labels never contain a key, an id or another external value.
 type meter struct {
 	messages  *prometheus.CounterVec
 	delivered *prometheus.CounterVec

@@ -44,7 +44,7 @@ var uimgate = sync.OnceValues(func() (string, error) {
 })
 
 func TestMain(m *testing.M) {
-	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm logs what it renders
+	slog.SetDefault(slog.New(slog.DiscardHandler)) // Helm logs the rendered templates
 	var err error
 	if scratch, err = os.MkdirTemp("", "uimgate-"); err != nil {
 		panic(err)

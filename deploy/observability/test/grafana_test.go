@@ -40,7 +40,7 @@ type panel struct {
 	kind  kind
 	title string
 	unit  string // of Grafana
-	// description explains to an operator what is normal, and what a change means.
+	// description explains the normal values to an operator, and the meaning of a change.
 	description string
 	queries     []query
 	// red is the value from which a number is red. 0 means none.
@@ -157,7 +157,8 @@ func (b board) file() string {
 	return filepath.Join("../dashboards", strings.TrimPrefix(b.uid, "uimgate-")+".json")
 }
 
-// TestDashboardsAreThoseOfTheTable compares the files with what the table gives. go test -run Table -update, in this folder, writes them.
+// TestDashboardsAreThoseOfTheTable compares the files with those that the table generates. go test -run Table -update, in this folder,
+// writes them.
 func TestDashboardsAreThoseOfTheTable(t *testing.T) {
 	t.Parallel()
 	var want []string

@@ -32,7 +32,7 @@ var anyCertificate = &tls.Config{InsecureSkipVerify: true}
 
 var insecure = &http.Client{Transport: &http.Transport{TLSClientConfig: anyCertificate}}
 
-// brokenText is what a template leaves of an error, or of a label or value that is not there.
+// brokenText matches the text that a template prints for an error, or for a missing label or value.
 var brokenText = regexp.MustCompile(`<error|<no value>|\{\{|NaN|  |of \.|service \.`)
 
 // A server is a Prometheus server at times that the test chooses.
@@ -44,7 +44,7 @@ type server struct {
 	now     time.Time
 	// scrape returns the metrics of the one target. nil means that there is no target.
 	scrape func() (string, error)
-	// more is added to series, by their names, for what the test cannot provoke.
+	// more has values that are added to series, by name, for the events that the test cannot provoke.
 	more  map[string]float64
 	known map[string]labels.Labels // series of the last scrape
 }

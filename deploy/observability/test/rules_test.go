@@ -31,7 +31,7 @@ func parseRules(t *testing.T) (all []rulefmt.Rule) {
 
 const runbook = "https://github.com/uimgate/uimgate/blob/main/docs/operate/troubleshoot.md#"
 
-// TestAlertsAreComplete: each alert has what its reader needs, and leads to its own section of the runbook.
+// TestAlertsAreComplete: each alert has the text that its reader needs, and a link to its own section of the runbook.
 func TestAlertsAreComplete(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../../docs/operate/troubleshoot.md")

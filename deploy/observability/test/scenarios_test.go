@@ -28,7 +28,7 @@ type scenario struct {
 	gateway func(t *testing.T) *gateway
 	// provoke begins the trouble. It may be nil.
 	provoke func(g *gateway, s *server, c *customer)
-	// work is what happens between two scrapes. It may be nil.
+	// work runs between two scrapes. It may be nil.
 	work  func(g *gateway, s *server, c *customer)
 	every time.Duration // 0 means a minute
 	steps int

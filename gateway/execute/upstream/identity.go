@@ -21,7 +21,7 @@ type Identity struct {
 	Traceparent string // of the call; empty: none
 }
 
-// header appends all headers of a request to h. None of them comes from the agent's request. The error wraps ErrIdentity, or is an error of
+// header appends all headers of a request to h. They never come from the agent's request. The error wraps ErrIdentity, or is an error of
 // tokens.get.
 func (u *Upstream) header(ctx context.Context, h pool.Fields, p *PreparedRequest, id Identity, executionID string) (pool.Fields, error) {
 	h = append(h, pool.Field{Name: "Accept", Value: p.route.acceptSent}, pool.Field{Name: "Accept-Encoding", Value: "identity"},

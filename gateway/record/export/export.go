@@ -1,6 +1,6 @@
 // Package export sends the audit stream to a collector of the operator, by HTTP, OTLP or syslog. The files of the stream remain
 // authoritative: an Exporter reads them with a cursor that it keeps on disk, so that it sends each record at least once, even after an
-// outage of the collector or a restart. No call of an agent waits for the export.
+// outage of the collector or a restart. Calls of agents do not wait for the export.
 package export
 
 import (

@@ -22,7 +22,7 @@ const selectionHeading = `# For operations that are not listed below; exclude al
 `
 
 // Text returns the text of the file. If nothing has changed, this is the text that was read, byte for byte. An error means that a change
-// cannot be made without damaging what people wrote, and describes that change.
+// cannot be made without damaging text that people wrote, and describes that change.
 func (f *File) Text() ([]byte, error) {
 	if f.text == nil {
 		return f.whole(), nil

@@ -2,7 +2,7 @@ package model
 
 import "slices"
 
-// A checker checks an expanded policy for what the reader accepts but ODRL IM 2.2 does not permit. A violation is an error in strict
+// A checker checks an expanded policy for parts that the reader accepts but ODRL IM 2.2 does not permit. A violation is an error in strict
 // mode. In lenient mode, it is a warning, because the policy can still be evaluated.
 type checker struct {
 	*Names

@@ -5,7 +5,7 @@
 //	nodes      JSON tree → nodes: everything that the document states about one IRI, wherever it does so
 //	read       nodes → Documents: every key is consumed or reported, every term is resolved (names, vocabulary)
 //	expand     Document → Document: adds links that the document states elsewhere, inherited rules and shared properties (ODRL IM 2.7, 2.9)
-//	check      reports what ODRL IM 2.2 does not permit; advise warns about what other implementations may interpret differently
+//	check      reports violations of ODRL IM 2.2; advise warns about parts that other implementations may interpret differently
 //	atoms      Document → NormalForm: each rule has one action, one target and one party for each function (ODRL IM 2.7)
 //	canonical  Document → canonical JSON-LD
 //

@@ -2,8 +2,8 @@ package model
 
 import "slices"
 
-// Facts are what a document states about the things that its rules name: the members of collections, and the hierarchy of actions beyond
-// that of ODRL V 2.2.
+// Facts are the statements of a document about the things that its rules name: the members of collections, and the hierarchy of actions
+// beyond that of ODRL V 2.2.
 type Facts struct {
 	PartOf     map[string][]string // member → collections, as written
 	IncludedIn map[string][]string // action → the actions that include it

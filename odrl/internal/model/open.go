@@ -91,7 +91,8 @@ func firstString(m map[string]any, names ...string) (string, bool) {
 	return "", false
 }
 
-// Beside holds what a document may use in addition to the built-in terms: profiles, whose unknown terms are accepted, and vocabularies.
+// Beside holds the terms that a document may use in addition to the built-in ones: profiles, whose unknown terms are accepted, and
+// vocabularies.
 type Beside struct {
 	Profiles     []string
 	Vocabularies []*vocabulary.Vocabulary

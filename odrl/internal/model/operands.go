@@ -38,7 +38,7 @@ var operands = []Operand{
 	{Name: "timeInterval", Kind: Duration, Operators: "eq", Datatype: durationsLike("P7D")},
 	{Name: "dataRetention", Kind: Duration, Words: "time for which data are kept", UIM: true},
 
-	// What is counted and what is paid.
+	// Operands of counts and payments.
 	{Name: "count", Kind: Count, Source: FromCounter, Unit: Period, Bounds: NotNegative, Datatype: &counts},
 	{Name: "rateLimit", Aliases: "rate", Kind: Count, Source: FromCounter, Unit: Period, Bounds: NotNegative, UIM: true},
 	{Name: "unitOfCount", Kind: Text, Words: "unit that is counted"},

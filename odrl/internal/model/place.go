@@ -117,7 +117,7 @@ func (o *Operand) code(s string) (string, bool) {
 	return o.Codes.read(s)
 }
 
-// inNamespace returns what follows the namespace in an IRI of one of the namespaces, or s itself if s is not an IRI. It returns false for
+// inNamespace returns the part after the namespace in an IRI of one of the namespaces, or s itself if s is not an IRI. It returns false for
 // all other IRIs.
 func inNamespace(s string, namespaces []string) (string, bool) {
 	rest, web := Bare(s)

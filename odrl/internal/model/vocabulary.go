@@ -17,8 +17,8 @@ const (
 	UimNS  = "example.com/vocab/" // the vocabulary of the UIM profile, as UIM core 6.2 writes it
 )
 
-// contexts are the JSON-LD contexts whose terms are built in. None is ever fetched. The contexts of the Dataspace Protocol (2024-1, 2025-1)
-// and of Catena-X (25.09) give ODRL's terms the same meaning as ODRL's own context does.
+// contexts are the JSON-LD contexts whose terms are built in. The package never fetches them. The contexts of the Dataspace Protocol
+// (2024-1, 2025-1) and of Catena-X (25.09) give ODRL's terms the same meaning as ODRL's own context does.
 var contexts = []string{
 	"www.w3.org/ns/odrl.jsonld", "www.w3.org/ns/odrl/2/ODRL22.json", "www.w3.org/ns/odrl/2/",
 	"w3id.org/dspace/2024/1/context.json", "w3id.org/dspace/2025/1/context.jsonld", "w3id.org/dspace/2025/1/odrl-profile.jsonld",
@@ -32,7 +32,7 @@ var profiles = append([]string{"www.w3.org/ns/odrl/2/core"}, uimProfiles...)
 // uimProfiles are the names of UIM's profile. The first is that of UIM core 6.2.
 var uimProfiles = []string{"example.com/profile/odrl-uim", "uimprotocol.com/uim/odrl-profile", "uimprotocol.org/ns/policy"}
 
-// modelProfiles matches the profiles in the examples of ODRL IM 2.2. Nothing defines their terms, so unknown terms are accepted.
+// modelProfiles matches the profiles in the examples of ODRL IM 2.2. Their terms are not defined anywhere, so unknown terms are accepted.
 var modelProfiles = regex.Lazy(`^example\.com/(odrl:profile:|profiles/)[0-9]{2}$`)
 
 // prefixes are the prefixes of the ODRL context and other common ones. A document may declare more.

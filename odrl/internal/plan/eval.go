@@ -2,7 +2,7 @@ package plan
 
 import "strings"
 
-// A Frame is the working memory of one evaluation of a plan. Nothing in it outlives the evaluation.
+// A Frame is the working memory of one evaluation of a plan. Its contents are valid only during the evaluation.
 type Frame struct {
 	slots     []value
 	arena     []value // the elements of lists in slots

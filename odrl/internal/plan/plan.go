@@ -41,7 +41,7 @@ type planEntry struct {
 	when *formula
 }
 
-// newPlan converts a residual into formulas. Its error names what no plan supports.
+// newPlan converts a residual into formulas. Its error names the part that no plan supports.
 func newPlan(in *Inputs, r *Residual) (*Plan, error) {
 	x := newReading(r)
 	made := &Plan{}
@@ -201,7 +201,7 @@ type Bounds struct {
 	Compared int // to compare the plan with OPA; each takes about 1 µs
 }
 
-// UsualBounds allow about two seconds for each, more than twice what the largest policies of the tests take.
+// UsualBounds allow about two seconds for each, more than twice the time for the largest policies of the tests.
 var UsualBounds = Bounds{Partial: 200_000, Compared: 2_000_000}
 
 // Compile returns the plan of a policy. The error states why there is no plan: the residual does not permit a plan, a bound is exceeded, or

@@ -23,8 +23,8 @@ func newAnalyst(k *compiler, f *model.NormalForm) *analyst {
 // maxPairs is the maximum number of pairs of rules whose names are compared.
 const maxPairs = 1_000_000
 
-// Analyse reports conflicts, duties to do what is prohibited, rules that can never be active, and limits that cannot be enforced by
-// counting. It compares names as written, using what the document states about collections and actions.
+// Analyse reports conflicts, duties to perform prohibited actions, rules that can never be active, and limits that cannot be enforced by
+// counting. It compares names as written, using the statements of the document about collections and actions.
 func Analyse(l *model.Library, f *model.NormalForm) {
 	a := newAnalyst(newCompiler(l.Names, literal), f)
 	a.uncounted()
@@ -46,7 +46,7 @@ func (a *analyst) uncounted() {
 // A ruleMatch is a request that two rules match. An empty field means any value.
 type ruleMatch struct{ party, action, target string }
 
-// A claim is what a rule requires in order to apply.
+// A claim holds the conditions for a rule to apply.
 type claim struct {
 	demands []demand
 	names   map[string]bool // the scopes and canonical texts of the demands
@@ -130,7 +130,7 @@ func (m ruleMatch) request(values map[string][]string) string {
 	return strings.Join(parts, " ")
 }
 
-// all reports duties to do what is prohibited, rules that are never active and, if conflicts is set, conflicts between rules by their
+// all reports duties to perform prohibited actions, rules that are never active and, if conflicts is set, conflicts between rules by their
 // names.
 func (a *analyst) all(conflicts bool) {
 	byTarget := map[string][]*model.Atom{}
@@ -179,7 +179,7 @@ func (a *analyst) permitted(p, f *model.Atom) bool {
 	return !ok || a.conflict(p.Node, f.Node, a.claim(p, false), a.claim(f, true), func() ruleMatch { return at })
 }
 
-// claim returns what a permission or prohibition requires. It caches the result.
+// claim returns the requirements of a permission or prohibition. It caches the result.
 func (a *analyst) claim(r *model.Atom, loose bool) claim {
 	c, known := a.claims[r]
 	if !known {
@@ -248,7 +248,7 @@ func (a *analyst) meet(x, f *model.Atom, party *model.Reference) (at ruleMatch, 
 	return at, ok
 }
 
-// common returns the name of what two references share: the narrower of the two, or a common part.
+// common returns the name of the part that two references share: the narrower of the two, or a common part.
 func (a *analyst) common(x, y *model.Reference) (string, bool) {
 	switch {
 	case x == nil && y == nil:
@@ -315,7 +315,7 @@ func demandsOf(r *model.Atom, loose bool) []demand {
 	return list
 }
 
-// duty reports a duty d to do what f prohibits. If d has no assignee, it has that of the rule to which it belongs.
+// duty reports a duty d to perform an action that f prohibits. If d has no assignee, it has that of the rule to which it belongs.
 func (a *analyst) duty(d, of, f *model.Atom) {
 	if d.Action == nil || d.Target == nil {
 		return

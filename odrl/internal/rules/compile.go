@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A mode determines for what purpose constraints are compiled.
+// A mode is the purpose for which constraints are compiled.
 type mode int
 
 const (

@@ -114,7 +114,7 @@ func subset(a, b []string) bool {
 	return true
 }
 
-// meaningless warns if p limits what o also permits without such a limit.
+// meaningless warns if p limits requests that o also permits without such a limit.
 func (n *normalizer) meaningless(p, o *Rule) {
 	if len(p.Limits) == 0 || !subset(o.Canonical, p.Canonical) || o.Assignee != "" && p.Assignee == "" {
 		return

@@ -4,9 +4,9 @@
 //	normal     document → rules, each with one action, one target and at most one assignee
 //	target     names of intents → sets of intents, resolved once in the World and never compared by string prefix
 //	compile    constraints → leaves and logical nodes, for either form; leaf has one row for each kind of operand
-//	limits     count and rateLimit → limit.Limit; the store counts, and a decision names what to count
+//	limits     count and rateLimit → limit.Limit; the store counts, and a decision names the counters
 //	duties     pay → charges, signPayload → keys; also attribute and the audit duties
-//	analyst    how rules affect each other: conflicts, duties to do what is prohibited, rules that are never active
+//	analyst    how rules affect each other: conflicts, duties to perform prohibited actions, rules that are never active
 //	conflicts  which rules of an enforced policy can apply to one call; limits without effect, charges that cannot be added
 //	satisfy    which constraints can hold together, with an example of facts; domain has the ranges and sets of texts
 //	data       rules → the data that semantics.rego reads

@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// A domain describes the facts that one left operand may have under the constraints seen so far. It excludes only what is certainly
+// A domain describes the facts that one left operand may have under the constraints seen so far. It excludes only facts that are certainly
 // impossible.
 type domain struct {
 	operand string
@@ -20,7 +20,7 @@ type domain struct {
 	ordered bool
 	ranges  []span
 	// Texts. A call may have several facts of one operand. Each fact equals only, if only is not nil. Each set in some contains at least one
-	// of the facts. No fact equals a value in none. All values in all are among the facts. Each fact is part of every value in whole.
+	// of the facts. A fact never equals a value in none. All values in all are among the facts. Each fact is part of every value in whole.
 	only      *string
 	some      [][]string
 	none, all []string

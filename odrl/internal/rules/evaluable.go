@@ -14,7 +14,7 @@ import (
 type Evaluable struct {
 	*compiler
 	Form    *model.NormalForm
-	world   *Catalog // what names refer to; if nil, names are compared as written
+	world   *Catalog // the referents of names; if nil, names are compared as written
 	Literal bool     // IRIs are compared as written; otherwise names refer to the gateway's World
 	agents  func(model.Reference) []string
 	Entries []*Entry
@@ -153,7 +153,7 @@ func (e *Evaluable) fill(x *Entry) {
 	e.assignees(x)
 }
 
-// bounded returns the conditions of a rule without its limits, which it adds to into. For a duty, it also leaves out what concerns the
+// bounded returns the conditions of a rule without its limits, which it adds to into. For a duty, it also leaves out the conditions on the
 // time of use, because that determines how the duty is performed.
 func (e *Evaluable) bounded(x *Entry, into map[string]any, list []*model.Constraint) []*model.Constraint {
 	var rest []*model.Constraint

@@ -7,7 +7,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/model"
 )
 
-// fillDuty sets what fulfils a duty, and its deadline.
+// fillDuty sets the conditions that fulfil a duty, and its deadline.
 func (e *Evaluable) fillDuty(x *Entry) {
 	e.amountsOf(x)
 	signs := slices.ContainsFunc(x.Node.Actions, func(a model.Action) bool { return a.Name == "signPayload" })

@@ -87,7 +87,7 @@ var (
 	exactly = map[string]string{
 		"eq": "isExactly", "neq": "isNotPartOf", "isAnyOf": "isExactlyAny", "isNoneOf": "isNonePartOf", "isAllOf": "isExactlyAll",
 	}
-	// inDoubt is used if some of the values are not codes, because what such a value contains is unknown.
+	// inDoubt is used if some of the values are not codes, because the parts of such a value are unknown.
 	inDoubt = map[string]string{"isAnyOf": "isKnownAny", "isNoneOf": "isNoneKnown", "isAllOf": "isKnownAll"}
 )
 

@@ -116,8 +116,8 @@ func (k *compiler) period(unit model.Reference) (limit.Period, bool) {
 	return "", false
 }
 
-// limitID returns the id of the counter of a limit. It depends on what is limited and on the period. It does not depend on the number,
-// the price or the position in the document, so a count survives changes to those.
+// limitID returns the id of the counter of a limit. It depends on the limited rule and on the period. It does not depend on the number, the
+// price or the position in the document, so a count survives changes to those.
 func limitID(r *Rule, p limit.Period) string {
 	b, err := strictjson.Canonical(map[string]any{
 		"action": r.Action, "target": r.Target.Name, "period": string(p), "constraints": append([]string{}, r.Canonical...),

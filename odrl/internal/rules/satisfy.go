@@ -207,7 +207,7 @@ func (d *domain) near(of demand, operator string) bool {
 	return true
 }
 
-// variable returns the name of what the constraint compares, and the left operand. The same left operand in a constraint and in a
+// variable returns the name of the value that the constraint compares, and the left operand. The same left operand in a constraint and in a
 // refinement is about two different things (ODRL IM 2.5.3), but time is always the same thing.
 func (d demand) variable() (name, operand string) {
 	name = d.c.Operand

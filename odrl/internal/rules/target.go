@@ -21,7 +21,7 @@ type Target struct {
 // EveryIntent is the collection of all intents of the service.
 const EveryIntent = "*"
 
-// A World is what the names in a policy refer to.
+// A World holds the things that the names in a policy refer to.
 type World struct {
 	// Hosts are the hosts (host or host:port, in lowercase) whose IRIs targets may use to name intents.
 	Hosts []string

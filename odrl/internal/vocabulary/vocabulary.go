@@ -1,6 +1,6 @@
-// Package vocabulary reads what a profile adds to ODRL: its actions and left operands, the hierarchy of its terms, how the values of its
-// operands are compared, and the names of its terms in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a file
-// in Turtle or JSON-LD and fetches nothing. The vocabularies in the folder shipped are built in, under the names of their files.
+// Package vocabulary reads the additions of a profile to ODRL: its actions and left operands, the hierarchy of its terms, how the values of
+// its operands are compared, and the names of its terms in plain words (ODRL IM 2.2, section 3; ODRL Profile Best Practices). It reads a
+// file in Turtle or JSON-LD and fetches nothing. The vocabularies in the folder shipped are built in, under the names of their files.
 package vocabulary
 
 import (

@@ -16,8 +16,8 @@ const (
 	visibleTries = 5
 )
 
-// Release releases, in the background, what a call that was not sent may have taken. It ignores a call without a record, because such a
-// call cannot be distinguished from one that never began.
+// Release releases, in the background, the units and the credit that an unsent call may have taken. It ignores a call without a record,
+// because such a call cannot be distinguished from one that never began.
 func (c *Calls) Release(b store.Admission) {
 	if !b.Recorded {
 		return

@@ -50,7 +50,7 @@ func (c *Calls) call(ctx context.Context, rows rowSet, run func(context.Context,
 	return one.err
 }
 
-// A work holds what the calls of a transaction, or a single operation, have read and changed.
+// A work holds the rows that the calls of a transaction, or a single operation, have read and changed.
 type work struct {
 	t     *engine.Tx
 	calls *Calls
@@ -176,7 +176,7 @@ type Unwritten struct {
 
 // answerSizes are the total sizes of stored answers that a transaction has read, in bytes.
 type answerSizes struct {
-	kept  map[ref]int64 // by agent, including what the transaction adds
+	kept  map[ref]int64 // by agent, including the records that the transaction adds
 	all   int64
 	added map[ref]int64 // to be written
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Calls runs frequent operations in shared transactions. The transaction reads what its operations need before they run, and writes what
-// they changed after all of them have run. So there is nothing to undo if an operation fails.
+// Calls runs frequent operations in shared transactions. The transaction reads the rows that its operations need before they run, and
+// writes the rows that they changed after all of them have run. So there is nothing to undo if an operation fails.
 type Calls[T any] struct {
 	db   *DB
 	kind *calls
@@ -14,11 +14,11 @@ type Calls[T any] struct {
 
 // A Turn is the work of one transaction of calls.
 type Turn[T any] interface {
-	// Read returns the statements that read what the calls need. They are sent before the clock is read.
+	// Read returns the statements that read the rows that the calls need. They are sent before the clock is read.
 	Read(ctx context.Context) ([]Command, error)
 	// Run runs the calls. An error fails all of them.
 	Run(ctx context.Context, calls []*T) error
-	// Write returns the statements that write what the calls changed.
+	// Write returns the statements that write the changes of the calls.
 	Write(ctx context.Context) ([]Command, error)
 }
 
@@ -26,8 +26,8 @@ type calls struct {
 	turn func(t *Tx, batch []*op, n int) work
 }
 
-// freeAttempts is how many times a transaction of calls is tried without locks on a Shared database. Later attempts lock what they read, so
-// that no other writer can change it.
+// freeAttempts is how many times a transaction of calls is tried without locks on a Shared database. Later attempts lock the rows that they
+// read, so that no other writer can change it.
 const freeAttempts = 2
 
 // NewCalls returns a Calls. For each attempt at a transaction, begin returns the work to do; attempt counts from 1.

@@ -74,8 +74,8 @@ func (w *Writer) connect(ctx context.Context) error {
 // https://sqlite.org/pragma.html#pragma_data_version
 const selectVersion = "PRAGMA data_version"
 
-// beginAlone starts a transaction on an Exclusive database. No other process can write until it ends. If another connection has written
-// since the last transaction, beginAlone drops the state in memory.
+// beginAlone starts a transaction on an Exclusive database. Other processes cannot write until the transaction ends. If another connection
+// has written since the last transaction, beginAlone drops the state in memory.
 func (w *Writer) beginAlone(ctx context.Context) error {
 	var version int64
 	err := w.send(ctx, []Command{

@@ -91,9 +91,9 @@ type lifetime struct {
 	closing sync.RWMutex // held for reading while an op is queued
 	closed  bool
 	started bool
-	leave   func() error // writes what the next process needs
+	leave   func() error // writes the state that the next process needs
 	ending  chan struct{}
-	work    sync.WaitGroup // writers, and what Go runs
+	work    sync.WaitGroup // writers, and the functions that Go runs
 	stop    context.CancelFunc
 }
 
@@ -131,7 +131,7 @@ type Tx struct {
 	ending   commitRule
 }
 
-// scope is what the statements of a transaction may touch.
+// scope is the part of the database that the statements of a transaction may touch.
 type scope int
 
 const (
@@ -139,7 +139,7 @@ const (
 	besideCalls
 )
 
-// LockMode is what a transaction locks between reading and writing.
+// LockMode defines the rows that a transaction locks between reading and writing.
 type LockMode int
 
 const (
@@ -157,7 +157,7 @@ type times struct {
 	requestedAt time.Time // when the process requested these times, by its own clock
 }
 
-// An observation is what a transaction has read about its witness, restores and the server.
+// An observation holds the values that a transaction has read about its witness, restores and the server.
 type observation struct {
 	witnessed     int64
 	testified     bool  // the transaction increments its witness
@@ -196,11 +196,11 @@ type kind interface {
 
 // A work is the steps of one transaction.
 type work interface {
-	// read returns the statements that read what the operations need. They are sent before the clock is read.
+	// read returns the statements that read the rows that the operations need. They are sent before the clock is read.
 	read(ctx context.Context) ([]Command, error)
 	// run runs a batch, without its abandoned operations. An error ends the transaction.
 	run(ctx context.Context, batch []*op) error
-	// write returns the statements that write what the operations changed.
+	// write returns the statements that write the changes of the operations.
 	write(ctx context.Context) ([]Command, error)
 }
 

@@ -1,9 +1,9 @@
 // Package engine runs transactions on an SQL database: SQLite with a write-ahead log that is flushed at every commit, or PostgreSQL, which
-// several processes may share. It does not depend on what the records contain.
+// several processes may share. It does not depend on the contents of the records.
 //
-// Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads what they need,
-// runs them one after another, writes all their changes, commits once, and then lets all callers return. So when a caller returns, its
-// changes are durable; one disk flush serves many callers; and an operation that fails changes nothing and does not affect the others.
+// Callers queue their operations. A writer, which is a goroutine with a connection, takes all waiting operations, reads the rows that they
+// need, runs them one after another, writes all their changes, commits once, and then lets all callers return. So when a caller returns,
+// its changes are durable; one disk flush serves many callers; and an operation that fails changes nothing and does not affect the others.
 // Reads outside of transactions use separate connections.
 package engine
 
@@ -39,7 +39,7 @@ func (db *DB) Upgrade(ctx context.Context, place string, migrate Migration) erro
 	return db.dialect.upgrade(ctx, place, migrate)
 }
 
-// ReadState reads what other processes have stored about clocks, servers and restores.
+// ReadState reads the data of other processes about clocks, servers and restores.
 func (db *DB) ReadState(ctx context.Context) error {
 	if _, err := db.Newest(ctx); err != nil { // which also reads the clock
 		return err
@@ -141,7 +141,7 @@ func (db *DB) Close() error {
 	return errors.Join(db.lifetime.leave(), db.read.Close(), db.write.Close())
 }
 
-// leave writes what the next process needs, after all writers have ended.
+// leave writes the state that the next process needs, after all writers have ended.
 func (db *DB) leave(ctx context.Context) error {
 	db.times(ctx)
 	err := db.CatchUpAlone(ctx)

@@ -25,8 +25,8 @@ func NewGroup[T any](db *DB, run func(context.Context, *Tx, []*T) error) *Group[
 	return &Group[T]{db: db, group: &group{func(ctx context.Context, t *Tx, batch []*op) error { return run(ctx, t, items[T](batch)) }}}
 }
 
-// Do runs an operation inside the next transaction, and returns when that transaction is durable. bytes is the approximate size of what the
-// operation writes, which limits how many operations share a transaction. If ctx ends before the operation runs, it does not run.
+// Do runs an operation inside the next transaction, and returns when that transaction is durable. bytes is the approximate size of the rows
+// that the operation writes, which limits how many operations share a transaction. If ctx ends before the operation runs, it does not run.
 func (g *Group[T]) Do(ctx context.Context, operation *T, bytes int) error {
 	return g.db.queued(ctx, g.db.queues.groups, &op{kind: g.group, item: operation, bytes: bytes})
 }

@@ -33,7 +33,7 @@ func (db *DB) StartAnchor(ctx context.Context, last time.Time, rebase func(conte
 	if last = last.Add(moved); last.After(at) {
 		at = last
 	}
-	before := wall.Add(-behind) // what the clock of the previous process would show
+	before := wall.Add(-behind) // the present time by the clock of the previous process
 	if now := wall.Sub(at); moved > 0 || (now-behind).Abs() > behindTolerated {
 		if err := db.rebase(ctx, Rebase{Before: before, At: at, Counted: moved > 0, behind: now}, rebase); err != nil {
 			return err

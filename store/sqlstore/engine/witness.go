@@ -65,8 +65,8 @@ func (t *Tx) ServerChanged() error {
 	return nil
 }
 
-// verify returns errWentBack if the witness is lower than the value that the process has acknowledged. Otherwise it records what the
-// transaction has read about restores and the server.
+// verify returns errWentBack if the witness is lower than the value that the process has acknowledged. Otherwise it records the values that
+// the transaction has read about restores and the server.
 func (t *Tx) verify() error {
 	if w := t.w.witness; w != nil && t.seen.witnessed < w.acked.Load() {
 		return errWentBack

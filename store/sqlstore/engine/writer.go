@@ -72,7 +72,8 @@ const (
 	longestGather = 4 * time.Millisecond
 )
 
-// batchBytes limits what the operations of a group write in one transaction. An operation that writes more has a separate transaction.
+// batchBytes limits the bytes that the operations of a group write in one transaction. An operation that writes more has a separate
+// transaction.
 const batchBytes = 4 << 20
 
 // A batch holds the operations that share a transaction.

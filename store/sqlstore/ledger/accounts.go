@@ -10,12 +10,12 @@ import (
 	"github.com/uimgate/uimgate/store"
 )
 
-// An Account holds what one agent paid in and used in one currency, in billionths of the unit of that currency.
+// An Account holds the amounts that one agent paid in and used in one currency, in billionths of the unit of that currency.
 type Account struct {
 	AccountKey
 
 	ToppedUp, Held, Captured int64 // Held includes unresolved amounts
-	// Pooled means that what the account owes counts towards the pool of its service and currency.
+	// Pooled means that the debt of the account counts towards the pool of its service and currency.
 	Pooled bool
 }
 
@@ -27,10 +27,10 @@ func (k AccountKey) Compare(o AccountKey) int {
 	return cmp.Or(strings.Compare(k.Service, o.Service), strings.Compare(k.AgentID, o.AgentID), strings.Compare(k.Currency, o.Currency))
 }
 
-// owes returns what was used beyond what was paid in.
+// owes returns the debt: the amount used minus the amount paid in.
 func (a Account) owes() int64 { return max(0, a.Held+a.Captured-a.ToppedUp) }
 
-// inPool returns what the account adds to its pool.
+// inPool returns the amount that the account adds to its pool.
 func (a Account) inPool() int64 {
 	if !a.Pooled {
 		return 0
@@ -85,8 +85,8 @@ type Pool struct {
 // A PoolKey identifies a pool.
 type PoolKey struct{ Service, Currency string }
 
-// A pool is what the unapproved agents of a service owe together in one currency. A part of this debt may have faded: it is still owed, but
-// no longer counts towards the credit.
+// A pool is the common debt of the unapproved agents of a service in one currency. A part of this debt may have faded: it is still owed,
+// but no longer counts towards the credit.
 type pool struct {
 	owed, faded int64     // as read; faded is part of owed
 	fadedAt     time.Time // the time for which faded is computed; if zero, fading starts with the next charge

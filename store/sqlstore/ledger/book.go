@@ -19,7 +19,7 @@ type Book struct {
 	cache    *Cache // nil: everything is read
 	accounts map[AccountKey]*row
 	pools    map[PoolKey]*pool
-	owed     map[PoolKey]int64 // what the transaction adds to a pool
+	owed     map[PoolKey]int64 // the amount that the transaction adds to a pool
 	lines    []Line
 }
 
@@ -109,7 +109,7 @@ func (b *Book) account(ctx context.Context, k AccountKey) (Account, error) {
 // ErrBalance means that an account would fall below zero.
 var ErrBalance = errors.New("the account would fall below zero")
 
-// set changes an account, and what its pool owes accordingly. The error wraps ErrBalance if a sum of the account would be negative.
+// set changes an account, and the debt of its pool accordingly. The error wraps ErrBalance if a sum of the account would be negative.
 func (b *Book) set(before, after Account) error {
 	if after.Held < 0 || after.Captured < 0 || after.ToppedUp < 0 {
 		return engine.Unavailable(fmt.Errorf("account of %s in %s: %w", after.AgentID, after.Currency, ErrBalance))
@@ -196,7 +196,7 @@ func (c *Cache) pool(k PoolKey) (p Pool, found bool) {
 // Len returns how many accounts are cached.
 func (c *Cache) Len() int { return len(c.accounts) }
 
-// Learn caches what a committed transaction has read and written.
+// Learn caches the rows that a committed transaction has read and written.
 func (c *Cache) Learn(b *Book, pools []Pool) {
 	if c.accounts == nil {
 		c.accounts, c.pools = map[AccountKey]Account{}, map[PoolKey]Pool{}

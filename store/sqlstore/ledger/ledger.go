@@ -1,4 +1,4 @@
-// Package ledger stores what agents paid in and were charged: accounts, pools of unapproved agents, ledger entries and top-ups. It also
+// Package ledger stores the payments and the charges of agents: accounts, pools of unapproved agents, ledger entries and top-ups. It also
 // computes statements.
 package ledger
 

@@ -137,8 +137,8 @@ func (s *Records) SigningKeys(ctx context.Context, now time.Time) ([]keys.Signin
 
 // Changes implements pat.ViewStore. Something that changed twice is returned once, in its present state, at its newest position. The newest
 // number is read first: a change that is committed in the meantime may be returned now, and again by the next call. If the database was
-// restored to an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including what
-// has ended.
+// restored to an earlier state since the previous call, or if the database has never used seq, Changes returns everything, including the
+// changes that has ended.
 func (s *Records) Changes(ctx context.Context, seq int64) ([]pat.Change, int64, error) {
 	newest, err := s.db.Newest(ctx)
 	if err != nil {

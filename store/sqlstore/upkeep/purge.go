@@ -14,8 +14,8 @@ const counterKept = 7 * 24 * time.Hour
 // unusedKept is how long an agreement without any call is kept.
 const unusedKept = 30 * 24 * time.Hour
 
-// Purge deletes what is no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many records were
-// deleted:
+// Purge deletes records that are no longer needed, in steps of at most 100 rows, each in a separate transaction, and returns how many
+// records were deleted:
 //   - nonces, idempotency keys, revocations and counters that have expired, and tokens that are no longer needed;
 //   - consents, registered clients, invitations and registrations of an Almanac that have expired;
 //   - signing keys whose last PAT has expired;

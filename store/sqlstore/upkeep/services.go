@@ -184,7 +184,8 @@ func (u *Upkeep) CompareServices(ctx context.Context, want store.Services) ([]st
 }
 
 // CheckServices compares the services of a configuration with those in the database at place (see Open), which may be in use. It changes
-// nothing, and does not report what a start would move or record. If the schema is too old to record services, it compares nothing.
+// nothing, and does not report the rows that a start would move or record. If the schema is too old to record services, it compares
+// nothing.
 func CheckServices(ctx context.Context, place string, want store.Services) (warnings []store.ServiceProblem, err error) {
 	err = ReadServices(ctx, place, func(db *engine.DB) error {
 		c := comparison{read: db.Ask, want: want}

@@ -121,7 +121,7 @@ const formType = "application/x-www-form-urlencoded"
 
 var fieldOfPage = regexp.MustCompile(`<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"(?: checked)?>`)
 
-// page opens the consent page, prints what the page offers, checks its text, and returns the fields of its form.
+// page opens the consent page, prints the offer on the page, checks its text, and returns the fields of its form.
 func (p *person) page(ctx context.Context, t *tour, query url.Values) (url.Values, error) {
 	at := p.gateway + "/oauth/authorize"
 	t.printf("   a client without a key sends its user to %s\n", at)

@@ -161,7 +161,7 @@ be - for standard input.`,
 	}
 }
 
-// provedBy describes what a verified bundle proves.
+// provedBy describes the facts that a verified bundle proves.
 func provedBy(a pat.Agreement) string {
 	record, consented := a.Consent()
 	if !consented && agreement.InChat(a) {

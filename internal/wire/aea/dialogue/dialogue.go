@@ -26,7 +26,7 @@ type Dialogue struct {
 
 	// The fields below are guarded by in.mu.
 	responderRef string
-	theirs, ours []protocol.Performative // what each side has sent, in order
+	theirs, ours []protocol.Performative // sent by each side, in order
 	named        bool                    // whether the opponent has used our reference
 	hasEnded     bool
 	state        protocol.EndState

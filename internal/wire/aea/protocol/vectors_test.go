@@ -99,8 +99,8 @@ func TestErrorVector(t *testing.T) {
 	}
 }
 
-// The data of an error is what the error handlers of both frameworks send: the specification id and the envelope, encoded like Python's
-// base64.b85encode.
+// The data of an error equals the data from the error handlers of both frameworks: the specification id and the envelope, encoded like
+// Python's base64.b85encode.
 func TestErrorData(t *testing.T) {
 	message := aeatest.Vector(t, vectors, "message/default-error")
 	for name, c := range map[string]struct {

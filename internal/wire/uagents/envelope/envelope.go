@@ -65,7 +65,7 @@ type Envelope struct {
 // the payload and, if present, expires and nonce in 8 bytes each. The digest also identifies the envelope. A signature does not: see
 // identity.Signature.
 //
-// There is no separator between the parts. Nevertheless, two envelopes that Parse accepts and that differ in a part have different
+// The parts have no separator between them. Nevertheless, two envelopes that Parse accepts and that differ in a part have different
 // digests: the parts before the payload have a fixed length, expires begins with a zero byte, which strict JSON does not allow in a
 // payload, and a nonce always follows expires.
 func (e Envelope) Digest() [32]byte {

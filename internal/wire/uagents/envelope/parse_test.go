@@ -192,7 +192,7 @@ func TestMarshalAndParse(t *testing.T) {
 	}
 }
 
-// No two valid envelopes have the same digest: Parse rejects an envelope whose digest has its parts split differently.
+// Two different valid envelopes never have the same digest: Parse rejects an envelope whose digest has its parts split differently.
 func TestDigestIsUnambiguous(t *testing.T) {
 	t.Parallel()
 	e := parse(t, vectors(t)[2].Envelope) // without payload, expires and nonce

@@ -17,7 +17,7 @@
 //	answers      (execution_id)                        the answer to the agent, as long as the key is kept
 //	answer_sizes (service, agent_id)                   how many bytes of answers are kept
 //	accounts     (service, agent_id, currency)         the sums over the ledger
-//	pools        (service, currency)                   what unapproved agents owe together
+//	pools        (service, currency)                   the common debt of unapproved agents
 //	ledger       (seq)                                 append-only: every change of a charge, every top-up
 //	consents     (service, handle)                     → agreements by id; codes and refresh tokens of a person's consent, as digests
 //	clients      (service, id)                         OAuth clients that registered themselves
@@ -33,8 +33,8 @@
 //
 // If processes of the previous release can continue after a migration, the migration begins with the line "-- uimgate: expands". Such a
 // migration only adds tables, indexes, and columns with defaults, and the programs of its release still maintain what the older processes
-// need. For all other migrations, every process must stop first. What an expansion has made superfluous is removed by a migration of a
-// later release.
+// need. For all other migrations, every process must stop first. A column or table that an expansion has made superfluous is removed by a
+// migration of a later release.
 //
 // A counter is one row so that Begin reads one row and writes one row per limit, and so that this row is the lock between concurrent
 // writers. Rows of revocations, agents and signing_keys contain the sequence number of their last change. Those columns are the feed of

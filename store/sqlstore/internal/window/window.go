@@ -24,9 +24,9 @@ type Window struct {
 	floored bool
 }
 
-// Restore sets when the database was last restored to an earlier state; the zero time means never. What was counted between that state and
-// the restore is unknown, so the window counts as exhausted for as long as the slot of the restore counts. A lifetime counter would stay
-// exhausted forever, so it keeps the restored count.
+// Restore sets when the database was last restored to an earlier state; the zero time means never. Calls that were counted between that
+// state and the restore is unknown, so the window counts as exhausted for as long as the slot of the restore counts. A lifetime counter
+// would stay exhausted forever, so it keeps the restored count.
 func (w *Window) Restore(at time.Time) {
 	if at.IsZero() || w.Period == limit.Lifetime {
 		return
