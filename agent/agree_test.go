@@ -129,7 +129,7 @@ func TestStaticAgreementNeedsAllowStatic(t *testing.T) {
 	s := discover(t, options(t, shop), shop.URL)
 	_, err := s.Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 	if e := refusal(t, err); e.Status != 422 || e.Message != "signature verification failed" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v; want Status 422 and Message %q", e, "signature verification failed")
 	}
 	if n := shop.Requests("/pat/issue"); n != 1 {
 		t.Errorf("%d signatures were sent, want only the fresh one", n)
@@ -196,7 +196,7 @@ func TestPolicyChangeEndsTheAgreement(t *testing.T) {
 			t.Errorf("err = %v, want a change from %s to %s", err, seen, shop.Digest())
 		}
 		if e := refusal(t, err); e.Status != 403 {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v, want Status 403", e)
 		}
 	}
 	_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
@@ -268,7 +268,7 @@ func TestSearchAndIntent(t *testing.T) {
 	for range 2 {
 		in, err = s.Intent(t.Context(), "shop.example:hidden:v1")
 		if err != nil || in.UID.Name != "hidden" {
-			t.Fatalf("%+v, %v", in, err)
+			t.Fatalf("got %+v, %v; want no error and UID.Name %q", in, err, "hidden")
 		}
 	}
 	if n := shop.Requests("/api/intents/shop.example:hidden:v1"); n != 1 {
@@ -314,7 +314,7 @@ func TestSearchViews(t *testing.T) {
 			t.Errorf("%+v", in)
 		}
 		if got := strings.Join(views, " "); err != nil || len(brief.Intents) != 1 || got != want {
-			t.Errorf("%v, %v, requested views %q", brief, err, got)
+			t.Errorf("%v, %v, requested views %q; want no error, Intents of length 1 and %v", brief, err, got, want)
 		}
 		if in, err := s.Intent(t.Context(), "shop.example:hidden:v1"); err != nil || len(in.Inputs) == 0 {
 			t.Errorf("%+v, %v", in, err)
@@ -328,7 +328,7 @@ func TestSearchWithoutEndpoint(t *testing.T) {
 	s := discover(t, agent.Options{}, shop.URL)
 	page, err := s.Search(t.Context(), agent.Query{Text: "goods"})
 	if err != nil || len(page.Intents) != 1 {
-		t.Fatalf("%+v, %v", page, err)
+		t.Fatalf("got %+v, %v; want no error and Intents of length 1", page, err)
 	}
 	if in := page.Intents[0]; len(in.Inputs) != 2 || in.Inputs[0].Required || !in.Inputs[1].Required || in.Inputs[1].Type != "string" {
 		t.Errorf("%+v", in.Inputs)

@@ -361,7 +361,7 @@ func TestCancelEndsTheWait(t *testing.T) {
 	wantErr(t, err, context.Canceled)
 	wantErr(t, err, agent.ErrStoreUnavailable)
 	if n := len(shop.Calls()); n != 1 {
-		t.Errorf("%d calls", n)
+		t.Errorf("got %d calls, want 1", n)
 	}
 }
 
@@ -380,7 +380,7 @@ func TestInvalidExecuteOptions(t *testing.T) {
 	_, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"f": func() {}}, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrParameters)
 	if n := len(shop.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
+		t.Errorf("got %d calls, want 0", n)
 	}
 }
 
@@ -446,7 +446,7 @@ func TestErrorFormats(t *testing.T) {
 		}
 		e := agent.ReadError(fetch.Answer{Status: 418, Header: rec.Header(), Body: []byte(tt.body)})
 		if e.Status != 418 || e.Code != tt.code || e.Message != tt.message {
-			t.Errorf("%s: %+v", name, e)
+			t.Errorf("%s: got %+v; want Status 418, Code %v and Message %v", name, e, tt.code, tt.message)
 		}
 	}
 }
@@ -463,6 +463,6 @@ func TestUnreadableResponseHasItsCharge(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if n := len(shop.Calls()); n != 1 {
-		t.Errorf("%d calls", n)
+		t.Errorf("got %d calls, want 1", n)
 	}
 }

@@ -217,7 +217,7 @@ func TestTooLargeResponsesAreNotRetried(t *testing.T) {
 	_, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{})
 	wantErr(t, err, fetch.ErrTooLarge)
 	if n := len(shop.Calls()); n != 1 {
-		t.Errorf("%d calls", n)
+		t.Errorf("got %d calls, want 1", n)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestPolicyUIDs(t *testing.T) {
 		}
 		// The service states another uid for the policy. The agent accepted the digest, so it agrees.
 		if a, err := s.Agree(t.Context(), agent.Acceptance{Digest: p.Digest}); err != nil || a.PolicyUID != agenttest.PolicyUID {
-			t.Errorf("%s: %+v, %v", policy, a, err)
+			t.Errorf("%s: got %+v, %v; want no error and PolicyUID %v", policy, a, err, agenttest.PolicyUID)
 		}
 	}
 }

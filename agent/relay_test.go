@@ -73,7 +73,7 @@ func TestRelayAgent(t *testing.T) {
 				t.Errorf("wrong parameters: %v, want %v", err, agent.ErrInvalidParameter)
 			}
 			if renewed, err := s.Renew(t.Context()); err != nil || renewed.ID != a.ID {
-				t.Errorf("%+v, %v", renewed, err)
+				t.Errorf("got %+v, %v; want no error and ID %v", renewed, err, a.ID)
 			}
 		})
 	}

@@ -25,7 +25,7 @@ func TestPATIsRenewedOnceBeforeExpiry(t *testing.T) {
 	shop.Clock.Add(59*time.Minute - time.Second)
 	execute()
 	if n := shop.Requests("/api/pat/renew"); n != 0 {
-		t.Fatalf("renewed %d times, too early", n)
+		t.Fatalf("renewed %d times, too early, want 0", n)
 	}
 	shop.Clock.Add(2 * time.Second)
 	before := s.Session()
@@ -43,7 +43,7 @@ func TestPATIsRenewedOnceBeforeExpiry(t *testing.T) {
 		t.Errorf("%+v", after)
 	}
 	if n := shop.Requests("/api/pat/issue"); n != 1 {
-		t.Errorf("agreed %d times", n)
+		t.Errorf("agreed %d times, want 1", n)
 	}
 }
 

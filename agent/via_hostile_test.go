@@ -166,7 +166,7 @@ func TestRetriesThroughADoor(t *testing.T) {
 			s, stub := withStub(t, nil, busy, gone, says(200, asJSON, running[way]), says(200, asJSON, good))
 			got, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: way})
 			if err != nil || got.Attempts != 4 || len(stub.sent) != 4 {
-				t.Fatalf("%+v, %v, %+v", got, err, stub.sent)
+				t.Fatalf("got %+v, %v, %+v; want no error, Attempts 4 and length 4", got, err, stub.sent)
 			}
 			ids := map[string]bool{}
 			for _, m := range stub.sent {

@@ -53,7 +53,7 @@ func TestHostilePeersAtEveryDoor(t *testing.T) {
 		}
 		w.breakOff(g, a.Token)
 		if n := reached.Load(); n != 0 {
-			t.Errorf("%s: %d requests reached the service", name, n)
+			t.Errorf("%s: %d requests reached the service; want 0", name, n)
 		}
 		if answer := w.send(g, client, a.Token, 1); !bytes.Contains(answer, []byte(w.done)) {
 			t.Errorf("%s, afterwards: %.300s", name, answer)

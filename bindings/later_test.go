@@ -83,7 +83,7 @@ func (in *inbox) ask(g *gatetest.Gate, w way, text string) []byte {
 	}
 	defer taken.Body.Close()
 	if body, err := io.ReadAll(taken.Body); taken.StatusCode != http.StatusOK || err != nil {
-		g.Errorf("%d %s %v", taken.StatusCode, body, err)
+		g.Errorf("got %d %s %v; want %v and no error", taken.StatusCode, body, err, http.StatusOK)
 		return nil
 	}
 	return <-answer

@@ -93,7 +93,7 @@ func TestSecretsAreNotReported(t *testing.T) {
 		fields, err := json.Marshal(line.ContextMap())
 		g.Must(err)
 		if found := s.in(line.Message + " " + string(fields)); found != nil {
-			t.Errorf("the log: %v in %s %s", found, line.Message, fields)
+			t.Errorf("the log: %v in %s %s; want nil", found, line.Message, fields)
 		}
 		name, _ := line.ContextMap()["door"].(string)
 		lines[name]++

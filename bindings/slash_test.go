@@ -37,7 +37,7 @@ func TestTrailingSlash(t *testing.T) {
 	}
 	for _, path := range []string{"/mcp//", "//", "/no/such/path/"} {
 		if answer := g.Get(path); answer.Status != http.StatusNotFound {
-			t.Errorf("%s: %d %.200s", path, answer.Status, answer.Body)
+			t.Errorf("%s: got %d %.200s; want %v", path, answer.Status, answer.Body, http.StatusNotFound)
 		}
 	}
 }

@@ -36,7 +36,7 @@ func TestCertificateNames(t *testing.T) {
 		}
 	}
 	if warned != 3 {
-		t.Errorf("%d warnings: %v", warned, problems)
+		t.Errorf("%d warnings: %v; want 3", warned, problems)
 	}
 }
 

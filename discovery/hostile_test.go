@@ -31,7 +31,7 @@ func TestTruncatedAnswerRetriedOverTCP(t *testing.T) {
 		s.add(t, fmt.Sprintf(`shop.example. 60 IN TXT "%03d%s"`, i, strings.Repeat("x", 240)))
 	}
 	if found, err := lookup(t, patient, s.addr); err != nil || found.AgentsFile != agentsURL {
-		t.Fatal(found, err)
+		t.Fatalf("got %+v, %v; want no error and AgentsFile %v", found, err, agentsURL)
 	}
 	if udp, tcp := s.counts(); udp != 2 || tcp != 1 {
 		t.Errorf("%d over UDP, %d over TCP", udp, tcp)
@@ -45,7 +45,7 @@ func TestLargestTXTResponse(t *testing.T) {
 		s.add(t, fmt.Sprintf(`shop.example. 60 IN TXT "%03d%s"`, i, strings.Repeat("x", 240)))
 	}
 	if found, err := lookup(t, patient, s.addr); err != nil || len(found.Records) != 1 {
-		t.Error(found, err)
+		t.Errorf("got %+v, %v; want no error and Records of length 1", found, err)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestSlowServerIsQueriedTwice(t *testing.T) {
 	s := newServer(t, good)
 	s.handle(func(dns.ResponseWriter, *dns.Msg, bool) bool { return true }) // no response
 	if _, err := lookup(t, short, s.addr); !errors.Is(err, discovery.ErrTimeout) || !errors.Is(err, discovery.ErrServer) {
-		t.Error(err)
+		t.Errorf("got %v; want %v and %v", err, discovery.ErrTimeout, discovery.ErrServer)
 	}
 	if udp, tcp := s.counts(); udp > 4 || tcp != 0 { // two queries for each of two names
 		t.Errorf("%d queries over UDP, %d over TCP", udp, tcp)
@@ -184,7 +184,7 @@ func TestForgedPacketsAreIgnored(t *testing.T) {
 				return [][]byte{f(q, evil(q)), packed(t, genuine)}
 			})
 			if found, err := lookup(t, patient, addr); err != nil || found.AgentsFile != agentsURL {
-				t.Error(found, err)
+				t.Errorf("got %+v, %v; want no error and AgentsFile %v", found, err, agentsURL)
 			}
 			// Without a valid packet there is no response.
 			addr = rawUDP(t, func(q *dns.Msg) [][]byte { return [][]byte{f(q, evil(q))} })

@@ -225,7 +225,7 @@ func TestParseDomain(t *testing.T) {
 	}
 	r, _ := resolver(t, newServer(t, `xn--bcher-kva.example. 60 IN TXT `+specAgents))
 	if found, err := r.Lookup(t.Context(), "Bücher.Example."); err != nil || found.Domain != "xn--bcher-kva.example" {
-		t.Error(found, err)
+		t.Errorf("got %+v, %v; want no error and Domain %q", found, err, "xn--bcher-kva.example")
 	}
 	if _, err := r.Lookup(t.Context(), "127.0.0.1"); !errors.Is(err, discovery.ErrDomain) {
 		t.Errorf("got %v, want %v", err, discovery.ErrDomain)
@@ -237,7 +237,7 @@ func TestLocate(t *testing.T) {
 	s := newServer(t, `shop.example. 60 IN TXT `+specAgents, `half.example. 60 IN TXT "uim-policy-file=https://shop.example/p"`)
 	r, _ := resolver(t, s)
 	if urls, err := r.Locate(t.Context(), "shop.example"); err != nil || len(urls) != 1 || urls[0] != agentsURL {
-		t.Error(urls, err)
+		t.Errorf("got %+v, %v; want no error, length 1 and [0] %v", urls, err, agentsURL)
 	}
 	for _, domain := range []string{"half.example", "no.example"} {
 		if urls, err := r.Locate(t.Context(), domain); !errors.Is(err, discovery.ErrNotFound) || urls != nil {
@@ -271,7 +271,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 			r, c := resolver(t, s)
 			first, firstErr := r.Lookup(t.Context(), "shop.example")
 			if udp, _ := s.counts(); udp != 2 {
-				t.Fatalf("asked %d times", udp)
+				t.Fatalf("asked %d times, want 2", udp)
 			}
 			if firstErr == nil && !first.Expires.Equal(c.now().Add(tt.kept)) {
 				t.Errorf("expires %v", first.Expires)
@@ -280,7 +280,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 				c.add(tt.kept - time.Nanosecond)
 				again, err := r.Lookup(t.Context(), "SHOP.example.")
 				if udp, _ := s.counts(); udp != 2 {
-					t.Errorf("asked %d times", udp)
+					t.Errorf("asked %d times, want 2", udp)
 				}
 				if fmt.Sprint(err) != fmt.Sprint(firstErr) || cmp.Diff(first, again) != "" {
 					t.Errorf("%v, %v", again, err)
@@ -333,14 +333,14 @@ func TestServersOfResolvConf(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "resolv.conf")
 	r := discovery.New(discovery.Options{ResolvConf: path})
 	if _, err := r.Lookup(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
+		t.Errorf("got %v; want %v and %v", err, discovery.ErrServer, os.ErrNotExist)
 	}
 	for _, text := range []string{"", "search example\n"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := r.Lookup(t.Context(), "shop.example"); !errors.Is(err, discovery.ErrServer) || !strings.Contains(err.Error(), path) {
-			t.Error(err)
+			t.Errorf("got %v; want %v and an error that contains %q", err, discovery.ErrServer, path)
 		}
 	}
 	if err := os.WriteFile(path, []byte("nameserver "+s.addr+"\n"), 0o600); err != nil { // with a port, which only tests use

@@ -269,7 +269,7 @@ func FuzzAnswer(f *testing.F) {
 		}
 		for _, r := range list {
 			if len(r.Value) > discovery.MaxValue || r.Name != "shop.example." {
-				t.Fatal(r)
+				t.Fatalf("got %+v; want Value a length of at most %v and Name %q", r, discovery.MaxValue, "shop.example.")
 			}
 		}
 	})

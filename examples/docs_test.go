@@ -52,7 +52,7 @@ func snippets(t *testing.T, file string) []snippet {
 		list = append(list, s)
 	}
 	if want := strings.Count(string(text), "```"); want != 2*len(list) {
-		t.Errorf("%s: %d fences, but %d snippets read", file, want, len(list))
+		t.Errorf("%s: %d fences, but %d snippets read; want %v", file, want, len(list), 2*len(list))
 	}
 	return list
 }
@@ -262,6 +262,6 @@ func TestTargetsOfTheGuide(t *testing.T) {
 		}
 	}
 	if seen != len(members)+1 {
-		t.Errorf("%d targets found", seen)
+		t.Errorf("got %d targets found, want %v", seen, len(members)+1)
 	}
 }

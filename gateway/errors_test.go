@@ -80,7 +80,7 @@ func TestEachReasonHasAPage(t *testing.T) {
 			t.Errorf("%s is not listed", r)
 		}
 		if again := g.Get("/errors/"+string(r), "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
-			t.Errorf("%s: %d with the ETag", r, again.Status)
+			t.Errorf("%s: %d with the ETag; want %v", r, again.Status, http.StatusNotModified)
 		}
 	}
 	if len(list.Body) > 32<<10 {

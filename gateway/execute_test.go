@@ -39,7 +39,7 @@ func TestUnavailableStoreMeansNotSent(t *testing.T) {
 	a := g.Agreed("agent-1")
 	g.Pass(time.Minute) // the view of revocations is out of date but can be refreshed
 	if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusOK {
-		t.Errorf("a view that can be refreshed: %d %s", got.Status, got.Body)
+		t.Errorf("a view that can be refreshed: %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	g.Pass(time.Minute)
 	g.Must(g.Store.Close()) // now the view cannot be refreshed

@@ -68,7 +68,7 @@ func TestUnauthenticatedBodiesAreShed(t *testing.T) {
 	wide := map[string]any{"intent_uid": gatetest.Searching, "parameters": map[string]any{"query": "lamp", "more": make([]int, 2000)}}
 	g.Refuses(g.Call("/api/intents/execute", a.Token, wide), http.StatusBadRequest, "UNKNOWN_PARAMETER")
 	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
-		t.Errorf("a call: %d %s", answer.Status, answer.Body)
+		t.Errorf("a call: %d %s; want %v", answer.Status, answer.Body, http.StatusOK)
 	}
 }
 
@@ -104,7 +104,7 @@ func TestUnapprovedAgentsLeaveMemory(t *testing.T) {
 		}
 	}
 	if answer := g.Call("/api/intents/execute", approved.Token, callOf(long)); answer.Status != http.StatusOK {
-		t.Errorf("an approved agent, during %d calls of others: %d %.300s", held, answer.Status, answer.Body)
+		t.Errorf("an approved agent, during %d calls of others: %d %.300s; want %v", held, answer.Status, answer.Body, http.StatusOK)
 	}
 	close(release)
 	calls.Wait()
@@ -134,7 +134,7 @@ func TestResponsesWaitForMemory(t *testing.T) {
 	for n := range many {
 		calls.Go(func() {
 			if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
-				t.Errorf("call %d of many: %d %.300s", n, answer.Status, answer.Body)
+				t.Errorf("call %d of many: %d %.300s; want %v", n, answer.Status, answer.Body, http.StatusOK)
 			}
 		})
 	}
@@ -147,7 +147,7 @@ func TestResponsesWaitForMemory(t *testing.T) {
 	}
 	size = 10
 	if answer := g.Execute(a, gatetest.Searching); answer.Status != http.StatusOK {
-		t.Errorf("the call after: %d %.300s", answer.Status, answer.Body)
+		t.Errorf("the call after: %d %.300s; want %v", answer.Status, answer.Body, http.StatusOK)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestExecuteByPathOfIntent(t *testing.T) {
 	escaped := strings.ReplaceAll(path, ":", "%3A")
 	same := map[string]any{"intent_uid": gatetest.Ordering, "parameters": lamp}
 	if got := g.Call(escaped, a.Token, same, "Idempotency-Key", "k"); got.Status != http.StatusOK {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	again := g.Call("/api/intents/execute", a.Token, same, "Idempotency-Key", "k")
 	if again.Status != http.StatusOK || again.Header.Get("Idempotency-Replayed") != "true" {

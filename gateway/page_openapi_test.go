@@ -23,7 +23,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	golden(t, "shop.openapi.json", indented(t, a.Body))
 	if again := g.Get("/openapi.json", "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
-		t.Errorf("%d with the ETag", again.Status)
+		t.Errorf("got %d with the ETag, want %v", again.Status, http.StatusNotModified)
 	}
 	openAPIShape(t, a.Body)
 	request := requestSchema(t, a.Body)

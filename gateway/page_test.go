@@ -49,7 +49,7 @@ func pageOf(g *gatetest.Gate) string {
 	g.Helper()
 	a := g.Get("/", "Accept", browser)
 	if a.Status != http.StatusOK {
-		g.Fatalf("%d %s", a.Status, a.Body)
+		g.Fatalf("got %d %s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 	return string(a.Body)
 }

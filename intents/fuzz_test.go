@@ -153,7 +153,7 @@ func FuzzShape(f *testing.F) {
 		}
 		if err != nil {
 			if out != nil || !errors.Is(err, intents.ErrResponse) {
-				t.Fatalf("%v with %v", out, err)
+				t.Fatalf("%v with %v; want nil and %v", out, err, intents.ErrResponse)
 			}
 			return
 		}

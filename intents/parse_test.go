@@ -100,7 +100,7 @@ func TestCoreDialect(t *testing.T) {
 		t.Error(got)
 	}
 	if got := c.ByTitle("GetProduct"); len(got) != 1 || got[0] != get {
-		t.Error(got)
+		t.Errorf("got %+v; want length 1 and [0] %v", got, get)
 	}
 }
 
@@ -132,11 +132,11 @@ func TestReferenceServiceDialect(t *testing.T) {
 	}
 	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != reason.MissingParameter ||
 		violations[0].Pointer != "/city" {
-		t.Error(violations)
+		t.Errorf("got %+v; want length 1, [0].Reason %v and [0].Pointer %q", violations, reason.MissingParameter, "/city")
 	}
 	if _, violations = i.Validate(map[string]any{"city": "Ulm", "area": "centre"}); len(violations) != 1 ||
 		violations[0].Keyword != "maxLength" {
-		t.Error(violations)
+		t.Errorf("got %+v; want length 1 and [0].Keyword %q", violations, "maxLength")
 	}
 	if out, err := shaped(i, map[string]any{"homes": []any{}}); err != nil || !cmp.Equal(out, map[string]any{"homes": []any{}}) {
 		t.Errorf("a missing output from a map: %v, %v", out, err)
@@ -155,7 +155,7 @@ func TestOtherDialects(t *testing.T) {
 	}
 	crawler := strict(t, `{"service_info": {"name": "C"}, "intents": []}`)
 	if crawler.Dialect != intents.Crawler || crawler.Service.Name != "C" {
-		t.Errorf("%+v", crawler)
+		t.Errorf("got %+v; want Dialect %v and Service.Name %q", crawler, intents.Crawler, "C")
 	}
 	for _, doc := range []string{
 		`{"agentsJson": "0.1.0", "info": {}, "sources": [], "flows": []}`,
@@ -314,7 +314,7 @@ func TestStrictWarnings(t *testing.T) {
 	}
 	for i, want := range []string{"a-z, 0-9", "1000/hour", "0.01 USD"} {
 		if list[i].Level != problem.Warning || !strings.Contains(list[i].Message, want) {
-			t.Error(list[i])
+			t.Errorf("got %+v; want Level %v and Message containing %q", list[i], problem.Warning, want)
 		}
 	}
 }
@@ -346,7 +346,7 @@ func TestLenientOmitsOnlyInvalidIntents(t *testing.T) {
 		t.Fatal(list)
 	}
 	if len(c.Intents()) != 1 || c.Intents()[0].UID.Name != "good" || c.Intents()[0].Name != "good" {
-		t.Fatalf("%v %v", c.Intents(), list)
+		t.Fatalf("got %v %v; want length 1, [0].UID.Name %q and [0].Name %q", c.Intents(), list, "good", "good")
 	}
 	if left := strings.Count(fmt.Sprint(list), "(left out)"); left != 6 {
 		t.Errorf("%d left out, want 6: %v", left, list)

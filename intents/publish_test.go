@@ -33,7 +33,7 @@ func TestPublishedKeepsDocumentBytes(t *testing.T) {
 	}
 	again := strict(t, string(got))
 	if again.PolicyFile != "https://example.com/policy.json" || again.Issuer != "example.com" {
-		t.Errorf("%+v", again)
+		t.Errorf("got %+v; want PolicyFile %q and Issuer %q", again, "https://example.com/policy.json", "example.com")
 	}
 	if unfilled, err := strict(t, one(`"tags": []`)).Published(intents.Fill{}); err != nil || string(unfilled) != one(`"tags": []`) {
 		t.Errorf("%s, %v", unfilled, err)

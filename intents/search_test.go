@@ -188,6 +188,6 @@ func TestParseQuery(t *testing.T) {
 func TestVersions(t *testing.T) {
 	got := market(t).Versions(intents.UID{Namespace: "a.example", Name: "search-products"})
 	if len(got) != 2 || got[0].Version != "v1" || got[1].Version != "v2" {
-		t.Error(got)
+		t.Errorf("got %+v; want length 2, [0].Version %q and [1].Version %q", got, "v1", "v2")
 	}
 }

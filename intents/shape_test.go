@@ -99,7 +99,7 @@ func TestFitReportsDroppedOutputs(t *testing.T) {
 		t.Fatalf("%v %v", fitted.Output, err)
 	}
 	if len(dropped) != 1 || dropped[0].Pointer != "/x" || dropped[0].Keyword != "type" {
-		t.Errorf("%v", dropped)
+		t.Errorf("got %v; want length 1, [0].Pointer %q and [0].Keyword %q", dropped, "/x", "type")
 	}
 	if _, err := i.Fit(map[string]any{"x": json.Number("1")}, false); err != nil {
 		t.Error(err)

@@ -82,13 +82,13 @@ func TestWorkOfOneCallIsBounded(t *testing.T) {
 	}
 	_, violations := with(t, `[{"name": "a", "type": "any"}]`).Validate(many)
 	if len(violations) != 1 || violations[0].Keyword != "work" || violations[0].Pointer != "" {
-		t.Errorf("unknown names: %v", violations)
+		t.Errorf("unknown names: %v; want length 1, [0].Keyword %q and [0].Pointer empty", violations, "work")
 	}
 	// The parameters of a call share one budget.
 	if _, violations := with(t, `[{"name": "a", "type": "any"}, {"name": "b", "type": "any"}]`).Validate(strictjson.Object{
 		"a": make([]any, schema.CallSteps/2), "b": make([]any, schema.CallSteps/2),
 	}); len(violations) != 1 || violations[0].Pointer != "/b" {
-		t.Errorf("%v", violations)
+		t.Errorf("got %v; want length 1 and [0].Pointer %q", violations, "/b")
 	}
 }
 

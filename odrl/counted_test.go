@@ -53,7 +53,7 @@ func TestPackageReadsNoClock(t *testing.T) {
 		}
 		text, err := os.ReadFile(name)
 		if found := clocks.Find(text); found != nil {
-			t.Errorf("%s reads a clock: %s", name, found)
+			t.Errorf("%s reads a clock: %s; want nil", name, found)
 		}
 		return err
 	})

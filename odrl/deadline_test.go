@@ -284,6 +284,6 @@ func TestDecideAndEvaluateAgreeOnDuties(t *testing.T) {
 		}
 	}
 	if published < odrl.DutiesCompared/4 {
-		t.Errorf("only %d published", published)
+		t.Errorf("only %d published, want at least %v", published, odrl.DutiesCompared/4)
 	}
 }

@@ -78,7 +78,7 @@ func permitsStudy(t *testing.T, name, doc, uid, code string) {
 	for purpose, want := range map[string]string{"study": "permit", "ads": "POLICY_NOT_APPLICABLE"} {
 		question := strings.Replace(aliceReads, `"party"`, `"context":{"purpose":"`+purpose+`"},"party"`, 1)
 		if e := evaluate(t, p, question, noWorld, ""); outcome(e) != want {
-			t.Errorf("%s for %s: %s (%s)", name, purpose, outcome(e), e.Detail)
+			t.Errorf("%s for %s: %s (%s); want %v", name, purpose, outcome(e), e.Detail, want)
 		}
 	}
 }

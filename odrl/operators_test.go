@@ -54,7 +54,7 @@ func (l judgements) check(t *testing.T) {
 	for part := range slices.Chunk(constraints, most) {
 		p := publishConstraints(t, part)
 		if engine, why := p.Engine(); engine != odrl.EnginePlan {
-			t.Errorf("decided by %s: %v", engine, why)
+			t.Errorf("decided by %s: %v; want %v", engine, why, odrl.EnginePlan)
 		}
 		policies = append(policies, p)
 	}

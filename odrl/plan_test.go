@@ -51,7 +51,7 @@ func TestOPADecidesWithoutAPlan(t *testing.T) {
 	p.plan, p.unplanned = nil, plan.Unplanned("for the test")
 	without, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
 	if err != nil || without.Engine != EngineOPA {
-		t.Fatalf("%+v %v", without, err)
+		t.Fatalf("got %+v %v; want no error and Engine %v", without, err, EngineOPA)
 	}
 	without.Engine = EnginePlan
 	if a, b := fmt.Sprintf("%+v", with), fmt.Sprintf("%+v", without); a != b {
@@ -124,7 +124,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 			t.Fatalf("%+v %v", d, err)
 		}
 	}); n >= 1 {
-		t.Errorf("%v allocations", n)
+		t.Errorf("%v allocations, want less than 1", n)
 	}
 }
 
@@ -213,7 +213,7 @@ func TestRegoTextIsConstant(t *testing.T) {
 		})
 	}
 	if found < 5 {
-		t.Errorf("only %d places found", found)
+		t.Errorf("only %d places found, want at least 5", found)
 	}
 }
 

@@ -138,7 +138,7 @@ func FuzzParseQuestion(f *testing.F) {
 			t.Fatal(err)
 		}
 		if e.Permit != (e.Reason == "") || len(e.Rules) != 2 {
-			t.Fatalf("%+v", e)
+			t.Fatalf("got %+v; want Permit %v and Rules of length 2", e, e.Reason == "")
 		}
 		if _, err := json.Marshal(e); err != nil {
 			t.Fatal(err)

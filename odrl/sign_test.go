@@ -54,7 +54,7 @@ func TestSigningWithANamedKey(t *testing.T) {
 			}{{key, true}, {other, false}, {nil, false}} {
 				terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, AgentKey: tt.agent})
 				if err != nil || terms.Permitted != tt.want || terms.NeedsProof != tt.want {
-					t.Errorf("%s: %+v, %v", name, terms, err)
+					t.Errorf("%s: got %+v, %v; want no error, Permitted %v and NeedsProof %v", name, terms, err, tt.want, tt.want)
 				}
 			}
 		}
@@ -105,7 +105,7 @@ func TestTermsLeaveUnknownFactsOpen(t *testing.T) {
 	} {
 		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: tt.facts})
 		if err != nil || terms.Permitted != (tt.want == "") || terms.Reason != tt.want {
-			t.Errorf("%v: %+v, %v", tt.facts, terms, err)
+			t.Errorf("%v: %+v, %v; want no error, Permitted %v and Reason %v", tt.facts, terms, err, tt.want == "", tt.want)
 			continue
 		}
 		if terms.Permitted && (terms.Candidates[0].Charge.String() != tt.charge || len(terms.Candidates[0].Limits) != 1) {
@@ -152,7 +152,7 @@ func TestTermsReportCertainConflicts(t *testing.T) {
 			`"prohibition":{`+all+`,"constraint":`+leaf("purpose", "eq", "ads")+`}`)), world())
 		terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "a", Intent: search.UID, Facts: map[string]any{"purpose": "ads"}})
 		if err != nil || terms.Reason != want || terms.Permitted != (want == "") {
-			t.Errorf("%s: %+v, %v", strategy, terms, err)
+			t.Errorf("%s: got %+v, %v; want no error, Reason %v and Permitted %v", strategy, terms, err, want, want == "")
 		}
 	}
 }

@@ -227,7 +227,7 @@ func TestVocabularyTermsAreEnforced(t *testing.T) {
 			continue
 		}
 		if engine, why := p.Engine(); engine != odrl.EnginePlan {
-			t.Errorf("%s: decided by %s: %s", tt.constraint, engine, why)
+			t.Errorf("%s: decided by %s: %s; want %v", tt.constraint, engine, why, odrl.EnginePlan)
 		}
 		for value, permitted := range tt.facts {
 			r := odrl.Request{AgentID: "agent-1", Intent: search.UID, Now: noon, Facts: map[string]any{tt.operand: value}}

@@ -345,7 +345,7 @@ func FuzzVerifyAgreement(f *testing.F) {
 		a, err := pat.VerifyAgreement(pat.Presentation{AgentID: "a", Signed: signed, Key: key}, recipient, offer, []pat.Offer{old}, noon)
 		if err != nil {
 			if a.Form != "" {
-				t.Fatalf("%+v, %v", a, err)
+				t.Fatalf("got %+v, %v; want Form empty", a, err)
 			}
 			return
 		}

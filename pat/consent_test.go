@@ -241,7 +241,7 @@ func TestConsentRecordIsVerified(t *testing.T) {
 	}
 	e, err := pat.VerifyExport(bundle, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != "" {
-		t.Fatalf("%+v, %v", e.Agreement, err)
+		t.Fatalf("got %+v, %v; want no error, AgentID %v and KeyID empty", e.Agreement, err, a.AgentID)
 	}
 	for name, change := range map[string]func(*pat.Agreement){
 		"another agent":    func(a *pat.Agreement) { a.AgentID = "mcp.0123456789abcdef" },

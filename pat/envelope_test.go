@@ -232,11 +232,11 @@ func TestEnvelopeWaitsForApproval(t *testing.T) {
 	raw := w.envelope(t, alice)
 	first, err := w.issueEnvelope(t, raw)
 	if err != nil || first.State != pat.AgreementPending || first.Token != "" {
-		t.Fatalf("%+v, %v", first, err)
+		t.Fatalf("got %+v, %v; want no error, State %v and Token empty", first, err, pat.AgreementPending)
 	}
 	w.advance(t, time.Hour)
 	if again, err := w.issueEnvelope(t, raw); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("got %+v, %v; want no error, AgreementID %v and Token empty", again, err, first.AgreementID)
 	}
 	if err := w.issuer.Approve(t.Context(), pat.AgentID(alice.Address())); err != nil {
 		t.Fatal(err)
@@ -329,7 +329,7 @@ func TestEnvelopesOfOtherImplementations(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("got %+v, %v; want no error and Agreement.AgentID %v", e, err, a.AgentID)
 	}
 	for name, at := range map[string]time.Time{
 		"when it had expired": read.Expires, "more than a quarter before": read.Expires.Add(-15*time.Minute - time.Second),

@@ -152,7 +152,7 @@ func FuzzVerifyExport(f *testing.F) {
 		e, err := pat.VerifyExport(raw, bindings.Forms())
 		if err != nil {
 			if !errors.Is(err, pat.ErrBadExport) || e.Agreement.ID != "" {
-				t.Fatalf("%+v, %v", e, err)
+				t.Fatalf("got %+v, %v; want %v and Agreement.ID empty", e, err, pat.ErrBadExport)
 			}
 			return
 		}

@@ -216,7 +216,7 @@ func TestApproval(t *testing.T) {
 			}
 			w.advance(t, 2*time.Hour) // the same request, long after the agreement expired
 			if again := w.issue(t, r); again.State != pat.AgreementPending || again.AgreementID != first.AgreementID || again.Token != "" {
-				t.Fatalf("%+v", again)
+				t.Fatalf("got %+v; want State %v, AgreementID %v and Token empty", again, pat.AgreementPending, first.AgreementID)
 			}
 			if err := w.issuer.Approve(t.Context(), "agent"); err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestPendingAgreementYieldsOnePAT(t *testing.T) {
 	}
 	wg.Wait()
 	if got.Load() != 1 {
-		t.Errorf("%d PATs", got.Load())
+		t.Errorf("%d PATs, want 1", got.Load())
 	}
 }
 

@@ -208,7 +208,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	}
 	var set struct{ Keys []map[string]string }
 	if err := json.Unmarshal(must(w.keys.JWKS(w.now())), &set); err != nil || len(set.Keys) != 2 {
-		t.Fatalf("%v, %v", set, err)
+		t.Fatalf("got %v, %v; want no error and Keys of length 2", set, err)
 	}
 	for _, k := range set.Keys {
 		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" ||

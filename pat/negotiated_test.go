@@ -84,7 +84,7 @@ func TestAcceptedOfferIsAFreshAgreement(t *testing.T) {
 			t.Fatal(ledger, err)
 		}
 		if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || e.Agreement.AgentID != a.AgentID || e.Agreement.KeyID != a.KeyID {
-			t.Errorf("%s: %+v, %v", ledger, e, err)
+			t.Errorf("%s: got %+v, %v; want no error, Agreement.AgentID %v and Agreement.KeyID %v", ledger, e, err, a.AgentID, a.KeyID)
 		}
 		again := r
 		again.Until = w.now().Add(time.Minute) // the nonce determines whether the acceptance is used
@@ -144,11 +144,11 @@ func TestAcceptanceWaitsForApproval(t *testing.T) {
 	r := w.accepted(t, identity.Ethereum)
 	first, err := w.issueNegotiated(t, r)
 	if err != nil || first.State != pat.AgreementPending || first.Token != "" {
-		t.Fatalf("%+v, %v", first, err)
+		t.Fatalf("got %+v, %v; want no error, State %v and Token empty", first, err, pat.AgreementPending)
 	}
 	w.advance(t, time.Hour)
 	if again, err := w.issueNegotiated(t, r); err != nil || again.AgreementID != first.AgreementID || again.Token != "" {
-		t.Errorf("%+v, %v", again, err)
+		t.Errorf("got %+v, %v; want no error, AgreementID %v and Token empty", again, err, first.AgreementID)
 	}
 	if err := w.issuer.Approve(t.Context(), pat.AgentID(r.Agent)); err != nil {
 		t.Fatal(err)

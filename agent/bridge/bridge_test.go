@@ -20,11 +20,11 @@ func TestTools(t *testing.T) {
 	h := start(t, optionsFor(t, shop))
 	list, err := h.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 2 || list.NextCursor != "" {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("got %+v, %v; want no error, Tools of length 2 and NextCursor empty", list, err)
 	}
 	order, search := list.Tools[0], list.Tools[1]
 	if order.Name != orderTool || search.Name != searchTool || search.Title != "Search" {
-		t.Errorf("%+v %+v", order, search)
+		t.Errorf("got %+v %+v; want Name %v, Name %v and Title %q", order, search, orderTool, searchTool, "Search")
 	}
 	has(t, order.Description, "Orders goods", "UID: "+agenttest.Order, "Costs 0.01 USD a call.")
 	input, _ := search.InputSchema.(map[string]any)
@@ -203,7 +203,7 @@ func TestSeveralServices(t *testing.T) {
 	h := start(t, o)
 	list, err := h.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 4 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("got %+v, %v; want no error and Tools of length 4", list, err)
 	}
 	for _, tool := range list.Tools {
 		if !strings.HasPrefix(tool.Name, "127-0-0-1-") || len(tool.Name) > 48 {

@@ -58,7 +58,7 @@ func TestCancelledRequestHasNoResponse(t *testing.T) {
 		heardAll = append(heardAll, answer)
 	}
 	if len(heardAll) != 1 || !strings.Contains(heardAll[0], `"id":3`) {
-		t.Errorf("%q", heardAll)
+		t.Errorf("got %q; want length 1 and [0] containing %q", heardAll, `"id":3`)
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)

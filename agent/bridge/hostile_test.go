@@ -29,7 +29,7 @@ func TestHostileDescriptions(t *testing.T) {
 	h := start(t, optionsFor(t, shop))
 	list, err := h.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("got %+v, %v; want no error and Tools of length 1", list, err)
 	}
 	for _, tool := range list.Tools {
 		schema, err := jsonOf(tool)
@@ -66,7 +66,7 @@ func TestHostileSchemas(t *testing.T) {
 	h := start(t, optionsFor(t, shop))
 	list, err := h.ListTools(t.Context(), nil)
 	if err != nil || len(list.Tools) != 1 {
-		t.Fatalf("%+v, %v", list, err)
+		t.Fatalf("got %+v, %v; want no error and Tools of length 1", list, err)
 	}
 	shown, err := json.Marshal(list.Tools[0])
 	if err != nil || len(shown) > 4000 || strings.ContainsAny(string(shown), "\u001b\u202e"+invisible) || strings.Contains(string(shown), `\u001b`) {

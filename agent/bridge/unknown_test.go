@@ -115,7 +115,7 @@ func TestUnknownOutcome(t *testing.T) {
 	has(t, text(answered, 1), "This is the outcome of the call with these arguments", "was not executed again")
 	h.refused(orderTool, tea, "BUDGET_EXCEEDED") // a new order
 	if keys := keysOf(shop.Calls()); len(keys) != 2 || keys[0] != key {
-		t.Errorf("%v", keys)
+		t.Errorf("got %v; want length 2 and [0] %v", keys, key)
 	}
 }
 

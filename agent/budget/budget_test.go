@@ -206,7 +206,7 @@ func TestConcurrentReservations(t *testing.T) {
 	}
 	wg.Wait()
 	if admitted.Load() != 10 {
-		t.Errorf("%d calls of 0.1 EUR within 1 EUR", admitted.Load())
+		t.Errorf("got %d calls of 0.1 EUR within 1 EUR, want 10", admitted.Load())
 	}
 }
 

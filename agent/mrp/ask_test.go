@@ -67,7 +67,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if len(progress) != 1 || progress[0].State != "work ing" || progress[0].Progress != 1 {
-		t.Errorf("%+v", progress)
+		t.Errorf("got %+v; want length 1, [0].State %q and [0].Progress 1", progress, "work ing")
 	}
 }
 

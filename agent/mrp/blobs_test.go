@@ -45,14 +45,14 @@ func TestBlobs(t *testing.T) {
 	for _, content := range []string{"what is in it", "", strings.Repeat("x", 3<<20)} {
 		kept, err := c.Upload(t.Context(), strings.NewReader(content), "text/plain")
 		if err != nil || kept.ID != "blob_1" || kept.Size != int64(len(content)) {
-			t.Fatalf("%+v, %v", kept, err)
+			t.Fatalf("got %+v, %v; want no error, ID %q and Size %v", kept, err, "blob_1", int64(len(content)))
 		}
 		var got bytes.Buffer
 		if _, err := c.Download(t.Context(), "blob_1", kept.Hash, &got); err != nil || got.String() != content {
 			t.Errorf("%d bytes, %v", got.Len(), err)
 		}
 		if info, err := c.BlobInfo(t.Context(), "blob_1"); err != nil || info.Hash != kept.Hash || info.Size != kept.Size {
-			t.Errorf("%+v, %v", info, err)
+			t.Errorf("got %+v, %v; want no error, Hash %v and Size %v", info, err, kept.Hash, kept.Size)
 		}
 		if _, err := c.Download(t.Context(), "blob_1", strings.Repeat("0", 64), io.Discard); !errors.Is(err, mrp.ErrAnswer) {
 			t.Errorf("accepted a blob other than the one requested: %v, want %v", err, mrp.ErrAnswer)

@@ -159,7 +159,7 @@ func TestRetriedSendKeepsItsKey(t *testing.T) {
 	for range 2 {
 		r, err := c.Send(t.Context(), wire.Send{Recipient: keyB, Body: []byte(`{}`)})
 		if err != nil || r.MessageID != "msg_1" || r.Status != wire.Sent {
-			t.Fatal(r, err)
+			t.Fatalf("got %+v, %v; want no error, MessageID %q and Status %v", r, err, "msg_1", wire.Sent)
 		}
 	}
 	mu.Lock()

@@ -27,7 +27,7 @@ func TestKeyFiles(t *testing.T) {
 		t.Errorf("a key is overwritten: %v, want %v", err, mrp.ErrKeyFile)
 	}
 	if _, err := mrp.LoadKey(path + "x"); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, mrp.ErrKeyFile) {
-		t.Error(err)
+		t.Errorf("got %v; want %v and %v", err, os.ErrNotExist, mrp.ErrKeyFile)
 	}
 	for name, content := range map[string][]byte{"nothing": nil, "half": seed[:16], "more": append(seed, '\n')} {
 		wrong := filepath.Join(t.TempDir(), "seed")

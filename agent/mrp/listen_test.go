@@ -234,7 +234,7 @@ func TestInvalidFrames(t *testing.T) {
 				return nil
 			})
 			if err != nil || requests.Load() < 3 {
-				t.Errorf("%v after %d", err, requests.Load())
+				t.Errorf("%v after %d; want no error and at least 3", err, requests.Load())
 			}
 		})
 	}

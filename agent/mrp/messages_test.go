@@ -72,7 +72,7 @@ func TestMessageStatusAndThread(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if p, err := c.Thread(t.Context(), "a/b c", mrp.Filter{}); err != nil || len(p.Messages) != 1 || p.Next != "" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("got %+v, %v; want no error, Messages of length 1 and Next empty", p, err)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestRelayDiscovery(t *testing.T) {
 	ca, cb := r.client(a), r.client(b)
 	p := must[wire.Profile](t)(ca.Profile(t.Context(), keyA))
 	if p.Visibility != wire.Private || p.InboxPolicy != wire.BlockList || p.Status != wire.Active || p.DisplayName != nil {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v; want Visibility %v, InboxPolicy %v, Status %v and DisplayName nil", p, wire.Private, wire.BlockList, wire.Active)
 	}
 	if _, err := ca.Profile(t.Context(), keyB); code(err) != wire.AgentNotFound {
 		t.Error(err)
@@ -138,7 +138,7 @@ func TestRelayDiscovery(t *testing.T) {
 		t.Errorf("found %d, %+v, %v", found, tags, err)
 	}
 	if list := must[[]wire.Capability](t)(cb.Capabilities(t.Context(), keyA)); len(list) != 1 || list[0].Name != "text:translate" {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v; want length 1 and [0].Name %q", list, "text:translate")
 	}
 	if err := ca.Delete(t.Context()); err != nil {
 		t.Error(err)
@@ -165,13 +165,13 @@ func TestRelayMessagesAndThreads(t *testing.T) {
 	reply := must[wire.Receipt](t)(ca.Reply(t.Context(), m, wire.Send{ContentType: wire.TypeText, Body: []byte(`"yes"`)}))
 	thread := must[mrp.Page](t)(cb.Thread(t.Context(), m.ID, mrp.Filter{}))
 	if len(thread.Messages) != 2 || thread.Messages[1].ID != reply.MessageID || thread.Messages[1].InReplyTo != m.ID {
-		t.Errorf("%+v", thread)
+		t.Errorf("got %+v; want Messages of length 2, Messages[1].ID %v and Messages[1].InReplyTo %v", thread, reply.MessageID, m.ID)
 	}
 	if got := must[wire.Message](t)(cb.Message(t.Context(), m.ID)); got.Status != wire.Delivered || got.DeliveredAt.IsZero() {
 		t.Errorf("%+v", got)
 	}
 	if status := must[wire.Receipt](t)(ca.Status(t.Context(), reply.MessageID)); status.Status != wire.Sent {
-		t.Errorf("%+v", status)
+		t.Errorf("got %+v, want Status %v", status, wire.Sent)
 	}
 	if _, err := other.Message(t.Context(), m.ID); code(err) != wire.Forbidden {
 		t.Error(err)
@@ -180,7 +180,7 @@ func TestRelayMessagesAndThreads(t *testing.T) {
 		t.Error(err)
 	}
 	if p := must[mrp.Page](t)(ca.Poll(t.Context(), mrp.Filter{Status: wire.Delivered, Sender: &keyB})); len(p.Messages) != 1 {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want Messages of length 1", p)
 	}
 	for i := range 5 {
 		must[wire.Receipt](t)(cb.Send(t.Context(), wire.Send{Recipient: keyA, Body: fmt.Append(nil, i)}))
@@ -214,7 +214,7 @@ func TestRelayAccessList(t *testing.T) {
 		t.Error(err)
 	}
 	if e := must[wire.Entry](t)(ca.Permit(t.Context(), keyB, wire.Allow)); e.Peer != keyB || e.Owner != keyA || e.Type != wire.Allow {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v; want Peer %v, Owner %v and Type %v", e, keyB, keyA, wire.Allow)
 	}
 	if err := send(); err != nil {
 		t.Error(err)
@@ -224,7 +224,7 @@ func TestRelayAccessList(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	if e := must[wire.Entry](t)(ca.Entry(t.Context(), keyB)); e.Type != wire.Allow {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v, want Type %v", e, wire.Allow)
 	}
 	if err := ca.Forget(t.Context(), keyB); err != nil {
 		t.Error(err)
@@ -245,7 +245,7 @@ func TestRelayBlobs(t *testing.T) {
 	kept := must[wire.Blob](t)(ca.Upload(t.Context(), bytes.NewReader(content), "text/plain"))
 	info := must[wire.Blob](t)(ca.BlobInfo(t.Context(), kept.ID))
 	if info.Hash != kept.Hash || info.Size != 2_000_000 || info.ContentType != "text/plain" {
-		t.Errorf("%+v", info)
+		t.Errorf("got %+v; want Hash %v, Size 2_000_000 and ContentType %q", info, kept.Hash, "text/plain")
 	}
 	if _, err := cb.Download(t.Context(), kept.ID, "", io.Discard); code(err) != wire.Forbidden {
 		t.Error(err)
@@ -259,7 +259,7 @@ func TestRelayBlobs(t *testing.T) {
 	}))
 	m := must[mrp.Page](t)(cb.Poll(t.Context(), mrp.Filter{})).Messages[0]
 	if len(m.Attachments) != 2 || m.Attachments[0].Size != 2_000_000 || m.Attachments[0].Hash != kept.Hash {
-		t.Fatalf("%+v", m)
+		t.Fatalf("got %+v; want Attachments of length 2, Attachments[0].Size 2_000_000 and Attachments[0].Hash %v", m, kept.Hash)
 	}
 	for i, want := range [][]byte{content, []byte("for B")} {
 		if got := must[[]byte](t)(cb.Attached(t.Context(), m, m.Attachments[i])); !bytes.Equal(got, want) {
@@ -294,10 +294,10 @@ func TestRelayWebhooks(t *testing.T) {
 	}
 	sent := must[wire.Receipt](t)(cb.Send(t.Context(), wire.Send{Recipient: keyA, Body: []byte(`1`)}))
 	if m := <-came; m.ID != sent.MessageID {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want ID %v", m, sent.MessageID)
 	}
 	if w := must[wire.Webhook](t)(ca.Webhook(t.Context())); w.URL != server.URL || w.Failures != 0 {
-		t.Errorf("%+v", w)
+		t.Errorf("got %+v; want URL %v and Failures 0", w, server.URL)
 	}
 	if err := ca.DeleteWebhook(t.Context()); err != nil {
 		t.Error(err)

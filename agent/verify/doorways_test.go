@@ -87,7 +87,7 @@ func TestDoorVariants(t *testing.T) {
 			t.Parallel()
 			r := g.found(t, tt.between, nil)
 			if c := find(t, r, tt.check); c.Outcome != tt.outcome || c.Detail != tt.detail {
-				t.Errorf("%+v", c)
+				t.Errorf("got %+v; want Outcome %v and Detail %v", c, tt.outcome, tt.detail)
 			}
 		})
 	}

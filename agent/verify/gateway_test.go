@@ -245,7 +245,7 @@ func TestNothingSignedWithoutAgree(t *testing.T) {
 	})
 	r := run(t, verify.Options{Target: g.url})
 	if c := find(t, r, "pat-issue"); c.Outcome != verify.Skipped || !strings.Contains(c.Detail, "--allow-agree") {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v; want Outcome %v and Detail containing %q", c, verify.Skipped, "--allow-agree")
 	}
 	if posted.Load() != 0 || g.upstream.Load() != 0 {
 		t.Error("verify agreed or called an intent")

@@ -46,11 +46,11 @@ func TestOfficialMCPServer(t *testing.T) {
 				return r.URL.Path == mcpPath
 			}), []string{"mcp-origin", "mcp-refused"})
 			if c := find(t, r, "mcp-discover"); c.Detail != tt.speaks {
-				t.Errorf("%+v", c)
+				t.Errorf("got %+v, want Detail %v", c, tt.speaks)
 			}
 			for _, id := range []string{"mcp-endpoint", "mcp-tools", "mcp-tool-schemas", "mcp-intents", "mcp-call", "mcp-unknown-tool"} {
 				if c := find(t, r, id); c.Outcome != verify.Holds {
-					t.Errorf("%+v", c)
+					t.Errorf("got %+v, want Outcome %v", c, verify.Holds)
 				}
 			}
 		})
@@ -85,7 +85,7 @@ func TestOfficialA2AServer(t *testing.T) {
 	}), []string{"a2a-refused", "a2a-version"})
 	for _, id := range []string{"a2a-task-unknown", "a2a-call", "a2a-http"} {
 		if c := find(t, r, id); c.Outcome != verify.Holds {
-			t.Errorf("%+v", c)
+			t.Errorf("got %+v, want Outcome %v", c, verify.Holds)
 		}
 	}
 }

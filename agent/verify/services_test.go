@@ -62,7 +62,7 @@ func TestForeignServices(t *testing.T) {
 			}
 			for _, id := range tt.hold {
 				if c := find(t, r, id); c.Outcome != verify.Holds {
-					t.Errorf("%+v", c)
+					t.Errorf("got %+v, want Outcome %v", c, verify.Holds)
 				}
 			}
 			for _, c := range shop.Calls() {
@@ -85,7 +85,7 @@ func TestExpiredPAT(t *testing.T) {
 	}
 	r := run(t, verify.Options{Target: shop.URL, Agree: true, Client: agent.Options{Now: shop.Clock.Now, Sleep: sleep}})
 	if c := find(t, r, "pat-expired"); c.Outcome != verify.Holds {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want Outcome %v", c, verify.Holds)
 	}
 }
 

@@ -92,7 +92,7 @@ func verifiedBy(g *gatetest.Gate, s map[string]string, payload []byte) string {
 	g.Must(err)
 	g.Must(json.Unmarshal(text, &header))
 	if header.Typ != "JOSE" || header.Jku != "http://127.0.0.1:8080/.well-known/jwks.json" {
-		g.Errorf("%+v", header)
+		g.Errorf("got %+v; want Typ %q and Jku %q", header, "JOSE", "http://127.0.0.1:8080/.well-known/jwks.json")
 	}
 	var set struct{ Keys []json.RawMessage }
 	g.Must(json.Unmarshal(get(g, "/.well-known/jwks.json").Body, &set))

@@ -83,7 +83,7 @@ func TestRepeatedMessageReturnsSameTask(t *testing.T) {
 	<-started
 	again := rpc(g, a.Token, ask)
 	if again.Result.Task.Status.State != "TASK_STATE_WORKING" {
-		t.Errorf("%+v", again)
+		t.Errorf("got %+v, want Result.Task.Status.State %q", again, "TASK_STATE_WORKING")
 	}
 	stream, err := http.DefaultTransport.RoundTrip(post(g, t.Context(), a.Token,
 		`{"jsonrpc":"2.0","id":1,"method":"SubscribeToTask","params":{"id":"`+again.Result.Task.ID+`"}}`))
@@ -142,7 +142,7 @@ func TestStreamWithStalledReader(t *testing.T) {
 	g.Executor.Drain(t.Context())
 	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Searching, `{"query":"x"}`))
 	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("%+v", task)
+		t.Errorf("got %+v, want Result.Task.Status.State %q", task, "TASK_STATE_COMPLETED")
 	}
 }
 
@@ -162,11 +162,11 @@ func TestProofOfKeyInMetadata(t *testing.T) {
 	proved := message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`,
 		`,"metadata":{"https://uimprotocol.com/a2a/v1":{"proof":"`+proof+`"}}`)
 	if done := rpc(g, a.Token, proved); done.Result.Task.Status.State != "TASK_STATE_COMPLETED" {
-		t.Errorf("%+v", done)
+		t.Errorf("got %+v, want Result.Task.Status.State %q", done, "TASK_STATE_COMPLETED")
 	}
 	other := strings.Replace(proved, `"m1"`, `"m2"`, 1) // the proof was already used
 	if replayed := rpc(g, a.Token, other); replayed.Result.Task.Status.State != "TASK_STATE_REJECTED" {
-		t.Errorf("%+v", replayed)
+		t.Errorf("got %+v, want Result.Task.Status.State %q", replayed, "TASK_STATE_REJECTED")
 	}
 }
 
@@ -175,19 +175,19 @@ func TestHugeRequests(t *testing.T) {
 	a := g.Agreed("agent-1")
 	huge := strings.Repeat("x", 1<<19)
 	if got := rpc(g, a.Token, `{"jsonrpc":"2.0","id":1,"method":"`+huge+`"}`); got.Error.Code != -32601 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Error.Code %v", got, -32601)
 	}
 	if got := rpc(g, a.Token, message("SendMessage", huge, gatetest.Searching, `{}`)); got.Error.Code != -32602 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Error.Code %v", got, -32602)
 	}
 	if got := rpc(g, a.Token, `{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"`+huge+`"}}`); got.Error.Code != -32602 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Error.Code %v", got, -32602)
 	}
 	if answer := g.Send(post(g, t.Context(), a.Token, strings.Repeat("[", 3<<20))); answer.Status != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d %s", answer.Status, answer.Body)
+		t.Errorf("got %d %s; want %v", answer.Status, answer.Body, http.StatusRequestEntityTooLarge)
 	}
 	deep := strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100)
 	if got := rpc(g, a.Token, message("SendMessage", "m", gatetest.Searching, deep)); got.Error.Code != -32700 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Error.Code %v", got, -32700)
 	}
 }

@@ -82,7 +82,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	reply, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: task.ID})
 	g.Must(err)
 	if reply.ID != task.ID || reply.Status.State != official.TaskStateCompleted || reply.ContextID != "talk" {
-		g.Errorf("%+v", reply)
+		g.Errorf("got %+v; want ID %v, Status.State %v and ContextID %q", reply, task.ID, official.TaskStateCompleted, "talk")
 	}
 	var seen []string
 	for event, err := range client.SendStreamingMessage(g.Context(), callOf(gatetest.Searching, map[string]any{"query": "desk"})) {
@@ -108,7 +108,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	list, err = client.ListTasks(g.Context(), next)
 	g.Must(err)
 	if len(list.Tasks) != 1 || list.NextPageToken != "" || len(list.Tasks[0].Artifacts) != 1 {
-		g.Errorf("%+v", list)
+		g.Errorf("got %+v; want Tasks of length 1, NextPageToken empty and Tasks[0].Artifacts of length 1", list)
 	}
 	text := &official.SendMessageRequest{Message: official.NewMessage(official.MessageRoleUser, official.NewTextPart("what can you order?"))}
 	answer, err = client.SendMessage(g.Context(), text)

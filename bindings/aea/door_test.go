@@ -205,7 +205,7 @@ func TestAddressInUse(t *testing.T) {
 		t.Errorf("got %v, want nil", at)
 	}
 	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 }
 

@@ -111,6 +111,6 @@ func TestForeignPATs(t *testing.T) {
 		t.Errorf("%q", answer.Message)
 	}
 	if n := reached.Load(); n != 0 {
-		t.Errorf("%d calls reached the service", n)
+		t.Errorf("got %d calls reached the service, want 0", n)
 	}
 }

@@ -53,7 +53,7 @@ func TestRelayedNegotiation(t *testing.T) {
 			buyer.Reply(t, matched, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 			seller.FIPA(t, protocol.FIPAEnd)
 			if s := activity(g); s.Relay.Relayed != 5 || s.Dialogues.HalfOpen+s.Dialogues.Open+s.Dialogues.Ended != 0 {
-				t.Errorf("%+v, %+v", s, s.Relay)
+				t.Errorf("got %+v, %+v; want Relayed 5 and Dialogues.HalfOpen + s.Dialogues.Open + s.Dialogues.Ended 0", s, s.Relay)
 			}
 
 			// The gateway still serves the buyer itself, and it rejects messages beyond the relay limit in its own name.
@@ -66,7 +66,7 @@ func TestRelayedNegotiation(t *testing.T) {
 			}
 			e := buyer.Way.Next(t, buyer.Address())
 			if e.Sender != at["address"] || activity(g).Relay.Held != 1 {
-				t.Errorf("%+v, %+v", e, activity(g).Relay)
+				t.Errorf("got %+v, %+v; want Sender %v and Held 1", e, activity(g).Relay, at["address"])
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestNotRelayed(t *testing.T) {
 			t.Errorf("got %d, %d; want %v, %v", first, second, acn.Success, acn.UnknownAgentAddress)
 		}
 		if s := activity(g); s.Unserved != 1 || s.Relay.Relayed != 0 {
-			t.Errorf("%+v, %+v", s, s.Relay)
+			t.Errorf("got %+v, %+v; want Unserved 1 and Relayed 0", s, s.Relay)
 		}
 	})
 	t.Run("forged sender by delegate and mailbox", func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestNotRelayed(t *testing.T) {
 		}
 		receiver.Calls(t, call(gatetest.Searching, ""))
 		if s := activity(g); s.Relay.Relayed != 0 {
-			t.Errorf("%+v", s.Relay)
+			t.Errorf("got %+v, want Relayed 0", s.Relay)
 		}
 	})
 }

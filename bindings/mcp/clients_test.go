@@ -55,7 +55,7 @@ func TestOfficialClients(t *testing.T) {
 				t.Errorf("wrong: %+v", seen.Wrong)
 			}
 			if seen.Unknown.Code != -32602 || !strings.Contains(seen.Unknown.Message, "search_v1") {
-				t.Errorf("unknown: %+v", seen.Unknown)
+				t.Errorf("unknown: %+v; want Code %v and Message containing %q", seen.Unknown, -32602, "search_v1")
 			}
 		})
 	}

@@ -232,7 +232,7 @@ func TestToolListPages(t *testing.T) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	if m := ask(g, token, "tools/list", nil); m.Result.Tools[1].Name != "aa_v1" {
-		t.Errorf("after a reload: %+v", m.Result.Tools)
+		t.Errorf("after a reload: %+v, want [1].Name %q", m.Result.Tools, "aa_v1")
 	}
 }
 

@@ -208,7 +208,7 @@ func TestRepeatedCall(t *testing.T) {
 	expect(t, "once", string(first.Body), `"replayed":false`)
 	expect(t, "twice", string(second.Body), `"replayed":true`)
 	if reached.Load() != 1 {
-		t.Errorf("%d calls", reached.Load())
+		t.Errorf("got %d calls, want 1", reached.Load())
 	}
 	if first.ThreadID != first.InReplyTo || first.InReplyTo == "" {
 		t.Errorf("%+v", first)

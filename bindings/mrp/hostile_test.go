@@ -85,7 +85,7 @@ func TestMessagesWithoutReply(t *testing.T) {
 		}
 	}
 	if answered != 20 {
-		t.Errorf("%d text replies", answered)
+		t.Errorf("got %d text replies, want 20", answered)
 	}
 }
 

@@ -80,7 +80,7 @@ func TestProgress(t *testing.T) {
 	answered := make(chan string)
 	go func() { answered <- a.Ask(t, "uim:execute", call(gatetest.Searching, token)) }()
 	if p := <-reports; p.State != "working" {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v, want State %q", p, "working")
 	}
 	close(release)
 	expect(t, "at last", <-answered, `"output":{"ok":true}`)

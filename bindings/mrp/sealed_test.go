@@ -52,7 +52,7 @@ func TestRepeatedEncryptedCallIsExecutedOnce(t *testing.T) {
 	expect(t, "once", delivers(t, a, sealed.Body), `"output":{"ok":true}`, `"replayed":false`)
 	expect(t, "again", delivers(t, a, sealed.Body), `"output":{"ok":true}`, `"replayed":true`)
 	if reached.Load() != 1 {
-		t.Errorf("%d calls reached the service", reached.Load())
+		t.Errorf("got %d calls reached the service, want 1", reached.Load())
 	}
 }
 

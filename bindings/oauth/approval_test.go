@@ -129,7 +129,7 @@ func TestConsentByInvitation(t *testing.T) {
 		agreement, err := g.Store.Agreement(t.Context(), "default", claims.Agreement)
 		g.Must(err)
 		if record, _ := agreement.Consent(); record.Invitation != "Ann" {
-			t.Errorf("%+v", record)
+			t.Errorf("got %+v, want Invitation %q", record, "Ann")
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestReshownPageKeepsSelection(t *testing.T) {
 		t.Error("the error message is below the heading")
 	}
 	if got := formOf(again)["scope"]; len(got) != 1 || got[0] != gatetest.Searching+":execute" {
-		t.Errorf("ticked: %q", got)
+		t.Errorf("ticked: %q; want length 1 and [0] %v", got, gatetest.Searching+":execute")
 	}
 	if !strings.Contains(text, gatetest.Ordering+`:execute"><strong>`) {
 		t.Error("the page does not offer the deselected intent again")

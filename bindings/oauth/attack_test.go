@@ -44,14 +44,14 @@ func TestLookalikeHosts(t *testing.T) {
 		"JavaScript:alert(1)", " https://evil.example/cb",
 	} {
 		if got := g.registered(uri); got.Error != "invalid_redirect_uri" {
-			t.Errorf("%s: %+v", uri, got)
+			t.Errorf("%s: got %+v; want Error %q", uri, got, "invalid_redirect_uri")
 		}
 	}
 	for _, uri := range []string{
 		"https://assistant.example:8443/cb", "https://xn--pple-43d.example/cb", "https://192.0.2.1/cb", "http://[::1]/cb",
 	} {
 		if got := g.registered(uri); got.Status != http.StatusCreated {
-			t.Errorf("%s: %+v", uri, got)
+			t.Errorf("%s: got %+v; want Status %v", uri, got, http.StatusCreated)
 		}
 	}
 	before := g.client.fetched
@@ -170,7 +170,7 @@ func TestRevokeWhileConsentIsOff(t *testing.T) {
 	set(g, "false")
 	g.wants("a refresh", g.post("/oauth/token", g.refresh(got.Refresh)), "unauthorized_client")
 	if a := g.post("/oauth/revoke", url.Values{"token": {got.Refresh}}); a.Status != http.StatusOK {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v, want Status %v", a, http.StatusOK)
 	}
 	set(g, "true")
 	g.wants("once it is on again", g.post("/oauth/token", g.refresh(got.Refresh)), "invalid_grant")
@@ -181,13 +181,13 @@ func TestRefreshRateIsLimited(t *testing.T) {
 	got := g.tokens()
 	for range 2 {
 		if got = g.post("/oauth/token", g.refresh(got.Refresh)); got.Status != http.StatusOK {
-			t.Fatalf("%+v", got)
+			t.Fatalf("got %+v, want Status %v", got, http.StatusOK)
 		}
 	}
 	g.wants("a third", g.post("/oauth/token", g.refresh(got.Refresh)), "temporarily_unavailable")
 	g.Later(time.Minute)
 	if got = g.post("/oauth/token", g.refresh(got.Refresh)); got.Status != http.StatusOK {
-		t.Errorf("a minute later: %+v", got)
+		t.Errorf("a minute later: %+v, want Status %v", got, http.StatusOK)
 	}
 }
 
@@ -228,11 +228,11 @@ func TestConcurrentUses(t *testing.T) {
 				}
 				g.wants(name, g.post("/oauth/token", g.refresh(one.Refresh)), "invalid_grant")
 			} else if one.Error != "invalid_grant" {
-				t.Errorf("%s: %+v", name, one)
+				t.Errorf("%s: got %+v; want Error %q", name, one, "invalid_grant")
 			}
 		}
 		if good > 1 {
-			t.Errorf("%s: %d succeeded", name, good)
+			t.Errorf("%s: %d succeeded; want at most 1", name, good)
 		}
 	}
 	p := newPKCE()

@@ -162,7 +162,7 @@ func (b *browser) page(q url.Values) gatetest.Answer {
 	b.Helper()
 	a := b.do(http.MethodGet, "/oauth/authorize?"+q.Encode(), nil)
 	if a.Status != http.StatusOK {
-		b.Fatalf("the page: %d %s %.600s", a.Status, a.Header.Get("Location"), a.Body)
+		b.Fatalf("the page: %d %s %.600s; want %v", a.Status, a.Header.Get("Location"), a.Body, http.StatusOK)
 	}
 	return a
 }
@@ -234,7 +234,7 @@ func (g *gate) tokens() oauth {
 	p := newPKCE()
 	got := g.post("/oauth/token", g.exchange(g.code(p), p))
 	if got.Status != http.StatusOK {
-		g.Fatalf("%+v", got)
+		g.Fatalf("got %+v, want Status %v", got, http.StatusOK)
 	}
 	return got
 }

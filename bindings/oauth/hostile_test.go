@@ -98,7 +98,7 @@ func TestRegistration(t *testing.T) {
 	v := g.exchange(code, p)
 	as(v)
 	if tokens := g.post("/oauth/token", v); tokens.Status != http.StatusOK {
-		t.Errorf("%+v", tokens)
+		t.Errorf("got %+v, want Status %v", tokens, http.StatusOK)
 	}
 	own := b.page(g.query(newPKCE(), as, func(v url.Values) { v.Set("redirect_uri", "cursor://anysphere/cb") }))
 	if policy := own.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self' cursor:;") {
@@ -185,7 +185,7 @@ func TestAgentWithKey(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	if a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering); a.Status != http.StatusOK {
-		t.Errorf("an order by an agent with a key: %d %s", a.Status, a.Body)
+		t.Errorf("an order by an agent with a key: %d %s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 	g.wants("a second time", g.post("/oauth/token", good), "invalid_grant")
 	for name, change := range map[string]func(header, claims map[string]any){

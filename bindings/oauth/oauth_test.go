@@ -25,7 +25,7 @@ func TestClientWithoutKey(t *testing.T) {
 	path, _, _ := strings.Cut(rest, `"`)
 	g.Must(json.Unmarshal(g.Get(path).Body, &metadata))
 	if metadata.Resource != resource || len(metadata.Servers) != 1 || metadata.Servers[0] != origin {
-		t.Fatalf("%q leads to %+v", challenge, metadata)
+		t.Fatalf("%q leads to %+v; want Resource %v, Servers of length 1 and Servers[0] %v", challenge, metadata, resource, origin)
 	}
 	p, b := newPKCE(), g.browser()
 	page := b.page(g.query(p))
@@ -133,7 +133,7 @@ func TestMetadata(t *testing.T) {
 	}
 	g.Must(json.Unmarshal(g.Get("/.well-known/oauth-authorization-server").Body, &m))
 	if len(m.Methods) != 1 || m.Methods[0] != "S256" || len(m.Grants) != 3 || m.Page != origin+"/oauth/authorize" {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v; want Methods of length 1, Methods[0] %q, Grants of length 3 and Page %v", m, "S256", origin+"/oauth/authorize")
 	}
 }
 
@@ -374,7 +374,7 @@ func TestRefreshTokensRotate(t *testing.T) {
 	g.Later(30*24*time.Hour - time.Hour)
 	other = g.post("/oauth/token", g.refresh(other.Refresh))
 	if other.Status != http.StatusOK {
-		t.Fatalf("within 30 days: %+v", other)
+		t.Fatalf("within 30 days: %+v, want Status %v", other, http.StatusOK)
 	}
 	g.Later(time.Hour)
 	g.wants("after 30 days", g.post("/oauth/token", g.refresh(other.Refresh)), "invalid_grant")
@@ -397,7 +397,7 @@ func TestConsentIsRevoked(t *testing.T) {
 	} {
 		got := g.tokens()
 		if a := g.post("/oauth/revoke", url.Values{"token": {token(got)}}); a.Status != http.StatusOK {
-			t.Errorf("%s: %+v", name, a)
+			t.Errorf("%s: got %+v; want Status %v", name, a, http.StatusOK)
 		}
 		if g.works(got.Access) {
 			t.Errorf("%s: the access token still works", name)
@@ -407,7 +407,7 @@ func TestConsentIsRevoked(t *testing.T) {
 	good := g.tokens()
 	for _, token := range []string{"nonsense", good.Refresh[:len(good.Refresh)-4] + "AAAA"} {
 		if a := g.post("/oauth/revoke", url.Values{"token": {token}}); a.Status != http.StatusOK {
-			t.Errorf("an invalid token: %+v", a)
+			t.Errorf("an invalid token: %+v, want Status %v", a, http.StatusOK)
 		}
 	}
 	if !g.works(good.Access) {

@@ -117,7 +117,7 @@ func TestAuthorizationConformance(t *testing.T) {
 			g.Must(json.Unmarshal(text, &checks))
 			for _, c := range checks {
 				if c.Status != "SUCCESS" {
-					t.Errorf("%s: %+v", name, c)
+					t.Errorf("%s: got %+v; want Status %q", name, c, "SUCCESS")
 				}
 			}
 		}

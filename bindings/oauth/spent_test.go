@@ -19,7 +19,7 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 	code := g.code(p)
 	got := g.post("/oauth/token", g.exchange(code, p))
 	if got.Status != http.StatusOK {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want Status %v", got, http.StatusOK)
 	}
 	handle, _, _ := strings.Cut(code, ".")
 	_, secret, _ := strings.Cut(got.Refresh, ".")
@@ -46,7 +46,7 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 		}
 	}
 	if next := g.post("/oauth/token", g.refresh(got.Refresh)); next.Status != http.StatusOK {
-		t.Errorf("the client's own refresh token: %+v", next)
+		t.Errorf("the client's own refresh token: %+v, want Status %v", next, http.StatusOK)
 	}
 	g.wants("the client itself, a second time", g.post("/oauth/token", g.exchange(code, p)), "invalid_grant")
 	if g.works(got.Access) {
@@ -85,7 +85,7 @@ func TestResubmittedForm(t *testing.T) {
 			}
 			got := g.post("/oauth/token", g.exchange(codes[0], p))
 			if got.Status != http.StatusOK {
-				t.Fatalf("%+v", got)
+				t.Fatalf("got %+v, want Status %v", got, http.StatusOK)
 			}
 			a := b.do(http.MethodPost, "/oauth/authorize", form)
 			if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || !strings.Contains(string(a.Body), "already submitted") {

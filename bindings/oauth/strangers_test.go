@@ -24,7 +24,7 @@ func TestUnapprovedLeavePlacesForDocuments(t *testing.T) {
 		Service: "default", ID: claims.Subject, Status: pat.AgentActive, Approved: true,
 	}))
 	if again := g.post("/oauth/token", g.refresh(got.Refresh)); again.Status != http.StatusOK {
-		t.Fatalf("%+v", again)
+		t.Fatalf("got %+v, want Status %v", again, http.StatusOK)
 	}
 	g.Later(25 * time.Hour) // the document is read again
 	g.client.mu.Lock()
@@ -52,7 +52,7 @@ func TestUnapprovedLeavePlacesForDocuments(t *testing.T) {
 	}
 	a := g.Get("/oauth/authorize?"+g.query(newPKCE()).Encode(), "X-Forwarded-For", "192.0.2.1")
 	if a.Status != http.StatusOK {
-		t.Errorf("%d %.600s", a.Status, a.Body)
+		t.Errorf("got %d %.600s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 	close(release)
 	strangers.Wait()

@@ -51,7 +51,7 @@ func TestFindAgreeAndExecute(t *testing.T) {
 		}
 	}
 	if named != 2 {
-		t.Errorf("%d calls in the log name the door", named)
+		t.Errorf("got %d calls in the log name the door, want 2", named)
 	}
 }
 
@@ -77,7 +77,7 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 		}
 	}
 	if calls.Load() != 1 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls, want 1", calls.Load())
 	}
 	if model, reply := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
 		t.Errorf("%s %v", model, reply)
@@ -88,7 +88,7 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 		t.Errorf("%s %s", model, got)
 	}
 	if calls.Load() != 1 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls, want 1", calls.Load())
 	}
 }
 

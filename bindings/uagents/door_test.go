@@ -261,7 +261,7 @@ func TestServiceDescription(t *testing.T) {
 		}
 	}
 	if a := get("/agent_info", string(p.key.Address())); a.Status != http.StatusNotFound {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusNotFound)
 	}
 	var all []json.RawMessage
 	if err := json.Unmarshal(get("/uagents/manifest", "").Body, &all); err != nil || len(all) != 4 {
@@ -277,13 +277,13 @@ func TestServiceDescription(t *testing.T) {
 		}
 	}
 	if a := get("/uagents/manifest?digest=proto:x", ""); a.Status != http.StatusNotFound {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusNotFound)
 	}
 	for _, path := range []string{"/agent_info", "/uagents/manifest"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.URL+path, strings.NewReader("{}"))
 		p.Must(err)
 		if a := p.Send(r); a.Status != http.StatusMethodNotAllowed {
-			t.Errorf("%d %s", a.Status, a.Body)
+			t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusMethodNotAllowed)
 		}
 		shut := gatetest.New(t, "")
 		shut.Refuses(shut.Get(path), http.StatusNotFound, "NO_SUCH_PATH")
@@ -324,6 +324,6 @@ func TestDoorIsClosedWithoutBlock(t *testing.T) {
 		t.Errorf("%s, then %s", address, now)
 	}
 	if a := made.Get("/agent", "User-Agent", "a browser"); a.Status != http.StatusOK {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 }

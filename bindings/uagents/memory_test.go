@@ -42,7 +42,7 @@ func TestRepliesUseMemoryBudget(t *testing.T) {
 		}
 		statement["endpoints"] = endpoints
 		if status, reply := p.asks("POST", "agents", p.attest(keyOf(t, "agent "+strconv.Itoa(i)), statement)); status != http.StatusOK {
-			t.Fatalf("%d %v", status, reply)
+			t.Fatalf("got %d %v; want %v", status, reply, http.StatusOK)
 		}
 	}
 	search := `{"text": "` + string(protocol.UIM().Digest) + `", "limit": LIMIT}`

@@ -118,7 +118,7 @@ func TestRepliesAreDelivered(t *testing.T) {
 		p.postpones("UIMExecute", search(token))
 	}
 	if calls.Load() != 1 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls, want 1", calls.Load())
 	}
 	in.receive(p) // the reply to the last one
 	for model, want := range map[string]string{"Nobody": "ErrorMessage", "HealthCheck": "AgentHealth", "UIMSearch": "UIMIntents"} {
@@ -129,7 +129,7 @@ func TestRepliesAreDelivered(t *testing.T) {
 	}
 	p.Drain()
 	if n := p.Logs.FilterMessage("answered later").FilterField(zap.String("became", "delivered")).Len(); n != 9 {
-		t.Errorf("%d lines of the log", n)
+		t.Errorf("got %d lines of the log, want 9", n)
 	}
 	named := 0
 	for _, e := range p.Logs.FilterMessage("answered later").All() {
@@ -142,7 +142,7 @@ func TestRepliesAreDelivered(t *testing.T) {
 		}
 	}
 	if named != 4 {
-		t.Errorf("%d calls in the log name the door", named)
+		t.Errorf("got %d calls in the log name the door, want 4", named)
 	}
 }
 
@@ -220,7 +220,7 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 		}
 	}
 	if taken != 768 {
-		t.Errorf("strangers hold %d places", taken)
+		t.Errorf("strangers hold %d places, want 768", taken)
 	}
 	if n := p.counted("uimgate_shed_total", "envelopes"); n != 20 {
 		t.Errorf("%v are counted as shed", n)

@@ -178,7 +178,7 @@ func TestReloadRegisters(t *testing.T) {
 			t.Errorf("%s: %s at %s, want %s", c.more, status, at, want)
 		}
 		if now := door.Activity("default").Registered; len(now) != 1 || now[0].Almanac != "own" {
-			t.Errorf("%+v", now)
+			t.Errorf("got %+v; want length 1 and [0].Almanac %q", now, "own")
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestAgentsRegister(t *testing.T) {
 	statement := located("http://127.0.0.1:8001/submit")
 	statement["metadata"] = map[string]any{"a": "b"}
 	if status, reply := p.asks("POST", "agents", p.attest(p.key, statement)); status != 200 {
-		t.Fatalf("%d %v", status, reply)
+		t.Fatalf("got %d %v; want 200", status, reply)
 	}
 	status, reply := p.asks("GET", "agents/"+address+"?prefix=agent", "")
 	if status != 200 || reply.Text("address") != address || reply.Text("status") != "active" || reply.Text("type") != "custom" ||
@@ -86,14 +86,14 @@ func TestAgentsRegister(t *testing.T) {
 	}
 	p.Pass(time.Second)
 	if status, reply := p.asks("POST", "agents/"+address+"/status", p.attest(p.key, member{"is_active": false})); status != 200 {
-		t.Errorf("%d %v", status, reply)
+		t.Errorf("got %d %v; want 200", status, reply)
 	}
 	if _, reply := p.asks("GET", "agents/"+address, ""); reply.Text("status") != "offline" {
 		t.Errorf("%v", reply)
 	}
 	p.Pass(2 * time.Hour)
 	if status, reply := p.asks("GET", "agents/"+address, ""); status != 404 {
-		t.Errorf("%d %v", status, reply)
+		t.Errorf("got %d %v; want 404", status, reply)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAlmanacRefusals(t *testing.T) {
 	early := located("http://three.example/")
 	early["timestamp"] = json.Number(strconv.FormatInt(p.Now().Add(6*time.Minute).Unix(), 10))
 	if status, reply := p.asks("POST", "agents", good); status != 200 {
-		t.Fatalf("%d %v", status, reply)
+		t.Fatalf("got %d %v; want 200", status, reply)
 	}
 	manifest, err := json.Marshal(protocol.UIM())
 	p.Must(err)
@@ -181,7 +181,7 @@ func TestAlmanacLimits(t *testing.T) {
 		if a := p.Send(r); a.Status == http.StatusTooManyRequests && a.Header.Get("Retry-After") != "" {
 			refused++
 		} else if a.Status != http.StatusOK {
-			t.Fatalf("%d %s", a.Status, a.Body)
+			t.Fatalf("got %d %s; want %v", a.Status, a.Body, http.StatusOK)
 		}
 	}
 	if refused != 10 {
@@ -191,7 +191,7 @@ func TestAlmanacLimits(t *testing.T) {
 		p.asks("POST", "agents", "{}")
 	}
 	if status, reply := p.asks("POST", "agents", p.attest(p.key, located("http://a.example/"))); status != http.StatusTooManyRequests {
-		t.Errorf("%d %v", status, reply)
+		t.Errorf("got %d %v; want %v", status, reply, http.StatusTooManyRequests)
 	}
 	seen, after := map[string]bool{}, ""
 	for page := 0; ; page++ {
@@ -223,7 +223,7 @@ func TestRepliesGoToRegisteredEndpoint(t *testing.T) {
 	p := with(t, "registry: true, private_endpoints: true")
 	p.unanswerable("UIMPolicyRequest", "{}", "doors.uagents.registry")
 	if status, reply := p.asks("POST", "agents", p.attest(p.key, located(in.URL))); status != 200 {
-		t.Fatalf("%d %v", status, reply)
+		t.Fatalf("got %d %v; want 200", status, reply)
 	}
 	p.Pass(time.Second)
 	p.postpones("UIMPolicyRequest", "{}")
@@ -274,7 +274,7 @@ func TestUndeliverableCallIsNotMade(t *testing.T) {
 				}
 			}
 			if calls.Load() != 0 {
-				t.Errorf("%d calls reached the service", calls.Load())
+				t.Errorf("got %d calls reached the service, want 0", calls.Load())
 			}
 		})
 	}

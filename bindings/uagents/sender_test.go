@@ -55,17 +55,17 @@ func TestMessageWithoutPAT(t *testing.T) {
 	second := p.agreed()
 	none := strings.Replace(search("x"), `"x"`, "null", 1)
 	if model, reply := p.ask("UIMExecute", none); model != "UIMResult" {
-		t.Fatalf("%s %v", model, reply)
+		t.Fatalf("got %s %v; want %q", model, reply, "UIMResult")
 	}
 	if model, reply := p.answered("UIMExecute", none, nil); model != "UIMFault" || reply.Text("reason") != "POLICY_REQUIRES_VERIFICATION" {
 		t.Errorf("in an envelope that never expires: %s %v", model, reply)
 	}
 	if model, reply := p.answered("UIMExecute", search(second), nil); model != "UIMResult" {
-		t.Errorf("with a PAT, in an envelope that never expires: %s %v", model, reply)
+		t.Errorf("with a PAT, in an envelope that never expires: %s %v; want %q", model, reply, "UIMResult")
 	}
 	for i, token := range []string{second, first} {
 		if a := p.Call("/api/pat/revoke", token, strictjson.Object{"token": token}); a.Status != http.StatusOK {
-			t.Fatalf("%d %s", a.Status, a.Body)
+			t.Fatalf("got %d %s; want %v", a.Status, a.Body, http.StatusOK)
 		}
 		p.Later(time.Duration(i+1) * time.Second)
 		model, reply := p.ask("UIMExecute", none)
@@ -77,7 +77,7 @@ func TestMessageWithoutPAT(t *testing.T) {
 		}
 	}
 	if calls.Load() != 3 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls, want 3", calls.Load())
 	}
 }
 
@@ -102,9 +102,9 @@ func TestRenewal(t *testing.T) {
 		t.Errorf("%s %s", model, text)
 	}
 	if model, reply := p.ask("UIMExecute", search(renewed)); model != "UIMResult" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v; want %q", model, reply, "UIMResult")
 	}
 	if model, reply := p.ask("UIMRenew", `{}`); model != "UIMAgreed" {
-		t.Errorf("of the newest PAT: %s %v", model, reply)
+		t.Errorf("of the newest PAT: %s %v; want %q", model, reply, "UIMAgreed")
 	}
 }

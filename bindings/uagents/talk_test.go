@@ -27,7 +27,7 @@ func (p *peer) saysAs(id, text string) string {
 	model, message := p.opens(p.submit(http.MethodPost, p.text(p.unsigned("ChatMessage", chatMessage(id, text)).Sign(p.key))))
 	m, err := chat.Parse(message)
 	if model != "ChatMessage" || err != nil {
-		p.Fatalf("%q: %s %s: %v", text, model, message, err)
+		p.Fatalf("%q: %s %s: %v; want %q and no error", text, model, message, err, "ChatMessage")
 	}
 	return m.Text
 }
@@ -71,7 +71,7 @@ func TestChat(t *testing.T) {
 		}
 	}
 	if calls.Load() != 2 {
-		t.Errorf("%d calls", calls.Load())
+		t.Errorf("got %d calls, want 2", calls.Load())
 	}
 }
 
@@ -102,7 +102,7 @@ func TestAgreementInChat(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	if model, reply := p.ask("UIMExecute", strings.Replace(search("x"), `"x"`, "null", 1)); model != "UIMResult" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v; want %q", model, reply, "UIMResult")
 	}
 }
 
@@ -165,6 +165,6 @@ func TestChatIsAcknowledgedBeforeCall(t *testing.T) {
 	ends := strings.Replace(chatMessage(uuid.NewString(), ""), `"type": "text", "text": ""`, `"type": "end-session"`, 1)
 	p.postpones("ChatMessage", ends)
 	if model, reply := in.receive(p); model != "ChatAcknowledgement" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v; want %q", model, reply, "ChatAcknowledgement")
 	}
 }

@@ -25,7 +25,7 @@ func (p *peer) asUser(model, message string, header ...string) (status int, answ
 		return a.Status, "", string(a.Body)
 	}
 	if err := got.Verify(); err != nil || got.Sender != p.shop || got.Target != someone {
-		p.Errorf("%+v: %v", got, err)
+		p.Errorf("%+v: %v; want no error, Sender %v and Target %v", got, err, p.shop, someone)
 	}
 	text, err := got.Message()
 	p.Must(err)

@@ -143,7 +143,7 @@ func TestAgentExecuteReadsParametersAsTheirType(t *testing.T) {
 	h.usage("line 1", "execute", agenttest.Search, "--params", `{"query":`)
 	h.usage("line 1", "execute", agenttest.Search, "--params", `[]`)
 	if n := len(shop.Calls()); n != 0 {
-		t.Errorf("%d calls", n)
+		t.Errorf("got %d calls, want 0", n)
 	}
 	file := filepath.Join(t.TempDir(), "p.json")
 	if err := os.WriteFile(file, []byte(`{"query":"a=b"}`), 0o600); err != nil {

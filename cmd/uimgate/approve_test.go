@@ -17,7 +17,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	}
 	g.write("uimgate.yaml", string(text)+"pat: {admission: approval}\n")
 	if s := g.run("reload"); s.code != exitDone {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want code %v", s, exitDone)
 	}
 	for _, id := range []string{"c", "a", "b"} {
 		if answer, _ := g.propose(id); !strings.Contains(string(answer), `"pending"`) {
@@ -25,7 +25,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 		}
 	}
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.errors, "Agents waiting for approval: 3") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitDone, "Agents waiting for approval: 3")
 	}
 	list := g.run("agents", "list", "--status", "waiting")
 	if lines := strings.Split(list.out, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "NO  AGENT ID  STATUS") ||
@@ -52,12 +52,12 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	}
 	waiting := want[admin.Page[admin.Agent]](g, "agents", "list", "--status", "waiting")
 	if len(waiting.Items) != 1 || waiting.Items[0].AgentID != "a" {
-		t.Errorf("%+v", waiting)
+		t.Errorf("got %+v; want Items of length 1 and Items[0].AgentID %q", waiting, "a")
 	}
 	g.propose("1") // an agent whose id is a number
 	if s := g.runWith("y\n", "agents", "approve", "1"); s.code != exitWrong ||
 		!strings.Contains(s.errors, "is also the id of a waiting agent") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "is also the id of a waiting agent")
 	}
 	if got := want[admin.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {
 		t.Errorf("%+v", got)

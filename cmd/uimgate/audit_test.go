@@ -148,6 +148,6 @@ func TestStatusReportsDegradation(t *testing.T) {
 	s := g.run("status")
 	if want := "Degraded: audit: audit records cannot be written: no space left on device\n"; s.code != exitDone ||
 		!strings.Contains(s.errors, want) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitDone, want)
 	}
 }

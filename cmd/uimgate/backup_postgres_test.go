@@ -28,7 +28,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	g.post("/api/intents/execute", token, ordering)
 	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
 		!strings.Contains(s.errors, "pg_dump") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "pg_dump")
 	}
 	g.stop()
 	s := command(t, "", "restore", "--after-external", "-c", g.config(), "-o", "json")
@@ -47,7 +47,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	}
 	if list := want[admin.Page[admin.Statement]](g, "usage", "statements"); len(list.Items) != 1 ||
 		list.Items[0].Closing.Unresolved != "0.25" {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v; want Items of length 1 and Items[0].Closing.Unresolved %q", list, "0.25")
 	}
 	again, _ := g.agree("agent-2")
 	if got := string(g.post("/api/intents/execute", again, ordering)); !strings.Contains(got, `"UPSTREAM_ERROR"`) {

@@ -36,7 +36,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("%v: the backup contains a private key", err)
 	}
 	if s := command(t, "", "backup", file, "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "choose a new file") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "choose a new file")
 	}
 	after, _ := g.agree("agent-2") // after the backup
 	g.post("/api/intents/execute", after, ordering)
@@ -72,7 +72,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Errorf("pat.limit refuses a call after the restore: %s, want a text that contains %q", got, `"UPSTREAM_ERROR"`)
 	}
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 2 {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v, want Items of length 2", list)
 	}
 	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated ||
 		got.Balance != "9.75" {
@@ -87,7 +87,7 @@ func TestRestoreRejectsInvalidBackups(t *testing.T) {
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
 	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want code %v", s, exitDone)
 	}
 	g.stop()
 	text, err := os.ReadFile(good)
@@ -107,7 +107,7 @@ func TestRestoreRejectsInvalidBackups(t *testing.T) {
 		"its own keys": {filepath.Join(g.dir, "data", "keys.pem"), "not a database of uimgate"},
 	} {
 		if s := command(t, "", "restore", c.file, "-c", g.config()); s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, c.says) {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: got %+v; want code %v, out empty and errors containing %q", name, s, exitWrong, c.says)
 		}
 		if now, err := os.ReadFile(state); err != nil || !bytes.Equal(now, was) {
 			t.Fatalf("%s: the state changed, %v", name, err)
@@ -125,7 +125,7 @@ func TestRestoreRejectsInvalidBackups(t *testing.T) {
 		{"restore", good, "-o", "xml"},
 	} {
 		if s := command(t, "", append(args, "-c", g.config())...); s.code != exitUsage || s.out != "" {
-			t.Errorf("%v: %+v", args, s)
+			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
 		}
 	}
 }
@@ -137,19 +137,19 @@ func TestRestoreOverDamagedState(t *testing.T) {
 	g.agree("agent-1")
 	good := filepath.Join(t.TempDir(), "backup.db")
 	if s := command(t, "", "backup", good, "-c", g.config()); s.code != exitDone {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want code %v", s, exitDone)
 	}
 	g.stop()
 	g.write("data/state.db", strings.Repeat("damaged ", 2000))
 	g.write("data/state.db-wal", "a log")
 	if s := command(t, "", "backup", filepath.Join(t.TempDir(), "b.db"), "-c", g.config()); s.code != exitWrong ||
 		!strings.Contains(s.errors, "not a database of uimgate") {
-		t.Errorf("a backup of the damaged state: %+v", s)
+		t.Errorf("a backup of the damaged state: %+v; want code %v and errors containing %q", s, exitWrong, "not a database of uimgate")
 	}
 	s := command(t, "", "restore", good, "-c", g.config(), "-o", "json")
 	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("got %+v, %v; want no error and code %v", s, err, exitDone)
 	}
 	for suffix, want := range map[string]string{"": "damaged damaged", "-wal": "a log"} {
 		if text, err := os.ReadFile(made.SetAside + suffix); err != nil || !strings.HasPrefix(string(text), want) {
@@ -161,7 +161,7 @@ func TestRestoreOverDamagedState(t *testing.T) {
 	}
 	g.start()
 	if list := want[admin.Page[admin.Agent]](g, "agents", "list"); len(list.Items) != 1 {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v, want Items of length 1", list)
 	}
 }
 
@@ -170,12 +170,12 @@ func TestAfterExternalRestore(t *testing.T) {
 	g := startGatewayWithOperator(t)
 	token, _ := g.agree("agent-1")
 	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "in use") {
-		t.Errorf("beside a gateway: %+v", s)
+		t.Errorf("beside a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "in use")
 	}
 	g.stop()
 	if s := command(t, "", "restore", "--after-external", "-c", g.config()); s.code != exitDone ||
 		!strings.Contains(s.errors, "counts as used up") {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v; want code %v and errors containing %q", s, exitDone, "counts as used up")
 	}
 	g.start()
 	if got := string(g.post("/api/intents/execute", token, ordering)); !strings.Contains(got, `"UNAUTHORIZED"`) {

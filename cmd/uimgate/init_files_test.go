@@ -148,7 +148,7 @@ func TestInitFileUploads(t *testing.T) {
 		}
 	}
 	if n := uploads.Load(); n != 1 {
-		t.Errorf("%d uploads", n)
+		t.Errorf("got %d uploads, want 1", n)
 	}
 	audit, err := os.ReadFile(filepath.Join(dir, "data", "audit.jsonl"))
 	if err != nil {

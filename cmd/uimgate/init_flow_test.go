@@ -227,7 +227,7 @@ func TestInitConfigurationServes(t *testing.T) {
 		status, text := post(t, url+"/api/intents/execute", token,
 			map[string]any{"intent_uid": "api.example.com:" + tt.name + ":v1", "parameters": tt.parameters})
 		if status != tt.status {
-			t.Errorf("%s %v: %d %s", tt.name, tt.parameters, status, text)
+			t.Errorf("%s %v: %d %s; want %v", tt.name, tt.parameters, status, text, tt.status)
 			continue
 		}
 		if tt.want == "" {

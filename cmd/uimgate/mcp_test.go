@@ -227,18 +227,18 @@ func TestMCPWithPrintedSettings(t *testing.T) {
 		})
 	}
 	if shop.orders.Load() != 0 {
-		t.Errorf("%d orders without a budget", shop.orders.Load())
+		t.Errorf("got %d orders without a budget, want 0", shop.orders.Load())
 	}
 }
 
 func (a *assistant) knowsItsTools(revision string) {
 	a.t.Helper()
 	if r := a.InitializeResult(); r.ProtocolVersion != revision || !strings.Contains(r.Instructions, "not agreed") {
-		a.t.Errorf("%+v", r)
+		a.t.Errorf("got %+v; want ProtocolVersion %v and Instructions containing %q", r, revision, "not agreed")
 	}
 	list, err := a.ListTools(a.t.Context(), nil)
 	if err != nil || len(list.Tools) != 3 || list.Tools[0].Name != orderTool || list.Tools[2].Name != searchTool {
-		a.t.Fatalf("%+v, %v", list, err)
+		a.t.Fatalf("got %+v, %v; want no error, Tools of length 3, Tools[0].Name %v and Tools[2].Name %v", list, err, orderTool, searchTool)
 	}
 	for n, want := range []string{
 		"UID: shop.example:place-order:v1\nCosts 0.05 EUR a call. At most 60 calls an hour.",

@@ -30,7 +30,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	g.agree("we/ird?id#%2F")
 	list := want[admin.Page[admin.Agent]](g, "agents", "list")
 	if len(list.Items) != 3 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v, want Items of length 3", list)
 	}
 	for _, a := range list.Items {
 		if got := want[admin.Agent](g, "agents", "show", string(a.AgentID)); got.AgentID != a.AgentID {
@@ -44,7 +44,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	}
 	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked ||
 		got.Reason != "why not" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want Status %v and Reason %q", got, pat.AgentBlocked, "why not")
 	}
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
 	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" ||
@@ -55,7 +55,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Error(err)
 	}
 	if got := want[admin.Agent](g, "agents", "unblock", "agent-1"); got.Status != pat.AgentActive {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Status %v", got, pat.AgentActive)
 	}
 	if got := want[admin.Agent](g, "agents", "approve", "agent-1"); !got.Approved {
 		t.Errorf("%+v", got)
@@ -73,7 +73,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Keys of length 2", got)
 	}
 	for _, args := range [][]string{
 		{"agents", "show", "nobody"},
@@ -92,12 +92,12 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	g.agree("agent-1")
 	list := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-1")
 	if len(list.Items) != 1 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v, want Items of length 1", list)
 	}
 	id := string(list.Items[0].ID)
 	if s := g.run("agreements", "show", id); s.code != exitDone || !strings.Contains(s.out, "policy_uid") ||
 		!strings.Contains(s.out, "agent-1") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "policy_uid", "agent-1")
 	}
 	policies := want[admin.Page[admin.Policy]](g, "agreements", "policies")
 	if len(policies.Items) != 1 || !policies.Items[0].Offered || policies.Items[0].Digest != list.Items[0].PolicyDigest {
@@ -108,24 +108,24 @@ func TestOperatorCommandsOnAgreements(t *testing.T) {
 	}
 	bundle := g.run("agreements", "export", id)
 	if bundle.code != exitDone {
-		t.Fatalf("%+v", bundle)
+		t.Fatalf("got %+v, want code %v", bundle, exitDone)
 	}
 	g.stop() // the bundle is verified without a gateway
 	file := g.write("bundle.json", bundle.out)
 	for _, s := range []output{command(t, "", "agreements", "verify", file), command(t, bundle.out, "agreements", "verify", "-")} {
 		if s.code != exitDone || !strings.Contains(s.out, "agent-1") || !strings.Contains(s.errors, "Proved") {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want code %v, out containing %q and errors containing %q", s, exitDone, "agent-1", "Proved")
 		}
 	}
 	forged := strings.Replace(bundle.out, `"agent-1"`, `"agent-2"`, 1)
 	if s := command(t, forged, "agreements", "verify", "-"); s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, "NOT PROVED") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v, out empty and errors containing %q", s, exitWrong, "NOT PROVED")
 	}
 	if s := g.run("agreements", "list"); s.code != exitWrong || !strings.Contains(s.errors, "no answer") {
-		t.Errorf("without a gateway: %+v", s)
+		t.Errorf("without a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "no answer")
 	}
 	if s := g.run("agreements", "revoke", id); s.code != exitWrong || !strings.Contains(s.errors, "before you repeat it") {
-		t.Errorf("without a gateway: %+v", s)
+		t.Errorf("without a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "before you repeat it")
 	}
 }
 
@@ -136,10 +136,10 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 	two, _ := g.agree("agent-2")
 	list := want[admin.Page[admin.PAT]](g, "pats", "list", "--agent", "agent-1", "--active")
 	if len(list.Items) != 1 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v, want Items of length 1", list)
 	}
 	if s := g.run("pats", "list"); !strings.Contains(s.out, "10,000/hour") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want out containing %q", s, "10,000/hour")
 	}
 	active := func(token string) bool {
 		t.Helper()
@@ -154,7 +154,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		t.Error("introspection")
 	}
 	if got := want[admin.PAT](g, "pats", "revoke", string(list.Items[0].ID), "--reason", "leaked"); got.State != admin.PATRevoked {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %v", got, admin.PATRevoked)
 	}
 	if active(one) || !active(two) {
 		t.Error("the wrong PAT was revoked")
@@ -163,11 +163,11 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if s := g.run("pats", "introspect", g.write("pat.txt", two)); s.code != exitDone || !strings.Contains(s.out, "active  no") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "active  no")
 	}
 	agreement := want[admin.Page[admin.Agreement]](g, "agreements", "list", "--agent", "agent-2").Items[0]
 	if got := want[admin.Agreement](g, "agreements", "revoke", string(agreement.ID)); got.State != pat.AgreementRevoked {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %v", got, pat.AgreementRevoked)
 	}
 	for _, args := range [][]string{
 		{"pats", "revoke"},
@@ -176,11 +176,11 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		{"pats", "introspect"},
 	} {
 		if s := g.run(args...); s.code != exitUsage || s.out != "" {
-			t.Errorf("%v: %+v", args, s)
+			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
 		}
 	}
 	if s := g.run("pats", "revoke", "never-issued"); s.code != exitWrong || !strings.Contains(s.errors, "no such record") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "no such record")
 	}
 }
 
@@ -205,22 +205,22 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 		}
 	}
 	if s := g.run("usage", "executions"); !strings.Contains(s.out, "0.25 EUR") || !strings.Contains(s.out, "unresolved") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want out containing %q and out containing %q", s, "0.25 EUR", "unresolved")
 	}
 	if got := want[admin.Execution](g, "usage", "resolve", open[0].ID, "captured"); got.State != "captured" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %q", got, "captured")
 	}
 	if got := want[admin.Execution](g, "usage", "resolve", open[1].ID, "released"); got.State != "released" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %q", got, "released")
 	}
 	if s := g.run("usage", "resolve", open[0].ID, "released"); s.code != exitWrong {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want code %v", s, exitWrong)
 	}
 	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "10", "EUR"); got.Balance != "9.75" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Balance %q", got, "9.75")
 	}
 	if got := want[admin.Account](g, "usage", "top-up", "agent-1", "0.05 EUR"); got.ToppedUp != "10.05" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want ToppedUp %q", got, "10.05")
 	}
 	if s := g.run("usage", "accounts", "-o",
 		"csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
@@ -228,25 +228,25 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	}
 	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") ||
 		!strings.Contains(s.out, "top-up") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "unresolved → captured", "top-up")
 	}
 	if got := want[admin.Execution](g, "usage", "show", open[0].ID); got.ID != open[0].ID || got.State != "captured" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want ID %v and State %q", got, open[0].ID, "captured")
 	}
 	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference",
 		"refund 1"); got.ToppedUp != "9.05" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want ToppedUp %q", got, "9.05")
 	}
 	if s := g.run("usage", "top-up", "agent-1", "1 EUR", "--reverse", "--reference", "refund 1"); s.code != exitDone ||
 		!strings.Contains(s.errors, "had already been made") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitDone, "had already been made")
 	}
 	if s := g.run("usage", "top-up", "agent-1", "2 EUR", "--reference", "refund 1"); s.code != exitWrong ||
 		!strings.Contains(s.errors, "belongs to another") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "belongs to another")
 	}
 	if s := g.run("usage", "ledger"); !strings.Contains(s.out, "top-up reversed") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want out containing %q", s, "top-up reversed")
 	}
 	for _, args := range [][]string{
 		{"usage", "resolve", "x", "held"},
@@ -259,7 +259,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 		{"usage", "accounts", "--state", "held"},
 	} {
 		if s := g.run(args...); s.code != exitUsage || s.out != "" {
-			t.Errorf("%v: %+v", args, s)
+			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
 		}
 	}
 }
@@ -282,7 +282,7 @@ func TestOperatorStatements(t *testing.T) {
 		t.Errorf("%+v", sums)
 	}
 	if s := g.run("agents", "name", "agent-1", "Corner Shop"); s.code != exitDone || !strings.Contains(s.out, "Corner Shop") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "Corner Shop")
 	}
 	table := g.run("usage", "statements")
 	if last := strings.Fields(table.out[strings.LastIndex(strings.TrimSpace(table.out), "\n")+1:]); len(last) < 3 || last[2] != "total" ||
@@ -291,7 +291,7 @@ func TestOperatorStatements(t *testing.T) {
 	}
 	for _, args := range [][]string{{"agent-1"}, {"agent-1", ""}, {"agent-1", "x", "--clear"}} {
 		if s := g.run(append([]string{"agents", "name"}, args...)...); s.code != exitUsage {
-			t.Errorf("%v: %+v", args, s)
+			t.Errorf("%v: %+v; want code %v", args, s, exitUsage)
 		}
 	}
 	if s := g.run("agents", "name", "agent-1", "--clear"); s.code != exitDone || strings.Contains(s.out, "Corner Shop") {
@@ -343,7 +343,7 @@ func TestOperatorInvoices(t *testing.T) {
 	month := got.SettledAt.UTC().Format("2006-01")
 	bill := want[admin.Invoice](g, "usage", "invoice", "agent-1", "--month", month)
 	if len(bill.Rows) != 1 || bill.Rows[0].Amount != "0.25" || bill.Totals[0].Amount != "0.25" || len(bill.Evidence) != 1 {
-		t.Fatalf("%+v", bill)
+		t.Fatalf("got %+v; want Rows of length 1, Rows[0].Amount %q, Totals[0].Amount %q and Evidence of length 1", bill, "0.25", "0.25")
 	}
 	page := g.run("usage", "invoice", "agent-1", "--month", month)
 	if page.code != exitDone || !strings.HasPrefix(page.out, "<!DOCTYPE html>") || !strings.Contains(page.out, bill.Number) {
@@ -351,7 +351,7 @@ func TestOperatorInvoices(t *testing.T) {
 	}
 	for format, part := range map[string]string{"csv": "unit_price", "table": "UNIT PRICE"} {
 		if s := g.run("usage", "invoice", "agent-1", "--month", month, "-o", format); s.code != exitDone || !strings.Contains(s.out, part) {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, part)
 		}
 	}
 	for _, args := range [][]string{
@@ -361,11 +361,11 @@ func TestOperatorInvoices(t *testing.T) {
 		{"agent-1", "--month", month, "-o", "xml"},
 	} {
 		if s := g.run(append([]string{"usage", "invoice"}, args...)...); s.code != exitUsage || s.out != "" {
-			t.Errorf("%v: %+v", args, s)
+			t.Errorf("%v: %+v; want code %v and out empty", args, s, exitUsage)
 		}
 	}
 	if s := g.run("usage", "invoice", "nobody", "--month", month); s.code != exitWrong || s.out != "" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and out empty", s, exitWrong)
 	}
 }
 
@@ -379,7 +379,7 @@ func TestAllPages(t *testing.T) {
 	for _, group := range []string{"agents", "agreements", "pats"} {
 		all := want[admin.Page[map[string]any]](g, group, "list", "--all")
 		if len(all.Items) != many || all.Next != "" {
-			t.Errorf("%s: %+v", group, all)
+			t.Errorf("%s: got %+v; want Items of length %v and Next empty", group, all, many)
 		}
 		after := ""
 		seen := 0
@@ -395,7 +395,7 @@ func TestAllPages(t *testing.T) {
 			}
 		}
 		if seen != many {
-			t.Errorf("%s: %d in pages", group, seen)
+			t.Errorf("%s: %d in pages; want %v", group, seen, many)
 		}
 	}
 	jti := string(want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID)
@@ -403,7 +403,7 @@ func TestAllPages(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Status %v", got, pat.AgentBlocked)
 	}
 }
 
@@ -411,7 +411,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	t.Parallel()
 	g := startGatewayWithOperator(t)
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.out, "shop.example") || !strings.Contains(s.out, "closed") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v, out containing %q and out containing %q", s, exitDone, "shop.example", "closed")
 	}
 	before := want[admin.Status](g, "status")
 	g.write("policy.json", strings.Replace(operatorPolicy, `"0.25"`, `"0.50"`, 1))
@@ -430,13 +430,13 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	g.write("uimgate.yaml", string(text)+"bogus: 1\n")
 	s := command(t, "", "reload", "--admin", g.addresses.Admin, "--admin-token-file", token)
 	if s.code != exitWrong || s.out != "" || !strings.Contains(s.errors, "uimgate.yaml:") || !strings.Contains(s.errors, "bogus") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v, out empty, errors containing %q and errors containing %q", s, exitWrong, "uimgate.yaml:", "bogus")
 	}
 	g.write("uimgate.yaml", string(text))
 	first := want[admin.Page[admin.Key]](g, "keys", "list").Items
 	first = slices.DeleteFunc(first, func(k admin.Key) bool { return k.Purpose == keys.ForCards }) // two other keys sign agent cards
 	if len(first) != 1 || first[0].ID != before.SigningKey {
-		t.Fatalf("%+v", first)
+		t.Fatalf("got %+v; want length 1 and [0].ID %v", first, before.SigningKey)
 	}
 	next := want[admin.Key](g, "keys", "rotate")
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 5 || strings.Contains(s.out, "PRIVATE") {
@@ -446,7 +446,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
-		t.Errorf("beside a gateway: %+v", s)
+		t.Errorf("beside a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "keys rotate")
 	}
 	g.stop()
 	made := command(t, "", "keys", "new", "-c", g.config(), "-o", "json")
@@ -478,7 +478,7 @@ func TestKeysNewIsIdempotent(t *testing.T) {
 		kids = append(kids, key.ID)
 	}
 	if kids[0] != kids[1] {
-		t.Errorf("%v", kids)
+		t.Errorf("got %v, want [0] %v", kids, kids[1])
 	}
 }
 
@@ -512,6 +512,6 @@ func TestEveryCommandHasHelp(t *testing.T) {
 		}
 	}
 	if s := command(t, "", "agents"); s.code != exitDone || !strings.Contains(s.out, "add-key") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "add-key")
 	}
 }

@@ -156,7 +156,7 @@ func want[T any](g *testGateway, args ...string) T {
 	s := g.run(flagged(args, "-o", "json")...)
 	var v T
 	if err := json.Unmarshal([]byte(s.out), &v); s.code != exitDone || err != nil {
-		g.Fatalf("%v: %+v, %v", args, s, err)
+		g.Fatalf("%v: %+v, %v; want code %v and no error", args, s, err, exitDone)
 	}
 	return v
 }

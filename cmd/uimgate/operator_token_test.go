@@ -23,7 +23,7 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 	list := []string{"agents", "list", "-c", nowhere}
 	if s := command(t, "", append(list, "--admin", g.addresses.Admin)...); s.code != exitWrong ||
 		!strings.Contains(s.errors, operatorcmd.EnvAdminToken) {
-		t.Errorf("without a token: %+v", s)
+		t.Errorf("without a token: %+v; want code %v and errors containing %q", s, exitWrong, operatorcmd.EnvAdminToken)
 	}
 	t.Setenv(operatorcmd.EnvAdminURL, g.addresses.Admin)
 	t.Setenv(operatorcmd.EnvAdminToken, "wrong-token-canary")
@@ -32,16 +32,16 @@ func TestOperatorCommandsFindTheirToken(t *testing.T) {
 		t.Errorf("with a wrong token: %+v", s)
 	}
 	if s := command(t, "", append(list, "--admin-token-file", g.write("token", token+"\n"))...); s.code != exitDone {
-		t.Errorf("with a file: %+v", s)
+		t.Errorf("with a file: %+v, want code %v", s, exitDone)
 	}
 	t.Setenv(operatorcmd.EnvAdminToken, token)
 	if s := command(t, "", list...); s.code != exitDone {
-		t.Errorf("with the environment: %+v", s)
+		t.Errorf("with the environment: %+v, want code %v", s, exitDone)
 	}
 	for name, content := range map[string]string{"empty": "", "lines": "a\nb", "long": strings.Repeat("x", 5000)} {
 		s := command(t, "", append(list, "--admin-token-file", g.write(name, content))...)
 		if s.code != exitWrong || !strings.Contains(s.errors, "does not contain a valid token") {
-			t.Errorf("%s: %+v", name, s)
+			t.Errorf("%s: got %+v; want code %v and errors containing %q", name, s, exitWrong, "does not contain a valid token")
 		}
 	}
 }
@@ -55,7 +55,7 @@ func TestTokenIsNotSentElsewhere(t *testing.T) {
 		"http://user:pw@127.0.0.1:8081", "http://127.0.0.1:8081/?x=1", "http://localhost.evil.example",
 	} {
 		if s := command(t, "", "agents", "list", "--admin", u); s.code != exitUsage {
-			t.Errorf("%s: %+v", u, s)
+			t.Errorf("%s: got %+v; want code %v", u, s, exitUsage)
 		}
 	}
 	reached := false

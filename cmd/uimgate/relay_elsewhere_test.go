@@ -56,7 +56,7 @@ func TestRelayInAnotherProcess(t *testing.T) {
 		}
 	}](t, a.Ask(t, "uim:search", `{"query":"order"}`))
 	if len(found.Intents) != 1 || found.Intents[0].UID != "shop.example:order:v1" {
-		t.Fatalf("found %+v", found)
+		t.Fatalf("found %+v; want Intents of length 1 and Intents[0].UID %q", found, "shop.example:order:v1")
 	}
 	order := func(member string) string {
 		return fmt.Sprintf(`{"intent_uid":%q,"parameters":{"product":"lamp"},"idempotency_key":"o-1"%s}`, found.Intents[0].UID, member)

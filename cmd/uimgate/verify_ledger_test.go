@@ -30,14 +30,14 @@ func TestUnbalancedLedgerIsReported(t *testing.T) {
 	}
 	s := command(t, "", "verify-ledger", "-c", g.config(), "-o", "json")
 	if s.code != exitDone || !strings.Contains(s.out, `"ledger_entries"`) {
-		t.Errorf("unchanged: %+v", s)
+		t.Errorf("unchanged: %+v; want code %v and out containing %q", s, exitDone, `"ledger_entries"`)
 	}
 	sqlitetest.Alter(t, config.StatePath(cfg.Data), "DELETE FROM ledger WHERE seq = 1")
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, `agent "agent-1"`) {
-		t.Errorf("without one entry: %+v", s)
+		t.Errorf("without one entry: %+v; want code %v and errors containing %q", s, exitWrong, `agent "agent-1"`)
 	}
 	if text := errorsAtStart(t, cfg); !strings.Contains(text, "verify-ledger") {
-		t.Errorf("a gateway logs %q at its start", text)
+		t.Errorf("a gateway logs %q at its start, want a text that contains %q", text, "verify-ledger")
 	}
 }
 

@@ -84,7 +84,7 @@ func ask[T any](g *adminGate, method, path string, body any) T {
 	g.Helper()
 	a := g.do(method, path, body)
 	if a.Status != http.StatusOK {
-		g.Fatalf("%s %s: %d %s", method, path, a.Status, a.Body)
+		g.Fatalf("%s %s: %d %s; want %v", method, path, a.Status, a.Body, http.StatusOK)
 	}
 	return decode[T](g, a)
 }

@@ -110,7 +110,7 @@ func TestEmptyTokenIsRefused(t *testing.T) {
 		r := g.request("GET", "/admin/v1/status", nil)
 		r.Header.Set("Authorization", value)
 		if a := g.Send(r); a.Status != http.StatusUnauthorized {
-			t.Errorf("%q: %d %s", value, a.Status, a.Body)
+			t.Errorf("%q: got %d %s; want %v", value, a.Status, a.Body, http.StatusUnauthorized)
 		}
 	}
 }
@@ -189,7 +189,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 	g.Later(time.Minute)
 	for range 2 {
 		if a := send(adminToken); a.Status != http.StatusOK {
-			t.Errorf("the right token, after the wait: %d %s", a.Status, a.Body)
+			t.Errorf("the right token, after the wait: %d %s; want %v", a.Status, a.Body, http.StatusOK)
 		}
 		if a := send("wrong"); a.Status != http.StatusUnauthorized {
 			t.Errorf("a wrong token after the right one: %d, want %d", a.Status, http.StatusUnauthorized)
@@ -237,7 +237,7 @@ func TestUnknownPathsMethodsAndParameters(t *testing.T) {
 		g.Refuses(g.do("GET", query, nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
 	if got := len(patKeys(g)); got != 1 {
-		t.Errorf("%d keys: a refused request rotated", got)
+		t.Errorf("%d keys: a refused request rotated, want 1", got)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestSeveralServices(t *testing.T) {
 		t.Errorf("got %+v, want length 1", got)
 	}
 	if got := ask[admin.Status](g, "GET", "/status", nil); len(got.Services) != 2 || got.Services[1].ID != "two" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want Services of length 2 and Services[1].ID %q", got, "two")
 	}
 }
 
@@ -275,7 +275,7 @@ func TestHealth(t *testing.T) {
 		var bad []string
 		for name, c := range h.Checks {
 			if c.OK != (c.Reason == "") {
-				t.Errorf("%s: %+v", name, c)
+				t.Errorf("%s: got %+v; want OK %v", name, c, c.Reason == "")
 			}
 			if !c.OK {
 				bad = append(bad, name)
@@ -300,7 +300,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
-		t.Errorf("while draining: %d %s", a.Status, a.Body)
+		t.Errorf("while draining: %d %s; want %v", a.Status, a.Body, http.StatusOK)
 	}
 	g.Later(2 * time.Second)
 	g.Must(g.Store.Close())

@@ -148,22 +148,22 @@ func TestAgentNames(t *testing.T) {
 	}
 	const corner = "Corner Shop ООО «Ромашка»"
 	if got := decode[admin.Agent](g, name(corner)); got.Name != corner {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Name %v", got, corner)
 	}
 	if got := items[admin.Agent](g, "/agents"); got[0].Name != corner {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want [0].Name %v", got, corner)
 	}
 	if got := items[admin.Agreement](g, "/agreements"); got[0].AgentName != corner {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want [0].AgentName %v", got, corner)
 	}
 	month := g.Now().UTC().Format("2006-01")
 	if got := ask[admin.Invoice](g, "GET", "/agents/agent-1/invoice?month="+month, nil); got.Name != corner {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Name %v", got, corner)
 	}
 	if got := decode[admin.Agent](g, name("")); got.Name != "" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Name empty", got)
 	}
 	if a := g.do("POST", "/agents/nobody/name", map[string]any{"name": "x"}); a.Status != http.StatusNotFound {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s; want %v", a.Status, a.Body, http.StatusNotFound)
 	}
 }

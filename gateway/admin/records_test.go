@@ -31,18 +31,18 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want AgentID %v", got, odd)
 	}
 	g.Refuses(g.do("GET", "/agents/nobody", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
-		t.Fatalf("%d %s", got.Status, got.Body)
+		t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	blocked := ask[admin.Agent](g, "POST", "/agents/agent-1/block", map[string]any{"reason": "asked for"})
 	if blocked.Status != pat.AgentBlocked || blocked.Reason != "asked for" {
-		t.Errorf("%+v", blocked)
+		t.Errorf("got %+v; want Status %v and Reason %q", blocked, pat.AgentBlocked, "asked for")
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusForbidden {
-		t.Errorf("a call of a blocked agent: %d %s", got.Status, got.Body)
+		t.Errorf("a call of a blocked agent: %d %s; want %v", got.Status, got.Body, http.StatusForbidden)
 	}
 	if got := names(items[admin.Agent](g, "/agents?status=blocked"),
 		func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
@@ -53,7 +53,7 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 	}
 	g.Pass(time.Second)
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/unblock", nil); got.Status != pat.AgentActive || got.Reason != "" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want Status %v and Reason empty", got, pat.AgentActive)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusOK {
 		t.Errorf("an unblocked agent agrees: %d, want %d", status, http.StatusOK)
@@ -76,10 +76,10 @@ func TestUnblockedIDCanBeClaimed(t *testing.T) {
 	g := newAdminGate(t, "")
 	for _, id := range []string{"newcomer", "newcomer%20static"} {
 		if got := ask[admin.Agent](g, "POST", "/agents/"+id+"/block", nil); got.Status != pat.AgentBlocked {
-			t.Fatalf("%+v", got)
+			t.Fatalf("got %+v, want Status %v", got, pat.AgentBlocked)
 		}
 		if got := ask[admin.Agent](g, "POST", "/agents/"+id+"/unblock", nil); got.Status != pat.AgentActive {
-			t.Fatalf("%+v", got)
+			t.Fatalf("got %+v, want Status %v", got, pat.AgentActive)
 		}
 		g.Refuses(g.do("POST", "/agents/"+id+"/approve", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	}
@@ -167,24 +167,24 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 	}
 	waiting := items[admin.Agreement](g, "/agreements?state=pending")
 	if len(waiting) != 1 || waiting[0].AgentID != "agent-1" || waiting[0].State != pat.AgreementPending {
-		t.Fatalf("%+v", waiting)
+		t.Fatalf("got %+v; want length 1, [0].AgentID %q and [0].State %v", waiting, "agent-1", pat.AgreementPending)
 	}
 	for _, filter := range []string{"approved=false", "status=waiting"} {
 		if got := items[admin.Agent](g, "/agents?"+filter); len(got) != 1 || got[0].Status != admin.Waiting {
-			t.Fatalf("%s: %+v", filter, got)
+			t.Fatalf("%s: got %+v; want length 1 and [0].Status %v", filter, got, admin.Waiting)
 		}
 	}
 	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 1 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want WaitingAgents 1", got)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved || got.Status != pat.AgentActive {
 		t.Errorf("%+v", got)
 	}
 	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 0 {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v, want WaitingAgents 0", got)
 	}
 	if got := ask[admin.Agreement](g, "GET", "/agreements/"+string(waiting[0].ID), nil); got.State != pat.AgreementActive {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %v", got, pat.AgreementActive)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusOK {
 		t.Errorf("got %d, want %d", status, http.StatusOK)
@@ -218,7 +218,7 @@ func TestExportAndRevokeAgreements(t *testing.T) {
 	g.Agreed("agent-2")
 	list := items[admin.Agreement](g, "/agreements?agent_id=agent-1")
 	if len(list) != 1 || list[0].KeyID != a.KeyID || list[0].Assurance != pat.Fresh || list[0].State != pat.AgreementActive {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v; want length 1, [0].KeyID %v, [0].Assurance %v and [0].State %v", list, a.KeyID, pat.Fresh, pat.AgreementActive)
 	}
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
 	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
@@ -229,14 +229,14 @@ func TestExportAndRevokeAgreements(t *testing.T) {
 	g.Refuses(g.do("POST", "/agreements/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := ask[admin.Agreement](g, "POST", "/agreements/"+string(list[0].ID)+"/revoke",
 		map[string]any{"reason": "why"}); got.State != pat.AgreementRevoked {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %v", got, pat.AgreementRevoked)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 	pats := items[admin.PAT](g, "/pats?agent_id=agent-1")
 	if len(pats) != 1 || pats[0].State != admin.PATRevoked || pats[0].AgreementID != list[0].ID {
-		t.Errorf("%+v", pats)
+		t.Errorf("got %+v; want length 1, [0].State %v and [0].AgreementID %v", pats, admin.PATRevoked, list[0].ID)
 	}
 }
 
@@ -245,7 +245,7 @@ func TestExportOfEnvelopeAgreement(t *testing.T) {
 	a := g.AgreedInEnvelope("alice recovery password")
 	list := items[admin.Agreement](g, "/agreements?agent_id="+string(a.ID))
 	if len(list) != 1 || list[0].AgentID != a.ID || list[0].Assurance != pat.Fresh || list[0].Form != "uagents-envelope" {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v; want length 1, [0].AgentID %v, [0].Assurance %v and [0].Form %q", list, a.ID, pat.Fresh, "uagents-envelope")
 	}
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
 	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
@@ -273,23 +273,23 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	g.Refuses(g.do("GET", "/pats/none", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := ask[admin.PAT](g, "POST", "/pats/"+string(list[0].ID)+"/revoke",
 		map[string]any{"reason": "leaked"}); got.State != admin.PATRevoked {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want State %v", got, admin.PATRevoked)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 	if got := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": a.Token}); got.Active {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(b, gatetest.Searching); got.Status != http.StatusOK {
-		t.Errorf("another agent: %d %s", got.Status, got.Body)
+		t.Errorf("another agent: %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	if got := items[admin.PAT](g, "/pats?state=active"); len(got) != 1 || got[0].AgentID != "agent-2" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want length 1 and [0].AgentID %q", got, "agent-2")
 	}
 	g.Later(2 * time.Hour)
 	if got := items[admin.PAT](g, "/pats?agent_id=agent-2"); len(got) != 1 || got[0].State != admin.PATExpired {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want length 1 and [0].State %v", got, admin.PATExpired)
 	}
 }
 
@@ -302,10 +302,10 @@ func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
 	}
 	g.Refuses(g.do("POST", "/policies/sha-256:none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := g.do("POST", "/policies/"+list[0].Digest+"/revoke", nil); got.Status != http.StatusOK {
-		t.Fatalf("%d %s", got.Status, got.Body)
+		t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 }
 
@@ -317,7 +317,7 @@ func TestResolveNotSent(t *testing.T) {
 	leave := func(a *gatetest.Agent, n int) {
 		for range n {
 			if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusBadGateway {
-				t.Fatalf("%d %s", got.Status, got.Body)
+				t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusBadGateway)
 			}
 		}
 	}
@@ -337,11 +337,11 @@ func TestResolveNotSent(t *testing.T) {
 		query = "limit=2&agent_id=agent-1&before=" + before + "&after=" + page.Next
 	}
 	if len(released) != 2 || released[0].State != "released" || released[0].AgentID != "agent-1" {
-		t.Fatalf("%+v", released)
+		t.Fatalf("got %+v; want length 2, [0].State %q and [0].AgentID %q", released, "released", "agent-1")
 	}
 	if got := ask[admin.Page[admin.Execution]](g, "POST", "/usage/not-sent?before="+before, nil); len(got.Items) != 1 ||
 		got.Items[0].AgentID != "agent-2" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want Items of length 1 and Items[0].AgentID %q", got, "agent-2")
 	}
 	if left := items[admin.Execution](g, "/usage/executions?state=unresolved"); len(left) != 1 {
 		t.Errorf("%d left, want only the call that began later", len(left))
@@ -352,12 +352,12 @@ func TestUsageAndResolve(t *testing.T) {
 	g := newAdminGate(t, "")
 	a := g.Agreed("agent-1")
 	if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", "order-1"); got.Status != http.StatusOK {
-		t.Fatalf("%d %s", got.Status, got.Body)
+		t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	g.BreakOff()
 	for range 2 {
 		if got := g.Execute(a, gatetest.Ordering); got.Status != http.StatusBadGateway {
-			t.Fatalf("%d %s", got.Status, got.Body)
+			t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusBadGateway)
 		}
 	}
 	unresolved := items[admin.Execution](g, "/usage/executions?state=unresolved")
@@ -370,7 +370,7 @@ func TestUsageAndResolve(t *testing.T) {
 		t.Fatalf("%+v", done)
 	}
 	if got := ask[admin.Execution](g, "GET", "/usage/executions/"+done[0].ID, nil); got.AnswerStatus != http.StatusOK {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want AnswerStatus %v", got, http.StatusOK)
 	}
 	resolve := func(i int, to string) gatetest.Answer {
 		return g.do("POST", "/usage/executions/"+unresolved[i].ID+"/resolve", map[string]any{"state": to})
@@ -378,10 +378,10 @@ func TestUsageAndResolve(t *testing.T) {
 	g.Refuses(resolve(0, "held"), http.StatusBadRequest, "MALFORMED_REQUEST")
 	g.Refuses(g.do("POST", "/usage/executions/"+unresolved[0].ID+"/resolve", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
 	if got := resolve(0, "captured"); got.Status != http.StatusOK {
-		t.Fatalf("%d %s", got.Status, got.Body)
+		t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	if got := resolve(1, "released"); got.Status != http.StatusOK {
-		t.Fatalf("%d %s", got.Status, got.Body)
+		t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	g.Refuses(resolve(0, "released"), http.StatusConflict, "ALREADY_SETTLED")
 	g.Refuses(g.do("POST", "/usage/executions/"+done[0].ID+"/resolve", map[string]any{"state": "released"}), http.StatusConflict,
@@ -391,7 +391,7 @@ func TestUsageAndResolve(t *testing.T) {
 
 	want := admin.Account{AgentID: "agent-1", Currency: "EUR", ToppedUp: "0.00", Held: "0.00", Captured: "0.50", Balance: "-0.50"}
 	if got := items[admin.Account](g, "/usage/accounts"); len(got) != 1 || got[0] != want {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want length 1 and [0] %v", got, want)
 	}
 	want.ToppedUp, want.Balance = "10.00", "9.50"
 	if got := ask[admin.Account](g, "POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "10 EUR"}); got != want {
@@ -440,7 +440,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 		t.Fatalf("got %+v, want length 2", list)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusOK {
-		t.Errorf("a PAT of the previous key: %d %s", got.Status, got.Body)
+		t.Errorf("a PAT of the previous key: %d %s; want %v", got.Status, got.Body, http.StatusOK)
 	}
 	g.Refuses(g.do("POST", "/keys/none/retire", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	for _, bad := range []string{"tomorrow", "2020-01-01T00:00:00Z", "9999-01-01T00:00:00Z"} {
@@ -450,7 +450,7 @@ func TestKeysRotateAndRetire(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
-		t.Errorf("a PAT of a retired key: %d %s", got.Status, got.Body)
+		t.Errorf("a PAT of a retired key: %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 	// If the signing key is retired, another key replaces it.
 	if got := ask[admin.Key](g, "POST", "/keys/"+string(next.ID)+"/retire", nil); got.Signing {

@@ -17,7 +17,7 @@ func TestReplayAfterResolve(t *testing.T) {
 	g.BreakOff()
 	for _, key := range []string{"captured", "released"} {
 		if got := g.Execute(a, gatetest.Ordering, "Idempotency-Key", key); got.Status != http.StatusBadGateway {
-			t.Fatalf("%d %s", got.Status, got.Body)
+			t.Fatalf("got %d %s; want %v", got.Status, got.Body, http.StatusBadGateway)
 		}
 		g.Refuses(g.Execute(a, gatetest.Ordering, "Idempotency-Key", key), http.StatusConflict, "OUTCOME_UNKNOWN")
 	}
@@ -44,14 +44,14 @@ func TestTopUpsAndReversals(t *testing.T) {
 	body := map[string]any{"agent_id": "agent-1", "amount": "10 EUR", "reference": "payment 1"}
 	for i := range 2 {
 		if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", body); got.ToppedUp != "10.00" || got.Repeated != (i > 0) {
-			t.Errorf("time %d: %+v", i, got)
+			t.Errorf("time %d: %+v; want ToppedUp %q and Repeated %v", i, got, "10.00", i > 0)
 		}
 	}
 	g.Refuses(g.do("POST", "/usage/top-up", map[string]any{"agent_id": "agent-1", "amount": "9 EUR", "reference": "payment 1"}),
 		http.StatusConflict, "REFERENCE_USED")
 	back := map[string]any{"agent_id": "agent-1", "amount": "4 EUR", "reverse": true}
 	if got := ask[admin.TopUpResult](g, "POST", "/usage/top-up", back); got.Balance != "6.00" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Balance %q", got, "6.00")
 	}
 	for _, bad := range []map[string]any{
 		{"agent_id": "agent-1", "amount": "7 EUR", "reverse": true},
@@ -64,7 +64,7 @@ func TestTopUpsAndReversals(t *testing.T) {
 	}
 	entries := items[admin.Entry](g, "/usage/ledger")
 	if len(entries) != 2 || entries[0].Amount != "-4.00" || entries[1].Reference != "payment 1" {
-		t.Errorf("%+v", entries)
+		t.Errorf("got %+v; want length 2, [0].Amount %q and [1].Reference %q", entries, "-4.00", "payment 1")
 	}
 }
 

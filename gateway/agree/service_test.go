@@ -60,7 +60,7 @@ func TestAgreementLifecycle(t *testing.T) {
 
 	d.Must(d.Agreements.Revoke(d.Context(), d.call(), next.Token))
 	if e := d.last(); e.Operation != agree.Revocation || e.Reason != "" {
-		t.Errorf("the event of the revocation: %+v", e)
+		t.Errorf("the event of the revocation: %+v; want Operation %v and Reason empty", e, agree.Revocation)
 	}
 	if found, err = d.introspect(next.Token, next.Token); err != nil || found.Active {
 		t.Errorf("after the revocation: got %+v, %v; want an inactive PAT", found, err)

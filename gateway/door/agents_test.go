@@ -158,7 +158,7 @@ func TestAgentsFollowServices(t *testing.T) {
 	}
 	close(o.workers["a"].release)
 	if left := o.Drain(t.Context()); left != 0 {
-		t.Errorf("%d left", left)
+		t.Errorf("got %d left, want 0", left)
 	}
 	o.expect(t, "a takes no more, a is done")
 }
@@ -170,7 +170,7 @@ func TestAgentsThatFail(t *testing.T) {
 	o.fails["a made"], o.fails["b updated"] = true, true
 	err := o.opens(t, "a", "b", "c")
 	if !errors.Is(err, errMade) || !errors.Is(err, errUpdate) || !strings.Contains(err.Error(), "the agent of a: no room") {
-		t.Error(err)
+		t.Errorf("got %v; want %v, %v and an error that contains %q", err, errMade, errUpdate, "the agent of a: no room")
 	}
 	o.expect(t, "b is made, b is updated, b is closed, c is made, c is updated")
 	for id, want := range map[string]bool{"a": false, "b": false, "c": true} {
@@ -208,7 +208,7 @@ func TestAgentsAreCutOff(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if left := o.Drain(over); left != 7 {
-		t.Errorf("%d left", left)
+		t.Errorf("got %d left, want 7", left)
 	}
 	o.expect(t, "a is made, a is updated, a runs, a takes no more, a is cut off")
 }
@@ -229,7 +229,7 @@ func TestAgentsEndWithRun(t *testing.T) {
 	}
 	o.expect(t, "a is updated, b is made, b is updated, b is closed")
 	if left := o.Drain(t.Context()); left != 0 {
-		t.Errorf("%d left", left)
+		t.Errorf("got %d left, want 0", left)
 	}
 	o.expect(t, "")
 }

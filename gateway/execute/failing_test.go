@@ -37,13 +37,13 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 		w.must(failing, call{intent: item, parameters: `{"id":"x"}`})
 	}
 	if n := w.counted(failing); n != 0 {
-		t.Errorf("wrong calls took %d of five", n)
+		t.Errorf("wrong calls took %d of five, want 0", n)
 	}
 	if _, refused, _ := w.do(failing, wrong); refused.Reason != reason.ParameterTooShort {
-		t.Errorf("one more wrong call: %v", refused)
+		t.Errorf("one more wrong call: %v, want Reason %v", refused, reason.ParameterTooShort)
 	}
 	if _, refused, _ := w.do(failing, wrong); refused.Reason != reason.RateLimitExceeded {
-		t.Errorf("and another: %v", refused)
+		t.Errorf("and another: %v, want Reason %v", refused, reason.RateLimitExceeded)
 	}
 }
 

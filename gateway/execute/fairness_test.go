@@ -55,7 +55,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	}
 	w.must(honest, call{intent: item, parameters: `{"id":"x"}`})
 	if n := len(arrived); n > 0 {
-		t.Errorf("%d calls beyond half of the places", n)
+		t.Errorf("got %d calls beyond half of the places, want at most 0", n)
 	}
 	if n := w.shed("upstream"); n < calls-16 {
 		t.Errorf("%v calls were counted as shed; want %d", n, calls-16)
@@ -97,12 +97,12 @@ func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 	}
 	for calls, waiting := 12, 0; waiting == 0 && w.shed("upstream") == 0; calls, waiting = w.service().Upstream.UnderWay() {
 		if calls != 12 {
-			t.Fatalf("%d calls of strangers", calls)
+			t.Fatalf("got %d calls of strangers, want 12", calls)
 		}
 	}
 	w.must(known, call{intent: item, parameters: `{"id":"x"}`})
 	if calls, _ := w.service().Upstream.UnderWay(); calls != 12 {
-		t.Errorf("%d calls of strangers", calls)
+		t.Errorf("got %d calls of strangers, want 12", calls)
 	}
 	release()
 	others.Wait()
@@ -133,7 +133,7 @@ func (w *world) describe(a *gatetest.Agent) string {
 	answer := w.Call("/api/intents/execute", a.Token, map[string]any{"intent_uid": item, "parameters": map[string]any{"id": "x"}},
 		"UIM-Agent-Standing", "approved")
 	if answer.Status != http.StatusOK {
-		w.Fatalf("%d %s", answer.Status, answer.Body)
+		w.Fatalf("got %d %s; want %v", answer.Status, answer.Body, http.StatusOK)
 	}
 	return strings.Join(<-reports, ", ")
 }

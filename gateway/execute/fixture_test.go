@@ -294,7 +294,7 @@ func (w *world) must(a *gatetest.Agent, c call) execute.Result {
 	w.Helper()
 	result, refused, _ := w.do(a, c)
 	if refused != nil {
-		w.Fatalf("%s: %v %v", c.intent, refused, refused.Unwrap())
+		w.Fatalf("%s: got %v %v; want nil", c.intent, refused, refused.Unwrap())
 	}
 	return result
 }

@@ -165,7 +165,7 @@ func TestStoredLateEndIsCounted(t *testing.T) {
 	}
 	away.Store(false)
 	if left := w.Executor.Drain(t.Context()); left != 0 {
-		t.Errorf("%d left", left)
+		t.Errorf("got %d left, want 0", left)
 	}
 	w.measured(`uimgate_late_ends_total{became="stored"} 1`)
 }
@@ -201,7 +201,7 @@ func (w *world) resolve(admission store.Admission, to store.State) {
 	w.Helper()
 	w.Later(hold)
 	if n, err := w.Store.Sweep(w.Context()); err != nil || n != 1 {
-		w.Fatalf("%d swept, %v", n, err)
+		w.Fatalf("got %d swept, %v; want no error and 1", n, err)
 	}
 	_, err := w.Store.Resolve(w.Context(), "default", admission.Execution.ID, to)
 	w.Must(err)

@@ -25,7 +25,7 @@ func (w *world) orders(a *gatetest.Agent) (n int) {
 			continue
 		}
 		if refused.Reason != reason.PolicyRequiresPayment {
-			w.Fatal(refused)
+			w.Fatalf("got %+v, want Reason %v", refused, reason.PolicyRequiresPayment)
 		}
 		break
 	}
@@ -44,7 +44,7 @@ func TestUnapprovedAgentDoesNotUseAllCredit(t *testing.T) {
 		}
 	}
 	if n := w.orders(w.fresh()); n != 0 {
-		t.Errorf("unapproved agents exceed their credit together, by %d calls", n)
+		t.Errorf("unapproved agents exceed their credit together, by %d calls, want 0", n)
 	}
 	if n := w.orders(known); n != 20 {
 		t.Errorf("an approved agent made %d paid calls; want 20", n)

@@ -81,7 +81,7 @@ func TestRecordsOfCalls(t *testing.T) {
 		t.Errorf("got %v, want %v", err, execute.ErrNoRecord)
 	}
 	if r, err := w.Executor.RecordOf(t.Context(), w.lookup(a), "done"); err != nil || r.ID != done.ID || r.ContextID != "c-done" {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want no error, ID %v and ContextID %q", r, err, done.ID, "c-done")
 	}
 	w.answers(200, "application/json", `{"order":"o-1"}`)
 	w.must(a, call{intent: buy, parameters: `{"product":"of no conversation"}`, key: "plain"})
@@ -126,7 +126,7 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 		w.Errorf("%s, %+v", got, rest)
 	}
 	if rest, _ := ids(execute.RecordQuery{Limit: 3, After: page.Next}); rest.Records[0].Output != nil || rest.Records[0].Refusal != nil {
-		w.Errorf("an output that nobody asked for: %+v", rest.Records[0])
+		w.Errorf("an output that nobody asked for: %+v; want Output nil and Refusal nil", rest.Records[0])
 	}
 	if _, got := ids(execute.RecordQuery{Limit: 9, ContextID: "c-lost"}); got != lost.ID {
 		w.Errorf("got %v, want %v", got, lost.ID)
@@ -136,7 +136,7 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 		w.Errorf("the page of another agent: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if page, err := w.Executor.Records(w.Context(), w.lookup(other), execute.RecordQuery{}); err != nil || page.Total != 0 {
-		w.Errorf("%+v, %v", page, err)
+		w.Errorf("got %+v, %v; want no error and Total 0", page, err)
 	}
 }
 
@@ -155,18 +155,18 @@ func TestRecordsWithinTheScope(t *testing.T) {
 		t.Errorf("by key: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if r, err := w.Executor.Record(t.Context(), w.lookup(narrow), found.ID); err != nil || r.Intent != find {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want no error and Intent %v", r, err, find)
 	}
 	page, err := w.Executor.Records(t.Context(), w.lookup(narrow), execute.RecordQuery{Outputs: true, Limit: 9})
 	if err != nil || page.Total != 1 || len(page.Records) != 1 || page.Records[0].ID != found.ID {
-		t.Errorf("%+v, %v", page, err)
+		t.Errorf("got %+v, %v; want no error, Total 1, Records of length 1 and Records[0].ID %v", page, err, found.ID)
 	}
 	behind := execute.RecordQuery{After: execute.RecordCursor{Since: bought.Since, ID: bought.ID}}
 	if _, err = w.Executor.Records(t.Context(), w.lookup(narrow), behind); !errors.Is(err, execute.ErrNoRecord) {
 		t.Errorf("after a call outside of the scope: %v, want %v", err, execute.ErrNoRecord)
 	}
 	if page, err = w.Executor.Records(t.Context(), w.lookup(a), execute.RecordQuery{Limit: 9}); err != nil || page.Total != 2 {
-		t.Errorf("%+v, %v", page, err)
+		t.Errorf("got %+v, %v; want no error and Total 2", page, err)
 	}
 }
 
@@ -200,11 +200,11 @@ func TestStartedCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r, err := w.Executor.Record(t.Context(), w.lookup(a), reference.ID); err != nil || r.Status != execute.CallRunning || r.Refusal != nil {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v; want no error, Status %v and Refusal nil", r, err, execute.CallRunning)
 	}
 	close(goOn)
 	if left := w.Executor.Drain(t.Context()); left != 0 { // waits for the call
-		t.Errorf("%d left", left)
+		t.Errorf("got %d left, want 0", left)
 	}
 	r, err := w.Executor.Record(t.Context(), w.lookup(a), reference.ID)
 	if err != nil || r.Status != execute.CallDone || string(r.Output) != `{"order":"o-2"}` {

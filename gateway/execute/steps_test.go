@@ -363,7 +363,7 @@ func (c *refusalCase) run(t *testing.T, w *world) {
 		t.Errorf("%d requests reached the upstream, want %d", got, c.requests)
 	}
 	if event.Reason != c.want || event.RequestID != "r-1" || event.Service != "default" {
-		t.Errorf("the event %+v", event)
+		t.Errorf("the event %+v; want Reason %v, RequestID %q and Service %q", event, c.want, "r-1", "default")
 	}
 	if a == nil || a.ID == "" {
 		return

@@ -169,11 +169,11 @@ func TestNoticeIsPostedOnceWhileItsCauseHolds(t *testing.T) {
 	w.looked()
 	w.set(waiting, open) // it begins again
 	if got := <-r.accepted; got.Event != config.BreakerOpen {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Event %v", got, config.BreakerOpen)
 	}
 	w.looked()
 	if n := len(r.attempts()); n != 3 {
-		t.Errorf("%d attempts", n)
+		t.Errorf("got %d attempts, want 3", n)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestFailureToLookEndsNoCondition(t *testing.T) {
 	w.holds, w.fails = []notify.Condition{waiting, open}, nil
 	w.mu.Unlock()
 	if got := <-r.accepted; got.Event != config.BreakerOpen {
-		t.Errorf("the same notice came again: %+v", got)
+		t.Errorf("the same notice came again: %+v, want Event %v", got, config.BreakerOpen)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestFailedNoticeIsPostedAgain(t *testing.T) {
 	watch(t, w, r.hook(t))
 	got := <-r.accepted
 	if ids := r.attempts(); len(ids) != 3 || ids[0] != got.ID || ids[1] != got.ID {
-		t.Errorf("%q", ids)
+		t.Errorf("got %q; want length 3, [0] %v and [1] %v", ids, got.ID, got.ID)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestRefusedNoticeDoesNotDelayOthers(t *testing.T) {
 	w.set(waiting, open)
 	watch(t, w, r.hook(t))
 	if got := <-r.accepted; got.Event != config.BreakerOpen {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Event %v", got, config.BreakerOpen)
 	}
 }
 
@@ -237,11 +237,11 @@ func TestWebhookGetsTheEventsItWants(t *testing.T) {
 	<-all.accepted
 	<-all.accepted
 	if got := <-some.accepted; got.Event != config.BreakerOpen {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Event %v", got, config.BreakerOpen)
 	}
 	w.looked()
 	if n := len(some.attempts()); n != 1 {
-		t.Errorf("%d attempts", n)
+		t.Errorf("got %d attempts, want 1", n)
 	}
 }
 
@@ -257,7 +257,7 @@ func TestReconfiguration(t *testing.T) {
 	w.set(waiting, open)
 	<-added.accepted
 	if got := <-kept.accepted; got.Event != config.BreakerOpen {
-		t.Errorf("the same notice came again: %+v", got)
+		t.Errorf("the same notice came again: %+v, want Event %v", got, config.BreakerOpen)
 	}
 	if n := len(removed.attempts()); n != 1 {
 		t.Errorf("%d attempts at a webhook that was removed", n)
@@ -299,6 +299,6 @@ func TestManyConditionsAreBounded(t *testing.T) {
 	w.set()
 	w.looked()
 	if n := len(r.attempts()); n > 21 {
-		t.Errorf("%d attempts", n)
+		t.Errorf("got %d attempts, want at most 21", n)
 	}
 }

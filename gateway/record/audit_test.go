@@ -107,7 +107,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	d.full = false
 	before := d.Len()
 	if err := a.Flush(); err != nil || d.Len()-before > 5<<20 {
-		t.Errorf("%v, %d bytes waited", err, d.Len()-before)
+		t.Errorf("%v, %d bytes waited; want no error and at most %v", err, d.Len()-before, 5<<20)
 	}
 	if n := logs.FilterMessage("audit records cannot be written").Len(); n != 2 {
 		t.Errorf("two outages were logged %d times", n)
@@ -208,6 +208,6 @@ func TestCallsFailWithoutRequiredRecord(t *testing.T) {
 		t.Error(err)
 	}
 	if n := strings.Count(d.String(), "begun\",\"service"); n > 2 {
-		t.Errorf("%d records of refused calls", n)
+		t.Errorf("got %d records of refused calls, want at most 2", n)
 	}
 }

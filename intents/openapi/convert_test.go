@@ -336,7 +336,7 @@ func TestNames(t *testing.T) {
 	}
 	long := convert(t, []byte(one(`"`+strings.Repeat("veryLong", 40)+`"`)), openapi.Options{}).Intents[0].UID
 	if len(long.Name) > 100 {
-		t.Errorf("%s", long)
+		t.Errorf("got %s, want Name a length of at most 100", long)
 	}
 	same := convert(t, []byte(`{"openapi":"3.1.0","info":{},"paths":{"/a":{"get":{"operationId":"doIt"},"post":{"operationId":"do_it"}},`+
 		`"/b":{"get":{"operationId":"do-it"}}}}`), openapi.Options{})

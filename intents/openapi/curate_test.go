@@ -182,7 +182,7 @@ func TestOnlyPicksAreOffered(t *testing.T) {
 	dir, r := again(t, dir, kinds, openapi.Options{Pick: []string{"createThing", namespace + ":get-thing:v1", "GET /unnamed"}})
 	wantNames(t, dir, "create-thing:v1", "get-thing:v1", "get-unnamed:v1")
 	if r.Hidden != 4 || r.Added != 1 {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v; want Hidden 4 and Added 1", r)
 	}
 	more := kinds + "  /b: {get: {operationId: listMore, responses: {'200': {description: ok}}}}\n"
 	dir, _ = again(t, dir, more, openapi.Options{})
@@ -190,7 +190,7 @@ func TestOnlyPicksAreOffered(t *testing.T) {
 	o := openapi.Options{Namespace: namespace, Pick: []string{"createThing", "listThing"}}
 	_, err := openapi.Convert(t.Context(), []byte(kinds), o)
 	if !errors.Is(err, openapi.ErrOptions) || !strings.Contains(err.Error(), `"listThing"; did you mean listThings?`) {
-		t.Errorf("err = %v", err)
+		t.Errorf("err = %v; want %v and an error that contains %q", err, openapi.ErrOptions, `"listThing"; did you mean listThings?`)
 	}
 }
 

@@ -203,7 +203,7 @@ func TestRejectedReferences(t *testing.T) {
 	}
 	found := convert(t, []byte(text+"  /good: {get: {$ref: good.yaml}}\n"), openapi.Options{Files: filesOf(files), Name: "spec/api.yaml"})
 	if len(found.Intents) != 1 || found.Intents[0].UID.Name != "good" {
-		t.Errorf("offered: %v", found.Intents)
+		t.Errorf("offered: %v; want length 1 and [0].UID.Name %q", found.Intents, "good")
 	}
 	for operation, tt := range wants {
 		name := strings.TrimPrefix(tt[0], "../")

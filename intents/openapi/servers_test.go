@@ -57,7 +57,7 @@ func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
 		edit(t, dir, openapi.ConfigFile, "https://app.s.example", "https://inner.s.example")
 		var r *openapi.Result
 		if dir, r = rerun(t, dir, onBase, openapi.Options{}); r.Changed+r.Added+r.Retired > 0 {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Changed + r.Added + r.Retired at most 0", r)
 		}
 		edit(t, dir, openapi.ConfigFile, "https://inner.s.example", "https://app.s.example")
 	}

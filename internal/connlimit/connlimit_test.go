@@ -132,6 +132,6 @@ func TestUnkeptConnectionsAreEvicted(t *testing.T) {
 		t.Errorf("%d accepted, want all, because each evicts the one before", len(got))
 	}
 	if causes[connlimit.All] < 2 || causes[connlimit.Address] != 0 {
-		t.Errorf("shed %v", causes)
+		t.Errorf("shed %v; want [connlimit.All] at least 2 and [connlimit.Address] 0", causes)
 	}
 }

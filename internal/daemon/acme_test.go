@@ -260,7 +260,7 @@ func TestProcessesShareACertificate(t *testing.T) {
 		}
 	}
 	if got := ca.Orders(); got != 2 {
-		t.Errorf("%d orders for two names", got)
+		t.Errorf("got %d orders for two names, want 2", got)
 	}
 }
 

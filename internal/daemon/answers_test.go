@@ -53,7 +53,7 @@ func TestLenientResponseCarriesAWarning(t *testing.T) {
 		}
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("the service saw %d calls", n)
+		t.Errorf("the service saw %d calls, want 1", n)
 	}
 	for series, want := range map[string]string{
 		`uimgate_undeclared_members_total{intent="` + order + `",service="default"}`: "2", `uimgate_missing_outputs_total{intent="` + order + `",service="default"}`: "1",

@@ -28,7 +28,7 @@ func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 		}
 	}
 	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(current)))); got.status != http.StatusOK {
-		t.Errorf("the current policy: %d %s", got.status, got.body)
+		t.Errorf("the current policy: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := a.issueWith(hex.EncodeToString(ed25519.Sign(a.key, []byte(`{}`)))); got.reason(t) != "BAD_SIGNATURE" {
 		t.Errorf("another document: %d %s", got.status, got.body)
@@ -37,6 +37,6 @@ func TestEarlierPoliciesRecognisedAfterARestart(t *testing.T) {
 	g.stop()
 	a.g = startGate(t, setup{dir: g.dir})
 	if got := a.issueWith(old); got.status != http.StatusOK {
-		t.Errorf("offered again: %d %s", got.status, got.body)
+		t.Errorf("offered again: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }

@@ -56,7 +56,7 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 		t.Errorf("%d", got.StatusCode)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream", n)
+		t.Errorf("got %d calls reached the upstream, want 0", n)
 	}
 }
 
@@ -74,7 +74,7 @@ func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 		t.Errorf("%d", got.StatusCode)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream", n)
+		t.Errorf("got %d calls reached the upstream, want 0", n)
 	}
 }
 
@@ -138,7 +138,7 @@ func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
 	}
 	block := g.adminDo("POST", "/admin/v1/agents/agent-1/block", map[string]any{"reason": "test"})
 	if block.status != 200 {
-		t.Fatalf("%d %s", block.status, block.body)
+		t.Fatalf("got %d %s; want 200", block.status, block.body)
 	}
 	if got := reason(); got != "AGENT_BLOCKED" {
 		t.Errorf("blocked: %s, want %q", got, "AGENT_BLOCKED")
@@ -150,7 +150,7 @@ func TestPATsOfBlockedAgentsStayInvalid(t *testing.T) {
 		t.Errorf("after a restart: %s, want %q", got, "AGENT_BLOCKED")
 	}
 	if got := g.adminDo("POST", "/admin/v1/agents/agent-1/unblock", nil); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want 200", got.status, got.body)
 	}
 	if got := reason(); got != "REVOKED_TOKEN" {
 		t.Errorf("unblocked, the old PAT: %s, want %q", got, "REVOKED_TOKEN")
@@ -192,13 +192,13 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if n := len(g2.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream after the restart", n)
+		t.Errorf("got %d calls reached the upstream after the restart, want 0", n)
 	}
 	// The whole request again, with a proof that cannot be used again.
 	parameters := map[string]any{"product_id": "p3"}
 	h := header{"Idempotency-Key": "order-3", "UIM-Proof": a.proof(order, parameters)}
 	if got := a.execute(order, parameters, h); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want 200", got.status, got.body)
 	}
 	if got := a.execute(order, parameters, h); got.status != 200 || got.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%d %s", got.status, got.body)
@@ -233,7 +233,7 @@ func TestReloadsDoNotFailCalls(t *testing.T) {
 		g.write("uimgate.yaml",
 			strings.ReplaceAll(strings.Replace(testConfig, "timeout: 2s", fmt.Sprintf("timeout: %ds", 3+n), 1), "UPSTREAM", g.upstream.server.URL))
 		if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 	}
 	cancel()

@@ -53,6 +53,6 @@ func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
 		t.Errorf("after a restart: %d %s %v", got.status, got.body, got.header)
 	}
 	if again := issue(g, a); again.status != http.StatusOK {
-		t.Errorf("after a restart: %d %s", again.status, again.body)
+		t.Errorf("after a restart: %d %s; want %v", again.status, again.body, http.StatusOK)
 	}
 }

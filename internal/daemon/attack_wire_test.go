@@ -139,15 +139,15 @@ func TestServicesAreDistinguishedByHost(t *testing.T) {
 				t.Errorf("at its own service: %d %s %v", got.status, got.body, got.header)
 			}
 			if got := g.do("GET", "/api/intents/other.example:ping:v1", nil, header{"Host": "shop.example"}); got.status != 404 {
-				t.Errorf("%d %s", got.status, got.body)
+				t.Errorf("got %d %s; want 404", got.status, got.body)
 			}
 			form := "application/x-www-form-urlencoded"
 			if got := g.do("POST", "/api/pat/revoke", []byte("token="+b.token),
 				header{"Host": "shop.example", "Content-Type": form}); got.status != 200 {
-				t.Errorf("%d %s", got.status, got.body)
+				t.Errorf("got %d %s; want 200", got.status, got.body)
 			}
 			if got := call("other.example", b.token, "other.example:ping:v1"); got.status != 200 {
-				t.Errorf("revoked at another service: %d %s", got.status, got.body)
+				t.Errorf("revoked at another service: %d %s; want 200", got.status, got.body)
 			}
 			for _, path := range []string{"/agents.json", "/api/policy"} {
 				page := g.do("GET", path, nil, header{"Host": "shop.example:1234"})
@@ -178,7 +178,7 @@ func TestServedDocuments(t *testing.T) {
 	policy := g.do("GET", "/api/policy", nil, nil)
 	digest := policyDigest(t, policy.body)
 	if policy.header.Get("ETag") != `"`+digest+`"` {
-		t.Errorf("ETag %q, digest %s", policy.header.Get("ETag"), digest)
+		t.Errorf("ETag %q, digest %s; want %v", policy.header.Get("ETag"), digest, `"`+digest+`"`)
 	}
 	for _, field := range []string{policy.header.Get("ETag"), "W/" + policy.header.Get("ETag"), `"x", ` + policy.header.Get("ETag"), "*"} {
 		if got := g.do("GET", "/api/policy", nil, header{"If-None-Match": field}); got.status != 304 || len(got.body) != 0 ||

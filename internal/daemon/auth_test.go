@@ -41,7 +41,7 @@ func TestCredentialsReachOnlyTheService(t *testing.T) {
 		}
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Fatalf("the service saw %d calls", n)
+		t.Fatalf("the service saw %d calls, want 0", n)
 	}
 	if !strings.Contains(g.log.String(), "invalid_client") {
 		t.Error("the log lacks the cause")
@@ -52,7 +52,7 @@ func TestCredentialsReachOnlyTheService(t *testing.T) {
 	for range 4 {
 		got := a.execute(order, map[string]any{"product_id": "p1"}, nil)
 		if got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		texts = append(texts, string(got.body))
 	}

@@ -122,7 +122,7 @@ func TestBadCalls(t *testing.T) {
 		})
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream", n)
+		t.Errorf("got %d calls reached the upstream, want 0", n)
 	}
 	if got := a.executeBody([]byte(ok), nil); left(got, "hour") != 999 {
 		t.Errorf("refused calls were counted: %d %s", got.status, got.header.Get("RateLimit"))
@@ -287,7 +287,7 @@ func TestScopeIsEnforced(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the upstream", n)
+		t.Errorf("got %d calls reached the upstream, want 0", n)
 	}
 }
 
@@ -311,7 +311,7 @@ func TestBadAgreements(t *testing.T) {
 	a := g.newAgent("agent-2")
 	replayed := a.agreement(nil)
 	if got := a.issueWith(replayed); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	sign := func(id string, change func(*pat.AgreementClaims)) string {
 		b := *a

@@ -24,12 +24,12 @@ func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 4 {
-		t.Errorf("the upstream saw %d calls", n)
+		t.Errorf("the upstream saw %d calls, want 4", n)
 	}
 	// A new key does not bring new credit: all unapproved agents share one limit.
 	other := g.newAgent("agent-2").agree()
 	if got := other.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusPaymentRequired {
-		t.Errorf("another unapproved agent: %d %s", got.status, got.body)
+		t.Errorf("another unapproved agent: %d %s; want %v", got.status, got.body, http.StatusPaymentRequired)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestFailuresAreNotCharged(t *testing.T) {
 	fail = false
 	mu.Unlock()
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }
 
@@ -76,7 +76,7 @@ func TestIdempotencyKeyMakesOneCall(t *testing.T) {
 	}
 	wg.Wait()
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("the upstream saw %d calls", n)
+		t.Errorf("the upstream saw %d calls, want 1", n)
 	}
 	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.status != http.StatusConflict ||
 		got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
@@ -108,7 +108,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 	}
 	close(release)
 	if got := <-first; got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestFailuresUnderAnIdempotencyKey(t *testing.T) {
 		t.Errorf("%d %s, then %d %s", first.status, first.body, again.status, again.body)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("the upstream saw %d calls", n)
+		t.Errorf("the upstream saw %d calls, want 1", n)
 	}
 }
 
@@ -161,10 +161,10 @@ func TestStaticAgreementIsRestricted(t *testing.T) {
 		t.Fatalf("%d %s", got.status, got.body)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-		t.Errorf("a free intent: %d %s", got.status, got.body)
+		t.Errorf("a free intent: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusForbidden {
-		t.Errorf("a paid intent: %d %s", got.status, got.body)
+		t.Errorf("a paid intent: %d %s; want %v", got.status, got.body, http.StatusForbidden)
 	}
 	if calls := g.upstream.calls(); len(calls) != 1 || calls[0].header.Get("UIM-Agreement-Assurance") != "static" {
 		t.Errorf("upstream saw %+v", calls)
@@ -211,7 +211,7 @@ func TestAttemptsOverAForbiddenLimitBlock(t *testing.T) {
 		t.Errorf("a new agreement of a blocked agent: %d %s", got.status, got.body)
 	}
 	if got := g.adminDo("POST", "/admin/v1/agents/agent-1/unblock", map[string]any{}); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	a.agree() // the attempts before do not count again
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.reason(t) != "RATE_LIMIT_EXCEEDED" {

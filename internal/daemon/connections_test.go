@@ -74,7 +74,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 	}
 	g.write("uimgate.yaml", strings.Replace(strings.ReplaceAll(config, "UPSTREAM", g.upstream.server.URL), "address: 8", "address: 9", 1))
 	if a := g.adminDo("POST", "/admin/v1/reload", nil); a.status != http.StatusOK {
-		t.Fatalf("reload: %d %s", a.status, a.body)
+		t.Fatalf("reload: %d %s; want %v", a.status, a.body, http.StatusOK)
 	}
 	if status, _ := g.over(g.dialed(), g.request("GET", "/api/policy", "", nil)); status != http.StatusOK {
 		t.Errorf("the ninth connection after the bound was raised: %d, want %d", status, http.StatusOK)

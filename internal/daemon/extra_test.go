@@ -16,7 +16,7 @@ func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
 	first, second := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	parameters := map[string]any{"query": "lamp"}
 	if got := first.execute(search, parameters, nil); got.status != http.StatusOK {
-		t.Errorf("agent-1: %d %s", got.status, got.body)
+		t.Errorf("agent-1: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	got := second.execute(search, parameters, nil)
 	if got.status != http.StatusForbidden || got.reason(t) != "POLICY_VIOLATION" ||
@@ -24,15 +24,15 @@ func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
 		t.Errorf("agent-2: %d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("%d calls reached the upstream", n)
+		t.Errorf("got %d calls reached the upstream, want 1", n)
 	}
 
 	g.write("extra.rego", "package uimgate.extra\n\ndeny contains \"closed\" if input.agent == \"agent-1\"\n")
 	if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
-		t.Fatalf("reload: %d %s", got.status, got.body)
+		t.Fatalf("reload: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := second.execute(search, parameters, nil); got.status != http.StatusOK {
-		t.Errorf("after a reload: %d %s", got.status, got.body)
+		t.Errorf("after a reload: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := first.execute(search, parameters, nil); got.reason(t) != "POLICY_VIOLATION" {
 		t.Errorf("after a reload: %d %s", got.status, got.body)
@@ -60,7 +60,7 @@ func TestFailingOperatorRegoRefuses(t *testing.T) {
 				t.Errorf("%d %s", got.status, got.body)
 			}
 			if n := len(g.upstream.calls()); n != 0 {
-				t.Errorf("%d calls reached the upstream", n)
+				t.Errorf("got %d calls reached the upstream, want 0", n)
 			}
 		})
 	}
@@ -86,7 +86,7 @@ func TestDecisionsAreCountedByEngine(t *testing.T) {
 	g := startGate(t, setup{})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := g.adminDo("GET", "/metrics", nil); !strings.Contains(string(got.body), `uimgate_policy_evaluations_total{engine="plan"} 1`) {
 		t.Errorf("%d %s", got.status, got.body)

@@ -91,7 +91,7 @@ func TestSignedDeclarationsOverrideParameters(t *testing.T) {
 	got = b.issueWith(b.agreement(func(c *pat.AgreementClaims) { c.Declared = pat.Declaration{"purpose": {"research"}} }))
 	b.token, _ = got.json(t)["uim-pat"].(string)
 	if got := b.execute(search, map[string]any{"query": "lamp"}, header{"X-Country": "DE"}); got.status != http.StatusOK {
-		t.Errorf("declared research: %d %s", got.status, got.body)
+		t.Errorf("declared research: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	renewed := g.do("POST", "/api/pat/renew", mustJSON(t, map[string]any{}),
 		header{"Content-Type": "application/json", "Authorization": "Bearer " + b.token})

@@ -66,7 +66,7 @@ func TestFixedValuesReachOnlyTheService(t *testing.T) {
 		search: {"query": "lamp"}, details: {"id": "p1"}, order: {"product_id": "p1"},
 	} {
 		if got := a.execute(uid, parameters, nil); got.status != http.StatusOK {
-			t.Errorf("%s: %d %s", uid, got.status, got.body)
+			t.Errorf("%s: got %d %s; want %v", uid, got.status, got.body, http.StatusOK)
 		}
 	}
 	var requests []string

@@ -81,10 +81,10 @@ func TestLargeNumbersReachTheUpstreamExactly(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	got := a.executeBody([]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1","quantity":99999999999999999998}}`), nil)
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if calls := g.upstream.calls(); len(calls) != 1 || !strings.Contains(calls[0].body, `99999999999999999998`) {
-		t.Errorf("upstream saw %+v", calls)
+		t.Errorf("upstream saw %+v; want length 1 and [0].body containing %q", calls, `99999999999999999998`)
 	}
 	got = a.executeBody([]byte(`{"intent_uid":"`+order+`","parameters":{"product_id":"p1","quantity":99999999999999999998}}`),
 		header{"Idempotency-Key": "k1"})
@@ -241,7 +241,7 @@ func TestRenewalKeepsCountsAndEndsTheOldPAT(t *testing.T) {
 	proof := a.sign(digest)
 	renewed := g.do("POST", "/api/pat/renew", nil, header{"Authorization": "Bearer " + a.token, "UIM-Proof": proof})
 	if renewed.status != http.StatusOK {
-		t.Fatalf("%d %s", renewed.status, renewed.body)
+		t.Fatalf("got %d %s; want %v", renewed.status, renewed.body, http.StatusOK)
 	}
 	old := a.token
 	a.token, _ = renewed.json(t)["uim-pat"].(string)
@@ -265,10 +265,10 @@ func TestOldPATEndsAMinuteAfterRenewalDespiteARestart(t *testing.T) {
 	}
 	if got := g.do("POST", "/api/pat/renew", nil,
 		header{"Authorization": "Bearer " + a.token, "UIM-Proof": a.sign(digest)}); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-		t.Errorf("within the minute: %d %s", got.status, got.body)
+		t.Errorf("within the minute: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	g.stop()
 	clock.move(2 * time.Minute)
@@ -284,7 +284,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 	a, b := g.newAgent("agent-1").agree(), g.newAgent("agent-2").agree()
 	if got := g.do("POST", "/api/pat/revoke", []byte("token="+a.token),
 		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := g.do("POST", "/api/pat/revoke", []byte("token=nonsense"),
 		header{"Content-Type": "application/x-www-form-urlencoded"}); got.status != http.StatusOK {
@@ -295,7 +295,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	if got := b.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-		t.Errorf("another's PAT: %d %s", got.status, got.body)
+		t.Errorf("another's PAT: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	g.stop()
 	g2 := startGate(t, setup{dir: dir})
@@ -316,7 +316,7 @@ func TestIntrospectionIsOnlyForTheBearer(t *testing.T) {
 		t.Errorf("own: %s", got.body)
 	}
 	if got := g.do("POST", "/api/pat/introspect", []byte("token="+b.token), form); got.status != http.StatusForbidden {
-		t.Errorf("another's: %d %s", got.status, got.body)
+		t.Errorf("another's: %d %s; want %v", got.status, got.body, http.StatusForbidden)
 	}
 }
 
@@ -326,7 +326,7 @@ func TestChangedPolicyRequiresAgreementFromTheNextCall(t *testing.T) {
 	oldPolicy := a.agreement(nil)
 	g.write("policy.json", strings.Replace(testPolicy, `"rightOperand": 1000`, `"rightOperand": 500`, 1))
 	if got := g.adminDo("POST", "/admin/v1/reload", map[string]any{}); got.status != http.StatusOK {
-		t.Fatalf("reload: %d %s", got.status, got.body)
+		t.Fatalf("reload: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusForbidden ||
 		got.reason(t) != "POLICY_REQUIRES_AGREEMENT" {
@@ -341,9 +341,9 @@ func TestChangedPolicyRequiresAgreementFromTheNextCall(t *testing.T) {
 	}
 	g.write("policy.json", `{"broken": `)
 	if got := g.adminDo("POST", "/admin/v1/reload", map[string]any{}); got.status != http.StatusUnprocessableEntity {
-		t.Errorf("a broken reload: %d %s", got.status, got.body)
+		t.Errorf("a broken reload: %d %s; want %v", got.status, got.body, http.StatusUnprocessableEntity)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-		t.Errorf("after a refused reload: %d %s", got.status, got.body)
+		t.Errorf("after a refused reload: %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }

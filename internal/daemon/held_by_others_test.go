@@ -39,7 +39,7 @@ func TestReservedIDHeldByAnotherKey(t *testing.T) {
 		t.Errorf("the status: %s", got.body)
 	}
 	if got := holder.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusUnauthorized {
-		t.Errorf("a call of the holder: %d %s", got.status, got.body)
+		t.Errorf("a call of the holder: %d %s; want %v", got.status, got.body, http.StatusUnauthorized)
 	}
 	g.stop()
 	g = startGate(t, setup{dir: g.dir, config: reserving})

@@ -101,7 +101,7 @@ func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 	t.Cleanup(release)
 	if got := g.reconfigure(adminToken, "timeout: 2s", "timeout: 2m", "listen: 127.0.0.1:0, per",
 		"read_timeout: 800ms, listen: 127.0.0.1:0, per"); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	a := g.newAgent("agent-1").agree()
 	type result struct {
@@ -126,7 +126,7 @@ func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 		t.Errorf("%d %s, %v, charge %q", got.status, got.body, got.err, charge)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("%d orders reached the shop", n)
+		t.Errorf("got %d orders reached the shop, want 1", n)
 	}
 	accounts := g.adminDo("GET", "/admin/v1/usage/accounts", nil)
 	if !strings.Contains(string(accounts.body), `"captured":"0.25"`) || !strings.Contains(string(accounts.body), `"held":"0.00"`) {
@@ -193,6 +193,6 @@ func TestOwnerSocket(t *testing.T) {
 		t.Errorf("got %v %v; want none, nil", left, err)
 	}
 	if got := g.byToken("no-token-of-this-gateway-000000000", "GET", "/admin/v1/status"); got.status != http.StatusUnauthorized {
-		t.Errorf("the listener on the network: %d %s", got.status, got.body)
+		t.Errorf("the listener on the network: %d %s; want %v", got.status, got.body, http.StatusUnauthorized)
 	}
 }

@@ -77,19 +77,19 @@ func TestOperatorIsNotified(t *testing.T) {
 	for _, id := range []string{"agent-1", "agent-2"} {
 		a := g.newAgent(id)
 		if got := a.issueWith(a.agreement(nil)); got.status != http.StatusAccepted {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusAccepted)
 		}
 		if n := awaitNotice(t, accepted, config.AgentWaiting); n.Service != "default" || n.Subject != id {
-			t.Errorf("%+v", n)
+			t.Errorf("got %+v; want Service %q and Subject %v", n, "default", id)
 		}
 		if got := g.adminDo("POST", "/admin/v1/agents/"+id+"/approve", map[string]any{}); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		agents = append(agents, a.agree())
 	}
 	for _, a := range agents {
 		if got := a.execute(order, map[string]any{"product_id": "parameter-canary"}, nil); got.status != http.StatusBadGateway {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusBadGateway)
 		}
 	}
 	// The calls of both agents failed, so the breaker is open. 0.75 EUR of the credit are left to each.
@@ -112,11 +112,11 @@ func TestOperatorIsNotified(t *testing.T) {
 		t.Errorf("differs (-want +got):\n%s", diff)
 	}
 	if got := g.reconfigure(adminToken, "billing: {credit: 1 EUR", "notify: nothing\nbilling: {credit: 1 EUR"); got.status != http.StatusUnprocessableEntity {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusUnprocessableEntity)
 	}
 	awaitNotice(t, accepted, config.ReloadRefused)
 	if got := g.reconfigure(adminToken); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }
 
@@ -133,12 +133,12 @@ func TestOneOfSeveralReplicasNotifies(t *testing.T) {
 	}
 	a := gates[0].newAgent("agent-1")
 	if got := a.issueWith(a.agreement(nil)); got.status != http.StatusAccepted {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusAccepted)
 	}
 	awaitNotice(t, accepted, config.AgentWaiting)
 	a = gates[1].newAgent("agent-2")
 	if got := a.issueWith(a.agreement(nil)); got.status != http.StatusAccepted {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusAccepted)
 	}
 	if n := awaitNotice(t, accepted, config.AgentWaiting); n.Subject != "agent-2" {
 		t.Errorf("agent-1 was announced twice: %+v", n)

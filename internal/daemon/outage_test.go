@@ -73,7 +73,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	g := startGate(t, setup{dir: auditAt(t, filepath.Join(away, "audit.jsonl"))})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, header{"UIM-Request-ID": "r-1"}); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	status := g.health(func(h admin.Health) bool { return h.Ready && audit(h).OK && audit(h).Degraded })
 	if status != http.StatusOK {
@@ -104,7 +104,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 		}
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("%d calls reached the service", n)
+		t.Errorf("got %d calls reached the service, want 0", n)
 	}
 	status := g.health(func(h admin.Health) bool {
 		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
@@ -135,20 +135,20 @@ func TestReloadAppliesRequiredAudit(t *testing.T) {
 	g := startGate(t, setup{dir: auditAt(t, "/dev/full")})
 	a := g.newAgent("agent-1").agree()
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusOK {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	g.write("uimgate.yaml", strings.ReplaceAll(requiredAudit, "UPSTREAM", g.upstream.server.URL))
 	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusServiceUnavailable)
 	}
 	if err := os.Remove(filepath.Join(g.dir, "data", "audit.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	if got := g.adminDo(http.MethodPost, "/admin/v1/reload", nil); got.status != http.StatusOK { // otherwise the gateway stops with an error
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 }
 
@@ -166,11 +166,11 @@ func TestFullDatabaseAtTheStartStopsOnlyWrites(t *testing.T) {
 	g := startGate(t, setup{dir: first.dir})
 	a.g = g
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusServiceUnavailable {
-		t.Errorf("a call that writes: %d %s", got.status, got.body)
+		t.Errorf("a call that writes: %d %s; want %v", got.status, got.body, http.StatusServiceUnavailable)
 	}
 	for _, path := range []string{"/agents.json", "/api/policy", "/api/intents/search"} {
 		if got := g.do(http.MethodGet, path, nil, nil); got.status != http.StatusOK {
-			t.Errorf("%s: %d %s", path, got.status, got.body)
+			t.Errorf("%s: got %d %s; want %v", path, got.status, got.body, http.StatusOK)
 		}
 	}
 	if !strings.Contains(g.log.String(), "it was recorded before") {

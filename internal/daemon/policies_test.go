@@ -73,10 +73,10 @@ func TestCoreExamplePolicyIsEnforced(t *testing.T) {
 			}
 			if got := a.execute(search, map[string]any{"query": "other"},
 				header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusForbidden {
-				t.Errorf("a proof of other parameters: %d %s", got.status, got.body)
+				t.Errorf("a proof of other parameters: %d %s; want %v", got.status, got.body, http.StatusForbidden)
 			}
 			if got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)}); got.status != http.StatusOK {
-				t.Errorf("second call: %d %s", got.status, got.body)
+				t.Errorf("second call: %d %s; want %v", got.status, got.body, http.StatusOK)
 			}
 			if got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)}); got.reason(t) != "POLICY_REQUIRES_PAYMENT" {
 				t.Errorf("beyond the credit: %d %s", got.status, got.body)
@@ -116,7 +116,7 @@ func TestReferencePolicyIsEnforced(t *testing.T) {
 	a.token, _ = a.issueWith(signed).json(t)["uim-pat"].(string)
 	for i := range 3 {
 		if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-			t.Fatalf("search %d: %d %s", i, got.status, got.body)
+			t.Fatalf("search %d: %d %s; want %v", i, got.status, got.body, http.StatusOK)
 		}
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusTooManyRequests ||
@@ -128,7 +128,7 @@ func TestReferencePolicyIsEnforced(t *testing.T) {
 		t.Errorf("order: %d %s %q", got.status, got.body, got.header.Get("UIM-Charge"))
 	}
 	if got := a.execute(details, map[string]any{"id": "p1"}, nil); got.status != http.StatusForbidden {
-		t.Errorf("an intent that the policy does not name: %d %s", got.status, got.body)
+		t.Errorf("an intent that the policy does not name: %d %s; want %v", got.status, got.body, http.StatusForbidden)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestReplicasWithWrongClocksAgree(t *testing.T) {
 		other := gates[1-i]
 		a := g.newAgent("agent-" + string(rune('a'+i))).agree()
 		if got := a.at(other).execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-			t.Fatalf("a PAT of another process: %d %s", got.status, got.body)
+			t.Fatalf("a PAT of another process: %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		for n := range 5 { // of 0.25 EUR, on a credit of 1 EUR, which agents without approval share
 			got := a.at(gates[n%2]).execute(order, map[string]any{"product_id": "p"}, nil)
@@ -59,19 +59,19 @@ func TestReplicasWithWrongClocksAgree(t *testing.T) {
 		}
 		// A PAT that is revoked on one process is refused by the other. After a new agreement, both admit the agent at once.
 		if got := other.do("POST", "/api/pat/revoke", []byte("token="+a.token), form); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		until(t, http.StatusUnauthorized, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
 		a.agree()
 		if got := other.adminDo("POST", "/admin/v1/agents/"+a.id+"/block", map[string]any{"reason": "test"}); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		until(t, http.StatusForbidden, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
 		if got := other.adminDo("POST", "/admin/v1/agents/"+a.id+"/unblock", map[string]any{}); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 		if got := a.at(other).execute(details, map[string]any{"id": "p"}, nil); got.status != http.StatusUnauthorized {
-			t.Errorf("a PAT from before: %d %s", got.status, got.body)
+			t.Errorf("a PAT from before: %d %s; want %v", got.status, got.body, http.StatusUnauthorized)
 		}
 		a.agree()
 		for _, where := range gates {

@@ -51,10 +51,10 @@ func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 			living, revoked, blocked := g.newAgent("living").agree(), g.newAgent("revoked").agree(), g.newAgent("blocked").agree()
 			form := header{"Content-Type": "application/x-www-form-urlencoded"}
 			if got := g.do("POST", "/api/pat/revoke", []byte("token="+revoked.token), form); got.status != http.StatusOK {
-				t.Fatalf("%d %s", got.status, got.body)
+				t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 			}
 			if got := g.adminDo("POST", "/admin/v1/agents/blocked/block", map[string]any{"reason": "test"}); got.status != http.StatusOK {
-				t.Fatalf("%d %s", got.status, got.body)
+				t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 			}
 			renamed := strings.ReplaceAll(withID(config, "id: renamed"), "UPSTREAM", g.upstream.server.URL)
 			g.write("uimgate.yaml", renamed)
@@ -73,7 +73,7 @@ func TestNewServiceIDRestoresNoPAT(t *testing.T) {
 				}
 			}
 			if got := g.adminDo("POST", "/admin/v1/reload", nil); got.status != http.StatusOK {
-				t.Errorf("a reload afterwards: %d %s", got.status, got.body)
+				t.Errorf("a reload afterwards: %d %s; want %v", got.status, got.body, http.StatusOK)
 			}
 			if got := g.adminDo("GET", "/admin/v1/status", nil); strings.Contains(string(got.body), "refused_reload") {
 				t.Errorf("the status after a reload that succeeded: %s", got.body)

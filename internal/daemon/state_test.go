@@ -60,7 +60,7 @@ func TestStopLogsOneLine(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	for range 3 {
 		if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 		}
 	}
 	a.execute(search, map[string]any{"query": "x"}, nil) // refused
@@ -86,6 +86,6 @@ func TestStopLogsOneLine(t *testing.T) {
 		}
 	}
 	if len(ends) != 1 || !strings.Contains(ends[0], `"calls":4,"done":3,"cut_off":1,"not_stored":0`) {
-		t.Errorf("%v", ends)
+		t.Errorf("got %v; want length 1 and [0] containing %q", ends, `"calls":4,"done":3,"cut_off":1,"not_stored":0`)
 	}
 }

@@ -73,7 +73,7 @@ func TestTracesOfACall(t *testing.T) {
 		"Traceparent": sampled, "UIM-Proof": a.proof(order, parameters), "Idempotency-Key": "canary-key", "UIM-Request-ID": "r-1",
 	})
 	if got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	calls := g.upstream.calls()
 	g.stop()
@@ -170,7 +170,7 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 			"parts":[{"data":{"intent_uid":"` + search + `","parameters":{"query":"canary-parameter"}}}]}}}`, with(header{"A2A-Version": "1.0"})},
 	} {
 		if got := g.do("POST", r.path, []byte(r.body), r.header); got.status != http.StatusOK {
-			t.Fatalf("%s: %d %s", r.path, got.status, got.body)
+			t.Fatalf("%s: got %d %s; want %v", r.path, got.status, got.body, http.StatusOK)
 		}
 	}
 	for fault, want := range map[string]string{"": "1", "-32602": "1"} {
@@ -183,7 +183,7 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 	spans := c.Spans()
 	tool := find(t, spans, "tools/call search-products_v1")
 	if tool.TraceID != tracedID || tool.ParentID != senderID || tool.Kind != span.Span_SPAN_KIND_SERVER {
-		t.Errorf("%+v", tool)
+		t.Errorf("got %+v; want TraceID %v, ParentID %v and Kind %v", tool, tracedID, senderID, span.Span_SPAN_KIND_SERVER)
 	}
 	for name, want := range map[string]string{
 		"mcp.method.name": "tools/call", "mcp.protocol.version": "2025-11-25", "gen_ai.tool.name": "search-products_v1",
@@ -197,10 +197,10 @@ func TestTracesOfOtherProtocols(t *testing.T) {
 		t.Errorf("steps: %s", got)
 	}
 	if unknown := find(t, spans, "tools/call"); !strings.HasPrefix(unknown.TraceID, "5bf9") {
-		t.Errorf("%+v", unknown)
+		t.Errorf("got %+v, want TraceID a text that starts with %q", unknown, "5bf9")
 	}
 	if message := find(t, spans, "SendMessage"); !strings.HasPrefix(message.TraceID, "6bf9") || message.ParentID != senderID {
-		t.Errorf("%+v", message)
+		t.Errorf("got %+v; want TraceID a text that starts with %q and ParentID %v", message, "6bf9", senderID)
 	}
 	if c.Contains("canary") {
 		t.Error("the collector received a parameter, or the name of a tool that does not exist")
@@ -284,7 +284,7 @@ func TestUnreachableCollectorDelaysNothing(t *testing.T) {
 			a := g.newAgent("agent-1").agree()
 			for range 10 {
 				if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
-					t.Errorf("%d %s", got.status, got.body)
+					t.Errorf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 				}
 			}
 			g.stop()

@@ -27,7 +27,7 @@ func TestStopDoesNotWaitForAnEndpoint(t *testing.T) {
 	defer close(release)
 	a := startUAgent(t, endpoint.URL, strings.Replace(testConfig, "server: {", "server: {drain_timeout: 10ms, ", 1), nil)
 	if got := a.post("UIMPolicyRequest", "{}", ""); got.status != http.StatusOK {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	<-requested
 	a.g.cancel()

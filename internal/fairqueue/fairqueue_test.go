@@ -70,7 +70,7 @@ func TestUnapprovedLeaveAQuarterToOthers(t *testing.T) {
 		got += len(takes(t, s, unapproved(fmt.Sprint(i))))
 	}
 	if got != 75 {
-		t.Errorf("a thousand strangers hold %d of 100 places", got)
+		t.Errorf("a thousand strangers hold %d of 100 places, want 75", got)
 	}
 	if got := len(takes(t, s, known("a"))); got != 13 { // half of the rest
 		t.Errorf("a known party gets %d, want 13", got)

@@ -158,6 +158,6 @@ func TestCompressedDocumentsAreLimited(t *testing.T) {
 	// A response that may contain secrets is not requested in compressed form, and not accepted in that form.
 	a, err = c.Do(t.Context(), fetch.Request{Method: http.MethodPost, URL: server.URL + "/fits", Max: 1 << 22})
 	if err == nil || received.Load() != "identity" {
-		t.Errorf("%d %v, Accept-Encoding %q", a.Status, err, received.Load())
+		t.Errorf("%d %v, Accept-Encoding %q; want an error and %q", a.Status, err, received.Load(), "identity")
 	}
 }

@@ -214,7 +214,7 @@ func TestPrivateAddressesOfNamesAreNotDialled(t *testing.T) {
 	// The same name can be fetched if private addresses are allowed, so the refusals above were not caused by the test.
 	c := fetch.New(fetch.Options{TLS: tlsConfig, Resolver: resolver(t, "127.0.0.1"), AllowInsecure: true})
 	if _, err := c.Get(t.Context(), "https://example.com:"+port+"/", fetch.Document{Max: 10}); err != nil || requests.Load() != 1 {
-		t.Errorf("%v, %d requests", err, requests.Load())
+		t.Errorf("%v, %d requests; want no error and 1", err, requests.Load())
 	}
 }
 

@@ -80,7 +80,7 @@ func TestNoWindowExceedsTheLimit(t *testing.T) {
 				}
 			}
 			if n > most {
-				t.Fatalf("%s: %d dispatches within one period from %s", p, n, first)
+				t.Fatalf("%s: %d dispatches within one period from %s; want at most %v", p, n, first, most)
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func TestNoSecondExceedsTheLimitWithAnyDispatchSlots(t *testing.T) {
 	for i, first := range sent {
 		n, _ := slices.BinarySearchFunc(sent, first.Add(time.Second), time.Time.Compare)
 		if n-i > most {
-			t.Fatalf("%d dispatches within one second from %s", n-i, first)
+			t.Fatalf("got %d dispatches within one second from %s; want at most %v", n-i, first, most)
 		}
 	}
 }

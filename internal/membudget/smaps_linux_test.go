@@ -112,7 +112,7 @@ func FuzzUnchangedMappings(f *testing.F) {
 		}
 		for _, m := range got {
 			if m.to <= m.from || m.resident < 0 {
-				t.Errorf("%+v", m)
+				t.Errorf("got %+v; want to more than %v and resident at least 0", m, m.from)
 			}
 		}
 	})

@@ -36,7 +36,7 @@ func TestSheddingSetsACause(t *testing.T) {
 		}
 	})
 	if found < 6 {
-		t.Errorf("found only %d places that shed requests", found)
+		t.Errorf("found only %d places that shed requests, want at least 6", found)
 	}
 }
 

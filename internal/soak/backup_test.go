@@ -129,7 +129,7 @@ func (w *world) restored(b backup) {
 	for _, a := range w.known {
 		old := (call{agent: a, token: a.token(), intent: details, ref: "old-" + a.id}).at(g)
 		if old.Status != http.StatusUnauthorized {
-			t.Errorf("a PAT of %s from before the restore: %+v", a.id, old)
+			t.Errorf("a PAT of %s from before the restore: %+v; want Status %v", a.id, old, http.StatusUnauthorized)
 		}
 		if err := w.retry(a.agree); err != nil {
 			t.Fatalf("%s agrees again: %v", a.id, err)
@@ -147,7 +147,7 @@ func (w *world) restored(b backup) {
 		}
 		got := (call{agent: a, token: newest, intent: details, ref: "anew." + a.id + "." + string(effectDone)}).at(g)
 		if got.Status != http.StatusOK {
-			t.Errorf("the limit of the PAT must still admit calls after a restore: %+v", got)
+			t.Errorf("the limit of the PAT must still admit calls after a restore: %+v, want Status %v", got, http.StatusOK)
 		}
 	}
 	if err := g.end(syscall.SIGTERM); err != nil {

@@ -133,7 +133,7 @@ func (w *world) doorAgentsRestored(g *gateway) {
 				c.key = "key-" + c.ref
 				c.by = a.ways[i](c)
 				if got := c.at(g); got.Status != want {
-					w.t.Errorf("%s PAT, by %s: %+v", when, c.by.name(), got)
+					w.t.Errorf("%s PAT, by %s: %+v; want Status %v", when, c.by.name(), got, want)
 				}
 			}
 		}

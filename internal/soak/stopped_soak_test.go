@@ -63,7 +63,7 @@ func (w *world) settleByLog(g *gateway) int {
 		status, _, body, err := w.do(http.MethodPost, g.admin()+"/admin/v1/usage/executions/"+id+"/resolve",
 			mustJSON(map[string]string{"state": state}), map[string]string{"Authorization": "Bearer " + adminToken})
 		if err != nil || status != http.StatusOK {
-			w.t.Errorf("settling: %d %.300s %v", status, body, err)
+			w.t.Errorf("settling: %d %.300s %v; want no error and %v", status, body, err, http.StatusOK)
 		}
 	}
 	return len(list)
@@ -78,7 +78,7 @@ func (w *world) executions(g *gateway, state string) []string {
 		err = json.Unmarshal(body, &page)
 	}
 	if err != nil || status != http.StatusOK {
-		w.t.Errorf("executions: %d %.300s %v", status, body, err)
+		w.t.Errorf("executions: %d %.300s %v; want no error and %v", status, body, err, http.StatusOK)
 	}
 	var ids []string
 	for _, x := range page.Items {

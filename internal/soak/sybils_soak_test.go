@@ -78,13 +78,13 @@ func (w *world) befriend(g *gateway, a *agent) *tally {
 	w.worker(w.over, "friend", 50*time.Millisecond, func(ref string) {
 		got := call{agent: a, token: a.token(), intent: pick([]string{details, order}), ref: ref + "." + string(effectDone)}.at(g)
 		if got.Status != http.StatusOK {
-			w.t.Errorf("%s: %+v", ref, got)
+			w.t.Errorf("%s: got %+v; want Status %v", ref, got, http.StatusOK)
 		}
 		f.calls.Add(1)
 	})
 	w.worker(w.over, "streaming", 200*time.Millisecond, func(ref string) {
 		if answer := w.streams(w.client, g, a, ref+"."+string(effectDone)); !strings.Contains(answer, `\"serial\"`) {
-			w.t.Errorf("%s: %.300s", ref, answer)
+			w.t.Errorf("%s: got %.300s; want a text that contains %q", ref, answer, `\"serial\"`)
 		}
 		f.streams.Add(1)
 	})

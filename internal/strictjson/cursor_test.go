@@ -63,14 +63,14 @@ func agree(t *testing.T, data []byte) {
 	}
 	c := strictjson.Begin(data)
 	if c.Skip(); c.Complete() != (err == nil) {
-		t.Errorf("%.300q: skipping returns %v; Decode returns %v", data, c.Complete(), err)
+		t.Errorf("%.300q: skipping returns %v; Decode returns %v; want %v", data, c.Complete(), err, err == nil)
 	}
 	c.End()
 	c = strictjson.Begin(data)
 	defer c.End()
 	got := walk(c)
 	if c.Complete() != (err == nil) {
-		t.Errorf("%.300q: walking returns %v; Decode returns %v", data, c.Complete(), err)
+		t.Errorf("%.300q: walking returns %v; Decode returns %v; want %v", data, c.Complete(), err, err == nil)
 	}
 	if err == nil && !reflect.DeepEqual(got, want) {
 		t.Errorf("%.300q: %#v; Decode returns %#v", data, got, want)

@@ -54,12 +54,12 @@ func TestLargeConditionsAreCounted(t *testing.T) {
 	for name, work := range map[string]func(){
 		"compare a tree with another": func() {
 			if got := words.Compare(load(tree), load(other)); len(got.Changes) != 1 {
-				t.Error(got)
+				t.Errorf("got %+v, want Changes of length 1", got)
 			}
 		},
 		"compare a tree with itself": func() {
 			if got := words.Compare(load(tree), load(tree)); len(got.Changes) != 0 {
-				t.Error(got)
+				t.Errorf("got %+v, want Changes none", got)
 			}
 		},
 		"explain a tree":   func() { words.Explain(load(tree)) },

@@ -44,7 +44,7 @@ func TestExplainLoadedPolicies(t *testing.T) {
 		out.Files = append(out.Files, f, txtar.File{Name: strings.TrimSuffix(f.Name, ".json") + ".txt", Data: got})
 	}
 	if policies < 20 {
-		t.Errorf("only %d policies", policies)
+		t.Errorf("only %d policies, want at least 20", policies)
 	}
 	if *update {
 		if err := os.WriteFile(golden, txtar.Format(out), 0o600); err != nil {

@@ -54,7 +54,7 @@ func TestExpiredLease(t *testing.T) {
 					t.Fatalf("a unit of slot %d was spent in slot %d", b.Taken[0].Slot, want)
 				}
 				if s := b.Standing[0]; s.Left != 100_000-22 { // the rest of the old lease was returned
-					t.Fatalf("%+v", s)
+					t.Fatalf("got %+v, want Left %v", s, 100_000-22)
 				}
 			})
 		})
@@ -103,7 +103,7 @@ func TestSlowStore(t *testing.T) {
 				t.Fatalf("%+v", b)
 			}
 			if r.store.transactions() != 1 {
-				t.Fatalf("%d transactions", r.store.transactions())
+				t.Fatalf("got %d transactions, want 1", r.store.transactions())
 			}
 		})
 	}
@@ -118,7 +118,7 @@ func TestSlowStore(t *testing.T) {
 		}
 		h.after = nil
 		if s := r.begin(free(rate("l", 100_000, limit.Minute))).Standing[0]; s.Left != 100_000-2 { // expired leases were returned
-			t.Fatalf("%+v", s)
+			t.Fatalf("got %+v, want Left %v", s, 100_000-2)
 		}
 	})
 }
@@ -159,7 +159,7 @@ func TestUnknownTransaction(t *testing.T) {
 	}
 	lossy.lose = false
 	if s := r.begin(q).Standing[0]; s.Left >= 1000-22 || s.Left < 1000-22-100 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v; want Left less than %v and Left at least %v", s, 1000-22, 1000-22-100)
 	}
 }
 

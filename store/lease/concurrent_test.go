@@ -41,14 +41,14 @@ func TestConcurrentCallsOnOneLimit(t *testing.T) {
 	r := newLeaseTest(t)
 	q := free(rate("l", 3000, limit.Hour), rate("wide", 10_000, limit.Day))
 	if n := r.concurrently(5000, func(int) store.BeginRequest { return q }); n != 3000 {
-		t.Fatalf("%d admitted", n)
+		t.Fatalf("got %d admitted, want 3000", n)
 	}
 	// A call joins the request in progress; the units that calls wait for are requested together.
 	if n := r.store.transactions(); n > 100 {
-		t.Fatalf("%d transactions", n)
+		t.Fatalf("got %d transactions, want at most 100", n)
 	}
 	if s := r.begin(free(rate("wide", 10_000, limit.Day))).Standing[0]; s.Left != 10_000-3001 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want Left %v", s, 10_000-3001)
 	}
 }
 
@@ -119,7 +119,7 @@ func TestWaitEndsWithContext(t *testing.T) {
 	<-s.requested
 	cancel() // the first caller leaves; the one that joined gets the response
 	if err := <-first; !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-		t.Fatal(err)
+		t.Fatalf("got %v; want %v and %v", err, store.ErrUnavailable, context.Canceled)
 	}
 	second := make(chan error, 1)
 	go func() {

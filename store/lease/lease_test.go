@@ -28,7 +28,7 @@ func TestLeasedCallsDoNotWrite(t *testing.T) {
 		}
 	})
 	if s := r.begin(q).Standing[0]; s.Left != 100_000-10_001 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want Left %v", s, 100_000-10_001)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestLimitsAreFetchedTogether(t *testing.T) {
 	r.costs(1, func() {
 		b := r.begin(q)
 		if len(b.Taken) != 3 || b.Taken[0].Principal != "" || b.Taken[1].LimitID != "b" || b.Taken[2].LimitID != "a" {
-			t.Fatalf("%+v", b.Taken)
+			t.Fatalf("got %+v; want length 3, [0].Principal empty, [1].LimitID %q and [2].LimitID %q", b.Taken, "b", "a")
 		}
 		if s := b.Standing; len(s) != 3 || s[0].Left != 4999 || s[1].Left != 999 || s[2].Left != 799 || s[2].Max != 800 {
 			t.Fatalf("%+v", b.Standing)
@@ -112,13 +112,13 @@ func TestCandidatesInOrder(t *testing.T) {
 			want = "second"
 		}
 		if b := r.begin(q); b.Execution.Rule != want || b.Recorded != (i >= 250) {
-			t.Fatalf("call %d: %+v", i, b)
+			t.Fatalf("call %d: %+v; want Execution.Rule %v and Recorded %v", i, b, want, i >= 250)
 		}
 	}
 	q.Candidates = q.Candidates[:2]
 	r.costs(0, func() { // both refusals are cached; the last is returned
 		if e := r.refused(q); e.ID != "two" || e.Principal != "agent" || e.Left != 0 {
-			t.Fatalf("%+v", e)
+			t.Fatalf("got %+v; want ID %q, Principal %q and Left 0", e, "two", "agent")
 		}
 	})
 	q.Candidates = append(q.Candidates, store.Candidate{Rule: "boundless"})
@@ -163,7 +163,7 @@ func TestLongestRefusal(t *testing.T) {
 	}
 	for range 3 {
 		if e := r.refused(q); e.ID != "h" {
-			t.Fatalf("%+v", e)
+			t.Fatalf("got %+v, want ID %q", e, "h")
 		}
 		r.advance(100 * time.Millisecond)
 	}
@@ -177,7 +177,7 @@ func TestUnsentCallIsRefunded(t *testing.T) {
 	settle := func(b store.Admission) {
 		t.Helper()
 		if e, err := r.Settle(t.Context(), b, notSent); err != nil || e.Outcome != store.NotSent || e.State != store.Released {
-			t.Fatalf("%+v, %v", e, err)
+			t.Fatalf("got %+v, %v; want no error, Outcome %v and State %v", e, err, store.NotSent, store.Released)
 		}
 	}
 	var last store.Admission
@@ -197,7 +197,7 @@ func TestUnsentCallIsRefunded(t *testing.T) {
 	r.advance(5 * time.Minute)
 	settle(last) // no longer affects the count
 	if s := r.begin(q).Standing[0]; s.Left != 99 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want Left 99", s)
 	}
 }
 
@@ -217,7 +217,7 @@ func TestRecordedCallIsRefundedOnce(t *testing.T) {
 	}
 	r.advance(time.Minute)
 	if s := r.begin(q).Standing[0]; s.Left != 1000-22 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want Left %v", s, 1000-22)
 	}
 }
 
@@ -230,7 +230,7 @@ func TestLeasedUnitsAreRecalled(t *testing.T) {
 	for i := range 1000 - 21 {
 		keyed.Execution.ID, keyed.Execution.IdempotencyKey = fmt.Sprint(i), fmt.Sprint(i)
 		if s := r.begin(keyed).Standing[0]; s.Left != int64(1000-21-i-1) {
-			t.Fatalf("call %d: %+v", i, s)
+			t.Fatalf("call %d: %+v; want Left %v", i, s, int64(1000-21-i-1))
 		}
 	}
 	keyed.Execution.ID, keyed.Execution.IdempotencyKey = "last", "last"
@@ -244,10 +244,10 @@ func TestChangedMax(t *testing.T) {
 	r := newLeaseTest(t)
 	r.warm(free(rate("l", 1000, limit.Hour))) // 21 calls
 	if s := r.begin(free(rate("l", 200, limit.Hour))).Standing[0]; s.Left != 178 || s.Max != 200 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v; want Left 178 and Max 200", s)
 	}
 	if s := r.begin(free(rate("l", 2000, limit.Hour))).Standing[0]; s.Left != 1977 || s.Max != 2000 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v; want Left 1977 and Max 2000", s)
 	}
 	for range 200 - 23 {
 		r.begin(free(rate("l", 200, limit.Hour)))
@@ -275,14 +275,14 @@ func TestCloseReturnsLeases(t *testing.T) {
 	})
 	r.costs(1, func() { // the call uses the store
 		if s := r.begin(free(hour, day)).Standing; s[0].Left != 1000-23 || s[1].Left != 1000-22 {
-			t.Fatalf("%+v", s)
+			t.Fatalf("got %+v; want [0].Left %v and [1].Left %v", s, 1000-23, 1000-22)
 		}
 	})
 	if _, err := r.Settle(t.Context(), held, store.Settlement{State: store.Released, Outcome: store.NotSent}); err != nil {
 		t.Fatal(err)
 	}
 	if s := r.begin(free(hour)).Standing; s[0].Left != 1000-23 {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v, want [0].Left %v", s, 1000-23)
 	}
 }
 
@@ -315,7 +315,7 @@ func TestTidy(t *testing.T) {
 	}
 	for i := range 300 {
 		if s := r.begin(free(rate(fmt.Sprint(i), 1000, limit.Day))).Standing[0]; s.Left != 995 {
-			t.Fatalf("%+v", s)
+			t.Fatalf("got %+v, want Left 995", s)
 		}
 	}
 }

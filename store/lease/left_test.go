@@ -110,6 +110,6 @@ func TestLeftInSeveralProcesses(t *testing.T) {
 		last = []int64{most, most, most} // units that others returned may be available again
 	}
 	if admitted < 600 {
-		t.Fatalf("%d calls", admitted)
+		t.Fatalf("got %d calls, want at least 600", admitted)
 	}
 }

@@ -98,7 +98,7 @@ func signatureOnceAtOnce(r *relay) {
 	}
 	all.Wait()
 	if taken.Load() != 1 {
-		r.Fatalf("taken %d times", taken.Load())
+		r.Fatalf("taken %d times, want 1", taken.Load())
 	}
 	r.counted()
 }

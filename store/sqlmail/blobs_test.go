@@ -186,7 +186,7 @@ func blobsDeleted(r *relay) {
 	r.must(r.DeleteBlob(r.Context(), id, alice))
 	r.want(r.DeleteBlob(r.Context(), id, alice), mail.ErrNotFound)
 	if got := r.counted(); got.Blobs != 0 {
-		r.Fatal(got)
+		r.Fatalf("got %+v, want Blobs 0", got)
 	}
 }
 

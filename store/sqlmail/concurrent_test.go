@@ -50,7 +50,7 @@ func idempotencyAtOnce(r *relay) {
 	}
 	all.Wait()
 	if got := r.counted(); first.Load() != 1 || got.Messages != 1 {
-		r.Fatal(first.Load(), got)
+		r.Fatalf("got %v, %+v; want 1 and Messages 1", first.Load(), got)
 	}
 }
 
@@ -181,7 +181,7 @@ func (r *relay) meanwhile(senders, readers []*sqlmail.Store) {
 	reading.Wait()
 	r.same(r.waiting(bob), nil)
 	if got := r.counted(); got.Messages != int64(len(sent)) {
-		r.Fatalf("%+v", got)
+		r.Fatalf("got %+v, want Messages %v", got, int64(len(sent)))
 	}
 }
 

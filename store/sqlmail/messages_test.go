@@ -73,7 +73,7 @@ func delivery(r *relay) {
 	again, err = r.Message(r.Context(), first.ID)
 	r.must(err)
 	if again.Status != mail.Delivered {
-		r.Fatalf("%+v", again)
+		r.Fatalf("got %+v, want Status %v", again, mail.Delivered)
 	}
 	r.counted()
 }
@@ -99,7 +99,7 @@ func expiry(r *relay) {
 	r.must(err)
 	check()
 	if got := r.counted(); got.Waiting != 1 || got.Messages != 2 {
-		r.Fatalf("%+v", got)
+		r.Fatalf("got %+v; want Waiting 1 and Messages 2", got)
 	}
 }
 
@@ -232,7 +232,7 @@ func idempotency(r *relay) {
 	repeat()
 	r.age(2 * time.Hour)
 	if got := r.send(same); got.ID != same.ID {
-		r.Fatal(got)
+		r.Fatalf("got %+v, want ID %v", got, same.ID)
 	}
 	r.counted()
 }

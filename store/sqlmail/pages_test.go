@@ -212,7 +212,7 @@ func listed(r *relay) {
 	list, _, err := r.List(r.Context(), nil, nil, 1)
 	r.must(err)
 	if list[0].Body != nil || list[0].Metadata != nil {
-		r.Fatalf("%+v", list[0])
+		r.Fatalf("got %+v; want Body nil and Metadata nil", list[0])
 	}
 }
 

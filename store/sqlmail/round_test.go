@@ -178,7 +178,7 @@ func refusedInOne(r *relay) {
 	}
 	r.same(r.waiting(key(4)), []string{answers[4].Taken.ID})
 	if got := r.counted(); got.Messages != 1 {
-		r.Fatal(got)
+		r.Fatalf("got %+v, want Messages 1", got)
 	}
 }
 
@@ -243,7 +243,7 @@ func idTwice(r *relay) {
 	}
 	all.Wait()
 	if got := r.counted(); got.Messages != 40 {
-		r.Fatal(got)
+		r.Fatalf("got %+v, want Messages 40", got)
 	}
 }
 

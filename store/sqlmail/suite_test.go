@@ -338,7 +338,7 @@ func (r *relay) counted() mail.Totals {
 		var n int
 		r.must(r.db.Rows(r.Context(), wrong, nil, func(scan func(...any) error) error { return scan(&n) }))
 		if n != 0 {
-			r.Errorf("%s: %d rows contradict others", what, n)
+			r.Errorf("%s: %d rows contradict others; want 0", what, n)
 		}
 	}
 	return got

@@ -104,13 +104,13 @@ func triedAgain(r *relay) {
 	r.age(6 * time.Second)
 	second := r.due(1)[0]
 	if second.Attempt != 2 || second.DeliveryID != first.DeliveryID || second.Webhook.Failures != 1 {
-		r.Fatalf("%+v", second)
+		r.Fatalf("got %+v; want Attempt 2, DeliveryID %v and Webhook.Failures 1", second, first.DeliveryID)
 	}
 	r.must(r.Posted(r.Context(), second, time.Time{}, true, 20))
 	h, err := r.Webhook(r.Context(), bob)
 	r.must(err)
 	if h.Failures != 0 {
-		r.Fatalf("%+v", h)
+		r.Fatalf("got %+v, want Failures 0", h)
 	}
 	r.counted()
 }
@@ -151,7 +151,7 @@ func lease(r *relay) {
 	r.age(lap + time.Second)
 	second := r.due(1)[0]
 	if second.Attempt != 2 || second.DeliveryID != first.DeliveryID {
-		r.Fatalf("%+v", second)
+		r.Fatalf("got %+v; want Attempt 2 and DeliveryID %v", second, first.DeliveryID)
 	}
 }
 
@@ -221,7 +221,7 @@ func postedLater(r *relay) {
 	r.due(0)
 	r.hook(bob)
 	if p := r.due(1)[0]; p.ID != m.ID {
-		r.Fatalf("%+v", p)
+		r.Fatalf("got %+v, want ID %v", p, m.ID)
 	}
 }
 

@@ -38,7 +38,7 @@ func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 			}
 			s := m.open(t, place)
 			if n := admitted(t, s, c.most, c.per); n != int(c.most) {
-				t.Fatalf("%d admitted of %d", n, c.most)
+				t.Fatalf("got %d admitted of %d; want %v", n, c.most, int(c.most))
 			}
 			m.wall.Advance(c.by)
 			for range 3 {
@@ -49,11 +49,11 @@ func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 				s = m.open(t, place)
 			}
 			if n := admitted(t, s, c.most, c.per); n != 0 {
-				t.Errorf("after reopening: %d more admitted of %d a %s", n, c.most, c.per)
+				t.Errorf("after reopening: %d more admitted of %d a %s; want 0", n, c.most, c.per)
 			}
 			m.pass(c.after)
 			if n := admitted(t, s, c.most, c.per); n != int(c.most) {
-				t.Errorf("after %v: %d admitted of %d a %s", c.after, n, c.most, c.per)
+				t.Errorf("after %v: %d admitted of %d a %s; want %v", c.after, n, c.most, c.per, int(c.most))
 			}
 			closeStore(t, s)
 		})
@@ -68,18 +68,18 @@ func TestCorrectedClockDoesNotJumpOnRestart(t *testing.T) {
 	m.wall.Advance(time.Date(2026, 10, 31, 12, 0, 5, 0, time.UTC).Sub(m.wall.Now()))
 	s := m.open(t, place)
 	if n := admitted(t, s, 1, limit.Week); n != 1 {
-		t.Fatalf("%d admitted", n)
+		t.Fatalf("got %d admitted, want 1", n)
 	}
 	for range 3 {
 		m.wall.Advance(70 * time.Second)
 		if n := admitted(t, s, 20, limit.Second); n > 20 {
-			t.Fatalf("%d admitted", n)
+			t.Fatalf("got %d admitted, want at most 20", n)
 		}
 		for range 3 {
 			closeStore(t, s)
 			s = m.open(t, place)
 			if n := admitted(t, s, 20, limit.Second); n != 0 {
-				t.Errorf("%d more admitted within a second", n)
+				t.Errorf("got %d more admitted within a second, want 0", n)
 			}
 		}
 		m.pass(3 * time.Second)
@@ -93,7 +93,7 @@ func TestClockSetForwardAndBackBlocksNothing(t *testing.T) {
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)
 	if n := admitted(t, s, 50, limit.Hour); n != 50 {
-		t.Fatalf("%d admitted", n)
+		t.Fatalf("got %d admitted, want 50", n)
 	}
 	for range 4 {
 		m.wall.Advance(3 * time.Hour)
@@ -105,7 +105,7 @@ func TestClockSetForwardAndBackBlocksNothing(t *testing.T) {
 	m.pass(62 * time.Minute) // the process is stopped
 	s = m.open(t, place)
 	if n := admitted(t, s, 50, limit.Hour); n != 50 {
-		t.Errorf("an hour later: %d admitted of 50", n)
+		t.Errorf("an hour later: %d admitted of 50, want 50", n)
 	}
 	closeStore(t, s)
 }

@@ -58,7 +58,7 @@ func TestFullDiskStillRevokesAndBlocks(t *testing.T) {
 				t.Errorf("blocking: %v", err)
 			}
 			if a, err := s.Agent(t.Context(), "s", "a"); err != nil || a.Status != pat.AgentBlocked {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("got %+v, %v; want no error and Status %v", a, err, pat.AgentBlocked)
 			}
 			if err := s.Ready(t.Context()); err != nil {
 				t.Errorf("ready: %v", err)
@@ -91,7 +91,7 @@ func TestAsideLeavesChangesPending(t *testing.T) {
 		p.together(t.Context(), func() {
 			got, err := p.s.Begin(t.Context(), r)
 			if err != nil || got.Standing[0].Left != 1_000_000-int64(calls) {
-				t.Errorf("call %d: %+v, %v", calls, got.Standing, err)
+				t.Errorf("call %d: %+v, %v; want no error and [0].Left %v", calls, got.Standing, err, 1_000_000-int64(calls))
 			}
 		})
 	}
@@ -162,7 +162,7 @@ func TestAsideRejectsTablesOfCalls(t *testing.T) {
 		},
 	} {
 		if err := s.db.Aside(t.Context(), run); !errors.Is(err, engine.ErrAside) || !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("%s: %v", name, err)
+			t.Errorf("%s: got %v; want %v and %v", name, err, engine.ErrAside, store.ErrUnavailable)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e, err := again.Execution(t.Context(), "s", id); err != nil || e.State != store.Captured {
-			t.Errorf("%+v, %v", e, err)
+			t.Errorf("got %+v, %v; want no error and State %v", e, err, store.Captured)
 		}
 		err = pay(t.Context(), again, "after", store.Held)
 		if _, ok := errors.AsType[*store.LimitError](err); !ok {
@@ -114,7 +114,7 @@ func TestBackupCountsRelayRecords(t *testing.T) {
 			}
 			found, err := sqlstore.Verify(t.Context(), place)
 			if err != nil || found.RelayAgents != 5 || found.RelayMessages != 30 || found.RelayBlobs != 2 || found.Agents != 0 {
-				t.Fatalf("%+v, %v", found, err)
+				t.Fatalf("got %+v, %v; want no error, RelayAgents 5, RelayMessages 30, RelayBlobs 2 and Agents 0", found, err)
 			}
 			if p.name != "sqlite" {
 				return

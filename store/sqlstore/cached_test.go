@@ -97,7 +97,7 @@ func TestSecondSettlementReturnsErrSettled(t *testing.T) {
 			all.Wait()
 			accounts, err := s.Accounts(t.Context(), store.Filter{Service: "s"})
 			if err != nil || len(accounts) != 1 || accounts[0].Captured.Nano != calls-1 || accounts[0].Held.Nano != 0 {
-				t.Errorf("%+v, %v", accounts, err)
+				t.Errorf("got %+v, %v; want no error, length 1, [0].Captured.Nano %v and [0].Held.Nano 0", accounts, err, calls-1)
 			}
 			if err := s.CheckBalance(t.Context()); err != nil {
 				t.Error(err)

@@ -151,7 +151,7 @@ func fillDisk(t *testing.T, call func(i int) store.BeginRequest) {
 	}
 	got, err := s.Begin(t.Context(), call(1999))
 	if err != nil || got.Standing[0].Left != 1_000_000-int64(started)-1 {
-		t.Fatalf("%+v, %v", got.Standing, err)
+		t.Fatalf("got %+v, %v; want no error and [0].Left %v", got.Standing, err, 1_000_000-int64(started)-1)
 	}
 }
 
@@ -209,7 +209,7 @@ func TestFullQueueKeepsSpaceToSettle(t *testing.T) {
 		runtime.Gosched()
 	}
 	if _, err := s.Begin(t.Context(), paidCall(most)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
-		t.Errorf("a new call: %v", err)
+		t.Errorf("a new call: %v; want %v and %v", err, store.ErrUnavailable, store.ErrQueueFull)
 	}
 	settle := func(ctx context.Context) error {
 		_, err := s.Settle(ctx, store.Admission{Recorded: true, Execution: store.Execution{ID: "e", Service: "s"}},
@@ -227,7 +227,7 @@ func TestFullQueueKeepsSpaceToSettle(t *testing.T) {
 		runtime.Gosched()
 	}
 	if err := settle(t.Context()); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, store.ErrQueueFull) {
-		t.Errorf("a full queue: %v", err)
+		t.Errorf("a full queue: %v; want %v and %v", err, store.ErrUnavailable, store.ErrQueueFull)
 	}
 	cancel()
 	waiting.Wait()

@@ -102,7 +102,7 @@ func groupShares(t *testing.T, s *sqlstore.Store) {
 	all := []*note{{tag: "a"}, {tag: "b"}, {tag: "c"}}
 	for i, err := range queued(t, s, release, all, func(n *note) error { return group.Do(t.Context(), n, 0) }) {
 		if err != nil || all[i].with != 2 {
-			t.Errorf("%+v, %v", all[i], err)
+			t.Errorf("got %+v, %v; want no error and with 2", all[i], err)
 		}
 	}
 	if got := tags(t, s); got != "abc" {
@@ -142,7 +142,7 @@ func groupBounded(t *testing.T, s *sqlstore.Store) {
 	}
 	for i, err := range queued(t, s, release, all, func(n *note) error { return group.Do(t.Context(), n, 2<<20) }) {
 		if err != nil || all[i].with > 1 {
-			t.Errorf("%+v, %v", all[i], err)
+			t.Errorf("got %+v, %v; want no error and with at most 1", all[i], err)
 		}
 	}
 	if got := tags(t, s); got != "01234" {
@@ -157,7 +157,7 @@ func groupAbandons(t *testing.T, s *sqlstore.Store) {
 	var first, second sync.WaitGroup
 	first.Go(func() {
 		if err := group.Do(ctx, &note{tag: "a"}, 0); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, context.Canceled) {
-			t.Error(err)
+			t.Errorf("got %v; want %v and %v", err, store.ErrUnavailable, context.Canceled)
 		}
 	})
 	sqlstore.AwaitQueued(s, 1)

@@ -141,10 +141,10 @@ func TestAnUnresolvedCallInTheJournalBalances(t *testing.T) {
 	})
 	p.kill(t)
 	if n := rowsIn(t, path, "journal"); n != 1 {
-		t.Fatalf("%d records in the journal", n)
+		t.Fatalf("got %d records in the journal, want 1", n)
 	}
 	if found, err := Verify(t.Context(), path); err != nil || found.Unresolved != 1 || found.Entries != 2 {
-		t.Errorf("verified: %+v, %v", found, err)
+		t.Errorf("verified: %+v, %v; want no error, Unresolved 1 and Entries 2", found, err)
 	}
 	copied := filepath.Join(t.TempDir(), "copy.db")
 	if err := Backup(t.Context(), path, copied); err != nil {
@@ -274,10 +274,10 @@ func TestNotReadyIfJournalContradictsTables(t *testing.T) {
 	}
 	beside(t, path, "UPDATE executions SET id = '000001'")
 	if err := ready(); !errors.Is(err, engine.ErrMisfit) || !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "undo") {
-		t.Errorf("ready: %v", err)
+		t.Errorf("ready: %v; want %v, %v and an error that contains %q", err, engine.ErrMisfit, store.ErrUnavailable, "undo")
 	}
 	if n := rowsIn(t, path, "journal"); n != 1 {
-		t.Errorf("%d records in the journal", n)
+		t.Errorf("got %d records in the journal, want 1", n)
 	}
 	beside(t, path, "UPDATE executions SET id = '000000'")
 	if err := ready(); err != nil {

@@ -191,7 +191,7 @@ func TestADamagedRecordOfNoncesDenies(t *testing.T) {
 	beside(t, path, "UPDATE nonce_batches SET digests = x'00'")
 	for _, nonce := range []string{"n", "another"} {
 		if _, err := s.Begin(t.Context(), provedCall(nonce, 10)); !errors.Is(err, store.ErrUnavailable) || !errors.Is(err, nonces.ErrRow) {
-			t.Errorf("%s: %v", nonce, err)
+			t.Errorf("%s: got %v; want %v and %v", nonce, err, store.ErrUnavailable, nonces.ErrRow)
 		}
 	}
 	if _, err := s.Begin(t.Context(), paidCall(1)); err != nil {

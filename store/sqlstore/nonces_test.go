@@ -105,7 +105,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 		"a purge": func(t *testing.T, s *Store, _ string) *Store {
 			t.Helper()
 			if n, err := s.Purge(t.Context()); n != 0 || err != nil {
-				t.Errorf("%d records went, %v", n, err)
+				t.Errorf("got %d records went, %v; want 0 and no error", n, err)
 			}
 			return s
 		},
@@ -198,7 +198,7 @@ func TestANonceIsUsedOnceInATransaction(t *testing.T) {
 			}
 		}
 		if took != 2 {
-			t.Errorf("%d %s used one of two nonces", took, what)
+			t.Errorf("%d %s used one of two nonces; want 2", took, what)
 		}
 	}
 }

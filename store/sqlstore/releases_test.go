@@ -73,7 +73,7 @@ func TestProcessesContinueBesideNewerRelease(t *testing.T) {
 		change("UPDATE sequences SET n = 1000 WHERE name = 'needs'")
 		if strings.HasPrefix(place, "postgres") { // only one process uses an SQLite database
 			if _, _, err := s.Changes(t.Context(), 0); !errors.Is(err, schema.ErrNewer) || !errors.Is(err, store.ErrUnavailable) {
-				t.Errorf("after a contraction: %v", err)
+				t.Errorf("after a contraction: %v; want %v and %v", err, schema.ErrNewer, store.ErrUnavailable)
 			}
 		}
 		must(t, s.Close())

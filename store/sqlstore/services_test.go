@@ -92,7 +92,7 @@ func holds(t *testing.T, s *sqlstore.Store, service string) {
 	ctx := t.Context()
 	blocked, err := s.Agent(ctx, service, "other")
 	if err != nil || blocked.Status != pat.AgentBlocked {
-		t.Errorf("the blocked agent: %+v, %v", blocked, err)
+		t.Errorf("the blocked agent: %+v, %v; want no error and Status %v", blocked, err, pat.AgentBlocked)
 	}
 	changes, _, err := s.Changes(ctx, 0)
 	revoked := slices.ContainsFunc(changes, func(c pat.Change) bool {

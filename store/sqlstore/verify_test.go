@@ -25,7 +25,7 @@ func TestVerifyFindsDeletedLedgerEntry(t *testing.T) {
 		}
 		found, err := sqlstore.Verify(t.Context(), place)
 		if err != nil || found.Executions != 2 || found.Entries < 2 {
-			t.Fatalf("%+v, %v", found, err)
+			t.Fatalf("got %+v, %v; want no error, Executions 2 and Entries at least 2", found, err)
 		}
 		const take = "DELETE FROM ledger WHERE seq = (SELECT MAX(seq) FROM ledger)"
 		if place == dsn {

@@ -58,7 +58,7 @@ func TestPythonAgent(t *testing.T) {
 	}
 	for _, s := range r.Status().Connections {
 		if s.Received != 5 || s.Refused != 0 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want Received 5 and Refused 0", s)
 		}
 	}
 }

@@ -117,11 +117,11 @@ func TestOneAgentForAllConnections(t *testing.T) {
 	asking.Wait()
 	for _, id := range []wire.PublicID{tcp.ID, delegate.ID, mailbox.ID} {
 		if s := a.status(t, id); s.Received != 50 || s.Refused != 0 || s.Dropped != 0 || s.Peers != 5 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want Received 50, Refused 0, Dropped 0 and Peers 5", s)
 		}
 	}
 	if s := a.Status(); s.Routes != 15 || s.Unserved != 0 || s.InBox.Waiting+s.InBox.Working > 15 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Routes 15, Unserved 0 and InBox.Waiting + s.InBox.Working at most 15", s)
 	}
 }
 
@@ -176,6 +176,6 @@ func TestFloodsDoNotAffectOthers(t *testing.T) { // not parallel, because it wou
 	}
 	s := a.Status()
 	if waiting := a.status(t, tcp.ID).Queued * len(large); waiting > 8<<20 || s.InBox.Waiting > 4*64 {
-		t.Errorf("%d bytes wait to be sent, %+v", waiting, s.InBox)
+		t.Errorf("got %d bytes wait to be sent, %+v; want at most %v and Waiting at most %v", waiting, s.InBox, 8<<20, 4*64)
 	}
 }

@@ -82,7 +82,7 @@ func TestUnhandledMessages(t *testing.T) {
 				t.Errorf("unexpected reply: %+v", d)
 			}
 			if s := r.Status(); s.Unserved != row.unserved || s.Errors.Answered > 1 {
-				t.Errorf("%+v", s)
+				t.Errorf("got %+v; want Unserved %v and Errors.Answered at most 1", s, row.unserved)
 			}
 		})
 	}
@@ -112,7 +112,7 @@ func TestErrorsAreRateLimited(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if s := r.Status().Errors; s.UnsupportedProtocol != 50 || s.Undecodable != 1 || s.Answered != 11 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want UnsupportedProtocol 50, Undecodable 1 and Answered 11", s)
 	}
 }
 

@@ -119,7 +119,7 @@ func TestFullInBoxBlocksSender(t *testing.T) {
 		go func() { more <- l.port.Receive(t.Context(), message(t, "flood", "z", 1, 0, defaultSpec, text("x"))) }()
 		synctest.Wait()
 		if s := r.Status().InBox; s.Held != 2 || s.Waiting+s.Working != 64 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want Held 2 and Waiting + s.Working 64", s)
 		}
 		close(let)
 		if err := <-more; err != nil {
@@ -184,12 +184,12 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		t.Error(err)
 	}
 	if n := l.queue("deaf").Close(); n != 1024 {
-		t.Errorf("%d dropped", n)
+		t.Errorf("got %d dropped, want 1024", n)
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
 		t.Errorf("a closed queue accepted more: %v, want %v", err, runtime.ErrNoPeer)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 3 || s.LastError != "test/first:1.0.0: no peer with this address is connected" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Dropped 3 and LastError %q", s, "test/first:1.0.0: no peer with this address is connected")
 	}
 }

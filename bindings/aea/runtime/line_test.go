@@ -148,7 +148,7 @@ func defaultMessage(tb testing.TB, e wire.Envelope) protocol.DefaultMessage {
 	}
 	c, err := protocol.Default.Decode(m.Content)
 	if err != nil || e.Protocol != defaultSpec || e.Sender != self {
-		tb.Fatalf("%+v, %v", e, err)
+		tb.Fatalf("got %+v, %v; want no error, Protocol %v and Sender %v", e, err, defaultSpec, self)
 	}
 	d, _ := c.(protocol.DefaultMessage)
 	return d

@@ -117,12 +117,12 @@ func TestRelayingConnections(t *testing.T) {
 					t.Errorf("%+v, %+v", came, s)
 				}
 			} else if s.Relay.Relayed != 0 || s.Unserved != 1 {
-				t.Errorf("%+v %+v", s, s.Relay)
+				t.Errorf("got %+v %+v; want Relayed 0 and Unserved 1", s, s.Relay)
 			}
 			// The gateway still replies to the sender, and the relayed message opened no dialogue with it.
 			at[row.from].put(t, message(t, row.from, "z1", 1, 0, defaultSpec, text("hello")))
 			if answer := at[row.from].sent(t, row.from); answer.Sender != self || r.Status().Dialogues.HalfOpen != 1 {
-				t.Errorf("%+v, %+v", answer, r.Status())
+				t.Errorf("got %+v, %+v; want Sender %v and Dialogues.HalfOpen 1", answer, r.Status(), self)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func TestRelayIsOffByDefault(t *testing.T) {
 	l.queue("bob")
 	l.put(t, between(t, "ann", "bob", "a1", "hello"))
 	if s := r.Status(); s.Relay != nil || s.Unserved != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Relay nil and Unserved 1", s)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestRelayToFullQueue(t *testing.T) {
 	large := string(make([]byte, 1<<20))
 	for n := 0; r.Status().Relay.Undelivered == 0; n++ {
 		if n > 10 {
-			t.Fatalf("%d messages of a MiB wait for one agent", n)
+			t.Fatalf("got %d messages of a MiB wait for one agent, want at most 10", n)
 		}
 		line.put(t, between(t, "ann", "bob", fmt.Sprintf("a%d", n), large))
 	}
@@ -193,7 +193,7 @@ func TestRelayToFullQueue(t *testing.T) {
 	line.put(t, message(t, "bob", "b1", 1, 0, defaultSpec, text("hello")))
 	for e := line.sent(t, "bob"); e.Sender != self; e = line.sent(t, "bob") {
 		if e.Sender != "ann" {
-			t.Errorf("%+v", e)
+			t.Errorf("got %+v, want Sender %q", e, "ann")
 		}
 	}
 }
@@ -239,14 +239,14 @@ func TestRelayLimitPerSender(t *testing.T) {
 			line.put(t, between(t, "ann", []string{"bob", "cid"}[n%2], fmt.Sprintf("a%d", n), "hello"))
 		}
 		if s := r.Status(); s.Relay.Relayed != 60 || s.Relay.Held != 40 || s.Errors.Answered != uint64(l.Errors.Max) {
-			t.Errorf("%+v %+v", s.Relay, s.Errors)
+			t.Errorf("got %+v %+v; want Relayed 60, Held 40 and Answered %v", s.Relay, s.Errors, uint64(l.Errors.Max))
 		}
 		decodeDefault(t, line.sent(t, "ann"))
 		line.put(t, between(t, "cid", "bob", "c1", "hello"))
 		time.Sleep(10 * time.Second) // on the fake clock of this test
 		line.put(t, between(t, "ann", "bob", "a1", "hello"))
 		if s := r.Status(); s.Relay.Relayed != 62 {
-			t.Errorf("%+v", s.Relay)
+			t.Errorf("got %+v, want Relayed 62", s.Relay)
 		}
 	})
 }

@@ -131,7 +131,7 @@ func TestTasksAreLimited(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := r.Status().Tasks; n != 3 {
-			t.Errorf("%d tasks wait", n)
+			t.Errorf("got %d tasks wait, want 3", n)
 		}
 		close(let)
 		for range 5 {
@@ -210,7 +210,7 @@ func TestStoppingDoesNotWaitForever(t *testing.T) {
 			t.Errorf("took %v, want %v", took, runtime.DefaultLimits.Drain)
 		}
 		if s := r.Status().InBox; s.Dropped != 1 || s.Waiting != 0 || s.Taken != 1 {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v; want Dropped 1, Waiting 0 and Taken 1", s)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestCallsInBytes(t *testing.T) {
 		}
 	}
 	if calls.Load() != 1 {
-		t.Errorf("%d calls reached the service", calls.Load())
+		t.Errorf("got %d calls reached the service, want 1", calls.Load())
 	}
 	for name, bytes := range map[string]string{"not JSON": "hello", "a list": "[]", "nothing": "", "a member twice": `{"pat":"a","pat":"b"}`} {
 		a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(bytes)})

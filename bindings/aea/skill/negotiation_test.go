@@ -47,7 +47,7 @@ func TestOfferAndAcceptance(t *testing.T) {
 		}
 		agreement, err := s.Store.Agreement(t.Context(), "default", claims.Agreement)
 		if err != nil || agreement.Form != "aea-1" {
-			t.Errorf("%+v, %v", agreement, err)
+			t.Errorf("got %+v, %v; want no error and Form %q", agreement, err, "aea-1")
 		}
 		a.Reply(t, turn, says(protocol.FIPAEnd, nil))
 		answer := a.Calls(t, fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, m.Info["pat"]))

@@ -168,7 +168,7 @@ func TestNoPATsInClear(t *testing.T) {
 	renewed := a.Requests(t,
 		protocol.HTTPMessage{Method: "POST", URL: "/api/pat/renew", Header: http.Header{"Authorization": {"Bearer " + token}}})
 	if renewed.Status != http.StatusOK {
-		t.Errorf("%d %s", renewed.Status, renewed.Body)
+		t.Errorf("got %d %s; want %v", renewed.Status, renewed.Body, http.StatusOK)
 	}
 	open := opened(t, "", func(c *skill.Config, _ *gatetest.Gate) { c.Clear = true })
 	aeatest.NewAgent(open.clear, open.address, a.Key, a.Ledger).Agrees(t, gatetest.Searching)
@@ -193,6 +193,6 @@ func TestLogHasNoPATs(t *testing.T) {
 		}
 	}
 	if reported != 2 {
-		t.Errorf("%d lines of the agent", reported)
+		t.Errorf("got %d lines of the agent, want 2", reported)
 	}
 }

@@ -43,7 +43,7 @@ func TestElevenAttachments(t *testing.T) {
 			}
 		}
 		if got := b.poll(""); len(got) != 1 || len(got[0].Attachments) != 10 {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v; want length 1 and [0].Attachments of length 10", got)
 		}
 	})
 }
@@ -60,7 +60,7 @@ func TestToleranceBounds(t *testing.T) {
 			r := a.host.request("GET", a.path(), "")
 			sign(a, r, at)
 			if got := h.sent(r); got.Status != status {
-				t.Errorf("%v away: %d %s", away, got.Status, got.Raw)
+				t.Errorf("%v away: %d %s; want %v", away, got.Status, got.Raw, status)
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatalf("%d were accepted: the disk was not full", len(accepted))
 	}
 	if got := a.do("POST", "/v1/blobs", strings.Repeat("x", 1<<20)); got.Status != http.StatusServiceUnavailable {
-		t.Errorf("a blob: %d %s", got.Status, got.Raw)
+		t.Errorf("a blob: %d %s; want %v", got.Status, got.Raw, http.StatusServiceUnavailable)
 	}
 	h.stop()
 	h.start(time.Now, blobs, change)

@@ -81,7 +81,7 @@ func TestBlobsWithoutDisk(t *testing.T) {
 	h.must(os.Rename(dir, dir+".gone"))
 	h.wants(http.StatusServiceUnavailable, "internal_error", a.do("POST", "/v1/blobs", "bytes"))
 	if got := a.do("GET", "/v1/blobs/"+kept, ""); got.Status < http.StatusInternalServerError {
-		t.Errorf("a blob whose bytes cannot be read: %d %s", got.Status, got.Raw)
+		t.Errorf("a blob whose bytes cannot be read: %d %s; want at least %v", got.Status, got.Raw, http.StatusInternalServerError)
 	}
 	h.must(os.Rename(dir+".gone", dir))
 	h.wants(http.StatusOK, "", a.do("GET", "/v1/blobs/"+kept, ""))

@@ -209,12 +209,12 @@ func TestSocketsOfStrangersMakeRoom(t *testing.T) {
 	}
 	h.agent().known().connect()
 	if _, response, err := websocket.Dial(t.Context(), h.URL+"/v1/ws", nil); err == nil || response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("%v %v", response, err)
+		t.Errorf("got %v %v; want an error and StatusCode %v", response, err, http.StatusTooManyRequests)
 	}
 	for _, l := range []*line{one, other} {
 		l.say(`{"type":"ping"}`)
 		if r := l.hear(); r.Type != "pong" {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Type %q", r, "pong")
 		}
 	}
 }

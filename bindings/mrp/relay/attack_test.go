@@ -117,7 +117,7 @@ func TestHostileTexts(t *testing.T) {
 			for _, member := range []string{`"thread_id":"x%s"`, `"in_reply_to":"x%s"`, `"idempotency_key":"x%s"`, `"content_type":"text/x%s"`} {
 				got := a.do("POST", "/v1/messages", message(a.key(), `1`, fmt.Sprintf(member, text)))
 				if got.Status >= http.StatusInternalServerError {
-					h.Errorf("%s %s: %d %s", member, text, got.Status, got.Raw)
+					h.Errorf("%s %s: %d %s; want less than %v", member, text, got.Status, got.Raw, http.StatusInternalServerError)
 				}
 			}
 		}
@@ -128,7 +128,7 @@ func TestHostileTexts(t *testing.T) {
 				h.Errorf("%s", page.Raw)
 			}
 		} else if got.Status != http.StatusBadRequest {
-			h.Errorf("%d %s", got.Status, got.Raw)
+			h.Errorf("got %d %s; want %v", got.Status, got.Raw, http.StatusBadRequest)
 		}
 	}, many)
 }

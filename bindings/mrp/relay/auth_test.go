@@ -251,7 +251,7 @@ func TestBodies(t *testing.T) {
 	h.wants(http.StatusAccepted, "", a.do("POST", "/v1/messages", message(b.key(), longest)))
 	h.wants(http.StatusRequestEntityTooLarge, "payload_too_large", a.do("POST", "/v1/messages", message(b.key(), longest[:9]+longest[8:])))
 	if got := a.do("POST", "/v1/messages", strings.Repeat("x", wire.MaxRequest+1)); got.Status != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d %s", got.Status, got.Raw)
+		t.Errorf("got %d %s; want %v", got.Status, got.Raw, http.StatusRequestEntityTooLarge)
 	}
 	if got := b.poll(""); len(got) != 1 || string(got[0].Body) != longest {
 		t.Errorf("%d messages", len(got))

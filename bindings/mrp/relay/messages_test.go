@@ -40,7 +40,7 @@ func TestSendAndPoll(t *testing.T) {
 			t.Errorf("%+v", m)
 		}
 		if again := b.poll(""); len(again) != 0 {
-			t.Errorf("delivered again: %v", again)
+			t.Errorf("delivered again: %v, want none", again)
 		}
 		status := h.wants(http.StatusOK, "", a.do("GET", path+"/status", ""))
 		if !strings.Contains(string(status.Raw), `"status":"delivered"`) || !strings.Contains(string(status.Raw), "delivered_at") {

@@ -37,7 +37,7 @@ func TestAWebhookIsProbedFirst(t *testing.T) {
 			h.relay.Post(h.Context())
 		}
 		if n := all.Load(); n != int64(attempt)+1 {
-			t.Fatalf("%d requests during attempt %d", n, attempt)
+			t.Fatalf("got %d requests during attempt %d; want %v", n, attempt, int64(attempt)+1)
 		}
 		goOn <- http.StatusTeapot
 	}

@@ -25,7 +25,7 @@ func TestSendSignatureIsUsedOnce(t *testing.T) {
 		a, other := h.agent(), h.agent().known()
 		r := a.request("POST", "/v1/messages", c.body)
 		if got := h.sent(r); got.Status != c.status {
-			t.Errorf("%s: %d %s", name, got.Status, got.Raw)
+			t.Errorf("%s: got %d %s; want %v", name, got.Status, got.Raw, c.status)
 		}
 		h.wants(http.StatusOK, "", other.do("GET", "/v1/agents/"+a.key().String(), "")) // the agent was created
 		for range 3 {

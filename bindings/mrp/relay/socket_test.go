@@ -94,16 +94,16 @@ func TestSocketDeliversMessages(t *testing.T) {
 		}
 		id := a.send(b, `3`)
 		if r := l.hear(); r.Message.ID != id {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Message.ID %v", r, id)
 		}
 		l.say(`{"type":"ping"}`)
 		if r := l.hear(); r.Type != "pong" { // the relay has processed the acks
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Type %q", r, "pong")
 		}
 		h.must(l.Close(websocket.StatusNormalClosure, ""))
 		// The third message was not acknowledged.
 		if r := b.connect().hear(); r.Message.ID != id {
-			t.Errorf("not delivered again: %+v", r)
+			t.Errorf("not delivered again: %+v, want Message.ID %v", r, id)
 		}
 	}, many)
 }
@@ -129,19 +129,19 @@ func TestSocketSends(t *testing.T) {
 		} {
 			l.say(frame)
 			if r := l.hear(); r.ID != "y" || r.Status != "error" || r.Error.Code != code {
-				t.Errorf("%s: %+v %v", frame, r, r.Error)
+				t.Errorf("%s: got %+v %v; want ID %q, Status %q and Code %v", frame, r, r.Error, "y", "error", code)
 			}
 		}
 		for _, frame := range []string{`{"type":"what"}`, `{}`, `nonsense`, `{"type":"ack"}`} {
 			l.say(frame)
 			if r := l.hear(); r.Type != "error" || r.Error.Code != "bad_request" {
-				t.Errorf("%s: %+v", frame, r)
+				t.Errorf("%s: got %+v; want Type %q and Error.Code %q", frame, r, "error", "bad_request")
 			}
 		}
 		l.say(`{"type":"ack","message_id":"msg_of_others"}`)
 		l.say(`{"type":"ping"}`)
 		if r := l.hear(); r.Type != "pong" {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Type %q", r, "pong")
 		}
 	})
 }
@@ -154,7 +154,7 @@ func TestSendRateOnSocket(t *testing.T) {
 	for i, want := range []string{"ok", "ok", "error"} {
 		l.say(fmt.Sprintf(`{"type":"send","id":"%d","message":%s}`, i, message(b.key(), `1`)))
 		if r := l.hear(); r.Status != want {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Status %v", r, want)
 		}
 	}
 	h.wants(http.StatusTooManyRequests, "rate_limit_exceeded", a.do("POST", "/v1/messages", message(b.key(), `1`)))
@@ -331,14 +331,14 @@ func TestSocketWindow(t *testing.T) {
 	}
 	l.say(`{"type":"ping"}`)
 	if r := l.hear(); r.Type != "pong" {
-		t.Errorf("the 101st message before an acknowledgement: %+v", r)
+		t.Errorf("the 101st message before an acknowledgement: %+v, want Type %q", r, "pong")
 	}
 	for _, r := range first[:5] {
 		l.say(`{"type":"ack","message_id":"` + r.Message.ID + `"}`)
 	}
 	for range 5 {
 		if r := l.hear(); r.Type != "message" {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v, want Type %q", r, "message")
 		}
 	}
 }
@@ -349,6 +349,6 @@ func TestTotalSocketLimit(t *testing.T) {
 	h.agent().known().connect()
 	_, response, err := websocket.Dial(t.Context(), h.URL+"/v1/ws", nil)
 	if err == nil || response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("%v %v", response, err)
+		t.Errorf("got %v %v; want an error and StatusCode %v", response, err, http.StatusTooManyRequests)
 	}
 }

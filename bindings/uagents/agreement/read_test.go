@@ -111,7 +111,7 @@ func TestInvalidAgreements(t *testing.T) {
 		"changed": strings.Replace(string(signed(t)), "1893456000", "1893456001", 1), "empty": "", "too long": strings.Repeat(" ", 17<<10) + string(signed(t)),
 	} {
 		if a, err := agreement.Read([]byte(raw)); !errors.Is(err, agreement.ErrSignature) || a.Agent != "" {
-			t.Errorf("%s: %+v, %v", name, a, err)
+			t.Errorf("%s: got %+v, %v; want %v and Agent empty", name, a, err, agreement.ErrSignature)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func FuzzRead(f *testing.F) {
 		a, err := agreement.Read(raw)
 		if err != nil {
 			if a.Agent != "" {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("got %+v, %v; want Agent empty", a, err)
 			}
 			return
 		}

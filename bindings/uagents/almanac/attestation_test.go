@@ -76,7 +76,7 @@ func TestReferenceAttestation(t *testing.T) {
 		o := tree(t, signed)
 		change(o)
 		if a, err := almanac.ParseAttestation(o, now); !errors.Is(err, almanac.ErrAttestation) || a.Address != "" {
-			t.Errorf("%s: %+v, %v", name, a, err)
+			t.Errorf("%s: got %+v, %v; want %v and Address empty", name, a, err, almanac.ErrAttestation)
 		}
 	}
 }
@@ -144,7 +144,7 @@ func TestStatusStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	if s, active, err := almanac.ParseStatus(tree(t, string(body)), now); err != nil || !active || s.Address != alice {
-		t.Errorf("%+v, %t, %v", s, active, err)
+		t.Errorf("got %+v, %t, %v; want no error, true and Address %v", s, active, err, alice)
 	}
 	for name, member := range map[string]any{"the opposite": false, "text": "true", "null": nil} {
 		o := tree(t, string(body))
@@ -170,7 +170,7 @@ func FuzzParseAttestation(f *testing.F) {
 		a, err := almanac.ParseAttestation(o, now)
 		if err != nil {
 			if !errors.Is(err, almanac.ErrAttestation) || a.Address != "" {
-				t.Errorf("%+v, %v", a, err)
+				t.Errorf("got %+v, %v; want %v and Address empty", a, err, almanac.ErrAttestation)
 			}
 			return
 		}
@@ -181,7 +181,7 @@ func FuzzParseAttestation(f *testing.F) {
 		}
 		again, err := almanac.Attest(key(t), o)
 		if err != nil || len(a.Endpoints) > 10 || len(a.Protocols) > 50 {
-			t.Errorf("%+v, %v", a, err)
+			t.Errorf("got %+v, %v; want no error, Endpoints a length of at most 10 and Protocols a length of at most 50", a, err)
 		}
 		if _, err := almanac.ParseAttestation(tree(t, string(again)), now); err != nil {
 			t.Errorf("signed by ALICE: %v", err)

@@ -108,7 +108,7 @@ func TestForbiddenEndpoints(t *testing.T) {
 		}
 	}
 	if came.Load() != 0 {
-		t.Errorf("%d requests arrived", came.Load())
+		t.Errorf("got %d requests arrived, want 0", came.Load())
 	}
 }
 
@@ -221,7 +221,7 @@ func TestMaxTries(t *testing.T) {
 	}
 	c := courier(t)
 	if err := c.Deliver(t.Context(), to(urls...), nil, nil); err == nil || tries.Load() != delivery.MaxTries {
-		t.Errorf("%v after %d tries", err, tries.Load())
+		t.Errorf("%v after %d tries; want an error and %v", err, tries.Load(), delivery.MaxTries)
 	}
 	failed, _ := errors.AsType[*delivery.Error](c.Deliver(t.Context(), to(), nil, nil))
 	if failed == nil || failed.Cause != delivery.NoEndpoint {

@@ -139,7 +139,7 @@ func TestLint(t *testing.T) {
 		}
 		for _, m := range lint.RunAll(chartDir, v, namespace, lint.WithKubeVersion(&common.DefaultCapabilities.KubeVersion)).Messages {
 			if m.Severity >= support.WarningSev {
-				t.Errorf("values %q: %v", f, m)
+				t.Errorf("values %q: %v; want Severity less than %v", f, m, support.WarningSev)
 			}
 		}
 	}

@@ -249,7 +249,7 @@ func TestPodServes(t *testing.T) {
 		"startup": r.gateway.StartupProbe, "liveness": r.gateway.LivenessProbe, "readiness": r.gateway.ReadinessProbe,
 	} {
 		if status, body := get(probe.HTTPGet.Path); status != http.StatusOK {
-			t.Errorf("the %s probe: status %d, %s", what, status, body)
+			t.Errorf("the %s probe: status %d, %s; want %v", what, status, body, http.StatusOK)
 		}
 	}
 

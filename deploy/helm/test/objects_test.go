@@ -127,7 +127,7 @@ func TestManifestsAreOfTheirTypes(t *testing.T) {
 			}
 		}
 		if found := of[*core.Secret](r); len(found) > 0 {
-			t.Errorf("the chart creates Secrets: %v", found)
+			t.Errorf("the chart creates Secrets: %v, want none", found)
 		}
 	})
 }
@@ -497,7 +497,7 @@ func TestMemoryLimit(t *testing.T) {
 		got, limit := variable(r.gateway, "GOMEMLIMIT"), r.gateway.Resources.Limits.Memory()
 		if limit.String() == "1536Mi" || strings.Contains(limit.String(), ".") { // 1.5Gi: the gateway sets its own limit
 			if got != "" {
-				t.Errorf("GOMEMLIMIT=%s for %s", got, limit)
+				t.Errorf("GOMEMLIMIT=%s for %s; want an empty string", got, limit)
 			}
 			return
 		}

@@ -32,7 +32,7 @@ func (c scenario) run(t *testing.T) []string {
 	shop, _ := g.agree("agent-1")
 	for range 10 {
 		if fired := s.step(time.Minute); len(fired) > 0 {
-			t.Fatalf("%q fire before the trouble", fired)
+			t.Fatalf("%q fire before the trouble, want none", fired)
 		}
 	}
 	if c.provoke != nil {
@@ -109,7 +109,7 @@ func TestHealthyGatewayFiresNothing(t *testing.T) {
 			}
 		}
 		if fired := s.step(time.Minute); len(fired) > 0 {
-			t.Fatalf("%q fire", fired)
+			t.Fatalf("%q fire, want none", fired)
 		}
 	}
 }

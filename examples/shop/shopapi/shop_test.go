@@ -107,7 +107,7 @@ func TestOneOrderPerKey(t *testing.T) {
 		t.Error(cmp.Diff(first, again))
 	}
 	if status, body := ask(t, s, "POST", "/orders", `{"product_id":"stool","quantity":2}`, "Idempotency-Key", "k1"); status != 409 {
-		t.Errorf("%d %s", status, body)
+		t.Errorf("got %d %s; want 409", status, body)
 	}
 	if _, other := ask(t, s, "POST", "/orders", order, "Idempotency-Key", "k2"); other == first {
 		t.Error("another key got the same order")

@@ -108,7 +108,7 @@ func TestCallOutcomes(t *testing.T) {
 				t.Error("no body")
 			}
 			if n := s.Requests.Load(); n != 1 {
-				t.Errorf("the service received %d requests for a POST", n)
+				t.Errorf("the service received %d requests for a POST, want 1", n)
 			}
 		})
 	}
@@ -134,7 +134,7 @@ func TestResponsesAreLimitedWhileRead(t *testing.T) {
 		t.Fatalf("%q, %v", outcome, err)
 	}
 	if n := sent.Load(); n > 256<<20 {
-		t.Errorf("the service could send %d bytes", n)
+		t.Errorf("the service could send %d bytes, want at most %v", n, 256<<20)
 	}
 }
 
@@ -195,7 +195,7 @@ func TestTimeouts(t *testing.T) {
 				}
 			}
 			if n := s.Requests.Load(); n != 2 {
-				t.Errorf("%d requests", n)
+				t.Errorf("got %d requests, want 2", n)
 			}
 		})
 	}

@@ -145,7 +145,7 @@ func FuzzAnswer(f *testing.F) {
 			}
 		case store.Unknown:
 			if !errors.Is(err, upstream.ErrBroken) || got.JSON != nil {
-				t.Fatalf("unknown: %+v, %v", got, err)
+				t.Fatalf("unknown: %+v, %v; want %v and JSON nil", got, err, upstream.ErrBroken)
 			}
 		default:
 			t.Fatalf("%q, %v", outcome, err)

@@ -191,7 +191,7 @@ func TestConnectionClosedBetweenCalls(t *testing.T) {
 			t.Errorf("%s: %q, %v", method, outcome, err)
 		}
 		if n := s.Requests.Load(); n != 2 {
-			t.Errorf("%s: %d requests", method, n)
+			t.Errorf("%s: %d requests; want 2", method, n)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func TestGrantEndsOnPooledConnections(t *testing.T) {
 		return nil
 	}))
 	if outcome != store.NotSent || !errors.Is(err, errGone) || !errors.Is(err, upstream.ErrGrantEnded) {
-		t.Errorf("%q, %v", outcome, err)
+		t.Errorf("got %q, %v; want %v, %v and %v", outcome, err, store.NotSent, errGone, upstream.ErrGrantEnded)
 	}
 	if questions.Load() != 2 || s.Requests.Load() != 1 {
 		t.Errorf("checked %d times, %d requests", questions.Load(), s.Requests.Load())

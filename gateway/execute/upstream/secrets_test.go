@@ -108,7 +108,7 @@ func TestResponsesConcealOperatorValues(t *testing.T) {
 				}
 			}
 			if n := u.Concealed()["shop.example:try:v1"]; n != 1 {
-				t.Errorf("counted %d times", n)
+				t.Errorf("counted %d times, want 1", n)
 			}
 		})
 	}

@@ -129,7 +129,7 @@ func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 	u := withTokens(t, service.URL, tokens, &c)
 	for range 3 {
 		if outcome, err := once(t, u, "POST"); outcome != store.Done {
-			t.Fatalf("%q, %v", outcome, err)
+			t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)
 		}
 	}
 	if got, want := *tokens.form.Load(), "POST /token grant_type=client_credentials&scope=a+b gate:"+clientSecret; got != want {
@@ -141,11 +141,11 @@ func TestAccessTokenIsFetchedOnceAndRenewedEarly(t *testing.T) {
 	c.advance(time.Hour - 29*time.Second) // due: the next call uses the old token while a new one is fetched
 	service.expect("")
 	if outcome, err := once(t, u, "POST"); outcome != store.Done {
-		t.Fatalf("%q, %v", outcome, err)
+		t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)
 	}
 	for !strings.HasSuffix(service.received(), "Bearer token-2") {
 		if outcome, err := once(t, u, "GET"); outcome != store.Done {
-			t.Fatalf("%q, %v", outcome, err)
+			t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)
 		}
 	}
 	c.advance(2 * time.Hour) // expired: the next call waits for a new one
@@ -162,12 +162,12 @@ func TestTokenWithoutExpiryIsKeptUntilRefused(t *testing.T) {
 	u := withTokens(t, service.URL, tokens, &c)
 	for range 2 {
 		if outcome, err := once(t, u, "GET"); outcome != store.Done {
-			t.Fatalf("%q, %v", outcome, err)
+			t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)
 		}
 		c.advance(1000 * time.Hour)
 	}
 	if n := tokens.requests.Load(); n != 1 {
-		t.Errorf("%d token requests", n)
+		t.Errorf("got %d token requests, want 1", n)
 	}
 }
 
@@ -188,7 +188,7 @@ func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 	for range calls {
 		wg.Go(func() {
 			if outcome, err := once(t, u, "POST"); outcome != store.Done {
-				t.Errorf("%q, %v", outcome, err)
+				t.Errorf("got %q, %v; want %v", outcome, err, store.Done)
 			}
 		})
 	}
@@ -199,7 +199,7 @@ func TestConcurrentCallsShareOneTokenRequest(t *testing.T) {
 	close(release)
 	wg.Wait()
 	if n := tokens.requests.Load(); n != 1 {
-		t.Errorf("%d requests for a token", n)
+		t.Errorf("got %d requests for a token, want 1", n)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 			cfg.OAuth2 = upstream.OAuth2{TokenURL: mustURL(t, tokens.URL), ClientID: "gate", ClientSecret: clientSecret}
 			u := open(t, cfg)
 			if outcome, err := once(t, u, "GET"); outcome != store.Done {
-				t.Fatalf("%q, %v", outcome, err)
+				t.Fatalf("got %q, %v; want %v", outcome, err, store.Done)
 			}
 			c.advance(tt.age)
 			service.expect("token-2")
@@ -236,7 +236,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 			}
 			c.advance(time.Minute)
 			if outcome, err := once(t, u, "GET"); outcome != store.Done { // the next call has a new token
-				t.Errorf("%q, %v", outcome, err)
+				t.Errorf("got %q, %v; want %v", outcome, err, store.Done)
 			}
 		})
 	}
@@ -251,7 +251,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 			}
 		}
 		if n := tokens.requests.Load(); n != 1 {
-			t.Errorf("%d requests for a token within a second", n)
+			t.Errorf("got %d requests for a token within a second, want 1", n)
 		}
 	})
 }
@@ -306,7 +306,7 @@ func TestNothingIsSentWithoutAToken(t *testing.T) {
 			tokens.answer.Store(nil)
 			c.advance(2 * time.Second)
 			if outcome, err := once(t, u, "GET"); outcome != store.Done {
-				t.Errorf("after the token server recovered: %q, %v", outcome, err)
+				t.Errorf("after the token server recovered: %q, %v; want %v", outcome, err, store.Done)
 			}
 		})
 	}

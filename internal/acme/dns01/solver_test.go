@@ -30,7 +30,7 @@ func TestRecordIsAddedSeenAndRemoved(t *testing.T) {
 			}
 		}
 		if _, left := dns.Updates(); left != 2 {
-			t.Errorf("%d records", left)
+			t.Errorf("got %d records, want 2", left)
 		}
 		for _, name := range []string{"shop.example", "a.b.shop.example"} {
 			if err := s.CleanUp(t.Context(), challenge(name)); err != nil {

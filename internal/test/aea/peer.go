@@ -176,7 +176,7 @@ func Status(tb testing.TB, c io.Reader) acn.Code {
 	}
 	m, err := acn.Decode(frame)
 	if err != nil || m.Kind != acn.Status {
-		tb.Fatalf("%+v, %v", m, err)
+		tb.Fatalf("got %+v, %v; want no error and Kind %v", m, err, acn.Status)
 	}
 	return m.Code
 }

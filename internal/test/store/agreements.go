@@ -127,7 +127,7 @@ func reservedID(b *suite) {
 		b.Errorf("%+v", who)
 	}
 	if got, err := b.Agreement(b.Context(), service, stranger.ID); err != nil || got.State != pat.AgreementRevoked {
-		b.Errorf("the stranger's agreement: %+v, %v", got, err)
+		b.Errorf("the stranger's agreement: %+v, %v; want no error and State %v", got, err, pat.AgreementRevoked)
 	}
 	b.equal(b.tokens(store.TokenFilter{Service: service, AgentID: "x", ValidAt: b.clock.Now()}), []pat.TokenID{})
 	b.want(b.tryAgree("x", "key-stranger", "n4"), pat.ErrAgentIDTaken)
@@ -135,7 +135,7 @@ func reservedID(b *suite) {
 	holders, err := b.Holders(b.Context(), service, []pat.AgentID{"nobody", "x"})
 	b.must(err)
 	if len(holders) != 1 || holders[0].ID != "x" || len(holders[0].Keys) != 2 {
-		b.Errorf("%+v", holders)
+		b.Errorf("got %+v; want length 1, [0].ID %q and [0].Keys of length 2", holders, "x")
 	}
 }
 
@@ -166,7 +166,7 @@ func consentWithoutKey(b *suite) {
 	who, err := b.Agent(b.Context(), service, "mcp.1")
 	b.must(err)
 	if who.Status != pat.AgentBlocked || who.Keys != nil {
-		b.Fatalf("%+v", who)
+		b.Fatalf("got %+v; want Status %v and Keys nil", who, pat.AgentBlocked)
 	}
 }
 
@@ -217,7 +217,7 @@ func staticOnce(b *suite) {
 	other := again
 	other.Signature = []byte("another")
 	if got := b.agree(other, p); got.ID != other.ID {
-		b.Fatalf("another signature: %+v", got)
+		b.Fatalf("another signature: %+v, want ID %v", got, other.ID)
 	}
 	b.must(b.Revoke(b.Context(),
 		pat.Revocation{Service: service, Kind: pat.RevokedAgreement, Subject: string(first.ID), At: start, Until: start.Add(time.Hour)}))
@@ -227,7 +227,7 @@ func staticOnce(b *suite) {
 		b.want(err, pat.ErrReplayed)
 	}
 	if got, err := b.Agreement(b.Context(), service, first.ID); err != nil || got.State != pat.AgreementRevoked {
-		b.Fatalf("%+v, %v", got, err)
+		b.Fatalf("got %+v, %v; want no error and State %v", got, err, pat.AgreementRevoked)
 	}
 }
 
@@ -238,7 +238,7 @@ func pendingAgain(b *suite) {
 	again := a
 	again.ID = pat.AgreementID(b.id())
 	if got := b.agree(again, p); got.ID != a.ID || got.State != pat.AgreementPending {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v; want ID %v and State %v", got, a.ID, pat.AgreementPending)
 	}
 	b.want(b.Issue(b.Context(), b.token(a)), pat.ErrBlocked)
 	forged := again
@@ -249,7 +249,7 @@ func pendingAgain(b *suite) {
 	b.must(b.SetAgent(b.Context(), pat.AgentChange{Service: service, ID: agent, Approved: true}))
 	got := b.agree(again, p)
 	if got.ID != a.ID || got.State != pat.AgreementActive {
-		b.Fatalf("approved: %+v", got)
+		b.Fatalf("approved: %+v; want ID %v and State %v", got, a.ID, pat.AgreementActive)
 	}
 	b.issue(got)
 	_, err = b.Agree(b.Context(), pat.NewAgreement{Agreement: again, Policy: p, NonceUntil: start.Add(time.Hour)})
@@ -334,7 +334,7 @@ func staticApart(b *suite) {
 	got, err := b.Agent(b.Context(), service, agent+" static")
 	b.must(err)
 	if len(got.Keys) != 1 || got.Keys[0] != static.KeyID {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v; want Keys of length 1 and Keys[0] %v", got, static.KeyID)
 	}
 	_, err = b.Agent(b.Context(), service, agent)
 	b.want(err, pat.ErrNotFound)

@@ -147,7 +147,7 @@ func topUpOnce(b *suite) {
 	entries, err := b.Ledger(b.Context(), store.Filter{Service: service})
 	b.must(err)
 	if len(entries) != 1 || entries[0].Reference != "payment 1" {
-		b.Fatalf("%+v", entries)
+		b.Fatalf("got %+v; want length 1 and [0].Reference %q", entries, "payment 1")
 	}
 	two := store.TopUp{Service: service, AgentID: agent, Amount: usd(7), Reference: "payment 2"}
 	concurrently(b, 20, []Engine{b}, func(e Engine, _ int) error {

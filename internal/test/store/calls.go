@@ -153,7 +153,7 @@ func (b *suite) inScope(is bool, e store.Execution, err error) {
 	}
 	b.must(err)
 	if e.Intent != e.IdempotencyKey {
-		b.Errorf("%+v", e)
+		b.Errorf("got %+v, want Intent %v", e, e.IdempotencyKey)
 	}
 }
 

@@ -168,7 +168,7 @@ func revocationsGrow(b *suite) {
 	b.want(err, pat.ErrNotFound)
 	b.revoke(pat.RevokedAgent, agent)
 	if who, err := b.Agent(b.Context(), service, agent); err != nil || who.Status != pat.AgentBlocked || who.Reason != "because" {
-		b.Fatalf("%+v, %v", who, err)
+		b.Fatalf("got %+v, %v; want no error, Status %v and Reason %q", who, err, pat.AgentBlocked, "because")
 	}
 }
 

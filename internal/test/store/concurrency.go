@@ -89,7 +89,7 @@ func concurrentLimit(b *suite) {
 		b.Fatalf("%d admitted; want 1000", got)
 	}
 	if s := b.begin(b.free(rate("wide", 5000, limit.Day))).Standing[0]; s.Left != 3999 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 3999", s)
 	}
 }
 

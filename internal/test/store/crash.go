@@ -178,7 +178,7 @@ func live(t *testing.T, cmd *exec.Cmd, until int, acks map[string][]string) {
 	}
 	_ = cmd.Wait() // it was killed
 	if output < until {
-		t.Fatalf("the process ended by itself after %d acknowledgements: %s", output, stderr.String())
+		t.Fatalf("the process ended by itself after %d acknowledgements: %s; want at least %v", output, stderr.String(), until)
 	}
 }
 

@@ -173,12 +173,12 @@ func sweeps(b *suite) {
 		b.Fatalf("%+v", a)
 	}
 	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the process that began the call was only late
-		b.Fatalf("%+v", e)
+		b.Fatalf("got %+v, want State %v", e, store.Captured)
 	}
 	entries, err := b.Ledger(b.Context(), store.Filter{State: store.Unresolved})
 	b.must(err)
 	if backlog, err := b.Backlog(b.Context(), service); err != nil || backlog.Unresolved != 2 {
-		b.Fatalf("%+v, %v", backlog, err)
+		b.Fatalf("got %+v, %v; want no error and Unresolved 2", backlog, err)
 	}
 	if len(entries) != 3 || entries[0].By != "sweeper" || entries[0].From != store.Held || entries[0].ExecutionID != held[2].Execution.ID {
 		b.Fatalf("%+v", entries)
@@ -208,7 +208,7 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 		got, err := resolve(b.Context(), service, r.Execution.ID, to)
 		b.must(err)
 		if got.State != to {
-			b.Fatalf("%+v", got)
+			b.Fatalf("got %+v, want State %v", got, to)
 		}
 		_, err = resolve(b.Context(), service, r.Execution.ID, store.Captured)
 		b.want(err, store.ErrSettled)
@@ -217,7 +217,7 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 		entries, err := b.Ledger(b.Context(), store.Filter{Limit: 1})
 		b.must(err)
 		if entries[0].By != who || entries[0].From != store.Unresolved || entries[0].To != to {
-			b.Fatalf("%+v", entries)
+			b.Fatalf("got %+v; want [0].By %v, [0].From %v and [0].To %v", entries, who, store.Unresolved, to)
 		}
 		r.Execution.ID = b.id()
 		if again := b.begin(r); (again.Replay != nil) != (to == store.Captured) { // a call that took effect is never executed again

@@ -226,7 +226,7 @@ func (f *fleet) call(m *member, recorded bool) {
 		m.held[t.LimitID]--
 		f.admitted[t.LimitID] = append(f.admitted[t.LimitID], f.clock.Now())
 		if s.admission.Standing[i].Left < 0 {
-			f.Fatalf("%+v", s.admission.Standing)
+			f.Fatalf("got %+v, want [i].Left at least 0", s.admission.Standing)
 		}
 	}
 	f.waiting = append(f.waiting, s)

@@ -89,7 +89,7 @@ func leaseCounts(b *suite) {
 			b.Fatalf("%s: %+v; want %+v", p, got, want)
 		}
 		if n := b.left(l); n != 87 {
-			b.Fatalf("%s: %d left", p, n)
+			b.Fatalf("%s: %d left; want 87", p, n)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func leaseAllOrNone(b *suite) {
 		b.Fatalf("%+v", got)
 	}
 	if n := b.left(open); n != 95 { // the return still counts
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 95", n)
 	}
 }
 
@@ -130,12 +130,12 @@ func leaseReturns(b *suite) {
 		b.refused(b.recorded(l))
 		b.giveBack(l, slot, 40)
 		if n := b.left(l); n != 40 {
-			b.Fatalf("%s: %d left", p, n)
+			b.Fatalf("%s: %d left; want 40", p, n)
 		}
 		b.giveBack(l, slot, 1000) // more units than were counted
 		b.giveBack(l, slot, 1)
 		if n := b.left(l); n != 100 {
-			b.Fatalf("%s: %d left", p, n)
+			b.Fatalf("%s: %d left; want 100", p, n)
 		}
 	}
 }
@@ -150,12 +150,12 @@ func leaseLateReturns(b *suite) {
 	b.refused(b.recorded(l))
 	b.clock.Advance(52 * time.Second) // the first lease leaves the window
 	if n := b.left(l); n != 50 {
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 50", n)
 	}
 	b.giveBack(l, slot, 50)
 	b.giveBack(rate("unknown", 100, limit.Hour), 1, 1)
 	if n := b.left(l); n != 49 {
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 49", n)
 	}
 }
 
@@ -171,7 +171,7 @@ func leaseClockSetBack(b *suite) {
 		b.clock.Advance(400 * 24 * time.Hour)
 		b.giveBack(l, second.Slot, 10)
 		if n := b.left(l); n != 190 {
-			b.Fatalf("%s: %d left", p, n)
+			b.Fatalf("%s: %d left; want 190", p, n)
 		}
 	}
 }
@@ -202,7 +202,7 @@ func leaseInvalid(b *suite) {
 		}
 	}
 	if n := b.left(l); n != 90 {
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 90", n)
 	}
 }
 
@@ -211,11 +211,11 @@ func leaseSurvives(b *suite) {
 	slot := b.lease(demand(l, 1, 60))[0].Slot
 	b.reopen()
 	if n := b.left(l); n != 40 {
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 40", n)
 	}
 	b.giveBack(l, slot, 60) // one call began in the same slot
 	if n := b.left(l); n != 99 {
-		b.Fatalf("%d left", n)
+		b.Fatalf("got %d left, want 99", n)
 	}
 }
 

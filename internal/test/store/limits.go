@@ -47,7 +47,7 @@ func limitsAdmit(b *suite) {
 		}
 		if p == limit.Lifetime {
 			if refusal.RetryAfter != 0 || refusal.Resets != 0 {
-				b.Fatalf("lifetime: %+v", refusal)
+				b.Fatalf("lifetime: %+v; want RetryAfter 0 and Resets 0", refusal)
 			}
 			b.clock.Advance(10 * 366 * 24 * time.Hour)
 			b.refused(r())
@@ -55,7 +55,7 @@ func limitsAdmit(b *suite) {
 		}
 		b.clock.Advance(refusal.RetryAfter - time.Millisecond)
 		if again := b.refused(r()); again.RetryAfter != time.Millisecond {
-			b.Fatalf("%s: %v before the end", p, again.RetryAfter)
+			b.Fatalf("%s: %v before the end; want %v", p, again.RetryAfter, time.Millisecond)
 		}
 		b.clock.Advance(time.Millisecond)
 		b.begin(r())
@@ -71,11 +71,11 @@ func standingIsExact(b *suite) {
 	}
 	b.clock.Advance(30 * time.Second)
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != want.Resets-30*time.Second {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v; want Left 3 and Resets %v", s, want.Resets-30*time.Second)
 	}
 	b.clock.Advance(want.Resets - 30*time.Second) // the first leaves the window
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 3 || s.Resets != 30*time.Second {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v; want Left 3 and Resets %v", s, 30*time.Second)
 	}
 }
 
@@ -109,12 +109,12 @@ func oneIDOneCounter(b *suite) {
 	r.Limits = []store.Reservation{rate("l", 3, limit.Hour)}
 	got := b.begin(r)
 	if len(got.Taken) != 1 || len(got.Standing) != 1 || got.Standing[0].Max != 2 || got.Standing[0].Left != 1 {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v; want Taken of length 1, Standing of length 1, Standing[0].Max 2 and Standing[0].Left 1", got)
 	}
 	b.begin(r)
 	b.refused(r)
 	if s := b.begin(b.free(rate("l", 5, limit.Hour))).Standing[0]; s.Left != 2 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 2", s)
 	}
 	other := rate("l", 1, limit.Hour)
 	other.Principal = "agent-2"
@@ -135,7 +135,7 @@ func refusalTakesNothing(b *suite) {
 	r.Execution.IdempotencyKey = "key"
 	r.Nonce = &store.Nonce{KeyID: "k", ID: "n", Until: start.Add(time.Hour)}
 	if s := b.begin(r).Standing[0]; s.Left != 1 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 1", s)
 	}
 	again := b.paid(1, open) // a failed write takes no units either
 	again.Execution.ID = r.Execution.ID
@@ -143,10 +143,10 @@ func refusalTakesNothing(b *suite) {
 		b.Fatal("one id was recorded twice")
 	}
 	if s := b.begin(b.free(open)).Standing[0]; s.Left != 0 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 0", s)
 	}
 	if a := b.account(); a.Held.Nano != 1 {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v, want Held.Nano 1", a)
 	}
 	b.balanced()
 }
@@ -155,11 +155,11 @@ func longestRefusal(b *suite) {
 	ls := []store.Reservation{rate("m", 1, limit.Minute), rate("h", 1, limit.Hour), rate("s", 1, limit.Second)}
 	b.begin(b.free(ls...))
 	if e := b.refused(b.free(ls...)); e.ID != "h" {
-		b.Fatalf("%+v", e)
+		b.Fatalf("got %+v, want ID %q", e, "h")
 	}
 	b.begin(b.free(rate("x", 1, limit.Lifetime)))
 	if e := b.refused(b.free(append(ls, rate("x", 1, limit.Lifetime))...)); e.ID != "x" || e.RetryAfter != 0 {
-		b.Fatalf("%+v", e)
+		b.Fatalf("got %+v; want ID %q and RetryAfter 0", e, "x")
 	}
 }
 
@@ -186,13 +186,13 @@ func candidatesInOrder(b *suite) {
 	few := r()
 	few.Candidates = few.Candidates[:2]
 	if e := b.refused(few); e.ID != "two" {
-		b.Fatalf("%+v", e)
+		b.Fatalf("got %+v, want ID %q", e, "two")
 	}
 	if _, err := b.Begin(b.Context(), store.BeginRequest{Execution: few.Execution}); err == nil {
 		b.Fatal("a call without candidate was begun")
 	}
 	if s := b.begin(b.free(rate("all", 9, limit.Hour))).Standing[0]; s.Left != 5 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 5", s)
 	}
 	b.balanced()
 }
@@ -206,7 +206,7 @@ func sharedCounters(b *suite) {
 		if i < 2 {
 			b.begin(r)
 		} else if e := b.refused(r); e.Principal != "" {
-			b.Fatalf("%+v", e)
+			b.Fatalf("got %+v, want Principal empty", e)
 		}
 	}
 }
@@ -242,7 +242,7 @@ func newRateOldCount(b *suite) {
 		b.Fatalf("%v; want %v", e.RetryAfter, want)
 	}
 	if s := b.begin(b.free(rate("l", 6, limit.Hour))).Standing[0]; s.Left != 0 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 0", s)
 	}
 }
 
@@ -266,7 +266,7 @@ func clockSetBack(b *suite) {
 			continue
 		}
 		if e.RetryAfter < 400*24*time.Hour {
-			b.Fatalf("%s: %+v", p, e)
+			b.Fatalf("%s: got %+v; want RetryAfter at least %v", p, e, 400*24*time.Hour)
 		}
 		b.clock.Advance(400 * 24 * time.Hour)
 		b.refused(b.free(l))
@@ -280,7 +280,7 @@ func notSentGivesBack(b *suite) {
 			admission := b.begin(r)
 			b.refused(b.free(l))
 			if e := b.settle(admission, store.Released, store.NotSent); e.State != store.Released || e.Outcome != store.NotSent {
-				b.Fatalf("%+v", e)
+				b.Fatalf("got %+v; want State %v and Outcome %v", e, store.Released, store.NotSent)
 			}
 		}
 		admission := b.begin(b.paid(3, l))
@@ -300,7 +300,7 @@ func lateGiveBack(b *suite) {
 	b.begin(b.free(l))
 	b.settle(admission, store.Released, store.NotSent)
 	if s := b.begin(b.free(l)).Standing[0]; s.Left != 0 {
-		b.Fatalf("%+v", s)
+		b.Fatalf("got %+v, want Left 0", s)
 	}
 	strange := store.Admission{Execution: store.Execution{Service: service}, Taken: []store.CounterSlot{
 		{Principal: agent, LimitID: "unknown", Period: limit.Hour, Slot: 1}, {Principal: agent, LimitID: "l", Period: "", Slot: 1},

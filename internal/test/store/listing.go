@@ -339,7 +339,7 @@ func listPages(b *suite) {
 		}
 	}
 	if got := len(b.agents(store.AgentFilter{Service: service, Limit: -1})); got != n {
-		b.Fatalf("%d without a limit", got)
+		b.Fatalf("got %d without a limit, want %v", got, n)
 	}
 }
 

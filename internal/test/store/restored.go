@@ -57,7 +57,7 @@ func restoredWindows(b *suite) {
 		b.refused(b.free(rate("known", 10, p)))
 		b.clock.Advance(time.Millisecond)
 		if got := b.begin(b.free(rate("known", 10, p))); got.Standing[0].Left != 9 {
-			b.Fatalf("%s: %+v", p, got.Standing)
+			b.Fatalf("%s: got %+v; want [0].Left 9", p, got.Standing)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func restoredOwnLimits(b *suite) {
 		}
 		for _, s := range b.begin(b.free(own...)).Standing {
 			if s.Left < 197 {
-				b.Errorf("%+v", s)
+				b.Errorf("got %+v, want Left at least 197", s)
 			}
 		}
 	}
@@ -125,14 +125,14 @@ func restoredPATs(b *suite) {
 		b.Fatalf("%+v", changes)
 	}
 	if got, err := b.Agreement(b.Context(), service, a.ID); err != nil || got.State != pat.AgreementActive {
-		b.Fatalf("%+v, %v", got, err)
+		b.Fatalf("got %+v, %v; want no error and State %v", got, err, pat.AgreementActive)
 	}
 	b.must(b.AddSigningKey(b.Context(), keys.SigningKey{ID: "next", CreatedAt: b.clock.Now()}))
 	b.clock.Advance(time.Second)
 	k := b.issue(a)
 	tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service, ValidAt: b.clock.Now()})
 	if err != nil || len(tokens) != 1 || tokens[0].ID != k.ID {
-		b.Fatalf("%+v, %v", tokens, err)
+		b.Fatalf("got %+v, %v; want no error, length 1 and [0].ID %v", tokens, err, k.ID)
 	}
 }
 

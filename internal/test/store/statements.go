@@ -229,7 +229,7 @@ func statementModel(b *suite) {
 				b.Fatalf("the lines do not lead from opening to closing: %+v", s)
 			}
 			if got := b.charged(s); got != lines.Captured.Nano {
-				b.Fatalf("the charged calls add up to %d, not to the captured amount of %+v", got, s)
+				b.Fatalf("the charged calls add up to %d, not to the captured amount of %+v; want %v", got, s, lines.Captured.Nano)
 			}
 		}
 	}

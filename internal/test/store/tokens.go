@@ -198,7 +198,7 @@ func renewNonce(b *suite) {
 		}
 		b.want(err, pat.ErrReplayed)
 		if got, err := b.Token(b.Context(), service, old.ID); err != nil || got.RenewedTo != "" {
-			b.Fatalf("%+v, %v", got, err)
+			b.Fatalf("got %+v, %v; want no error and RenewedTo empty", got, err)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func TestDecodeEnvelopeErrors(t *testing.T) {
 				t.Fatalf("%+v, %v, want %v", e, err, wire.ErrUndecodable)
 			}
 			if e.To != "" || e.Sender != "" || e.Message != nil {
-				t.Errorf("an error with %+v", e)
+				t.Errorf("an error with %+v; want To empty, Sender empty and Message nil", e)
 			}
 		})
 	}

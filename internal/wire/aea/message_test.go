@@ -31,7 +31,7 @@ func TestDecodeMessageErrors(t *testing.T) {
 		"id of eleven bytes":      build(2, append(append([]byte{0x08}, bytes.Repeat([]byte{0x80}, 10)...), 0x01)),
 	} {
 		if m, err := wire.DecodeMessage(data); !errors.Is(err, wire.ErrUndecodable) || m.ID != 0 || m.Content != nil {
-			t.Errorf("%s: %+v, %v", name, m, err)
+			t.Errorf("%s: got %+v, %v; want %v, ID 0 and Content nil", name, m, err, wire.ErrUndecodable)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestReadRecordErrors(t *testing.T) {
 		"address is not UTF-8":    "g\xff,me,a/b:1.0.0," + m + ",",
 	} {
 		if e, rest, err := wire.ReadRecord([]byte(data)); !errors.Is(err, wire.ErrUndecodable) || e.To != "" || rest != nil {
-			t.Errorf("%s: %+v, %q, %v", name, e, rest, err)
+			t.Errorf("%s: got %+v, %q, %v; want %v, To empty and nil", name, e, rest, err, wire.ErrUndecodable)
 		}
 	}
 }

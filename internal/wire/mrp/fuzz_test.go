@@ -53,7 +53,7 @@ func FuzzReadChange(f *testing.F) {
 			t.Fatal(err)
 		}
 		if _, refused := wire.ReadChange(text); refused != nil {
-			t.Errorf("%v: %s", refused, text)
+			t.Errorf("%v: %s; want nil", refused, text)
 		}
 	})
 }

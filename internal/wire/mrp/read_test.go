@@ -100,7 +100,7 @@ func TestReadChange(t *testing.T) {
 	}
 	c, refused = wire.ReadChange([]byte(`{"x":1}`))
 	if refused != nil || c.DisplayName != nil || c.Visibility != "" || c.Capabilities != nil || c.Metadata != nil {
-		t.Errorf("omitted members: %+v %v", c, refused)
+		t.Errorf("omitted members: %+v %v; want nil, DisplayName nil, Visibility empty, Capabilities nil and Metadata nil", c, refused)
 	}
 	if c, refused = wire.ReadChange([]byte(`{"capabilities":[]}`)); refused != nil || c.Capabilities == nil {
 		t.Errorf("none: %+v %v", c, refused)
@@ -140,10 +140,10 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	if f, refused := wire.ReadFrame([]byte(`{"type":"ack","message_id":"m"}`)); refused != nil || f.MessageID != "m" {
-		t.Errorf("%+v %v", f, refused)
+		t.Errorf("got %+v %v; want nil and MessageID %q", f, refused, "m")
 	}
 	if f, refused := wire.ReadFrame([]byte(`{"type":"whatever","x":1}`)); refused != nil || f.Type != "whatever" {
-		t.Errorf("%+v %v", f, refused)
+		t.Errorf("got %+v %v; want nil and Type %q", f, refused, "whatever")
 	}
 	f, refused := wire.ReadFrame([]byte(`{"type":"send","id":"7","message":{"body":1}}`))
 	if refused == nil || f.ID != "7" || !strings.Contains(refused.Message, "message/recipient_key") {

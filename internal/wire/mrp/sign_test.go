@@ -107,7 +107,7 @@ func TestSignatures(t *testing.T) {
 func TestAuthFrame(t *testing.T) {
 	f := wire.SignSocket(private(0), at(t, noon))
 	if f.Type != "auth" || f.PublicKey != keyA || f.Timestamp != noon || f.Signature != sigSocket {
-		t.Fatalf("%+v", f)
+		t.Fatalf("got %+v; want Type %q, PublicKey %v, Timestamp %v and Signature %v", f, "auth", keyA, noon, sigSocket)
 	}
 	a, refused := wire.ReadAuthFrame([]byte(
 		`{"type":"auth","public_key":"` + keyA + `","timestamp":"` + noon + `","signature":"` + sigSocket + `"}`))

@@ -89,7 +89,7 @@ func TestWrongPlanIsRejected(t *testing.T) {
 		}
 	}
 	if breakings < 4 {
-		t.Errorf("%d entries", breakings)
+		t.Errorf("got %d entries, want at least 4", breakings)
 	}
 }
 

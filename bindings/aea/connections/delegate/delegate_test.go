@@ -64,7 +64,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 		t.Errorf("got %q, want %q", text, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Refused != 31 || !strings.Contains(s.LastError, "too often") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Refused 31 and LastError containing %q", s, "too often")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 		}
 	}
 	if s := r.Status().Connections[0]; s.Received != 6 || s.Peers != 3 || s.Refused != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Received 6, Peers 3 and Refused 0", s)
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRegistrationProof(t *testing.T) {
 		closed(t, "a long message", conn)
 	}
 	if s := r.Status().Connections[0]; s.Refused != 10 || s.Received != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Refused 10 and Received 0", s)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestEnvelopeStatus(t *testing.T) {
 		t.Errorf("got %q, want %q", text, "still there")
 	}
 	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Connections[0].Refused 7 and Unserved 1", s)
 	}
 }
 
@@ -250,12 +250,12 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 		}
 	}
 	if answers != 1 {
-		t.Fatalf("%d envelopes before the first acknowledgement", answers)
+		t.Fatalf("got %d envelopes before the first acknowledgement, want 1", answers)
 	}
 	aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status, Code: acn.Generic}.Encode())
 	for ; answers < asked; answers++ {
 		if m := read(); m.Kind != acn.Envelope {
-			t.Fatalf("%+v", m)
+			t.Fatalf("got %+v, want Kind %v", m, acn.Envelope)
 		}
 		aeatest.Frame(t, a.Raw, wire.ACN, acn.Message{Kind: acn.Status}.Encode())
 	}
@@ -263,7 +263,7 @@ func TestOneEnvelopeAtATime(t *testing.T) {
 		t.Errorf("got %q, want %q", text, "last")
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want Dropped 1", s)
 	}
 }
 
@@ -294,7 +294,7 @@ func TestStalledAgents(t *testing.T) {
 	closed(t, "never acknowledges", quiet.Raw)
 	closed(t, "never registers", never)
 	if s := r.Status().Connections[0]; s.Queued != 1 || s.Dropped != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Queued 1 and Dropped 0", s)
 	}
 }
 
@@ -349,7 +349,7 @@ func TestReturningAgent(t *testing.T) {
 		t.Errorf("got %q, want %q", message, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1 || s.Peers != 1 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Dropped 1 and Peers 1", s)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestAgentsOfAllLedgers(t *testing.T) {
 		}
 	}
 	if s := r.Status().Connections[0]; s.Received != 6 || s.Peers != 3 || s.Refused != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Received 6, Peers 3 and Refused 0", s)
 	}
 }
 
@@ -126,7 +126,7 @@ func TestStatusCodes(t *testing.T) {
 		}
 	}
 	if s := r.Status(); s.Connections[0].Refused != 7 || s.Unserved != 1 || s.Connections[0].Peers != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Connections[0].Refused 7, Unserved 1 and Connections[0].Peers 0", s)
 	}
 }
 
@@ -175,7 +175,7 @@ func TestMailIsKept(t *testing.T) {
 		t.Errorf("to an expired agent: %v, want %v", err, runtime.ErrNoPeer)
 	}
 	if s := r.Status().Connections[0]; s.Dropped != 1022+3 || s.Queued != 0 || s.Peers != 0 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v; want Dropped %v, Queued 0 and Peers 0", s, 1022+3)
 	}
 }
 

@@ -114,7 +114,7 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 		conn.Close()
 	}
 	if s := r.Status().Connections[0]; s.Refused != 7 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want Refused 7", s)
 	}
 }
 
@@ -196,6 +196,6 @@ func TestAgentThatDoesNotRead(t *testing.T) {
 		t.Errorf("got %q, want %q", text, "hello")
 	}
 	if s := r.Status().Connections[0]; s.Queued > 8 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v, want Queued at most 8", s)
 	}
 }

@@ -29,7 +29,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 		}
 		rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
 		if err != nil || len(rows) != 2 || rows[1][0] != want {
-			t.Errorf("%q: %q, %v", given, rows, err)
+			t.Errorf("%q: got %q, %v; want no error, length 2 and [1][0] %v", given, rows, err, want)
 		}
 	}
 }

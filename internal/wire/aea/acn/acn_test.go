@@ -80,7 +80,7 @@ func TestDecodeErrors(t *testing.T) {
 		"bare envelope":              string(aeatest.Vector(t, vectors, "envelope/default-bytes")),
 	} {
 		if m, err := acn.Decode([]byte(data)); !errors.Is(err, wire.ErrUndecodable) || m.Kind != 0 {
-			t.Errorf("%s: %+v, %v", name, m, err)
+			t.Errorf("%s: got %+v, %v; want %v and Kind 0", name, m, err, wire.ErrUndecodable)
 		}
 	}
 }

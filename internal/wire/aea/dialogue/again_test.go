@@ -37,7 +37,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 	}
 	second := envelopeOf(t, defaultID, "me", wire.Message{ID: 2, StarterRef: "a1", ResponderRef: ref, Target: -1}, say("call"))
 	if m := message(t, reply(t, receive(t, d, second), say("output"))); m.ID != -2 {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v, want ID %v", m, -2)
 	}
 	if again := receive(t, d, second); !again.Repeated || again.Answers != protocol.DefaultBytes {
 		t.Errorf("%+v", again)

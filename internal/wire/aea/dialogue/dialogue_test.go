@@ -208,7 +208,7 @@ func TestMessagesOutOfOrder(t *testing.T) {
 			m := wire.Message{StarterRef: "a1", ResponderRef: proposed.ResponderRef}
 			wrong := change(&m)
 			if turn, err := d.Receive(envelope(t, "me", m, wrong)); !errors.Is(err, protocol.ErrDialogue) || turn.Dialogue != nil {
-				t.Fatalf("%+v, %v", turn, err)
+				t.Fatalf("got %+v, %v; want %v and Dialogue nil", turn, err, protocol.ErrDialogue)
 			}
 			good := wire.Message{StarterRef: "a1", ResponderRef: proposed.ResponderRef}
 			content := accept(&good)

@@ -30,7 +30,7 @@ func FuzzReceive(f *testing.F) {
 			}
 			_, _ = turn.Dialogue.Reply(turn.Message.ID, protocol.FIPAMessage{Performative: protocol.FIPAPropose})
 			if c := d.Counts(); c.HalfOpen+c.Open > few.PerOpponent || c.Ended > few.Ended {
-				t.Fatalf("%+v", c)
+				t.Fatalf("got %+v; want HalfOpen + c.Open at most %v and Ended at most %v", c, few.PerOpponent, few.Ended)
 			}
 		}
 	})

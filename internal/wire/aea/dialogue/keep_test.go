@@ -57,7 +57,7 @@ func TestDialogueStaysHalfOpen(t *testing.T) {
 	receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, bytes))
 	receive(t, d, envelopeOf(t, defaultID, "me", wire.Message{ID: 2, StarterRef: "a1", Target: 1}, bytes))
 	if c := d.Counts(); c.HalfOpen != 1 || c.Open != 0 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v; want HalfOpen 1 and Open 0", c)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestOpponentLimit(t *testing.T) {
 		}
 	}
 	if c := d.Counts(); c.Open != 2 || c.Displaced != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v; want Open 2 and Displaced 1", c)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestOpenAndEndedLimits(t *testing.T) {
 		turns = append(turns, turn)
 	}
 	if c := d.Counts(); c.Open != few.Open || c.HalfOpen != 0 || c.Displaced != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v; want Open %v, HalfOpen 0 and Displaced 1", c, few.Open)
 	}
 	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // displaced, but a reply is still possible
 	if c := d.Counts(); c != (dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1}) {
@@ -148,7 +148,7 @@ func TestDialoguesExpire(t *testing.T) {
 	}
 	clock.at = clock.at.Add(time.Second)
 	if c := d.Counts(); c.HalfOpen != 0 || c.Open != 1 || c.Expired != 1 {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v; want HalfOpen 0, Open 1 and Expired 1", c)
 	}
 	late := wire.Message{ID: 2, StarterRef: "a1", ResponderRef: turn.Dialogue.Label().ResponderRef, Target: -1}
 	if _, err := d.Receive(envelope(t, "me", late, says(protocol.FIPAAccept))); !errors.Is(err, protocol.ErrDialogue) {

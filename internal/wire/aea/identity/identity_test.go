@@ -104,7 +104,7 @@ func TestAgreement(t *testing.T) {
 	}
 	const signature = "ezEf5tzeadHf5Tegi01bt1IbDWgEw8R7L6Is2tacQM53Gu0itC98eqE+/0svT+ZjZ8kdxq7/Odlia1jdLST0mA=="
 	if got := agent.Sign(identity.Fetchai, good.Text()); got != signature {
-		t.Errorf("%s of %q", got, good.Text())
+		t.Errorf("%s of %q; want %v", got, good.Text(), signature)
 	}
 	if !good.SignedBy(agent.Public(identity.Fetchai), signature) {
 		t.Error("the agreement of the framework's own key is refused")

@@ -89,7 +89,7 @@ func TestCodes(t *testing.T) {
 			t.Errorf("%v: %+v, %v", err, c, wrong)
 		}
 		if m.ID != 1 || m.Target != 0 || m.StarterRef != "" || m.ResponderRef != "" {
-			t.Errorf("%v: %+v", err, m)
+			t.Errorf("%v: %+v; want ID 1, Target 0, StarterRef empty and ResponderRef empty", err, m)
 		}
 	}
 	if got := protocol.CodeOf(errors.New("another one")); got != protocol.CodeInvalidMessage {

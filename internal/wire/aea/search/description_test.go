@@ -76,7 +76,7 @@ func TestDecodeDescriptionErrors(t *testing.T) {
 		d := clone(book)
 		change(&d)
 		if got, err := search.DecodeDescription(d.Encode()); !errors.Is(err, wire.ErrUndecodable) || got.Values != nil {
-			t.Errorf("%s: %v, %v", name, got, err)
+			t.Errorf("%s: got %v, %v; want %v and Values nil", name, got, err, wire.ErrUndecodable)
 		}
 	}
 	for name, data := range map[string][]byte{

@@ -248,7 +248,7 @@ func TestDecodeQueryErrors(t *testing.T) {
 		"a pickle of early agents":   []byte("\x80\x04\x95\x10\x00"),
 	} {
 		if q, err := search.DecodeQuery(data); !errors.Is(err, wire.ErrUndecodable) || q.Constraints != nil {
-			t.Errorf("%s: %v, %v", name, q, err)
+			t.Errorf("%s: got %v, %v; want %v and Constraints nil", name, q, err, wire.ErrUndecodable)
 		}
 	}
 	for name, e := range map[string]search.Expr{

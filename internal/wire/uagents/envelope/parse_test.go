@@ -92,7 +92,7 @@ func TestMalformedMembers(t *testing.T) {
 				t.Fatalf("%+v, %v", e, err)
 			}
 			if at.Member != c.member {
-				t.Errorf("the error names %s: %v", at.Member, err)
+				t.Errorf("the error names %s: %v; want %v", at.Member, err, c.member)
 			}
 			if c.kind != nil && !errors.Is(err, c.kind) {
 				t.Errorf("%v; want %v", err, c.kind)

@@ -81,7 +81,7 @@ func TestInvalidModels(t *testing.T) {
 		`{"title":"T","type":"object","a":"` + strings.Repeat("a", protocol.MaxSchema) + `"}`,
 	} {
 		if m, err := protocol.NewModel([]byte(schema)); !errors.Is(err, protocol.ErrModel) || m.Digest != "" {
-			t.Errorf("%.60s: %+v, %v", schema, m, err)
+			t.Errorf("%.60s: %+v, %v; want %v and Digest empty", schema, m, err, protocol.ErrModel)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func TestStandardModels(t *testing.T) {
 		}
 	}
 	if m := protocol.Standard("Message"); m.Digest != "" || m.Name != "" {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v; want Digest empty and Name empty", m)
 	}
 	if name, ok := protocol.NameOf("model:29f75d79d429d3b533c9a956e3592ce146cd77443f6788ba81cb4e6f7f957e05"); ok {
 		t.Error(name)
@@ -262,7 +262,7 @@ func FuzzParseManifest(f *testing.F) {
 		m, err := protocol.ParseManifest(raw)
 		if err != nil {
 			if m.Name != "" || !errors.Is(err, protocol.ErrManifest) {
-				t.Errorf("%+v, %v", m, err)
+				t.Errorf("got %+v, %v; want Name empty and %v", m, err, protocol.ErrManifest)
 			}
 			return
 		}

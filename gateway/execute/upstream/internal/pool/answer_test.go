@@ -148,6 +148,6 @@ func TestKeptFields(t *testing.T) {
 	}
 	a, _, _, err = answerOf(t, "GET", []byte("HTTP/1.1 100 C\r\nRetry-After: 1\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
 	if err != nil || len(a.Header) != 0 {
-		t.Errorf("%v, %v", a, err)
+		t.Errorf("got %v, %v; want no error and Header none", a, err)
 	}
 }
