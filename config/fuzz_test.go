@@ -35,7 +35,7 @@ func FuzzParse(f *testing.F) {
 				t.Fatalf("%+v", p)
 			}
 			if strings.Contains(p.Message, "s3cr3t-of-the-upstream") && !strings.Contains(string(data), "s3cr3t") {
-				t.Fatalf("tells a secret: %v", p)
+				t.Fatalf("the problems contain a secret: %v", p)
 			}
 		}
 		if c == nil {

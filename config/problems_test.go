@@ -52,7 +52,7 @@ var problemCases = map[string]problemCase{
 		[]string{"uimgate.yaml:7: duplicate key: it is already on line 6"},
 	},
 	"duplicate key in flow":  {"…pat: {ttl: 1h, ttl: 2h}\n", []string{"uimgate.yaml:6: pat: duplicate key: it is already on line 6"}},
-	"wrong case":             {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
+	"key in the wrong case":  {"…PAT: {ttl: 1h}\n", []string{`uimgate.yaml:6: unknown key "PAT": did you mean "pat"?`}},
 	"key in the wrong place": {"…ttl: 1h\n", []string{`uimgate.yaml:6: unknown key "ttl": it belongs under pat`}},
 	"service key at the top": {"…policy_file: x\n", []string{`uimgate.yaml:6: unknown key "policy_file": it belongs under services[]`}},
 	"unknown key":            {"…audit: {zzzz: 1}\n", []string{`uimgate.yaml:6: audit: unknown key "zzzz": known keys are parameters, required, export`}},
@@ -75,14 +75,14 @@ var problemCases = map[string]problemCase{
 	"merge key": {"…pat: &p {ttl: 1h}\nbilling: {<<: *p}\n", []string{
 		"uimgate.yaml:7: billing: merge keys (<<) are not supported: write the keys out, or use an alias for a whole value",
 	}},
-	"tag":                {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: remove it"}},
-	"directive":          {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: remove it"}},
-	"alias to nothing":   {"…data: *there\n", []string{"uimgate.yaml:6: data: the alias *there has no anchor before it"}},
-	"alias before":       {"…data: *d\nstore: &d sqlite\n", []string{"uimgate.yaml:6: data: the alias *d has no anchor before it"}},
-	"alias in itself":    {"services: &s [*s]\n", []string{"uimgate.yaml:1: services[0]: want keys and values, got a list"}},
-	"anchor twice":       {"…data: &d x\nstore: &d sqlite\n", []string{"uimgate.yaml:7: the anchor &d is defined twice"}},
-	"too deep":           {"x: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), []string{"uimgate.yaml:1: nested too deeply"}},
-	"too deep in blocks": {strings.Repeat("- ", 200) + "x", []string{"uimgate.yaml:1: nested too deeply"}},
+	"tag":                     {"data: !!str x\n", []string{"uimgate.yaml:1: YAML tags (!) are not supported: remove it"}},
+	"directive":               {"%YAML 1.2\n---\ndata: x\n", []string{"uimgate.yaml:1: YAML directives (%) are not supported: remove it"}},
+	"alias without anchor":    {"…data: *there\n", []string{"uimgate.yaml:6: data: the alias *there has no anchor before it"}},
+	"alias before its anchor": {"…data: *d\nstore: &d sqlite\n", []string{"uimgate.yaml:6: data: the alias *d has no anchor before it"}},
+	"alias in itself":         {"services: &s [*s]\n", []string{"uimgate.yaml:1: services[0]: want keys and values, got a list"}},
+	"anchor twice":            {"…data: &d x\nstore: &d sqlite\n", []string{"uimgate.yaml:7: the anchor &d is defined twice"}},
+	"too deep in flow":        {"x: " + strings.Repeat("[", 200) + strings.Repeat("]", 200), []string{"uimgate.yaml:1: nested too deeply"}},
+	"too deep in blocks":      {strings.Repeat("- ", 200) + "x", []string{"uimgate.yaml:1: nested too deeply"}},
 	"too many tokens": {
 		"x: [" + strings.Repeat("a,", 100_000) + "]",
 		[]string{"uimgate.yaml: has more than 120000 YAML tokens: use several gateways"},
@@ -350,7 +350,7 @@ func TestProblems(t *testing.T) {
 			for i := range got {
 				got[i] = strings.ReplaceAll(got[i], dir, "DIR")
 				if strings.Contains(got[i], "hunter2") {
-					t.Errorf("tells a secret: %s", got[i])
+					t.Errorf("the problems contain a secret: %s", got[i])
 				}
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

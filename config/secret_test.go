@@ -43,7 +43,7 @@ func TestSecretIsNeverPrinted(t *testing.T) {
 	out.Write(text)
 	for _, leak := range []string{canary, fmt.Sprintf("%x", canary), fmt.Sprintf("%X", canary)} {
 		if strings.Contains(out.String(), leak) {
-			t.Errorf("leaks %s:\n%s", leak, out.String())
+			t.Errorf("the output contains the secret %s:\n%s", leak, out.String())
 		}
 	}
 	if holder.S.Reveal() != canary || !holder.S.Equal(canary) || holder.S.Equal("canary-4712") || holder.S.IsEmpty() {
@@ -65,7 +65,7 @@ func TestConfigPrintsNoSecrets(t *testing.T) {
 	for _, print := range []string{fmt.Sprintf("%v", c), fmt.Sprintf("%+v", *c), fmt.Sprintf("%#v", c), string(text)} {
 		for _, leak := range []string{"canary", "s3cr3t-of-the-upstream", "PRIVATE KEY"} {
 			if strings.Contains(print, leak) {
-				t.Errorf("leaks %s: %s", leak, print)
+				t.Errorf("the output contains the secret %s: %s", leak, print)
 			}
 		}
 	}

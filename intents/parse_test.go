@@ -286,7 +286,7 @@ func TestStrictErrors(t *testing.T) {
 			}
 			for _, p := range list {
 				if strings.Contains(p.Message, "canary") {
-					t.Errorf("leaks: %s", p)
+					t.Errorf("the problems contain a value of the document: %s", p)
 				}
 				if p.Level == problem.Error && p.Pointer == tt.pointer && strings.Contains(p.Message, tt.message) {
 					return

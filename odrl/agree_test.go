@@ -11,7 +11,7 @@ import (
 	"github.com/uimgate/uimgate/odrl"
 )
 
-// Decide and the full evaluation return the same result for the same facts.
+// Decide and Evaluate return the same result for the same facts.
 func TestDecideAndEvaluateAgree(t *testing.T) {
 	seeds := slices.Insert(richPolicies(t), 3,
 		permit(`"constraint":[{"or":[`+leaf("purpose", "isAnyOf", list{"a", "b"})+`,`+leaf("dateTime", "lt", "2026-12-31")+`]}]`))

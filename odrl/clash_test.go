@@ -33,7 +33,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 		level problem.Level // none: no conflict
 		says  string
 	}{
-		"the same":                    {setOf(rules(`"action":"play"`, `"action":"play"`)), problem.Error, `to play "http://example.com/movie"`},
+		"same rule":                   {setOf(rules(`"action":"play"`, `"action":"play"`)), problem.Error, `to play "http://example.com/movie"`},
 		"a broader permission":        {setOf(rules(`"action":"use"`, `"action":"display"`)), problem.Error, "to display"},
 		"a broader prohibition":       {setOf(rules(`"action":"display"`, `"action":"play"`)), problem.Error, "to display"},
 		"the replacement of write":    {setOf(rules(`"action":"odrl:write"`, `"action":"modify"`)), problem.Error, "to modify"},
@@ -46,7 +46,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 		},
 		"another party": {setOf(rules(`"action":"use","assignee":"http://example.com/a"`,
 			`"action":"use","assignee":"http://example.com/b"`)), "", ""},
-		"one party of all": {
+		"one party, all parties": {
 			setOf(rules(`"action":"use"`, `"action":"use","assignee":"http://example.com/b"`)), problem.Error,
 			`by "http://example.com/b"`,
 		},
@@ -69,7 +69,7 @@ func TestValidateFindsConflicts(t *testing.T) {
 		"other purposes": {setOf(rules(under(one("purpose", "eq", `"a"`)), under(one("purpose", "eq", `"b"`)))), "", ""},
 		"isAnyOf and isNoneOf": {setOf(rules(under(one("purpose", "isAnyOf", `["a","b"]`)),
 			under(one("purpose", "isNoneOf", `["a","b","c"]`)))), "", ""},
-		"some of several": {
+		"overlapping lists": {
 			setOf(rules(under(one("purpose", "isAnyOf", `["a","b"]`)), under(one("purpose", "isNoneOf", `["a"]`)))),
 			problem.Warning, `purpose is "b"`,
 		},
@@ -77,36 +77,36 @@ func TestValidateFindsConflicts(t *testing.T) {
 			setOf(rules(under(one("purpose", "isAnyOf", `["a"]`)), under(one("purpose", "isAnyOf", `["b"]`)))),
 			problem.Warning, `purpose is "a, b"`,
 		},
-		"unknown binds": {setOf(rules(under(one("purpose", "eq", `"a"`)),
+		"unknown value": {setOf(rules(under(one("purpose", "eq", `"a"`)),
 			under(`[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"y"`)+`]`))), problem.Warning, `purpose is "a"`},
-		"before and after": {setOf(rules(under(one("dateTime", "lt", `"2026-01-01"`)),
+		"before and after a time": {setOf(rules(under(one("dateTime", "lt", `"2026-01-01"`)),
 			under(one("dateTime", "gteq", `"2026-01-01T00:00:00Z"`)))), "", ""},
-		"to the moment": {setOf(rules(under(one("dateTime", "lteq", `"2026-01-01"`)),
+		"adjacent times": {setOf(rules(under(one("dateTime", "lteq", `"2026-01-01"`)),
 			under(one("dateTime", "gteq", `"2026-01-01T23:59:59Z"`)))), problem.Warning, `dateTime is "2026-01-01T23:59:59Z"`},
 		"numbers": {setOf(rules(under(one("count", "lt", `5`)), under(one("count", "gteq", `"5"`)))), "", ""},
-		"numbers that overlap": {setOf(rules(under(one("count", "lteq", `5`)),
+		"overlapping numbers": {setOf(rules(under(one("count", "lteq", `5`)),
 			under(one("count", "gt", `{"@value":"4.5","@type":"xsd:decimal"}`)))), problem.Warning, `count is "4.500000001"`},
 		"regions": {setOf(rules(under(one("spatial", "isPartOf", `"US"`)), under(one("spatial", "eq", `"DE"`)))), "", ""},
 		"a region's part": {
 			setOf(rules(under(one("spatial", "isPartOf", `"US"`)), under(one("spatial", "eq", `"US-CA"`)))),
 			problem.Warning, `"US-CA"`,
 		},
-		"inside the prohibited values": {
+		"value among the prohibited ones": {
 			setOf(rules(under(one("spatial", "eq", `"US-CA"`)), under(one("spatial", "eq", `"US"`)))), problem.Warning, `"US-CA"`,
 		},
-		"inside one of those prohibited": {
+		"part of a prohibited value": {
 			setOf(rules(under(one("spatial", "isPartOf", `"US-CA"`)), under(one("spatial", "isAnyOf", `["CU","US"]`)))), problem.Warning, `"US-CA"`,
 		},
-		"outside those prohibited": {
+		"value outside the prohibited ones": {
 			setOf(rules(under(one("spatial", "eq", `"DE"`)), under(one("spatial", "isAnyOf", `["CU","US"]`)))), "", "",
 		},
 		"or": {setOf(rules(under(`{"or":[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"y"`)+`]}`),
 			under(one("media", "eq", `"z"`)))), "", ""},
-		"one way of or": {setOf(rules(under(`{"or":[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"z"`)+`]}`),
+		"one operand of or": {setOf(rules(under(`{"or":[`+one("media", "eq", `"x"`)+`,`+one("media", "eq", `"z"`)+`]}`),
 			under(one("media", "eq", `"z"`)))), problem.Warning, `media is "z"`},
 		"xone": {setOf(rules(under(`{"xone":[`+one("media", "eq", `"x"`)+`,`+one("purpose", "eq", `"y"`)+`]}`),
 			under(`{"and":[`+one("media", "eq", `"x"`)+`,`+one("purpose", "eq", `"y"`)+`]}`))), "", ""},
-		"refined apart": {setOf(`"permission":{`+movie+`,"action":{"rdf:value":{"@id":"odrl:use"},"refinement":`+one("resolution",
+		"disjoint refinements": {setOf(`"permission":{`+movie+`,"action":{"rdf:value":{"@id":"odrl:use"},"refinement":`+one("resolution",
 			"lt", "5")+`}}`, `"prohibition":{`+movie+`,"action":{"rdf:value":{"@id":"odrl:use"},"refinement":`+one("resolution", "gt",
 			"5")+`}}`), "", ""},
 		"a rule without action": {`{` + inContext + `,"uid":"http://example.com/policy:1","permission":{` + movie + `},"prohibition":{` + movie + `,"action":"use"}}`, problem.Error, "to use"},

@@ -152,12 +152,12 @@ func TestPublishWarnsOfUselessLimits(t *testing.T) {
 		other string
 		want  bool
 	}{
-		"no limit":           {`{"target":"example.com","action":"use"}`, true},
-		"a separate counter": {`{"target":"example.com:buy:v1","action":"execute","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"day"}}`, true},
-		"the same, higher":   {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"unit":"day"}}`, true},
-		"the same, lower":    {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":8,"unit":"day"}}`, false},
-		"under a condition":  {`{` + all + `,"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}}`, false},
-		"another agent only": {`{` + all + `,"assignee":"http://example.com/ai-agent/1"}`, false},
+		"permission without a limit":       {`{"target":"example.com","action":"use"}`, true},
+		"a separate counter":               {`{"target":"example.com:buy:v1","action":"execute","constraint":{"leftOperand":"count","operator":"lteq","rightOperand":1,"unit":"day"}}`, true},
+		"higher limit on the same counter": {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":10,"unit":"day"}}`, true},
+		"lower limit on the same counter":  {`{` + all + `,"constraint":{"leftOperand":"count","operator":"lteq","rightOperand":8,"unit":"day"}}`, false},
+		"under a condition":                {`{` + all + `,"constraint":{"leftOperand":"purpose","operator":"eq","rightOperand":"a"}}`, false},
+		"another agent only":               {`{` + all + `,"assignee":"http://example.com/ai-agent/1"}`, false},
 	} {
 		p := publish(t, []byte(policy(`"permission":[`+limited+`,`+tt.other+`]`)), world())
 		if got := has(p.Warnings(), problem.Warning, "meaningless", "/permission/0"); got != tt.want {

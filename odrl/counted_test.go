@@ -14,7 +14,7 @@ import (
 	"github.com/uimgate/uimgate/odrl/internal/plan"
 )
 
-// manyConditions returns a policy whose rules each have their own constraints.
+// manyConditions returns a policy with ConditionedRules rules, each with different constraints.
 func manyConditions(t *testing.T) *Policy {
 	t.Helper()
 	list := make([]string, ConditionedRules)
@@ -25,7 +25,7 @@ func manyConditions(t *testing.T) *Policy {
 	return published(t, `"permission":[`+strings.Join(list, ",")+`]`)
 }
 
-// Publish returns the same result however busy the machine is.
+// Publish makes a plan even if other goroutines use all processor time.
 func TestPublishIsIndependentOfLoad(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	var stop atomic.Bool
@@ -62,7 +62,7 @@ func TestPackageReadsNoClock(t *testing.T) {
 	}
 }
 
-// The cost of a plan is bounded by a number of steps. The reason names that number, and one step more is enough for a plan.
+// Compile makes a plan only if the bound on steps is large enough. With one step too few, the error names the exceeded bound.
 func TestPlanStepsAreBounded(t *testing.T) {
 	p := published(t, `"permission":[{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}]`)
 	compile := func(most plan.Bounds) string {

@@ -105,7 +105,8 @@ func TestProhibitedCountsAreLimits(t *testing.T) {
 			Max:    500,
 			Period: limit.Hour,
 		}, {Max: 5, Period: limit.Minute}},
-		// A bound with another constraint has its own limit. It applies if the constraint is unknown, but not if it is false.
+		// If a rule has a bound and another constraint, the bound is a separate limit. The limit applies if that constraint is unknown, but not
+		// if it is false.
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"purpose","operator":"eq","rightOperand":"x"}]}`:           {{Max: 500, Period: limit.Hour}, {Max: 5, Period: limit.Hour}},
 		`{` + target + `,"constraint":[{"leftOperand":"count","operator":"gt","rightOperand":5,"unit":"hour"},{"leftOperand":"dateTime","operator":"lt","rightOperand":"2020-01-01"}]}`: {{Max: 500, Period: limit.Hour}},
 	} {
@@ -122,18 +123,18 @@ func TestProhibitedCountsAreLimits(t *testing.T) {
 	}
 }
 
-// The limited rule determines the counter of a limit; its number, price and position do not.
+// The id of a limit depends on the limited rule, but not on the number of the limit or on the price and the position of the rule.
 func TestLimitIDs(t *testing.T) {
 	base := `"constraint":[{"leftOperand":"rateLimit","operator":"lteq","rightOperand":100,"unit":"hour"}]`
 	id := func(doc string) string { t.Helper(); return candidate(t, doc).Limits[0].ID }
 	want := id(permit(base))
 	for name, doc := range map[string]string{
-		"another N":         permit(strings.Replace(base, "100", "7", 1)),
-		"another spelling":  permit(`"constraint":{"leftOperand":"count","operator":"lt","rightOperand":"12","unit":"requests/hour"}`),
-		"a price and a uid": permit(base + `,"uid":"http://example.com/rule","duty":{"action":"pay","amount":1,"unit":"USD"}`),
-		"another position": strings.Replace(permit(base), `"permission":[`,
+		"different number":   permit(strings.Replace(base, "100", "7", 1)),
+		"different notation": permit(`"constraint":{"leftOperand":"count","operator":"lt","rightOperand":"12","unit":"requests/hour"}`),
+		"price and uid":      permit(base + `,"uid":"http://example.com/rule","duty":{"action":"pay","amount":1,"unit":"USD"}`),
+		"different position": strings.Replace(permit(base), `"permission":[`,
 			`"permission":[{"action":"execute","target":"example.com:buy:v1"},`, 1),
-		"another limit": permit(strings.Replace(base, "]", `,{"leftOperand":"count","operator":"lteq","rightOperand":3,"unit":"year"}]`, 1)),
+		"additional limit": permit(strings.Replace(base, "]", `,{"leftOperand":"count","operator":"lteq","rightOperand":3,"unit":"year"}]`, 1)),
 	} {
 		if got := id(doc); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
@@ -141,10 +142,10 @@ func TestLimitIDs(t *testing.T) {
 	}
 	other := map[string]string{want: "the base"}
 	for name, doc := range map[string]string{
-		"another period":     permit(strings.Replace(base, "hour", "day", 1)),
-		"another action":     strings.Replace(permit(base), `"execute"`, `"use"`, 1),
-		"another target":     strings.Replace(permit(base), "http://example.com/api/intents", "example.com", 1),
-		"one more condition": permit(strings.Replace(base, "]", `,{"leftOperand":"dateTime","operator":"gt","rightOperand":"2020-01-01"}]`, 1)),
+		"different period":     permit(strings.Replace(base, "hour", "day", 1)),
+		"different action":     strings.Replace(permit(base), `"execute"`, `"use"`, 1),
+		"different target":     strings.Replace(permit(base), "http://example.com/api/intents", "example.com", 1),
+		"additional condition": permit(strings.Replace(base, "]", `,{"leftOperand":"dateTime","operator":"gt","rightOperand":"2020-01-01"}]`, 1)),
 	} {
 		got := id(doc)
 		if same, ok := other[got]; ok {

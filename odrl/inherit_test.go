@@ -170,22 +170,22 @@ func TestBadDocuments(t *testing.T) {
 		"constraints nested": {use(`"constraint":` + nested), "json"},
 		"constraints that multiply": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"_:c7"}}}`,
 			wide), "too-large"},
-		"a constraint in itself": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"ex:c"}}}`,
+		"constraint that contains itself": {graphOf(`{"uid":"ex:p","permission":{"action":"use","target":"ex:a","constraint":{"@id":"ex:c"}}}`,
 			`{"@id":"ex:c","and":[{"@id":"ex:c"},`+one("count", "lt", "5")+`]}`), "cycle"},
-		"a duty in itself": {
+		"duty that contains itself": {
 			graphOf(`{"uid":"ex:p","obligation":{"@id":"ex:d"}}`,
 				`{"@id":"ex:d","action":"inform","consequence":{"@id":"ex:e"}}`, `{"@id":"ex:e","action":"inform","consequence":{"@id":"ex:e"}}`),
 			"cycle",
 		},
-		"parents in a circle": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:q",`+rule+`}`,
+		"circular inheritance": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:q",`+rule+`}`,
 			`{"uid":"ex:q","inheritFrom":"ex:p",`+rule+`}`), "inherit-cycle"},
-		"its own parent": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:p",` + rule + `}`), "inherit-cycle"},
-		"parts in a circle": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:b"}`,
+		"policy that inherits from itself": {graphOf(`{"uid":"ex:p","inheritFrom":"ex:p",` + rule + `}`), "inherit-cycle"},
+		"circular partOf": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:b"}`,
 			`{"@id":"ex:b","partOf":"ex:a"}`), "cycle"},
-		"its own part": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:a"}`), "cycle"},
-		"actions in a circle": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:x","includedIn":"ex:y"}`,
+		"asset that is part of itself": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:a","partOf":"ex:a"}`), "cycle"},
+		"circular actions": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"ex:x","includedIn":"ex:y"}`,
 			`{"@id":"ex:y","includedIn":"ex:x"}`), "cycle"},
-		"replaced in a circle": {graphOf(`{"uid":"ex:p","dct:isReplacedBy":{"@id":"ex:q"},`+rule+`}`,
+		"circular replacement": {graphOf(`{"uid":"ex:p","dct:isReplacedBy":{"@id":"ex:q"},`+rule+`}`,
 			`{"uid":"ex:q","dct:isReplacedBy":{"@id":"ex:p"},`+rule+`}`), "replaced-cycle"},
 		"ODRL's actions rearranged": {graphOf(`{"uid":"ex:p",`+rule+`}`, `{"@id":"odrl:sell","includedIn":"use"}`), "hierarchy"},
 		"permission redefined": {strings.Replace(setOf(rule), `"http://www.w3.org/ns/odrl.jsonld"`,
@@ -242,9 +242,9 @@ func TestBadDocuments(t *testing.T) {
 func TestOneNodeInSeveralPlaces(t *testing.T) {
 	c := `{"uid":"http://example.com/c","leftOperand":"count","operator":"lt","rightOperand":5}`
 	for name, doc := range map[string]string{
-		"twice alike":  setOf(`"permission":[{"action":"use",` + asset + `,"constraint":` + c + `},{"action":"sell",` + asset + `,"constraint":` + c + `}]`),
-		"referred to":  setOf(`"permission":[{"action":"use",` + asset + `,"constraint":` + c + `},{"action":"sell",` + asset + `,"constraint":"http://example.com/c"}]`),
-		"in two parts": graphOf(`{"uid":"ex:p","permission":{"@id":"ex:r","action":"use"}}`, `{"@id":"ex:r","target":"ex:a"}`),
+		"defined twice with equal content": setOf(`"permission":[{"action":"use",` + asset + `,"constraint":` + c + `},{"action":"sell",` + asset + `,"constraint":` + c + `}]`),
+		"defined once and referenced":      setOf(`"permission":[{"action":"use",` + asset + `,"constraint":` + c + `},{"action":"sell",` + asset + `,"constraint":"http://example.com/c"}]`),
+		"defined in two parts":             graphOf(`{"uid":"ex:p","permission":{"@id":"ex:r","action":"use"}}`, `{"@id":"ex:r","target":"ex:a"}`),
 	} {
 		if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{}); p == nil || len(problems) > 0 {
 			t.Errorf("%s: %v", name, problems)

@@ -25,12 +25,12 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		"hierarchy restated": {
 			graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","includedIn":"odrl:use"}`), "", "permit",
 		},
-		"one of and":        {of("and"), `"purpose":"study"`, "permit"},
-		"not the one":       {of("and"), `"purpose":"ads"`, "POLICY_NOT_APPLICABLE"},
-		"one of or":         {of("or"), `"purpose":"study"`, "permit"},
-		"not the one of or": {of("or"), `"purpose":"ads"`, "POLICY_NOT_APPLICABLE"},
-		"action by type":    {set(`"permission":{"action":{"type":"USE"},` + to + `,` + study + `}`), `"purpose":"study"`, "permit"},
-		"action by @type":   {set(`"permission":{"action":{"@type":"odrl:read"},` + to + `}`), "", "permit"},
+		"and, true":       {of("and"), `"purpose":"study"`, "permit"},
+		"and, false":      {of("and"), `"purpose":"ads"`, "POLICY_NOT_APPLICABLE"},
+		"or, true":        {of("or"), `"purpose":"study"`, "permit"},
+		"or, false":       {of("or"), `"purpose":"ads"`, "POLICY_NOT_APPLICABLE"},
+		"action by type":  {set(`"permission":{"action":{"type":"USE"},` + to + `,` + study + `}`), `"purpose":"study"`, "permit"},
+		"action by @type": {set(`"permission":{"action":{"@type":"odrl:read"},` + to + `}`), "", "permit"},
 	} {
 		p, problems := odrl.Load(t.Context(), []byte(tt.doc), odrl.LoadOptions{})
 		if p == nil {
@@ -54,9 +54,9 @@ func TestOtherSpellingsOfLegalODRL(t *testing.T) {
 		"a hierarchy rearranged":             graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:sell","includedIn":"use"}`),
 		"a hierarchy upside down":            graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:use","includedIn":"odrl:read"}`),
 		"an action that ODRL does not imply": graphOf(`{"uid":"ex:p","permission":{"action":"use",`+to+`}}`, `{"@id":"odrl:read","implies":"odrl:use"}`),
-		"exactly one of one":                 of("xone"),
-		"one that cannot be read":            set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
-		"one, another unreadable":            set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
+		"xone with one operand":              of("xone"),
+		"unreadable operand":                 set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[{"leftOperand":"purpose"}]}}`),
+		"one of two operands unreadable":     set(`"permission":{"action":"read",` + to + `,"constraint":{"or":[` + one("purpose", "eq", `"a"`) + `,{"operator":"eq"}]}}`),
 	} {
 		if p, _ := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{}); p != nil {
 			t.Errorf("%s is not refused", name)
@@ -95,10 +95,10 @@ func TestPoliciesOfDataspaceConnectors(t *testing.T) {
 			strings.Replace(inner, `"Set"`, `"odrl:Set","@id":"http://example.org/policy"`, 1) + `}`, ""},
 		"an expanded key": {`{"@context":{"edc":"https://w3id.org/edc/v0.0.1/ns/"},"@type":"edc:PolicyDefinition",
 			"@id":"http://example.org/definition/1",` + strings.Replace(inner, `"policy"`, `"edc:policy"`, 1) + `}`, ""},
-		"a dataspace context": {`{"@context":["https://w3id.org/dspace/2025/1/context.jsonld"],"@type":"Set","@id":"urn:uuid:1",` + rule + `}`, ""},
-		"the context of 2024": {`{"@context":"https://w3id.org/dspace/2024/1/context.json","@type":"odrl:Set","@id":"urn:uuid:1",` + rule + `}`, ""},
-		"no name at all":      {`{` + edc + `,"@id":"definition-1",` + inner + `}`, "uid"},
-		"a rule beside":       {`{` + edc + `,"@id":"http://example.org/definition/1","prohibition":[],` + inner + `}`, "unknown-key"},
+		"a dataspace context":        {`{"@context":["https://w3id.org/dspace/2025/1/context.jsonld"],"@type":"Set","@id":"urn:uuid:1",` + rule + `}`, ""},
+		"the context of 2024":        {`{"@context":"https://w3id.org/dspace/2024/1/context.json","@type":"odrl:Set","@id":"urn:uuid:1",` + rule + `}`, ""},
+		"no uid":                     {`{` + edc + `,"@id":"definition-1",` + inner + `}`, "uid"},
+		"rule outside of the policy": {`{` + edc + `,"@id":"http://example.org/definition/1","prohibition":[],` + inner + `}`, "unknown-key"},
 		"an unknown operand": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
 			strings.Replace(inner, `"purpose"`, `"membership"`, 1) + `}`, "unknown-term"},
 		"a context in the policy that changes ODRL": {`{` + edc + `,"@id":"http://example.org/definition/1",` +
@@ -125,13 +125,13 @@ func TestPoliciesInsideDescriptionsOfData(t *testing.T) {
 		"a graph": {`{"@context":"http://www.w3.org/ns/odrl.jsonld","@graph":[{"@id":"http://example.org/x","odrl:hasPolicy":` +
 			named("1", "") + `}]}`, "", ""},
 		"another target": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", `"target":"http://example.org/x",`) + `}]}`, "", ""},
-		"one of two": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
+		"one of two policies by uid": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
 			`},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "http://example.org/policy/2", ""},
-		"two without a choice": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
+		"two policies, no uid given": {around + `{"@id":"http://example.org/d","hasPolicy":` + named("1", "") +
 			`},{"@id":"http://example.org/x","hasPolicy":` +
 			named("2", "") + `}]}`, "", "graph"},
-		"only named": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
+		"policy by reference only": {around + `{"@id":"http://example.org/x","hasPolicy":"http://example.org/policy/1"}]}`, "", "unknown-key"},
 	} {
 		permitsStudy(t, name, tt.doc, tt.uid, tt.code)
 	}

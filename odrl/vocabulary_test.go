@@ -187,7 +187,7 @@ func TestProfileVocabularies(t *testing.T) {
 			}
 		}
 		if text := explained(p); !strings.Contains(text, tt.says) {
-			t.Errorf("%s: nothing says %q:\n%s", tt.vocabulary, tt.says, text)
+			t.Errorf("%s: the explanation lacks %q:\n%s", tt.vocabulary, tt.says, text)
 		}
 		out, problems := odrl.Canonical([]byte(tt.doc), odrl.LoadOptions{Vocabularies: v})
 		if out == nil || strings.Contains(string(out), "LeftOperand") || strings.Contains(string(out), "broader") {

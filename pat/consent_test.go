@@ -151,20 +151,20 @@ func TestConsentEnds(t *testing.T) {
 		token error // of the existing PATs
 		next  error // of a new PAT
 	}{
-		"its bearer": {func(t *testing.T, w *world, i pat.Issuance) {
+		"by its bearer": {func(t *testing.T, w *world, i pat.Issuance) {
 			t.Helper()
 			noError(t, w.issuer.RevokeToken(t.Context(), i.Token))
 		}, pat.ErrRevoked, pat.ErrRevoked},
-		"the operator, by one PAT": {
+		"by the operator, one PAT": {
 			revoke(pat.RevokedToken, func(i pat.Issuance) string { return string(i.Claims.ID) }), pat.ErrRevoked, pat.ErrRevoked,
 		},
-		"the operator, by the agreement": {
+		"by the operator, agreement": {
 			revoke(pat.RevokedAgreement, func(i pat.Issuance) string { return string(i.AgreementID) }), pat.ErrRevoked, pat.ErrRevoked,
 		},
-		"the operator, by the agent": {
+		"by the operator, agent": {
 			revoke(pat.RevokedAgent, func(i pat.Issuance) string { return string(i.Claims.Subject) }), pat.ErrBlocked, pat.ErrBlocked,
 		},
-		"another policy": {func(t *testing.T, w *world, _ pat.Issuance) {
+		"changed policy": {func(t *testing.T, w *world, _ pat.Issuance) {
 			t.Helper()
 			w.terms = &terms{offer: offerOf(t, policyV2), limit: w.terms.limit}
 			w.reissue(t)
@@ -244,15 +244,15 @@ func TestConsentRecordIsVerified(t *testing.T) {
 		t.Fatalf("got %+v, %v; want no error, AgentID %v and KeyID empty", e.Agreement, err, a.AgentID)
 	}
 	for name, change := range map[string]func(*pat.Agreement){
-		"another agent":    func(a *pat.Agreement) { a.AgentID = "mcp.0123456789abcdef" },
-		"a wider scope":    func(a *pat.Agreement) { a.Scope = append(a.Scope, buy) },
-		"another time":     func(a *pat.Agreement) { a.CreatedAt = a.CreatedAt.Add(time.Hour) },
-		"another issuer":   func(a *pat.Agreement) { a.Issuer = "other.example" },
-		"as a fresh one":   func(a *pat.Agreement) { a.Assurance, a.KeyID = pat.Fresh, keyOf(t, edKey()).Thumbprint() },
-		"with a key":       func(a *pat.Agreement) { a.KeyID = keyOf(t, edKey()).Thumbprint() },
-		"of another key":   func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
-		"another record":   func(a *pat.Agreement) { other := w.consented(t); a.Signature = other.Signature },
-		"something signed": func(a *pat.Agreement) { a.Signed = []byte("x") },
+		"another agent":                 func(a *pat.Agreement) { a.AgentID = "mcp.0123456789abcdef" },
+		"a wider scope":                 func(a *pat.Agreement) { a.Scope = append(a.Scope, buy) },
+		"another time":                  func(a *pat.Agreement) { a.CreatedAt = a.CreatedAt.Add(time.Hour) },
+		"another issuer":                func(a *pat.Agreement) { a.Issuer = "other.example" },
+		"form of a fresh agreement":     func(a *pat.Agreement) { a.Assurance, a.KeyID = pat.Fresh, keyOf(t, edKey()).Thumbprint() },
+		"with an agent key":             func(a *pat.Agreement) { a.KeyID = keyOf(t, edKey()).Thumbprint() },
+		"signed by another gateway key": func(a *pat.Agreement) { a.PublicKey = keyOf(t, edKey()).SPKI() },
+		"another record":                func(a *pat.Agreement) { other := w.consented(t); a.Signature = other.Signature },
+		"with the member signed":        func(a *pat.Agreement) { a.Signed = []byte("x") },
 	} {
 		bad := a
 		change(&bad)
@@ -272,15 +272,15 @@ func TestClaimsOfConsentAreReadStrictly(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(map[string]any){
-		"a key under consent":   func(c map[string]any) { c["cnf"] = map[string]any{"jkt": "x"} },
-		"no key and no consent": func(c map[string]any) { delete(c, "assurance") },
-		"no key under static":   func(c map[string]any) { c["assurance"] = "static" },
-		"unknown assurance":     func(c map[string]any) { c["assurance"] = "promised" },
-		"three audiences":       func(c map[string]any) { c["aud"] = []any{issuer, resource, "x"} },
-		"another issuer first":  func(c map[string]any) { c["aud"] = []any{resource, issuer} },
-		"an empty resource":     func(c map[string]any) { c["aud"] = []any{issuer, ""} },
-		"an audience in a list": func(c map[string]any) { c["aud"] = []any{issuer} },
-		"no audience":           func(c map[string]any) { delete(c, "aud") },
+		"a key under consent":          func(c map[string]any) { c["cnf"] = map[string]any{"jkt": "x"} },
+		"no key and no consent":        func(c map[string]any) { delete(c, "assurance") },
+		"static agreement without key": func(c map[string]any) { c["assurance"] = "static" },
+		"unknown assurance":            func(c map[string]any) { c["assurance"] = "promised" },
+		"three audiences":              func(c map[string]any) { c["aud"] = []any{issuer, resource, "x"} },
+		"another issuer first":         func(c map[string]any) { c["aud"] = []any{resource, issuer} },
+		"an empty resource":            func(c map[string]any) { c["aud"] = []any{issuer, ""} },
+		"an audience in a list":        func(c map[string]any) { c["aud"] = []any{issuer} },
+		"no audience":                  func(c map[string]any) { delete(c, "aud") },
 	} {
 		claims := maps.Clone(good)
 		change(claims)

@@ -21,16 +21,16 @@ func TestDeclaredIsBounded(t *testing.T) {
 		"several texts":      {map[string]any{"purpose": []any{"research", "teaching"}}, true},
 		"beyond ASCII":       {map[string]any{"purpose": "研究"}, true},
 		"nothing":            {map[string]any{}, true},
-		"no object":          {"research", false},
+		"not an object":      {"research", false},
 		"a number":           {map[string]any{"purpose": 1.0}, false},
 		"an empty text":      {map[string]any{"purpose": ""}, false},
 		"an empty list":      {map[string]any{"purpose": []any{}}, false},
 		"an object":          {map[string]any{"purpose": map[string]any{}}, false},
 		"a name with spaces": {map[string]any{"my purpose": "x"}, false},
-		"a control":          {map[string]any{"purpose": "a\nb"}, false},
+		"control character":  {map[string]any{"purpose": "a\nb"}, false},
 		"a long text":        {map[string]any{"purpose": strings.Repeat("x", 201)}, false},
 		"many names":         {many, false},
-		"much in all":        {long, false},
+		"too large in total": {long, false},
 	} {
 		d, err := readDeclared(test.declared, true)
 		if (err == nil) != test.ok {

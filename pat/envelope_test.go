@@ -112,8 +112,8 @@ func TestEnvelopeIsUsedOnce(t *testing.T) {
 	versioned.Version, versioned.ProtocolDigest = 2, protocol.UIM().Digest
 	second.Signature = order
 	for name, again := range map[string][]byte{
-		"as it was": raw, "with a space": append([]byte(" "), raw...), "with the other s": must(json.Marshal(second)),
-		"with another version": must(json.Marshal(versioned)), "with a member more": append([]byte(`{"x":1,`), raw[1:]...),
+		"unchanged": raw, "with a space": append([]byte(" "), raw...), "with s negated": must(json.Marshal(second)),
+		"with another version": must(json.Marshal(versioned)), "with an additional member": append([]byte(`{"x":1,`), raw[1:]...),
 		"with another spelling of the session": bytes.Replace(raw, []byte(e.Session), []byte("{"+strings.ToUpper(string(e.Session))+"}"), 1),
 	} {
 		if issued, err := w.issueEnvelope(t, again); !errors.Is(err, pat.ErrAgreementReplayed) || issued.Token != "" {
@@ -159,31 +159,31 @@ func TestInvalidEnvelopes(t *testing.T) {
 		change func(*draft)
 		want   error
 	}{
-		"for another target":           {func(e *draft) { e.envelope.Target = bob.Address() }, pat.ErrAgreementMisdirected},
-		"for another issuer":           {func(e *draft) { e.message["issuer"] = "bank.example" }, pat.ErrAgreementMisdirected},
-		"an issuer in another case":    {func(e *draft) { e.message["issuer"] = "Shop.example" }, pat.ErrAgreementMisdirected},
-		"no issuer":                    {func(e *draft) { delete(e.message, "issuer") }, pat.ErrBadAgreement},
-		"another policy":               {func(e *draft) { e.message["policy_digest"] = must(pat.PolicyDigest(policyV2)) }, pat.ErrPolicyMismatch},
-		"no policy":                    {func(e *draft) { e.message["policy_digest"] = nil }, pat.ErrBadAgreement},
-		"a digest that is a number":    {func(e *draft) { e.message["policy_digest"] = 7 }, pat.ErrBadAgreement},
-		"a member more":                {func(e *draft) { e.message["declared"] = map[string]any{} }, pat.ErrBadAgreement},
-		"a scope of text":              {func(e *draft) { e.message["scope"] = search }, pat.ErrBadAgreement},
-		"a scope of numbers":           {func(e *draft) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
-		"an empty scope":               {func(e *draft) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
-		"a scope that is not an entry": {func(e *draft) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
+		"for another target":        {func(e *draft) { e.envelope.Target = bob.Address() }, pat.ErrAgreementMisdirected},
+		"for another issuer":        {func(e *draft) { e.message["issuer"] = "bank.example" }, pat.ErrAgreementMisdirected},
+		"an issuer in another case": {func(e *draft) { e.message["issuer"] = "Shop.example" }, pat.ErrAgreementMisdirected},
+		"no issuer":                 {func(e *draft) { delete(e.message, "issuer") }, pat.ErrBadAgreement},
+		"another policy":            {func(e *draft) { e.message["policy_digest"] = must(pat.PolicyDigest(policyV2)) }, pat.ErrPolicyMismatch},
+		"no policy":                 {func(e *draft) { e.message["policy_digest"] = nil }, pat.ErrBadAgreement},
+		"a digest that is a number": {func(e *draft) { e.message["policy_digest"] = 7 }, pat.ErrBadAgreement},
+		"additional member":         {func(e *draft) { e.message["declared"] = map[string]any{} }, pat.ErrBadAgreement},
+		"scope as text":             {func(e *draft) { e.message["scope"] = search }, pat.ErrBadAgreement},
+		"scope with numbers":        {func(e *draft) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
+		"empty scope":               {func(e *draft) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
+		"malformed scope entry":     {func(e *draft) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
 		"a member twice": {func(e *draft) {
 			e.raw = `{"issuer":"shop.example","issuer":"shop.example","policy_digest":"x"}`
 		}, pat.ErrBadAgreement},
-		"a list":                      {func(e *draft) { e.raw = `[]` }, pat.ErrBadAgreement},
-		"no JSON":                     {func(e *draft) { e.raw = `agree` }, pat.ErrBadAgreement},
-		"no base64":                   {func(e *draft) { e.envelope.Payload = "{}" }, pat.ErrBadAgreement},
-		"another message":             {func(e *draft) { e.envelope.SchemaDigest = protocol.Standard("UIMRenew").Digest }, pat.ErrBadAgreement},
-		"never expires":               {func(e *draft) { e.envelope.Expires = nil }, pat.ErrAgreementStale},
-		"has expired":                 {func(e *draft) { e.envelope.Expires = at(0) }, pat.ErrAgreementStale},
-		"expires in a quarter":        {func(e *draft) { e.envelope.Expires = at(15 * time.Minute) }, nil},
-		"expires later than that":     {func(e *draft) { e.envelope.Expires = at(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"expires in a thousand years": {func(e *draft) { e.envelope.Expires = at(290 * 365 * 24 * time.Hour) }, pat.ErrAgreementStale},
-		"longer than 16 KiB":          {func(e *draft) { e.raw = `{"issuer":"` + strings.Repeat("x", 16<<10) + `"}` }, pat.ErrBadSignature},
+		"not an object":                   {func(e *draft) { e.raw = `[]` }, pat.ErrBadAgreement},
+		"not JSON":                        {func(e *draft) { e.raw = `agree` }, pat.ErrBadAgreement},
+		"not base64":                      {func(e *draft) { e.envelope.Payload = "{}" }, pat.ErrBadAgreement},
+		"message of another kind":         {func(e *draft) { e.envelope.SchemaDigest = protocol.Standard("UIMRenew").Digest }, pat.ErrBadAgreement},
+		"never expires":                   {func(e *draft) { e.envelope.Expires = nil }, pat.ErrAgreementStale},
+		"has expired":                     {func(e *draft) { e.envelope.Expires = at(0) }, pat.ErrAgreementStale},
+		"expires in 15 minutes":           {func(e *draft) { e.envelope.Expires = at(15 * time.Minute) }, nil},
+		"expires in more than 15 minutes": {func(e *draft) { e.envelope.Expires = at(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"expires in a thousand years":     {func(e *draft) { e.envelope.Expires = at(290 * 365 * 24 * time.Hour) }, pat.ErrAgreementStale},
+		"longer than 16 KiB":              {func(e *draft) { e.raw = `{"issuer":"` + strings.Repeat("x", 16<<10) + `"}` }, pat.ErrBadSignature},
 	} {
 		issued, err := w.issueEnvelope(t, w.envelope(t, alice, c.change))
 		if !errors.Is(err, c.want) || (c.want == nil) != (issued.Token != "") {
@@ -197,7 +197,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 	other.Sender = bob.Address()
 	changed.Session = envelope.NewSession()
 	for name, e := range map[string]envelope.Envelope{
-		"a user": anonymous, "without signature": unsigned, "by another": other, "changed": changed,
+		"address of a user": anonymous, "without signature": unsigned, "by another": other, "changed": changed,
 	} {
 		if _, err := w.issueEnvelope(t, must(json.Marshal(e))); !errors.Is(err, pat.ErrBadSignature) {
 			t.Errorf("%s: %v, want %v", name, err, pat.ErrBadSignature)

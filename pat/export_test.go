@@ -89,20 +89,20 @@ func TestTamperedExportsAreRejected(t *testing.T) {
 				p["document"] = b64(policyV2)
 				p["digest"], a["policy_digest"] = must(pat.PolicyDigest(policyV2)), must(pat.PolicyDigest(policyV2))
 			},
-			"another digest": func(a, _ map[string]any) { a["policy_digest"] = "sha-256:x" },
-			"another uid":    func(a, _ map[string]any) { a["policy_uid"] = "urn:x" },
-			"signature off":  func(a, _ map[string]any) { a["signature"] = flip(t, a["signature"]) },
-			"no signature":   func(a, _ map[string]any) { a["signature"] = "" },
+			"another digest":    func(a, _ map[string]any) { a["policy_digest"] = "sha-256:x" },
+			"another uid":       func(a, _ map[string]any) { a["policy_uid"] = "urn:x" },
+			"changed signature": func(a, _ map[string]any) { a["signature"] = flip(t, a["signature"]) },
+			"no signature":      func(a, _ map[string]any) { a["signature"] = "" },
 			"assurance": func(a, _ map[string]any) {
 				a["assurance"] = map[any]any{"fresh": "static", "static": "fresh"}[a["assurance"]]
 			},
-			"form":             func(a, _ map[string]any) { a["form"] = "detached:rfc8785:rsa-pkcs1v14" },
-			"no form":          func(a, _ map[string]any) { a["form"] = "" },
-			"signed something": func(a, _ map[string]any) { a["signed"] = b64(policyV2) },
-			"a nonce":          func(a, _ map[string]any) { a["nonce"] = "0123456789abcdef" },
-			"a scope":          func(a, _ map[string]any) { a["scope"] = []string{buy + ":execute"} },
-			"a member missing": func(a, _ map[string]any) { delete(a, "issuer") },
-			"a wrong type":     func(a, _ map[string]any) { a["created_at"] = 1 },
+			"form":                   func(a, _ map[string]any) { a["form"] = "detached:rfc8785:rsa-pkcs1v14" },
+			"no form":                func(a, _ map[string]any) { a["form"] = "" },
+			"member signed added":    func(a, _ map[string]any) { a["signed"] = b64(policyV2) },
+			"nonce added":            func(a, _ map[string]any) { a["nonce"] = "0123456789abcdef" },
+			"scope added":            func(a, _ map[string]any) { a["scope"] = []string{buy + ":execute"} },
+			"missing member":         func(a, _ map[string]any) { delete(a, "issuer") },
+			"member of a wrong type": func(a, _ map[string]any) { a["created_at"] = 1 },
 		} {
 			var tree map[string]any
 			if err := json.Unmarshal(bundle, &tree); err != nil {

@@ -104,24 +104,24 @@ func TestInvalidAcceptances(t *testing.T) {
 		change func(*acceptance)
 		want   error
 	}{
-		"no signature":           {func(r *acceptance) { r.Signature = " " }, pat.ErrBadSignature},
-		"of another offer":       {func(r *acceptance) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
-		"of another gateway":     {func(r *acceptance) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
-		"of another agent":       {func(r *acceptance) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
-		"with another's key":     {func(r *acceptance) { r.PublicKey = other.String() }, pat.ErrBadSignature},
-		"from no address":        {func(r *acceptance) { r.Agent = "alice" }, pat.ErrBadSignature},
-		"no sender":              {func(r *acceptance) { r.Agent = "" }, pat.ErrBadSignature},
-		"no recipient":           {func(r *acceptance) { r.Gateway = "" }, pat.ErrBadSignature},
-		"without nonce":          {func(r *acceptance) { r.Nonce = "" }, pat.ErrBadSignature},
-		"no key":                 {func(r *acceptance) { r.PublicKey = "" }, keys.ErrUnsupported},
-		"on another ledger":      {func(r *acceptance) { r.Ledger = "solana" }, keys.ErrUnsupported},
-		"as Ethereum writes":     {func(r *acceptance) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
-		"to another policy":      {func(r *acceptance) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
-		"to no policy":           {func(r *acceptance) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
-		"expired offer":          {func(r *acceptance) { r.Until = w.now() }, pat.ErrAgreementStale},
-		"offer expires too late": {func(r *acceptance) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
-		"with a bad scope":       {func(r *acceptance) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
-		"not admitted":           {func(r *acceptance) { r.Admit = func() error { return refused } }, refused},
+		"no signature":                   {func(r *acceptance) { r.Signature = " " }, pat.ErrBadSignature},
+		"of another offer":               {func(r *acceptance) { r.Nonce, r.Signature = "another", signed }, pat.ErrBadSignature},
+		"of another gateway":             {func(r *acceptance) { r.Gateway, r.Signature = other.Address()+"x", signed }, pat.ErrBadSignature},
+		"of another agent":               {func(r *acceptance) { r.Agent, r.PublicKey = other.Address(), other.String() }, pat.ErrBadSignature},
+		"with another's key":             {func(r *acceptance) { r.PublicKey = other.String() }, pat.ErrBadSignature},
+		"sender that is not an address":  {func(r *acceptance) { r.Agent = "alice" }, pat.ErrBadSignature},
+		"no sender":                      {func(r *acceptance) { r.Agent = "" }, pat.ErrBadSignature},
+		"no recipient":                   {func(r *acceptance) { r.Gateway = "" }, pat.ErrBadSignature},
+		"without nonce":                  {func(r *acceptance) { r.Nonce = "" }, pat.ErrBadSignature},
+		"no key":                         {func(r *acceptance) { r.PublicKey = "" }, keys.ErrUnsupported},
+		"on another ledger":              {func(r *acceptance) { r.Ledger = "solana" }, keys.ErrUnsupported},
+		"address in Ethereum's notation": {func(r *acceptance) { r.Ledger = "ethereum" }, keys.ErrUnsupported},
+		"to another policy":              {func(r *acceptance) { r.PolicySHA256 = strings.Repeat("a", 64) }, pat.ErrPolicyMismatch},
+		"policy digest in uppercase":     {func(r *acceptance) { r.PolicySHA256 = strings.ToUpper(r.PolicySHA256) }, pat.ErrPolicyMismatch},
+		"expired offer":                  {func(r *acceptance) { r.Until = w.now() }, pat.ErrAgreementStale},
+		"offer expires too late":         {func(r *acceptance) { r.Until = w.now().Add(15*time.Minute + time.Second) }, pat.ErrAgreementStale},
+		"with a bad scope":               {func(r *acceptance) { r.Scope = []string{"a b"} }, pat.ErrBadScope},
+		"not admitted":                   {func(r *acceptance) { r.Admit = func() error { return refused } }, refused},
 	} {
 		if _, err := w.issueNegotiated(t, w.accepted(t, identity.Fetchai, c.change)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
@@ -168,7 +168,7 @@ func TestAgentAddressesBelongToTheirKeys(t *testing.T) {
 	squatter := newEd()
 	for _, ledger := range []identity.Ledger{identity.Fetchai, identity.Cosmos, identity.Ethereum} {
 		address := aeaKey(t, publishedKey).Public(ledger).Address()
-		for name, id := range map[string]string{"the address": address, "in small letters": strings.ToLower(address)} {
+		for name, id := range map[string]string{"the address": address, "the address in lowercase": strings.ToLower(address)} {
 			if _, err := w.issuer.Issue(t.Context(), w.fresh(t, id, squatter)); !errors.Is(err, pat.ErrAgentIDTaken) {
 				t.Errorf("%s, %s: %v, want %v", ledger, name, err, pat.ErrAgentIDTaken)
 			}
@@ -209,7 +209,7 @@ func TestEvidenceOfAnotherAcceptance(t *testing.T) {
 		"another signature":  func(a *pat.Agreement) { a.Signature = []byte(strings.ToLower(string(a.Signature))) },
 		"another text":       func(a *pat.Agreement) { a.Signed = append(a.Signed, '\n') },
 		"no text":            func(a *pat.Agreement) { a.Signed = nil },
-		"an assurance less":  func(a *pat.Agreement) { a.Assurance = pat.Static },
+		"lower assurance":    func(a *pat.Agreement) { a.Assurance = pat.Static },
 		"another form":       func(a *pat.Agreement) { a.Form = "uagents-envelope" },
 		"the form of a JWS":  func(a *pat.Agreement) { a.Form = "jws-agreement" },
 		"another policy uid": func(a *pat.Agreement) { a.PolicyUID += "x" },

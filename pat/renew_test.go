@@ -58,7 +58,7 @@ func TestRenewal(t *testing.T) {
 func TestRepeatedRenewalHasTheSameSuccessor(t *testing.T) {
 	w := newWorld(t, func(w *world, _ *keys.Config) { w.rules.Grace = 10 * time.Minute })
 	key := newEd()
-	for name, age := range map[string]time.Duration{"alive": 30 * time.Minute, "in the grace": time.Hour + 5*time.Minute} {
+	for name, age := range map[string]time.Duration{"alive": 30 * time.Minute, "within the grace": time.Hour + 5*time.Minute} {
 		old := w.issue(t, w.fresh(t, "agent", key))
 		w.advance(t, age)
 		r := w.renewalWithProof(t, old, key)
@@ -103,10 +103,10 @@ func TestInvalidRenewals(t *testing.T) {
 		want  error
 	}{
 		"valid": {func(*testing.T, *world, pat.Issuance, *pat.RenewRequest) {}, nil},
-		"without proof, nothing charged": {func(_ *testing.T, _ *world, _ pat.Issuance, r *pat.RenewRequest) {
+		"without proof, free": {func(_ *testing.T, _ *world, _ pat.Issuance, r *pat.RenewRequest) {
 			r.Proof = ""
 		}, nil},
-		"without proof, something charged": {func(_ *testing.T, w *world, _ pat.Issuance, r *pat.RenewRequest) {
+		"without proof, charged": {func(_ *testing.T, w *world, _ pat.Issuance, r *pat.RenewRequest) {
 			r.Proof, w.terms.charges = "", true
 		}, pat.ErrProofRequired},
 		"without proof, freshness required": {func(t *testing.T, w *world, _ pat.Issuance, r *pat.RenewRequest) {
@@ -170,12 +170,12 @@ func TestInvalidRenewals(t *testing.T) {
 			w.rules.Admission = pat.AdmitApproval
 			w.reissue(t)
 		}, pat.ErrNotAdmitted},
-		"id reserved since": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
+		"id reserved in the meantime": {func(t *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) {
 			t.Helper()
 			w.rules.Allow = []pat.Known{{AgentID: "agent", KeyID: keyOf(t, edKey()).Thumbprint()}}
 			w.reissue(t)
 		}, pat.ErrAgentIDTaken},
-		"an old view": {func(_ *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) { w.add(1100 * time.Millisecond) }, pat.ErrUnavailable},
+		"outdated view": {func(_ *testing.T, w *world, _ pat.Issuance, _ *pat.RenewRequest) { w.add(1100 * time.Millisecond) }, pat.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)

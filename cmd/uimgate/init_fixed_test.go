@@ -39,7 +39,7 @@ func TestInitFixedValues(t *testing.T) {
 	}
 	if !strings.Contains(made.out+made.errors, "6 operations offered, 1 not offered") ||
 		!strings.Contains(made.out+made.errors, `it requires the header "X-Shop-Token": set it under services[].fixed in uimgate.yaml: 5 operations`) {
-		t.Errorf("init says:\n%s", made.out+made.errors)
+		t.Errorf("init printed:\n%s", made.out+made.errors)
 	}
 	file := filepath.Join(dir, "uimgate.yaml")
 	text, err := os.ReadFile(file)

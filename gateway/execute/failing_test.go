@@ -16,7 +16,7 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	wrong := call{intent: find, parameters: `{"q":"x"}`}
 	for n := range 60 {
 		if _, refused, _ := w.do(failing, wrong); refused == nil || refused.Reason != reason.ParameterTooShort {
-			t.Fatalf("wrong call %d: %v", n, refused)
+			t.Fatalf("invalid call %d: %v", n, refused)
 		}
 	}
 	read := false
@@ -26,7 +26,7 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 	}})
 	if refused == nil || refused.Reason != reason.RateLimitExceeded || refused.RetryAfter != time.Second || read ||
 		event.Shed != reason.ShedFailing {
-		t.Fatalf("the call after 60 wrong ones: %v, Retry-After %v, read %v", refused, refused.RetryAfter, read)
+		t.Fatalf("the call after 60 invalid ones: %v, Retry-After %v, read %v", refused, refused.RetryAfter, read)
 	}
 	if n := heldBack(w); n != 1 {
 		t.Errorf("%v are counted, want 1", n)
@@ -37,13 +37,13 @@ func TestRepeatedInvalidCallsAreHeldBack(t *testing.T) {
 		w.must(failing, call{intent: item, parameters: `{"id":"x"}`})
 	}
 	if n := w.counted(failing); n != 0 {
-		t.Errorf("wrong calls took %d of five, want 0", n)
+		t.Errorf("invalid calls used %d of five, want 0", n)
 	}
 	if _, refused, _ := w.do(failing, wrong); refused.Reason != reason.ParameterTooShort {
-		t.Errorf("one more wrong call: %v, want Reason %v", refused, reason.ParameterTooShort)
+		t.Errorf("the next invalid call: %v, want Reason %v", refused, reason.ParameterTooShort)
 	}
 	if _, refused, _ := w.do(failing, wrong); refused.Reason != reason.RateLimitExceeded {
-		t.Errorf("and another: %v, want Reason %v", refused, reason.RateLimitExceeded)
+		t.Errorf("the invalid call after it: %v, want Reason %v", refused, reason.RateLimitExceeded)
 	}
 }
 

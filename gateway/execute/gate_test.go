@@ -133,7 +133,7 @@ func TestCallUsesTheTimeOfItsBody(t *testing.T) {
 			t.Errorf("sent to %s, want %q", path, "/goods/x")
 		}
 	})
-	t.Run("no such service any more", func(t *testing.T) {
+	t.Run("removed service", func(t *testing.T) {
 		w := newWorld(t, "", quickUpstream)
 		a := w.fresh()
 		_, refused, _ := w.do(a, slow(w, func() { w.gone = true }))

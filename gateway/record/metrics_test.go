@@ -122,10 +122,10 @@ func TestMetricsCountEvents(t *testing.T) {
 			},
 			`pat_refused_total{operation="agreement",reason="AGENT_ID_TAKEN"} 1`,
 		},
-		"a clock set forward": {func(m *record.Metrics) { m.ClockStepped(time.Hour) }, `clock_steps_total{direction="forward"} 1`},
-		"a clock set back":    {func(m *record.Metrics) { m.ClockStepped(-time.Hour) }, `clock_steps_total{direction="back"} 1`},
-		"an end stored late":  {func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true}) }, `late_ends_total{became="stored"} 1`},
-		"an end given up":     {func(m *record.Metrics) { m.Late(execute.LateEnd{}) }, `late_ends_total{became="given_up"} 1`},
+		"a clock set forward":         {func(m *record.Metrics) { m.ClockStepped(time.Hour) }, `clock_steps_total{direction="forward"} 1`},
+		"a clock set back":            {func(m *record.Metrics) { m.ClockStepped(-time.Hour) }, `clock_steps_total{direction="back"} 1`},
+		"outcome stored late":         {func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true}) }, `late_ends_total{became="stored"} 1`},
+		"outcome that was not stored": {func(m *record.Metrics) { m.Late(execute.LateEnd{}) }, `late_ends_total{became="given_up"} 1`},
 		"members dropped": {
 			func(m *record.Metrics) { m.Record(&execute.Event{Service: "s", Intent: "i", UndeclaredCount: 3}) },
 			`undeclared_members_total{intent="i",service="s"} 3`,
@@ -136,8 +136,8 @@ func TestMetricsCountEvents(t *testing.T) {
 			},
 			`missing_outputs_total{intent="i",service="s"} 2`,
 		},
-		"an answer not kept": {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
-		"an answer not kept, late": {
+		"output not kept": {func(m *record.Metrics) { m.Record(&execute.Event{AnswerLost: true}) }, `answers_not_kept_total 1`},
+		"output not kept, stored late": {
 			func(m *record.Metrics) { m.Late(execute.LateEnd{Stored: true, AnswerLost: true}) }, `answers_not_kept_total 1`,
 		},
 	} {

@@ -36,7 +36,7 @@ func TestPlacesOfCredentialsInQueryAndBody(t *testing.T) {
 	for name, tt := range map[string]struct{ keys, want string }{
 		"by name and pointer": {"auth: {query: {api_key: hush-1}, body: {secret: hush-2, /client/id: hush-3}}}", ""},
 		"a parameter":         {"auth: {query: {account: 7}}}", ""},
-		"one that cannot be": {
+		"value that cannot be concealed": {
 			"auth: {query: {account: 123456}}}",
 			`services[0].upstream.auth.query["account"]: in shop.example:read:v1: the value must be at most 99`,
 		},

@@ -155,7 +155,7 @@ func TestUnmappedOperationsHaveReasons(t *testing.T) {
 		"GET /parameters": "not an object",
 	} {
 		if !foundText(found.Unmapped, operation+": ", why) {
-			t.Errorf("%s: not told %q: %v", operation, why, found.Unmapped)
+			t.Errorf("%s: the reasons lack %q: %v", operation, why, found.Unmapped)
 		}
 	}
 	if !found.UpstreamGuessed || found.Upstream != "http://127.0.0.1:9000/base" {
@@ -181,7 +181,7 @@ func TestOmissionsAreNoted(t *testing.T) {
 		found := convert(t, document(t, name), openapi.Options{})
 		for _, want := range wants {
 			if want[0] != "SearchCharges" && !foundText(found.Notes, want...) {
-				t.Errorf("%s: not told %q: %v", name, want, found.Notes)
+				t.Errorf("%s: the notes lack %q: %v", name, want, found.Notes)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func TestExplainMatchesCounting(t *testing.T) {
 			apart,
 			[]step{{"one", search, ok}, {"one", order, over}},
 		},
-		"each call is paid": {
+		"price of each call": {
 			`{"target":"` + order + `","action":"execute",` + priced + `}`, "5 EUR", // an unapproved agent has a tenth of the credit
 			[]string{"must pay 0.25 EUR for each call."},
 			apart,

@@ -34,105 +34,105 @@ func TestJudge(t *testing.T) {
 		shift    words.Shift
 		verdict  words.Effect
 	}{
-		"a list of one": {constraint(ads), constraint(leaf("purpose", "isAnyOf", list{"ads"})), words.None, words.Same},
-		"a longer list": {
+		"list of one value": {constraint(ads), constraint(leaf("purpose", "isAnyOf", list{"ads"})), words.None, words.Same},
+		"longer list": {
 			constraint(ads), constraint(leaf("purpose", "isAnyOf", list{"ads", "research"})), words.Wider, words.Better,
 		},
-		"another purpose": {constraint(ads), constraint(research), words.Both, words.Mixed},
-		"or in another order": {
+		"different purpose": {constraint(ads), constraint(research), words.Both, words.Mixed},
+		"operands of or reordered": {
 			constraint(either(ads, research)), constraint(leaf("purpose", "isAnyOf", list{"research", "ads"})), words.None, words.Same,
 		},
-		"one choice less": {constraint(either(ads, research)), constraint(research), words.Narrower, words.Worse},
-		"a rule in two": {
+		"removed operand of or": {constraint(either(ads, research)), constraint(research), words.Narrower, words.Worse},
+		"rule split in two": {
 			constraint(leaf("purpose", "isAnyOf", list{"ads", "research"})),
 			`"permission":[` + rule(`,"constraint":[`+ads+`]`) + `,` + rule(`,"constraint":[`+research+`]`) + `]`, words.None, words.Same,
 		},
-		"a rule that another covers": {
+		"redundant rule": {
 			permission(``), `"permission":[` + rule(``) + `,` + rule(`,"constraint":[`+ads+`]`) + `]`, words.None, words.Same,
 		},
-		"a prohibition without a permission": {
+		"prohibition of an action without permission": {
 			constraint(ads),
 			`"conflict":"prohibit",` + constraint(ads) + `,"prohibition":[` + rule(`,"constraint":[`+leaf("purpose", "neq", "ads")+`]`) + `]`,
 			words.None, words.Same,
 		},
-		"a prohibition of a permitted action": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
-		"a narrower action":                   {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
-		"for one party":                       {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
-		"for another": {
+		"prohibition of a permitted action": {permission(``), prohibition(`,"constraint":[` + ads + `]`), words.Narrower, words.Worse},
+		"broader action":                    {permission(``), strings.Replace(permission(``), `"play"`, `"use"`, 1), words.Wider, words.Better},
+		"assignee added":                    {permission(``), permission(`,"assignee":"http://example.com/x"`), words.Narrower, words.Worse},
+		"different assignee": {
 			permission(`,"assignee":"http://example.com/x"`), permission(`,"assignee":"http://example.com/y"`), words.Both, words.Mixed,
 		},
-		"a size below a whole number": {
+		"exclusive bound on a size": {
 			constraint(leaf("absoluteSize", "lteq", 100)), constraint(leaf("absoluteSize", "lt", 101)), words.Wider, words.Better,
 		},
-		"a size in another unit": {
+		"size in a different unit": {
 			constraint(measured("absoluteSize", "lteq", "1", "MB")),
 			constraint(measured("absoluteSize", "lteq", "1000", "KB")), words.None, words.Same,
 		},
-		"a smaller size": {
+		"smaller size": {
 			constraint(measured("absoluteSize", "lteq", "1", "MB")),
 			constraint(measured("absoluteSize", "lteq", "999", "KB")), words.Narrower, words.Worse,
 		},
-		"an end a second later": {
+		"end one second later": {
 			constraint(leaf("dateTime", "lt", "2030-01-01T00:00:00Z")),
 			constraint(leaf("dateTime", "lteq", "2030-01-01T00:00:01Z")), words.Wider, words.Better,
 		},
-		"a day as a window": {
+		"day as a time window": {
 			constraint(leaf("dateTime", "eq", "2030-01-01")),
 			constraint(window("2030-01-01T00:00:00Z", "2030-01-02T00:00:00Z")), words.None, words.Same,
 		},
-		"later hours": {
+		"later time window": {
 			constraint(window("09:00:00Z", "17:00:00Z")), constraint(window("10:00:00Z", "18:00:00Z")), words.Both, words.Mixed,
 		},
-		"more hours": {
+		"longer time window": {
 			constraint(window("09:00:00Z", "17:00:00Z")), constraint(window("09:00:00Z", "18:00:00Z")), words.Wider, words.Better,
 		},
-		"a region in another": {
+		"region inside the previous one": {
 			constraint(leaf("spatial", "isPartOf", "US")), constraint(leaf("spatial", "isPartOf", "US-CA")), words.Narrower, words.Worse,
 		},
-		"a time in hours": {
+		"duration in hours": {
 			constraint(leaf("elapsedTime", "lteq", "P1D")), constraint(leaf("elapsedTime", "lteq", "PT24H")), "", words.Same,
 		},
-		"another version": {
+		"lower minimum version": {
 			constraint(leaf("version", "gteq", "2.0.0")), constraint(leaf("version", "gt", "1.9.0")), words.Wider, words.Better,
 		},
-		"a limit more":               {permission(``), constraint(per(5, "hour")), words.Narrower, words.Worse},
-		"a limit of a shorter time":  {constraint(per(5, "hour")), constraint(per(5, "minute")), words.Both, words.Mixed},
-		"a limit twice":              {constraint(per(5, "hour")), constraint(per(5, "hour"), per(9, "hour")), words.None, words.Same},
-		"a limit of the same number": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), "", words.Same},
-		"a price rises":              {duty(pay("1")), duty(pay("1.01")), words.Narrower, words.Worse},
-		"a price in two parts":       {duty(pay("3")), duty(pay("1") + `,` + pay("2")), words.None, words.Same},
-		"a duty comes":               {permission(``), duty(`{"action":"inform"}`), words.Narrower, words.Worse},
-		"a duty for fewer": {
+		"additional limit":                 {permission(``), constraint(per(5, "hour")), words.Narrower, words.Worse},
+		"limit with a shorter period":      {constraint(per(5, "hour")), constraint(per(5, "minute")), words.Both, words.Mixed},
+		"duplicate limit":                  {constraint(per(5, "hour")), constraint(per(5, "hour"), per(9, "hour")), words.None, words.Same},
+		"same limit with another operator": {constraint(leaf("count", "lteq", 100)), constraint(leaf("count", "lt", 101)), "", words.Same},
+		"higher price":                     {duty(pay("1")), duty(pay("1.01")), words.Narrower, words.Worse},
+		"price split in two duties":        {duty(pay("3")), duty(pay("1") + `,` + pay("2")), words.None, words.Same},
+		"new duty":                         {permission(``), duty(`{"action":"inform"}`), words.Narrower, words.Worse},
+		"duty under a condition": {
 			duty(`{"action":"inform"}`), duty(`{"action":"inform","constraint":[` + ads + `]}`), words.Wider, words.Better,
 		},
-		"an obligation goes": {permission(``) + `,` + obligation, permission(``), words.Wider, words.Better},
-		"a remedy comes": {
+		"removed obligation": {permission(``) + `,` + obligation, permission(``), words.Wider, words.Better},
+		"new remedy": {
 			prohibition(``), prohibition(`,"remedy":[{"action":"inform","target":"http://example.com/a"}]`), words.Narrower, words.Worse,
 		},
-		"a signature is asked for": {
+		"required signature": {
 			permission(``), permission(``) + `,"obligation":[{"action":"signPayload"}]`, words.Narrower, words.Worse,
 		},
-		"an offer of more": {
+		"wider offer": {
 			`"type":"Offer",` + constraint(ads), `"type":"Offer",` + permission(``), words.Wider, words.Better,
 		},
-		"a price for a time": {constraint(leaf("count", "lteq", 5)), duty(pay("1")), words.Both, words.Mixed},
-		"an unknown end": {
+		"price instead of a limit": {constraint(leaf("count", "lteq", 5)), duty(pay("1")), words.Both, words.Mixed},
+		"end at the time of use": {
 			permission(``), constraint(leaf("dateTime", "lt", "odrl:policyUsage")), words.Changed, words.Worse,
 		},
-		"an unknown operand": {
+		"unknown operand": {
 			constraint(leaf("http://example.com/odd", "eq", "x")),
 			constraint(leaf("http://example.com/odd", "isAnyOf", list{"x", "y"})), words.Wider, words.Better,
 		},
-		"how it is used, in another way": {
+		"condition on the time of use": {
 			constraint(leaf("dateTime", "lt", "odrl:policyUsage")), constraint(leaf("dateTime", "gt", "odrl:policyUsage")),
 			words.Unchecked, words.Mixed,
 		},
-		"more at once than can be tried":  {constraint(eight("x")...), constraint(eight("y")...), words.Both, words.Mixed},
-		"more than can be tried, in part": {constraint(eight("x")[1:]...), constraint(eight("x")...), words.Changed, words.Worse},
-		"the other strategy": {
+		"too many requests to try":               {constraint(eight("x")...), constraint(eight("y")...), words.Both, words.Mixed},
+		"too many requests to try, part differs": {constraint(eight("x")[1:]...), constraint(eight("x")...), words.Changed, words.Worse},
+		"different conflict strategy": {
 			strings.Replace(prohibition(``), "prohibit", "perm", 1), prohibition(``), words.Narrower, words.Worse,
 		},
-		"a strategy without effect": {
+		"conflict strategy without effect": {
 			`"conflict":"perm",` + permission(``), `"conflict":"prohibit",` + permission(``), "", words.Same,
 		},
 	} {

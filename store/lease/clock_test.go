@@ -33,12 +33,12 @@ func TestExpiredLease(t *testing.T) {
 	t.Parallel()
 	const slot = time.Second // of a limit per minute
 	for name, c := range map[string]struct{ truth, wall, steady time.Duration }{
-		"the process was stopped":                         {5 * slot, 5 * slot, 5 * slot},
-		"the machine slept":                               {5 * slot, 5 * slot, 0},
-		"the wall clock was set back":                     {5 * slot, -time.Hour, 5 * slot},
-		"the wall clock was set back by as much":          {5 * slot, 0, 5 * slot},
-		"the wall clock was set forward":                  {0, time.Hour, 0},
-		"the wall clock was set forward and time went on": {slot, time.Hour, slot},
+		"process stopped":                          {5 * slot, 5 * slot, 5 * slot},
+		"machine asleep":                           {5 * slot, 5 * slot, 0},
+		"wall clock set back":                      {5 * slot, -time.Hour, 5 * slot},
+		"wall clock set back by the same time":     {5 * slot, 0, 5 * slot},
+		"wall clock set forward":                   {0, time.Hour, 0},
+		"wall clock set forward, then time passes": {slot, time.Hour, slot},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

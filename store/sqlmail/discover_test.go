@@ -79,7 +79,7 @@ func discovered(r *relay) {
 		"backslash":               {mail.Search{Words: []string{`k\s`}}, []int{2}},
 		"active since":            {mail.Search{ActiveSince: r.Now().Add(-90 * time.Minute)}, []int{3, 2}},
 		"a word that is too long": {mail.Search{Words: []string{string(make([]byte, 100_000))}}, nil},
-		"all of it": {
+		"all filters": {
 			mail.Search{Tags: []string{"free"}, Prefixes: []string{"text"}, Words: []string{"of"}, Name: "t", ActiveSince: r.Now().Add(-3 * time.Hour)},
 			[]int{1},
 		},

@@ -119,7 +119,7 @@ func filters(r *relay) {
 		"both":                 {mail.Query{ThreadID: "t", InReplyTo: "x"}, []string{"both", "both of carol"}},
 		"all":                  {mail.Query{ThreadID: "t", InReplyTo: "x", Sender: &alice}, []string{"both"}},
 		"a thread of a sender": {mail.Query{ThreadID: "t", Sender: &alice}, []string{"both", "thread"}},
-		"nothing of the sort":  {mail.Query{ThreadID: "t", InReplyTo: "X"}, nil},
+		"no matching message":  {mail.Query{ThreadID: "t", InReplyTo: "X"}, nil},
 	}
 	check := func(state string) {
 		r.Helper()

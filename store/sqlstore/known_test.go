@@ -22,16 +22,16 @@ func TestCacheAgreesWithDatabase(t *testing.T) {
 		by   func(s *Store) error
 		want error // of the next call
 	}{
-		"nothing":                         {},
-		"a counter by another connection": {do: "UPDATE counters SET counts = x'64'", want: &store.LimitError{}},
-		"an account by another":           {do: "UPDATE accounts SET captured = 100", want: store.ErrCredit},
-		"its accounts deleted by another": {do: "DELETE FROM accounts; DELETE FROM counters"},
-		"a top-up": {do: "UPDATE accounts SET captured = 150", by: func(s *Store) error {
+		"nothing":                                {},
+		"counter changed by another connection":  {do: "UPDATE counters SET counts = x'64'", want: &store.LimitError{}},
+		"account changed by another connection":  {do: "UPDATE accounts SET captured = 100", want: store.ErrCredit},
+		"accounts deleted by another connection": {do: "DELETE FROM accounts; DELETE FROM counters"},
+		"top-up": {do: "UPDATE accounts SET captured = 150", by: func(s *Store) error {
 			_, err := s.TopUp(t.Context(), store.TopUp{Service: "s", AgentID: "a", Amount: money.Amount{Nano: 100, Currency: "USD"}})
 			return err
 		}},
-		"a restore": {by: func(s *Store) error { return s.MarkRestored(t.Context()) }},
-		"a transaction that failed": {by: func(s *Store) error {
+		"restore": {by: func(s *Store) error { return s.MarkRestored(t.Context()) }},
+		"failed transaction": {by: func(s *Store) error {
 			again := unapproved("a", "1", 100) // its record exists already
 			again.Billing.Unapproved = false
 			if _, err := s.Begin(t.Context(), again); !errors.Is(err, store.ErrUnavailable) {

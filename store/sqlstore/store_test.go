@@ -127,7 +127,7 @@ func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 		}
 		for _, word := range []string{"INSERT", table, "SELECT"} {
 			if strings.Contains(err.Error(), word) {
-				t.Errorf("%v: tells SQL", err)
+				t.Errorf("%v: the error contains SQL", err)
 			}
 		}
 		if _, err := db.ExecContext(t.Context(), "DROP TRIGGER failure"); err != nil {
@@ -137,7 +137,7 @@ func TestAFailingFileIsUnavailableAndRecovers(t *testing.T) {
 			t.Fatalf("%s: after the failure: %v", table, err)
 		}
 		if _, ok := errors.AsType[*store.LimitError](errOf(s.Begin(t.Context(), oneOf(2)))); !ok {
-			t.Fatalf("%s: a failed call was not counted right", table)
+			t.Fatalf("%s: the count of a failed call is wrong", table)
 		}
 	}
 }

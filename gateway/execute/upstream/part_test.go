@@ -81,7 +81,7 @@ func TestFileBodies(t *testing.T) {
 		"a file comes last": {
 			multi, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `","b":"x"}`, []string{"b|||x", "a|a.bin|application/octet-stream|" + png}, "",
 		},
-		"of a type": {
+		"file with a media type": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/png"}, "b": {MediaType: "text/csv; charset=utf-8"}},
 			upstream.FixedValues{},
@@ -89,7 +89,7 @@ func TestFileBodies(t *testing.T) {
 			[]string{"b||text/csv; charset=utf-8|1,2", "a|a.png|image/png|\x00", "a|a.png|image/png|"},
 			"",
 		},
-		"of one of several types": {
+		"file with one of several media types": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/jpeg, image/png"}},
 			upstream.FixedValues{},
@@ -97,7 +97,7 @@ func TestFileBodies(t *testing.T) {
 			[]string{"a|a.png|image/png|" + png, "a|a.jpg|image/jpeg|\x00"},
 			"",
 		},
-		"of a range of types": {
+		"file with a media range": {
 			multi,
 			map[string]upstream.Part{"a": {Base64: true, MediaType: "image/*"}},
 			upstream.FixedValues{},
@@ -112,18 +112,18 @@ func TestFileBodies(t *testing.T) {
 			[]string{`to"ken|||s`, "b|||own", "a|a.bin|application/octet-stream|\x00"},
 			"",
 		},
-		"JSON of a vendor":    {"application/merge-patch+json", nil, upstream.FixedValues{}, `{"a":1}`, []string{`application/merge-patch+json {"a":1}`}, ""},
-		"no part":             {multi, nil, upstream.FixedValues{}, `{}`, nil, ""},
-		"the whole body":      {whole, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `"}`, []string{whole + " " + png}, ""},
-		"a whole text":        {whole, map[string]upstream.Part{"a": {MediaType: "text/csv"}}, upstream.FixedValues{}, `{"a":"1,2"}`, []string{"text/csv 1,2"}, ""},
-		"no whole body":       {whole, file, upstream.FixedValues{}, `{}`, []string{whole + " "}, ""},
-		"no base64":           {multi, file, upstream.FixedValues{}, `{"a":"canary!"}`, nil, "base64"},
-		"without padding":     {multi, file, upstream.FixedValues{}, `{"a":"AA"}`, nil, "padding"},
-		"bits left":           {multi, file, upstream.FixedValues{}, `{"a":"AB=="}`, nil, "base64"},
-		"with a line break":   {whole, file, upstream.FixedValues{}, `{"a":"AAAA\r\nAA=="}`, nil, "without line breaks"},
-		"base64url":           {whole, file, upstream.FixedValues{}, `{"a":"_-=="}`, nil, "base64"},
-		"a number":            {multi, file, upstream.FixedValues{}, `{"a":1}`, nil, "base64"},
-		"more parts than may": {multi, nil, upstream.FixedValues{}, `{"a":[0` + strings.Repeat(",0", 1000) + `]}`, nil, "more than 1000 parts"},
+		"JSON of a vendor":  {"application/merge-patch+json", nil, upstream.FixedValues{}, `{"a":1}`, []string{`application/merge-patch+json {"a":1}`}, ""},
+		"no parts":          {multi, nil, upstream.FixedValues{}, `{}`, nil, ""},
+		"the whole body":    {whole, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `"}`, []string{whole + " " + png}, ""},
+		"a whole text":      {whole, map[string]upstream.Part{"a": {MediaType: "text/csv"}}, upstream.FixedValues{}, `{"a":"1,2"}`, []string{"text/csv 1,2"}, ""},
+		"missing body":      {whole, file, upstream.FixedValues{}, `{}`, []string{whole + " "}, ""},
+		"not base64":        {multi, file, upstream.FixedValues{}, `{"a":"canary!"}`, nil, "base64"},
+		"without padding":   {multi, file, upstream.FixedValues{}, `{"a":"AA"}`, nil, "padding"},
+		"unused bits set":   {multi, file, upstream.FixedValues{}, `{"a":"AB=="}`, nil, "base64"},
+		"with a line break": {whole, file, upstream.FixedValues{}, `{"a":"AAAA\r\nAA=="}`, nil, "without line breaks"},
+		"base64url":         {whole, file, upstream.FixedValues{}, `{"a":"_-=="}`, nil, "base64"},
+		"a number":          {multi, file, upstream.FixedValues{}, `{"a":1}`, nil, "base64"},
+		"too many parts":    {multi, nil, upstream.FixedValues{}, `{"a":[0` + strings.Repeat(",0", 1000) + `]}`, nil, "more than 1000 parts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := upstream.Endpoint{
@@ -186,28 +186,28 @@ func TestContentResponses(t *testing.T) {
 		want    string // the output as JSON, or a part of the error
 		outcome store.Outcome
 	}{
-		"a file":                   {"application/pdf", "200|application/pdf; x=y|\x00\xff", `{"content":"AP8=","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
-		"an empty file":            {"application/pdf", "200|application/pdf|", `{"content":"","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
-		"no content":               {"application/pdf", "204|application/pdf|", `{}`, store.Done},
-		"of a range":               {"image/*", "200|image/png|x", `{"content":"eA==","content_encoding":"base64","content_type":"image/png"}`, store.Done},
-		"of no type":               {"image/*", "200||x", `{"content":"eA==","content_encoding":"base64","content_type":"application/octet-stream"}`, store.Done},
-		"any bytes":                {"application/octet-stream", "200|text/csv|x", `{"content":"eA==","content_encoding":"base64","content_type":"text/csv"}`, store.Done},
-		"a file that is JSON":      {"application/octet-stream", "200|application/json|{}", `{"content":"e30=","content_encoding":"base64","content_type":"application/json"}`, store.Done},
-		"a text":                   {"text/csv", "200|text/csv; charset=utf-8|é,1", `{"content":"é,1","content_type":"text/csv"}`, store.Done},
-		"a text of a range":        {"text/*", "200|text/plain|", `{"content":"","content_type":"text/plain"}`, store.Done},
-		"HTML that was asked for":  {"text/html", "200|text/html|p", `{"content":"p","content_type":"text/html"}`, store.Done},
-		"a text that is not UTF-8": {"text/plain", "200|text/plain|\xff", `{"content":"/w==","content_encoding":"base64","content_type":"text/plain"}`, store.Done},
-		"XML":                      {"application/atom+xml", "200|application/atom+xml|a", `{"content":"a","content_type":"application/atom+xml"}`, store.Done},
-		"JSON beside":              {"application/json, text/csv", "200|application/json|{\"a\":1}", `{"a":1}`, store.Done},
-		"another of its kind":      {"image/jpg", "200|image/jpeg|x", `{"content":"eA==","content_encoding":"base64","content_type":"image/jpeg"}`, store.Done},
-		"another text":             {"text/csv", "200|text/plain|x", `{"content":"x","content_type":"text/plain"}`, store.Done},
-		"HTML for a text":          {"text/csv", "200|text/html|<p>", "it is text/html, not text/csv", store.Done},
-		"another type":             {"application/pdf", "200|image/png|canary", "it is image/png, not application/pdf", store.Done},
-		"JSON instead":             {"application/pdf", "200|application/json|{}", "it is application/json, not application/pdf", store.Done},
-		"a login page":             {"*/*", "200|text/html|<p>", "it is text/html, not */*", store.Done},
-		"too long":                 {"application/pdf", "200|application/pdf|" + strings.Repeat("x", 2000), "longer than max_response", store.Done},
-		"a refusal":                {"application/pdf", `404|application/json|{"message":"no such file"}`, "no such file", store.Failed},
-		"JSON by default":          {"", "200|application/pdf|x", "not acceptable JSON", store.Done},
+		"a file":                           {"application/pdf", "200|application/pdf; x=y|\x00\xff", `{"content":"AP8=","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
+		"an empty file":                    {"application/pdf", "200|application/pdf|", `{"content":"","content_encoding":"base64","content_type":"application/pdf"}`, store.Done},
+		"no content":                       {"application/pdf", "204|application/pdf|", `{}`, store.Done},
+		"file with a media range":          {"image/*", "200|image/png|x", `{"content":"eA==","content_encoding":"base64","content_type":"image/png"}`, store.Done},
+		"file without a media type":        {"image/*", "200||x", `{"content":"eA==","content_encoding":"base64","content_type":"application/octet-stream"}`, store.Done},
+		"any bytes":                        {"application/octet-stream", "200|text/csv|x", `{"content":"eA==","content_encoding":"base64","content_type":"text/csv"}`, store.Done},
+		"a file that is JSON":              {"application/octet-stream", "200|application/json|{}", `{"content":"e30=","content_encoding":"base64","content_type":"application/json"}`, store.Done},
+		"a text":                           {"text/csv", "200|text/csv; charset=utf-8|é,1", `{"content":"é,1","content_type":"text/csv"}`, store.Done},
+		"a text of a range":                {"text/*", "200|text/plain|", `{"content":"","content_type":"text/plain"}`, store.Done},
+		"requested HTML":                   {"text/html", "200|text/html|p", `{"content":"p","content_type":"text/html"}`, store.Done},
+		"a text that is not UTF-8":         {"text/plain", "200|text/plain|\xff", `{"content":"/w==","content_encoding":"base64","content_type":"text/plain"}`, store.Done},
+		"XML":                              {"application/atom+xml", "200|application/atom+xml|a", `{"content":"a","content_type":"application/atom+xml"}`, store.Done},
+		"JSON instead of a declared type":  {"application/json, text/csv", "200|application/json|{\"a\":1}", `{"a":1}`, store.Done},
+		"other type in the declared range": {"image/jpg", "200|image/jpeg|x", `{"content":"eA==","content_encoding":"base64","content_type":"image/jpeg"}`, store.Done},
+		"another text":                     {"text/csv", "200|text/plain|x", `{"content":"x","content_type":"text/plain"}`, store.Done},
+		"HTML for a text":                  {"text/csv", "200|text/html|<p>", "it is text/html, not text/csv", store.Done},
+		"another type":                     {"application/pdf", "200|image/png|canary", "it is image/png, not application/pdf", store.Done},
+		"JSON instead":                     {"application/pdf", "200|application/json|{}", "it is application/json, not application/pdf", store.Done},
+		"a login page":                     {"*/*", "200|text/html|<p>", "it is text/html, not */*", store.Done},
+		"too long":                         {"application/pdf", "200|application/pdf|" + strings.Repeat("x", 2000), "longer than max_response", store.Done},
+		"a refusal":                        {"application/pdf", `404|application/json|{"message":"no such file"}`, "no such file", store.Failed},
+		"JSON by default":                  {"", "200|application/pdf|x", "not acceptable JSON", store.Done},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,14 +49,14 @@ func TestEachWrittenAttemptTakesAPlace(t *testing.T) {
 		places   places // after the call
 		outcome  store.Outcome
 	}{
-		"only the first":                {left: 9, requests: 1, places: places{left: 9}, outcome: store.Done},
-		"as many as there are attempts": {left: 9, breaks: 9, requests: 4, places: places{left: 6, taken: 3}, outcome: store.Unknown},
-		"as many as there are places":   {left: 1, breaks: 9, requests: 2, places: places{taken: 1}, outcome: store.Unknown},
-		"no place":                      {breaks: 9, requests: 1, outcome: store.Unknown},
-		"given back where nothing was sent": {
+		"only the first":             {left: 9, requests: 1, places: places{left: 9}, outcome: store.Done},
+		"places for all attempts":    {left: 9, breaks: 9, requests: 4, places: places{left: 6, taken: 3}, outcome: store.Unknown},
+		"fewer places than attempts": {left: 1, breaks: 9, requests: 2, places: places{taken: 1}, outcome: store.Unknown},
+		"no place":                   {breaks: 9, requests: 1, outcome: store.Unknown},
+		"returned because nothing was sent": {
 			left: 9, breaks: 1, vanishes: true, requests: 1, places: places{left: 8, taken: 1, unused: 1}, outcome: store.Unknown,
 		},
-		"the first is given back by the end": {left: 9, vanishes: true, places: places{left: 9}, outcome: store.NotSent},
+		"first place returned at the end": {left: 9, vanishes: true, places: places{left: 9}, outcome: store.NotSent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s *service

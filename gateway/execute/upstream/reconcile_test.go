@@ -21,18 +21,18 @@ func TestAskReturnsTheOutcome(t *testing.T) {
 		body   string
 		want   store.State
 	}{
-		"done by status":        {byStatus, 200, "{}", store.Captured},
-		"done without a body":   {byStatus, 204, "", store.Captured},
-		"done and no JSON":      {byStatus, 200, "yes", store.Captured},
-		"not done by status":    {byStatus, 404, "", store.Released},
-		"another status":        {byStatus, 500, "", store.Unresolved},
-		"gone is not not found": {byStatus, 410, "", store.Unresolved},
-		"done by value":         {byValue, 200, `{"order":{"state":"paid"}}`, store.Captured},
-		"not done by value":     {byValue, 200, `{"unknown":true}`, store.Released},
-		"another value":         {byValue, 200, `{"order":{"state":"open"},"unknown":false}`, store.Unresolved},
-		"a value in a refusal":  {byValue, 404, `{"unknown":true}`, store.Unresolved},
-		"no object on the way":  {byValue, 200, `{"order":"paid"}`, store.Unresolved},
-		"both at once":          {both, 200, `{"unknown":true}`, store.Unresolved},
+		"done by status":       {byStatus, 200, "{}", store.Captured},
+		"done without a body":  {byStatus, 204, "", store.Captured},
+		"done and no JSON":     {byStatus, 200, "yes", store.Captured},
+		"not done by status":   {byStatus, 404, "", store.Released},
+		"another status":       {byStatus, 500, "", store.Unresolved},
+		"410 is not 404":       {byStatus, 410, "", store.Unresolved},
+		"done by value":        {byValue, 200, `{"order":{"state":"paid"}}`, store.Captured},
+		"not done by value":    {byValue, 200, `{"unknown":true}`, store.Released},
+		"another value":        {byValue, 200, `{"order":{"state":"open"},"unknown":false}`, store.Unresolved},
+		"a value in a refusal": {byValue, 404, `{"unknown":true}`, store.Unresolved},
+		"pointer through a value that is not an object": {byValue, 200, `{"order":"paid"}`, store.Unresolved},
+		"both done and not done":                        {both, 200, `{"unknown":true}`, store.Unresolved},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var query string

@@ -31,7 +31,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 		"500": func(c net.Conn) {
 			_, _ = c.Write([]byte("HTTP/1.1 500 X\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
 		},
-		"503 and later": func(c net.Conn) {
+		"503 with Retry-After": func(c net.Conn) {
 			_, _ = c.Write([]byte("HTTP/1.1 503 X\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
 		},
 	}

@@ -140,15 +140,15 @@ func TestADamagedRecordIsNotRead(t *testing.T) {
 func TestInvalidRecordIsNotWritten(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(e *store.Execution){
-		"without id":         func(e *store.Execution) { e.ID = "" },
-		"without charge":     func(e *store.Execution) { e.Charge.Nano = 0 },
-		"without currency":   func(e *store.Execution) { e.Charge.Currency = "" },
-		"in no state":        func(e *store.Execution) { e.State = "" },
-		"another outcome":    func(e *store.Execution) { e.Outcome = "other" },
-		"another time":       func(e *store.Execution) { e.BeganAt, e.SettledAt = now.Add(1), now.Add(1) },
-		"already unresolved": func(e *store.Execution) { e.UnresolvedAt = now },
-		"with a key":         func(e *store.Execution) { e.IdempotencyKey = "k"; e.State = store.Held },
-		"large":              func(e *store.Execution) { e.Intent = strings.Repeat("x", MaxRecord) },
+		"without id":           func(e *store.Execution) { e.ID = "" },
+		"without charge":       func(e *store.Execution) { e.Charge.Nano = 0 },
+		"without currency":     func(e *store.Execution) { e.Charge.Currency = "" },
+		"without state":        func(e *store.Execution) { e.State = "" },
+		"unknown outcome":      func(e *store.Execution) { e.Outcome = "other" },
+		"time of another call": func(e *store.Execution) { e.BeganAt, e.SettledAt = now.Add(1), now.Add(1) },
+		"already unresolved":   func(e *store.Execution) { e.UnresolvedAt = now },
+		"with a key":           func(e *store.Execution) { e.IdempotencyKey = "k"; e.State = store.Held },
+		"large":                func(e *store.Execution) { e.Intent = strings.Repeat("x", MaxRecord) },
 	} {
 		for _, l := range []ledger.Line{line(execution("1"), ""), line(ended("2", now), store.Held)} {
 			change(l.Execution)
@@ -158,11 +158,11 @@ func TestInvalidRecordIsNotWritten(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]*calls.Changes{
-		"from where it ended": {At: now, Lines: []ledger.Line{{Execution: ended("1", now), From: store.Captured, By: ledger.ByAgent}}},
-		"a period":            {At: now, Counters: []calls.Counter{{CounterKey: calls.CounterKey{Period: "decade"}}}},
-		"an account below":    {At: now, Accounts: []ledger.Account{{AccountKey: ledger.AccountKey{Currency: "EUR"}, Held: -1}}},
-		"an empty account":    {At: now, Accounts: []ledger.Account{{}}},
-		"a pool below":        {At: now, Pools: []ledger.Pool{{PoolKey: ledger.PoolKey{Currency: "EUR"}, Owed: -1}}},
+		"start in a final state": {At: now, Lines: []ledger.Line{{Execution: ended("1", now), From: store.Captured, By: ledger.ByAgent}}},
+		"a period":               {At: now, Counters: []calls.Counter{{CounterKey: calls.CounterKey{Period: "decade"}}}},
+		"account below zero":     {At: now, Accounts: []ledger.Account{{AccountKey: ledger.AccountKey{Currency: "EUR"}, Held: -1}}},
+		"an empty account":       {At: now, Accounts: []ledger.Account{{}}},
+		"pool below zero":        {At: now, Pools: []ledger.Pool{{PoolKey: ledger.PoolKey{Currency: "EUR"}, Owed: -1}}},
 	} {
 		if _, fits := new(Encoder).Encode(r); fits {
 			t.Errorf("%s: written", name)
