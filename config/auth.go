@@ -76,7 +76,7 @@ func (l *loader) checkOAuth2(path string, u *Upstream) {
 	o, at := &u.Auth.OAuth2, path+".oauth2"
 	if o.TokenURL == nil {
 		if o.ClientID != "" || !o.ClientSecret.IsEmpty() || len(o.Scopes) > 0 {
-			l.Errorf(at+".token_url", "is required if the other keys are set")
+			l.Errorf(at+".token_url", "is required with client_id, client_secret or scopes")
 		}
 		return
 	}

@@ -54,12 +54,12 @@ func (l *loader) checkFactSource(at string, f *FactSource, c *Config) {
 			return
 		}
 		slices.Sort(given)
-		l.Errorf(at, "want exactly one of claim, parameter, header, address, value, agents%s", gave(given))
+		l.Errorf(at, "must have exactly one of claim, parameter, header, address, value and agents%s", gave(given))
 		return
 	}
 	switch {
 	case f.Claim != "" && !claimName().MatchString(f.Claim):
-		l.Errorf(at+".claim", "%s is not a claim name: want letters, digits and _ . -, at most 64", yamlconf.Quote(f.Claim))
+		l.Errorf(at+".claim", "%s is not a claim name: want a letter, then at most 63 letters, digits and _ . -", yamlconf.Quote(f.Claim))
 	case f.Parameter != "" && (len(f.Parameter) > maxPointer || !jsonPointer().MatchString(f.Parameter)):
 		l.Errorf(at+".parameter", "%s is not a JSON pointer: want one such as /purpose", yamlconf.Quote(f.Parameter))
 	case f.Header != "":

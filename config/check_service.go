@@ -224,7 +224,7 @@ func (l *loader) pointer(path, text string) {
 
 func (l *loader) checkErrorWhen(path string, e ErrorWhen) {
 	if e.Pointer == "" && (e.Message != "" || !e.Equals.IsEmpty()) {
-		l.Errorf(path+".pointer", "is required if the other keys are set: set the place in the response, such as /ok")
+		l.Errorf(path+".pointer", "is required with message or equals: set the place in the response, such as /ok")
 	}
 	l.pointer(path+".pointer", e.Pointer)
 	l.pointer(path+".message", e.Message)
@@ -235,7 +235,7 @@ func (l *loader) checkReconcile(path string, r *Reconcile) {
 	switch {
 	case *r == Reconcile{}:
 	case r.URL == "":
-		l.Errorf(path+".url", "is required if the other keys are set")
+		l.Errorf(path+".url", "is required with done or not_done: set the path that returns the outcome of a call")
 	case r.Done == "":
 		l.Errorf(path+".done", "is required with url: set the response that means that a call happened")
 	case r.NotDone == "":

@@ -78,16 +78,16 @@ func (l *loader) checkExport(at string, e *AuditExport) {
 		l.Errorf(at, "has %s: choose one", strings.Join(given, " and "))
 	}
 	if e.HTTP.URL == nil && (!e.HTTP.Secret.IsEmpty() || e.HTTP.Private) && !l.Failed(at+".http.url") {
-		l.Errorf(at+".http.url", "is required if the other keys are set")
+		l.Errorf(at+".http.url", "is required with secret or private: set the URL of the collector")
 	}
 	if e.HTTP.URL != nil {
 		l.checkHook(at+".http", e.HTTP.URL, e.HTTP.Secret, e.HTTP.Private)
 		if e.HTTP.Secret.IsEmpty() && !l.Failed(at+".http.secret") {
-			l.Errorf(at+".http.secret", "is required")
+			l.Errorf(at+".http.secret", "is required with url: set a secret of at least 16 random characters")
 		}
 	}
 	if e.OTLP.Endpoint == nil && len(e.OTLP.Headers) > 0 && !l.Failed(at+".otlp.endpoint") {
-		l.Errorf(at+".otlp.endpoint", "is required if headers are set")
+		l.Errorf(at+".otlp.endpoint", "is required with headers: set the URL of the collector")
 	}
 	l.checkCollector(at+".otlp.endpoint", e.OTLP.Endpoint)
 	l.checkHeaders(at+".otlp.headers", e.OTLP.Headers)

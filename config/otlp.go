@@ -28,7 +28,7 @@ func (o *OTLP) Sent() map[string]string { return headerTexts(o.Headers) }
 func (l *loader) checkOTLP(at string, o *OTLP) {
 	if o.Endpoint == nil && !l.Failed(at+".endpoint") &&
 		(len(o.Headers) > 0 || o.Roots.Path != "" || o.Metrics || o.Logs || !o.Traces || o.SampleOneIn > 1) {
-		l.Errorf(at+".endpoint", "is required where the other keys are set")
+		l.Errorf(at+".endpoint", "is required with the other keys of otlp: set the URL of the collector")
 	}
 	l.checkCollector(at+".endpoint", o.Endpoint)
 	l.checkHeaders(at+".headers", o.Headers)

@@ -142,6 +142,6 @@ var serviceProblems = map[string]problemCase{
 	},
 	"oauth2 without token_url": {
 		"…    auth: {oauth2: {client_id: c}}\n",
-		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required if the other keys are set"},
+		[]string{"uimgate.yaml:6: services[0].upstream.auth.oauth2.token_url: is required with client_id, client_secret or scopes"},
 	},
 }

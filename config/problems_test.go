@@ -131,9 +131,9 @@ var problemCases = map[string]problemCase{
 			"    otlp: {headers: {X-Key: 'a'}}\n    roots: nowhere.pem\n",
 		[]string{
 			"uimgate.yaml:7: audit.export: has http and syslog: choose one",
-			"uimgate.yaml:8: audit.export.http.secret: is required",
+			"uimgate.yaml:8: audit.export.http.secret: is required with url: set a secret of at least 16 random characters",
 			"uimgate.yaml:9: audit.export.syslog.address: is not an address: want a host and a port, such as syslog.example:6514",
-			"uimgate.yaml:10: audit.export.otlp.endpoint: is required if headers are set",
+			"uimgate.yaml:10: audit.export.otlp.endpoint: is required with headers: set the URL of the collector",
 			"uimgate.yaml:11: audit.export.roots: cannot read nowhere.pem: no such file or directory",
 		},
 	},
@@ -228,7 +228,7 @@ var problemCases = map[string]problemCase{
 	},
 	"no collector": {
 		"…telemetry: {otlp: {logs: true}}\n",
-		[]string{"uimgate.yaml:6: telemetry.otlp.endpoint: is required where the other keys are set"},
+		[]string{"uimgate.yaml:6: telemetry.otlp.endpoint: is required with the other keys of otlp: set the URL of the collector"},
 	},
 	"a CA without agreement": {
 		"…server: {tls: {acme: {email: ops@shop.example}}}\n",

@@ -47,10 +47,15 @@ func ParseSignature(k Key, text string) ([]byte, error) {
 	if err != nil {
 		return nil, errors.New("the signature is not hex, base64 or base64url of the length that the key requires")
 	}
-	if len(signature) != size && (!curve || len(signature) < minDER || len(signature) > maxDER) {
-		return nil, fmt.Errorf("the signature has %d bytes; a signature by this key has %d", len(signature), size)
+	switch {
+	case len(signature) == size || curve && len(signature) >= minDER && len(signature) <= maxDER:
+		return signature, nil
+	case curve:
+		return nil, fmt.Errorf("the signature has %d bytes; a signature by this key has %d bytes or, in DER, %d to %d",
+			len(signature), size, minDER, maxDER)
+	default:
+		return nil, fmt.Errorf("the signature has %d bytes; a signature by this key has %d bytes", len(signature), size)
 	}
-	return signature, nil
 }
 
 // A DetachedSignature is a detached signature that is verified over several texts. With an RSA key, the expensive operation is done only
