@@ -3,6 +3,7 @@ package execute
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/uimgate/uimgate/gateway/execute/upstream"
@@ -291,9 +292,10 @@ func (x *Executor) extra(ctx context.Context, e *execution, request odrl.Request
 	return nil
 }
 
+// denial returns the message of a denied call: the Detail of the decision as a sentence.
 func denial(d odrl.Decision) string {
 	if d.Detail != "" {
-		return d.Detail
+		return strings.ToUpper(d.Detail[:1]) + d.Detail[1:] + "."
 	}
 	return "The policy does not permit this call."
 }

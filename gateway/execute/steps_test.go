@@ -187,15 +187,15 @@ var refusals = []refusalCase{
 	// 5 decide
 	{
 		name: "no permission applies", call: call{intent: either, parameters: `{"purpose":"fun","paid":"no"}`}, want: reason.PolicyNotApplicable,
-		message: `the closest permission requires purpose eq "research"`, details: `{"rule":"/permission/8"}`,
+		message: `The closest permission requires purpose eq "research".`, details: `{"rule":"/permission/8"}`,
 	},
 	{
 		name: "prohibited", call: call{intent: study, parameters: `{"industry":"war"}`}, want: reason.PolicyViolation,
-		message: "the policy prohibits this call", details: `{"rule":"/prohibition/0"}`,
+		message: "The policy prohibits this call.", details: `{"rule":"/prohibition/0"}`,
 	},
 	{
 		name: "permitted and prohibited at once", call: call{intent: study, parameters: `{"purpose":"research","industry":"war"}`},
-		want: reason.PolicyConflict, message: "the policy both permits and prohibits this call", details: `{"rule":"/prohibition/0"}`,
+		want: reason.PolicyConflict, message: "The policy both permits and prohibits this call.", details: `{"rule":"/prohibition/0"}`,
 	},
 	{
 		name: "the operator's own rules refuse", call: call{intent: study, parameters: `{"purpose":"research","industry":"gambling"}`},
@@ -204,7 +204,7 @@ var refusals = []refusalCase{
 	},
 	{
 		name: "no proof where one is asked for", call: call{intent: signed}, want: reason.PolicyRequiresVerification,
-		message: "the call must carry a proof signed with the agreed key", details: `{"rule":"/permission/5"}`,
+		message: "The call must carry a proof signed with the agreed key.", details: `{"rule":"/permission/5"}`,
 	},
 	{
 		name: "no proof where a charge is due", call: call{intent: either, parameters: `{"paid":"yes"}`}, want: reason.PolicyRequiresVerification,
