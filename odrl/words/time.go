@@ -31,8 +31,8 @@ func parseSpan(s string) (span, bool) {
 
 func (s span) day() bool { return s.to.After(s.from) }
 
-// time describes a condition on the time, in words that can follow "the action takes place". A date means the whole day. A window includes its start
-// but not its end. time returns false if the constraint concerns something else, or cannot be described in this way.
+// time describes a condition on the time, in words that follow "the action takes place". A date means the whole day. A window includes its
+// start but not its end. time returns false if the constraint concerns something else, or cannot be described in this way.
 func (s speech) time(c *model.Constraint) (string, bool) {
 	if c.Operand != "dateTime" && c.Operand != "timeWindow" || len(c.Right) != 1 {
 		return "", false

@@ -24,13 +24,14 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{t, filepath.Join(t.TempDir(), "calls.json"), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)}
 }
 
+// box opens the file as another bridge would, and closes the Box at the end of the test.
 func (d *fixture) box() *Box {
 	b := Open(d.path, func() time.Time { return d.now })
 	d.Cleanup(b.Close)
 	return b
 }
 
-// send stores a call that orders thing.
+// send puts a call into a box and returns the call. The digest of its arguments is thing.
 func (d *fixture) send(b *Box, thing string) Call {
 	d.Helper()
 	c := b.New("shop", thing, "shop.example:order:v1")
@@ -42,37 +43,38 @@ func (d *fixture) send(b *Box, thing string) Call {
 	return c
 }
 
+// finds checks whether Find returns the call for thing, and returns that call.
 func (d *fixture) finds(b *Box, thing string, want bool) Call {
 	d.Helper()
 	c, found, err := b.Find(d.Context(), "shop", thing)
 	if err != nil || found != want || found && c.Key != "key of "+thing {
-		d.Fatalf("%+v, %v, %v; want %v", c, found, err, want)
+		d.Fatalf("Find(%s): got %+v, %v, %v; want found %v", thing, c, found, err, want)
 	}
 	return c
 }
 
-// Other bridges find a call once its bridge has left it or has ended.
+// Another bridge finds a call after the bridge of the call has left it or has ended.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		then  func(d *fixture, b *Box, c Call) error
 		found bool
 	}{
-		"in progress":      {func(*fixture, *Box, Call) error { return nil }, false},
-		"left":             {func(d *fixture, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
-		"its bridge ended": {func(_ *fixture, b *Box, _ Call) error { b.Close(); return nil }, true},
+		"in progress":        {func(*fixture, *Box, Call) error { return nil }, false},
+		"left by its bridge": {func(d *fixture, b *Box, c Call) error { return b.Leave(d.Context(), c.ID) }, true},
+		"its bridge ended":   {func(_ *fixture, b *Box, _ Call) error { b.Close(); return nil }, true},
 		"its bridge was killed": {func(_ *fixture, b *Box, _ Call) error {
 			b.unlock() // as the operating system does when a process ends
 			b.unlock = func() {}
 			return nil
 		}, true},
-		"delivered":            {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
-		"known, not delivered": {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
-		"a clock behind": {func(d *fixture, b *Box, c Call) error {
+		"ended with delivery":    {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, false); return err }, false},
+		"ended without delivery": {func(d *fixture, b *Box, c Call) error { _, err := b.End(d.Context(), c.ID, true); return err }, true},
+		"clock set back": {func(d *fixture, b *Box, c Call) error {
 			d.now = d.now.Add(-time.Hour)
 			return b.Leave(d.Context(), c.ID)
 		}, true},
-		"after a long time": {func(d *fixture, b *Box, c Call) error {
+		"older than MaxAge": {func(d *fixture, b *Box, c Call) error {
 			err := b.Leave(d.Context(), c.ID)
 			d.now = d.now.Add(MaxAge + 1)
 			return err
@@ -104,12 +106,12 @@ func TestReservationIsReturnedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := d.finds(two, "tea", true); found.Reserved == nil || found.Reserved.Amount.Nano != 5 {
-		t.Errorf("%+v", found)
+		t.Errorf("got the reservation %+v, want an amount of 5", found.Reserved)
 	}
 	for n, box := range []*Box{two, one, two} {
 		receipt, err := box.End(t.Context(), c.ID, n == 0)
 		if err != nil || (receipt != nil) != (n == 0) {
-			t.Errorf("%d: %v, %v", n, receipt, err)
+			t.Errorf("End %d: got %v, %v; want a receipt: %v", n, receipt, err, n == 0)
 		}
 	}
 }
@@ -132,7 +134,7 @@ func TestBoxLimits(t *testing.T) {
 	d.send(b, "one more")
 }
 
-// A damaged file stops all calls, because the calls in progress are unknown.
+// If the file is damaged, Put and Find fail, because the calls in progress are unknown.
 func TestDamagedFileStopsCalls(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -164,8 +166,8 @@ func TestLocksOfKilledBridgesAreRemoved(t *testing.T) {
 	d.send(killed, "tea")
 	killed.unlock()
 	killed.unlock = func() {}
-	lives := d.box()
-	d.send(lives, "coffee")
+	running := d.box()
+	d.send(running, "coffee")
 	d.send(d.box(), "milk")
 	locks, err := filepath.Glob(d.path + ".*.lock")
 	if err != nil || len(locks) != 2 {

@@ -12,8 +12,8 @@ import (
 	"github.com/uimgate/uimgate/internal/wire/aea/identity"
 )
 
-// A decoded call takes many times the memory of its text, from the memory that all requests share. A call for which there is not enough
-// memory is refused, and a call that has ended releases its memory.
+// A decoded call takes many times the memory of its text from the budget that all requests share. The skill refuses a call that needs more
+// memory than the budget has left, and a call that ends releases its memory.
 func TestCallMemoryLimit(t *testing.T) {
 	t.Parallel()
 	s := opened(t, "", func(c *skill.Config, g *gatetest.Gate) {
