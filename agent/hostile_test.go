@@ -108,14 +108,14 @@ func TestInvalidAgentsFiles(t *testing.T) {
 		"endless spaces":           {endless(bytes.Repeat([]byte(" "), 1<<16)), fetch.ErrTooLarge},
 		"endless list":             {endless([]byte(`[{"intents":[`)), fetch.ErrTooLarge},
 		"html":                     {respond("text/html", `{"intents":[]}`), agent.ErrAnswer},
-		"no JSON":                  {respond("application/json", `{"intents":`), agent.ErrAnswer},
+		"not JSON":                 {respond("application/json", `{"intents":`), agent.ErrAnswer},
 		"another format":           {respond("application/json", `{"agentsJson":"0.1.0","sources":[],"flows":[]}`), agent.ErrAnswer},
 		"deep":                     {respond("application/json", strings.Repeat("[", 1<<20)), agent.ErrAnswer},
 		"a huge number of members": {respond("application/json", `{"intents":[`+strings.Repeat(`{},`, 1<<18)+`{}]}`), nil},
 		"empty":                    {respond("application/json", ``), agent.ErrAnswer},
 		"unrequested compression":  {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Content-Encoding", "gzip") }, nil},
-		"not there":                {http.NotFound, agent.ErrNotFound},
-		"redirects for ever": {func(w http.ResponseWriter, r *http.Request) {
+		"not found":                {http.NotFound, agent.ErrNotFound},
+		"endless redirects": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusFound)
 		}, fetch.ErrRefused},
 		"redirects to a file": {func(w http.ResponseWriter, r *http.Request) {
@@ -231,7 +231,7 @@ func TestPATMustMatchTheAgreement(t *testing.T) {
 		"a header":        `{"uim-pat":"a\r\nX-Evil: 1"}`,
 		"a space":         `{"uim-pat":"a b"}`,
 		"another type":    `{"uim-pat":7}`,
-		"no JSON":         `uim-pat`,
+		"not JSON":        `uim-pat`,
 		"too long":        `{"uim-pat":"` + strings.Repeat("a", 30<<10) + `"}`,
 		"another key":     `{"uim-pat":"e30.eyJjbmYiOnsiamt0IjoiYWJjIn19.e30"}`,
 		"another policy":  `{"uim-pat":"e30.eyJwb2xfZGlnZXN0Ijoic2hhLTI1NjphYmMifQ.e30"}`,
@@ -286,13 +286,13 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 		err     error
 		vouched bool
 	}{
-		"its file is named":                   {"api.shop.example", []string{own}, nil, true},
-		"another file of it is named":         {"api.shop.example", []string{"https://api.shop.example/.well-known/agents.json"}, nil, true},
-		"another host is named":               {"customer.shop.example", []string{own}, nil, false},
-		"nothing is named":                    {"api.shop.example", nil, nil, false},
-		"DNS does not answer":                 {"api.shop.example", nil, discovery.ErrServer, false},
-		"an unrelated host is named":          {"evil.example", []string{"https://evil.example/agents.json"}, nil, false},
-		"an unrelated domain with its suffix": {"notshop.example", []string{"https://notshop.example/agents.json"}, nil, false},
+		"the URL of its file is named":             {"api.shop.example", []string{own}, nil, true},
+		"the URL of another of its files is named": {"api.shop.example", []string{"https://api.shop.example/.well-known/agents.json"}, nil, true},
+		"another host is named":                    {"customer.shop.example", []string{own}, nil, false},
+		"no host is named":                         {"api.shop.example", nil, nil, false},
+		"DNS does not respond":                     {"api.shop.example", nil, discovery.ErrServer, false},
+		"an unrelated host is named":               {"evil.example", []string{"https://evil.example/agents.json"}, nil, false},
+		"an unrelated domain with its suffix":      {"notshop.example", []string{"https://notshop.example/agents.json"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

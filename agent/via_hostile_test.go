@@ -122,16 +122,16 @@ func TestHostileDoors(t *testing.T) {
 		way    agent.Via
 		answer func(string) *http.Response
 	}{
-		"the id of another call":  {agent.ViaMCP, says(200, asJSON, strings.ReplaceAll(goodTool, sentID, "other"))},
-		"two results":             {agent.ViaMCP, says(200, "text/event-stream", strings.Repeat("data: "+goodTool+"\n\n", 2))},
-		"no result":               {agent.ViaMCP, says(200, "text/event-stream", `data: {"jsonrpc":"2.0","method":"notifications/x"}`+"\n\n")},
-		"a web page":              {agent.ViaMCP, says(200, "text/html", "<p>\x1b[31mHello</p>")},
-		"nothing":                 {agent.ViaMCP, says(202, asJSON, "")},
-		"a task of another call":  {agent.ViaA2A, says(200, asJSON, strings.ReplaceAll(goodTask, sentID, "other"))},
-		"a message instead":       {agent.ViaA2A, says(200, asJSON, response+`{"message":{"parts":[{"text":"Hi"}]}}}`)},
-		"a task without an end":   {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}}`)},
-		"a result and an error":   {agent.ViaA2A, says(200, asJSON, strings.TrimSuffix(goodTask, "}")+`,"error":{"code":1,"message":"x"}}`)},
-		"failed without a reason": {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_FAILED"}}}}`)},
+		"the id of another call":      {agent.ViaMCP, says(200, asJSON, strings.ReplaceAll(goodTool, sentID, "other"))},
+		"two results":                 {agent.ViaMCP, says(200, "text/event-stream", strings.Repeat("data: "+goodTool+"\n\n", 2))},
+		"no result":                   {agent.ViaMCP, says(200, "text/event-stream", `data: {"jsonrpc":"2.0","method":"notifications/x"}`+"\n\n")},
+		"a web page":                  {agent.ViaMCP, says(200, "text/html", "<p>\x1b[31mHello</p>")},
+		"nothing":                     {agent.ViaMCP, says(202, asJSON, "")},
+		"a task of another call":      {agent.ViaA2A, says(200, asJSON, strings.ReplaceAll(goodTask, sentID, "other"))},
+		"a message instead of a task": {agent.ViaA2A, says(200, asJSON, response+`{"message":{"parts":[{"text":"Hi"}]}}}`)},
+		"a task without an end":       {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_AUTH_REQUIRED"}}}}`)},
+		"a result and an error":       {agent.ViaA2A, says(200, asJSON, strings.TrimSuffix(goodTask, "}")+`,"error":{"code":1,"message":"x"}}`)},
+		"failed without a reason":     {agent.ViaA2A, says(200, asJSON, response+`{"task":{"status":{"state":"TASK_STATE_FAILED"}}}}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,8 +187,8 @@ func TestDoorResponseLimits(t *testing.T) {
 	long := strings.Repeat("x", 2<<10)
 	small := func(o *agent.Options) { o.MaxAnswer = 1 << 10 }
 	for name, body := range map[string]string{
-		"of the whole answer": response + `{"structuredContent":{},"content":[{"type":"text","text":"` + strings.Repeat("x", 400<<10) + `"}]}}`,
-		"of the output":       response + `{"structuredContent":{"a":"` + long + `"}}}`,
+		"size of the whole response": response + `{"structuredContent":{},"content":[{"type":"text","text":"` + strings.Repeat("x", 400<<10) + `"}]}}`,
+		"size of the output":         response + `{"structuredContent":{"a":"` + long + `"}}}`,
 	} {
 		s, stub := withStub(t, small, says(200, asJSON, body))
 		_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})

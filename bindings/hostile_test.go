@@ -37,13 +37,13 @@ func TestHostilePeersAtEveryDoor(t *testing.T) {
 			token  string
 			status int
 		}{
-			"too large":               {strings.NewReader(padded), nil, a.Token, http.StatusRequestEntityTooLarge},
-			"too large, and no end":   {io.MultiReader(strings.NewReader(padded), endless{}), nil, a.Token, http.StatusRequestEntityTooLarge},
-			"deep":                    {strings.NewReader(strings.Repeat(`{"a":`, 10_000)), nil, a.Token, 0},
-			"compressed":              {strings.NewReader("\x1f\x8b\x08"), []string{"Content-Encoding", "gzip"}, a.Token, http.StatusUnsupportedMediaType},
-			"no PAT, and no end":      {endless{}, nil, "", http.StatusUnauthorized},
-			"another kind of content": {strings.NewReader(w.body), []string{"Content-Type", "text/plain"}, a.Token, http.StatusUnsupportedMediaType},
-			"bytes":                   {bytes.NewReader([]byte{0xff, 0xfe, 0x00, '{', 0xc3, 0x28}), nil, a.Token, 0},
+			"too large":                   {strings.NewReader(padded), nil, a.Token, http.StatusRequestEntityTooLarge},
+			"an endless body":             {io.MultiReader(strings.NewReader(padded), endless{}), nil, a.Token, http.StatusRequestEntityTooLarge},
+			"deep":                        {strings.NewReader(strings.Repeat(`{"a":`, 10_000)), nil, a.Token, 0},
+			"compressed":                  {strings.NewReader("\x1f\x8b\x08"), []string{"Content-Encoding", "gzip"}, a.Token, http.StatusUnsupportedMediaType},
+			"an endless body without PAT": {endless{}, nil, "", http.StatusUnauthorized},
+			"another kind of content":     {strings.NewReader(w.body), []string{"Content-Type", "text/plain"}, a.Token, http.StatusUnsupportedMediaType},
+			"bytes":                       {bytes.NewReader([]byte{0xff, 0xfe, 0x00, '{', 0xc3, 0x28}), nil, a.Token, 0},
 		} {
 			status, body := w.sendBody(g, client, hostile.token, hostile.body, hostile.header...)
 			if status < 400 && !strings.Contains(body, "error") && !strings.Contains(body, `"isError":true`) ||

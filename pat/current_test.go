@@ -96,7 +96,7 @@ func TestRenewalProvedByItsMessage(t *testing.T) {
 		t.Errorf("with another key: %v, want %v", err, pat.ErrInvalid)
 	}
 	next := w.renew(t, pat.RenewRequest{Token: issued.Token, Proved: proved("n", "alice recovery password")})
-	for name, token := range map[string]string{"of the same PAT": issued.Token, "of another": next.Token} {
+	for name, token := range map[string]string{"of the same PAT": issued.Token, "sender is another agent": next.Token} {
 		again := pat.RenewRequest{Token: token, Proved: proved("n", "alice recovery password")}
 		if _, err := w.issuer.Renew(t.Context(), again); !errors.Is(err, pat.ErrProofReplayed) {
 			t.Errorf("again, %s: %v, want %v", name, err, pat.ErrProofReplayed)

@@ -171,7 +171,7 @@ func TestInvalidEnvelopes(t *testing.T) {
 		"scope with numbers":        {func(e *draft) { e.message["scope"] = []int{1} }, pat.ErrBadAgreement},
 		"empty scope":               {func(e *draft) { e.message["scope"] = []string{} }, pat.ErrBadAgreement},
 		"malformed scope entry":     {func(e *draft) { e.message["scope"] = []string{"no entry"} }, pat.ErrBadAgreement},
-		"a member twice": {func(e *draft) {
+		"a duplicate member": {func(e *draft) {
 			e.raw = `{"issuer":"shop.example","issuer":"shop.example","policy_digest":"x"}`
 		}, pat.ErrBadAgreement},
 		"not an object":                   {func(e *draft) { e.raw = `[]` }, pat.ErrBadAgreement},

@@ -134,7 +134,7 @@ func TestPolicyDigest(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"no object": `[]`, "twice": `{"a":1,"a":1}`, "inexact": `{"a":9007199254740993}`, "no JSON": `{`, "huge": `{"a":"` +
+		"not an object": `[]`, "twice": `{"a":1,"a":1}`, "inexact": `{"a":9007199254740993}`, "not JSON": `{`, "huge": `{"a":"` +
 			strings.Repeat("x", pat.MaxPolicy) + `"}`,
 	} {
 		if got, err := pat.PolicyDigest([]byte(text)); err == nil || got != "" {

@@ -35,17 +35,17 @@ func TestBudget(t *testing.T) {
 		replies []agenttest.Reply // to the first order
 		free    bool              // the first order costs nothing, so a second one fits the budget
 	}{
-		"made":                           {nil, false},
-		"refused":                        {[]agenttest.Reply{refused}, true},
-		"failed and released":            {[]agenttest.Reply{failed("failed", "0.01 USD; id=e; state=released")}, true},
-		"failed, without a charge":       {[]agenttest.Reply{failed("failed", "")}, true},
-		"unknown":                        {[]agenttest.Reply{failed("unknown", "")}, false},
-		"done, and the response is lost": {[]agenttest.Reply{failed("done", "0.01 USD; id=e; state=captured")}, false},
-		"still held":                     {[]agenttest.Reply{failed("unknown", "0.01 USD; id=e; state=pending")}, false},
-		"lost, then refused":             {[]agenttest.Reply{broken, refused}, false},
-		"lost each time":                 {[]agenttest.Reply{broken, broken, broken, broken}, false},
-		"lost, then replayed":            {[]agenttest.Reply{broken}, false},
-		"errors without an outcome":      {[]agenttest.Reply{{Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}}, false},
+		"made":                         {nil, false},
+		"refused":                      {[]agenttest.Reply{refused}, true},
+		"failed and released":          {[]agenttest.Reply{failed("failed", "0.01 USD; id=e; state=released")}, true},
+		"failed, without a charge":     {[]agenttest.Reply{failed("failed", "")}, true},
+		"unknown":                      {[]agenttest.Reply{failed("unknown", "")}, false},
+		"executed, response lost":      {[]agenttest.Reply{failed("done", "0.01 USD; id=e; state=captured")}, false},
+		"still held":                   {[]agenttest.Reply{failed("unknown", "0.01 USD; id=e; state=pending")}, false},
+		"response lost, then refused":  {[]agenttest.Reply{broken, refused}, false},
+		"response lost each time":      {[]agenttest.Reply{broken, broken, broken, broken}, false},
+		"response lost, then replayed": {[]agenttest.Reply{broken}, false},
+		"errors without an outcome":    {[]agenttest.Reply{{Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}, {Status: 500, Body: "?"}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func TestChargeInAnotherCurrency(t *testing.T) {
 		"for a free call, with a budget":     {[]string{"1 USD/day"}, searchTool, "0.000000001 USD", true, true},
 		"unknown price, without a budget":    {[]string{"1 USD/day"}, orderTool, "0.000000001 EUR", false, false},
 		"unknown price, one of the budgets":  {[]string{"1 USD/day", "1 EUR/day"}, orderTool, "0.000000001 EUR", false, true},
-		"as the terms state":                 {[]string{"1 USD/day"}, orderTool, "0.01 USD", true, true},
+		"the charge in the terms":            {[]string{"1 USD/day"}, orderTool, "0.01 USD", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,8 +87,8 @@ func TestPriceDoesNotFall(t *testing.T) {
 		"less than the terms":       {[]string{"0.001 USD"}, "0.0105 USD/day"},
 		"more than the terms":       {[]string{"0.02 USD"}, "0.03 USD/day"},
 		"more than the terms, once": {[]string{"0.02 USD", "0.01 USD"}, "0.045 USD/day"},
-		"more, and never again":     {[]string{"0.02 USD", "0.000000001 USD"}, "0.04 USD/day"},
-		"more each time":            {[]string{"0.02 USD", "0.03 USD"}, "0.07 USD/day"},
+		"one higher charge":         {[]string{"0.02 USD", "0.000000001 USD"}, "0.04 USD/day"},
+		"a higher charge each time": {[]string{"0.02 USD", "0.03 USD"}, "0.07 USD/day"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

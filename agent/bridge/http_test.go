@@ -71,18 +71,18 @@ func TestServeHTTP(t *testing.T) {
 		host, origin, body string
 		status             int
 	}{
-		"by its address":            {host, "", list, 200},
-		"as localhost":              {"localhost" + host[strings.LastIndex(host, ":"):], "", list, 200},
-		"from its own origin":       {host, "http://" + host, list, 200},
-		"by a name (DNS rebinding)": {"shop.example", "", list, 403},
-		"by a name with the port":   {"shop.example" + host[strings.LastIndex(host, ":"):], "", list, 403},
-		"another port":              {"127.0.0.1:1", "", list, 403},
-		"from a page":               {host, "https://shop.example", list, 403},
-		"from a page of this host":  {host, "http://127.0.0.1:1", list, 403},
-		"from a file":               {host, "null", list, 403},
-		"a batch":                   {host, "", "[" + list + "]", 400},
-		"nested too deeply":         {host, "", strings.Repeat("[", 1<<20), 400},
-		"too large":                 {host, "", `{"x":"` + strings.Repeat("x", maxMessage) + `"}`, 413},
+		"by its address":                 {host, "", list, 200},
+		"as localhost":                   {"localhost" + host[strings.LastIndex(host, ":"):], "", list, 200},
+		"from its own origin":            {host, "http://" + host, list, 200},
+		"by a host name (DNS rebinding)": {"shop.example", "", list, 403},
+		"by a name with the port":        {"shop.example" + host[strings.LastIndex(host, ":"):], "", list, 403},
+		"another port":                   {"127.0.0.1:1", "", list, 403},
+		"from a web page":                {host, "https://shop.example", list, 403},
+		"from a web page of this host":   {host, "http://127.0.0.1:1", list, 403},
+		"from a file":                    {host, "null", list, 403},
+		"a batch":                        {host, "", "[" + list + "]", 400},
+		"nested too deeply":              {host, "", strings.Repeat("[", 1<<20), 400},
+		"too large":                      {host, "", `{"x":"` + strings.Repeat("x", maxMessage) + `"}`, 413},
 	} {
 		r := posting(t.Context(), t, host, test.body)
 		r.Host = test.host

@@ -94,7 +94,7 @@ func TestReserveAndSettle(t *testing.T) {
 		"charged in another currency":          {[]string{"1 EUR/day", "1 USD/day"}, []step{{0, "1 EUR", "0.5 USD", false}, {0, "0.1 EUR", "", true}, {0, "0.6 USD", "", true}, {0, "0.5 USD", "", false}}},
 		"charged in a currency without limit":  {[]string{"1 EUR/day"}, []step{{0, "1 EUR", "1 USD", false}, {0, "1 EUR", "", true}}},
 		"above every limit":                    {[]string{"1000000 EUR/day"}, []step{{0, "1000000 EUR", "?", false}, {0, "1000000 EUR", "", true}}},
-		"nothing is allowed":                   {[]string{"0 EUR/day"}, []step{{0, "0.000000001 EUR", "", true}, {0, "", "", true}}},
+		"a budget of zero":                     {[]string{"0 EUR/day"}, []step{{0, "0.000000001 EUR", "", true}, {0, "", "", true}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -84,11 +84,11 @@ func TestAlteredBlobsAreRejected(t *testing.T) {
 			_, _ = w.Write([]byte("wrong"))
 		},
 		"no hash": says(200, "right"),
-		"a hash in caps": func(w http.ResponseWriter, _ *http.Request) {
+		"a hash in upper case": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-M2M-Blob-Hash", strings.ToUpper(name))
 			_, _ = w.Write([]byte("right"))
 		},
-		"half of the bytes": func(w http.ResponseWriter, _ *http.Request) {
+		"truncated bytes": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-M2M-Blob-Hash", name)
 			w.Header().Set("Content-Length", "5")
 			_, _ = w.Write([]byte("rig"))

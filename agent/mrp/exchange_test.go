@@ -47,21 +47,21 @@ func TestRetries(t *testing.T) {
 		requests int
 		code     wire.Code // "": the request succeeds in the end
 	}{
-		"a limit":                {refusal(wire.RateLimited, 429), false, 2, ""},
-		"an error":               {refusal(wire.Internal, 500), false, 2, ""},
-		"a draining relay":       {refusal(wire.Internal, 503), false, 2, ""},
-		"a proxy's page":         {says(502, "<html>"), false, 2, ""},
-		"a cut connection":       {hang, false, 2, ""},
-		"a replay":               {refusal(wire.ReplayDetected, 409), false, 2, ""},
-		"a relay that is down":   {refusal(wire.Internal, 503), true, 4, wire.Internal},
-		"replays":                {refusal(wire.ReplayDetected, 409), true, 2, wire.ReplayDetected},
-		"another conflict":       {refusal(wire.BlobReferenced, 409), false, 1, wire.BlobReferenced},
-		"a bad request":          {refusal(wire.BadRequest, 400), false, 1, wire.BadRequest},
-		"a refused signature":    {refusal(wire.InvalidSignature, 401), false, 1, wire.InvalidSignature},
-		"a refused sender":       {refusal(wire.ACLDenied, 403), false, 1, wire.ACLDenied},
-		"no such agent":          {refusal(wire.AgentNotFound, 404), false, 1, wire.AgentNotFound},
-		"a full relay":           {refusal(wire.NoRoom, 507), false, 1, wire.NoRoom},
-		"a code of other relays": {refusal("payment_required", 402), false, 1, "payment_required"},
+		"a limit":              {refusal(wire.RateLimited, 429), false, 2, ""},
+		"an error":             {refusal(wire.Internal, 500), false, 2, ""},
+		"a draining relay":     {refusal(wire.Internal, 503), false, 2, ""},
+		"a proxy's page":       {says(502, "<html>"), false, 2, ""},
+		"a cut connection":     {hang, false, 2, ""},
+		"a replay":             {refusal(wire.ReplayDetected, 409), false, 2, ""},
+		"a relay that is down": {refusal(wire.Internal, 503), true, 4, wire.Internal},
+		"replays":              {refusal(wire.ReplayDetected, 409), true, 2, wire.ReplayDetected},
+		"another conflict":     {refusal(wire.BlobReferenced, 409), false, 1, wire.BlobReferenced},
+		"a bad request":        {refusal(wire.BadRequest, 400), false, 1, wire.BadRequest},
+		"a refused signature":  {refusal(wire.InvalidSignature, 401), false, 1, wire.InvalidSignature},
+		"a refused sender":     {refusal(wire.ACLDenied, 403), false, 1, wire.ACLDenied},
+		"no such agent":        {refusal(wire.AgentNotFound, 404), false, 1, wire.AgentNotFound},
+		"a full relay":         {refusal(wire.NoRoom, 507), false, 1, wire.NoRoom},
+		"an unknown code":      {refusal("payment_required", 402), false, 1, "payment_required"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +93,7 @@ func TestRelayClock(t *testing.T) {
 	for name, c := range map[string]struct {
 		off  time.Duration
 		good bool
-	}{"twenty minutes": {20 * time.Minute, true}, "twenty minutes back": {-20 * time.Minute, true}, "two hours": {2 * time.Hour, false}} {
+	}{"twenty minutes": {20 * time.Minute, true}, "twenty minutes behind": {-20 * time.Minute, true}, "two hours": {2 * time.Hour, false}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			now := func() time.Time { return time.Now().Add(c.off) }
@@ -178,7 +178,7 @@ func TestInvalidRequests(t *testing.T) {
 	_, thread := c.Thread(t.Context(), "", mrp.Filter{})
 	_, blob := c.BlobInfo(t.Context(), "a\nb")
 	for name, err := range map[string]error{
-		"nothing": send(wire.Send{Recipient: keyB}), "no JSON": send(wire.Send{Recipient: keyB, Body: []byte("{")}),
+		"nothing": send(wire.Send{Recipient: keyB}), "not JSON": send(wire.Send{Recipient: keyB, Body: []byte("{")}),
 		"too much": send(wire.Send{Recipient: keyB, Body: []byte(`"` + strings.Repeat("x", wire.MaxBody) + `"`)}),
 		"an id":    message, "dots": status, "no thread": thread, "a line feed": blob,
 	} {

@@ -26,26 +26,26 @@ func TestDoorFaults(t *testing.T) {
 		between func(string) http.Handler
 		want    []string
 	}{
-		"MCP elsewhere": {
+		"MCP at another address": {
 			onBoth(func(m map[string]any) { m["uim-mcp"] = "https://other.example/mcp" }),
 			[]string{"mcp-url", "server-card"},
 		},
 		"MCP is not a text": {onBoth(func(m map[string]any) { m["uim-mcp"] = 7 }), []string{"mcp-url"}},
-		"MCP is not there":  {absent(mcpPath), []string{"mcp-endpoint"}},
+		"MCP not found":     {absent(mcpPath), []string{"mcp-endpoint"}},
 		"MCP redirects": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == mcpPath {
 				http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 			}
 			return r.URL.Path == mcpPath
 		}), []string{"mcp-endpoint"}},
-		"MCP answers a page": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"MCP responds with a page": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			if r.URL.Path == mcpPath {
 				_, _ = w.Write([]byte("<html>"))
 			}
 			return r.URL.Path == mcpPath
 		}), []string{"mcp-endpoint"}},
 		"a challenge without metadata": {onPath(mcpPath, header("WWW-Authenticate", `Bearer realm="x"`)), []string{"mcp-challenge"}},
-		"metadata elsewhere": {
+		"metadata at another address": {
 			onPath(mcpPath, header("WWW-Authenticate", `Bearer realm="x", resource_metadata="https://other.example/x"`)),
 			[]string{"mcp-resource"},
 		},
@@ -78,7 +78,7 @@ func TestDoorFaults(t *testing.T) {
 			document(server, func(m map[string]any) { m["code_challenge_methods_supported"] = []any{"plain"} }),
 			[]string{"mcp-pkce"},
 		},
-		"MCP does not take the PAT": {func(gateway string) http.Handler {
+		"MCP rejects the PAT": {func(gateway string) http.Handler {
 			next := passing(gateway)
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == mcpPath {
@@ -106,7 +106,7 @@ func TestDoorFaults(t *testing.T) {
 				next.ServeHTTP(w, r)
 			})
 		}, []string{"mcp-origin"}},
-		"a list without end": {func(gateway string) http.Handler {
+		"an endless list": {func(gateway string) http.Handler {
 			next := results(mcpPath, "tools/list", func(m map[string]any) {
 				m["nextCursor"], m["tools"] = "again", []any{}
 			})(gateway)
@@ -127,7 +127,7 @@ func TestDoorFaults(t *testing.T) {
 			results(mcpPath, "tools/list", func(m map[string]any) { aTool(m)["name"] = "a report" }),
 			[]string{"mcp-tool-names"},
 		},
-		"a schema from elsewhere": {
+		"a schema with a remote reference": {
 			results(mcpPath, "tools/list", func(m map[string]any) {
 				aTool(m)["inputSchema"].(map[string]any)["$ref"] = "https://other.example/schema"
 			}),
@@ -186,14 +186,14 @@ func TestDoorFaults(t *testing.T) {
 			[]string{"mcp-unknown-tool"},
 		},
 
-		"A2A elsewhere": {
+		"A2A at another address": {
 			onBoth(func(m map[string]any) { m["uim-a2a"] = "https://other.example/a2a" }),
 			[]string{"a2a-url", "ai-catalog"},
 		},
 		"no agent card":             {absent(cardPath), []string{"a2a-card", "ai-catalog", "api-catalog"}},
 		"a card without skills":     {document(cardPath, func(m map[string]any) { m["skills"] = []any{} }), []string{"a2a-card"}},
 		"a card without signatures": {document(cardPath, func(m map[string]any) { delete(m, "signatures") }), []string{"a2a-signed"}},
-		"a card that was changed":   {document(cardPath, func(m map[string]any) { m["description"] = "Ours." }), []string{"a2a-signatures"}},
+		"a changed card":            {document(cardPath, func(m map[string]any) { m["description"] = "Ours." }), []string{"a2a-signatures"}},
 		"a card of unknown keys": {
 			document("/.well-known/jwks.json", func(m map[string]any) { m["keys"] = []any{} }),
 			[]string{"jwks", "a2a-signatures"},
@@ -261,13 +261,13 @@ func TestDoorFaults(t *testing.T) {
 			onBoth(func(m map[string]any) { m["uim-uagents"] = "fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0" }),
 			[]string{"uagents-url"},
 		},
-		"envelopes go elsewhere": {
+		"envelopes at another address": {
 			onBoth(func(m map[string]any) { m["uim-uagents-endpoint"] = "https://other.example/submit" }),
 			[]string{"uagents-url"},
 		},
 		"an agent that is never ready": {onPath(envelopePath, header("X-Uagents-Status", "not-ready")), []string{"uagents-here"}},
-		"envelopes are not answered":   {absent(envelopePath), []string{"uagents-here", "uagents-answers"}},
-		"answers that were changed": {
+		"envelopes without replies":    {absent(envelopePath), []string{"uagents-here", "uagents-answers"}},
+		"changed replies": {
 			onPath(envelopePath, posted(func(m map[string]any) {
 				if m["session"] != nil {
 					m["session"] = "6b0c1b3e-7d5a-4c6e-9f10-2a3b4c5d6e7f"
@@ -275,7 +275,7 @@ func TestDoorFaults(t *testing.T) {
 			})),
 			[]string{"uagents-answers"},
 		},
-		"answers that are not signed": {
+		"unsigned replies": {
 			onPath(envelopePath, posted(func(m map[string]any) {
 				if m["signature"] != nil {
 					m["signature"] = nil
@@ -311,9 +311,9 @@ func TestDoorFaults(t *testing.T) {
 			})),
 			[]string{"a2a-http"},
 		},
-		"nothing over HTTP+JSON":   {absent("/a2a/v1/tasks/00000000-0000-7000-8000-000000000000"), []string{"a2a-http"}},
-		"MCP takes a PAT for ever": {afterwards(mcpPath), []string{"mcp-revoked"}},
-		"A2A takes a PAT for ever": {afterwards(a2aPath), []string{"a2a-revoked"}},
+		"HTTP+JSON not served":     {absent("/a2a/v1/tasks/00000000-0000-7000-8000-000000000000"), []string{"a2a-http"}},
+		"MCP accepts expired PATs": {afterwards(mcpPath), []string{"mcp-revoked"}},
+		"A2A accepts expired PATs": {afterwards(a2aPath), []string{"a2a-revoked"}},
 
 		"an AI catalog of another agent": {
 			document(aiCatalog, func(m map[string]any) {
@@ -339,7 +339,7 @@ func TestDoorFaults(t *testing.T) {
 			}),
 			[]string{"api-catalog"},
 		},
-		"an API catalog of words": {
+		"an API catalog with text for links": {
 			document(apiCatalog, func(m map[string]any) { m["linkset"].([]any)[0].(map[string]any)["service-doc"] = "docs" }),
 			[]string{"api-catalog"},
 		},

@@ -33,7 +33,7 @@ func TestFaults(t *testing.T) {
 		want    []string
 	}{
 		"agents.json as HTML": {onPath(agents, header("Content-Type", "text/html; charset=utf-8")), []string{"agents-type"}},
-		"agents.json endless": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"endless agents.json": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			if !strings.HasSuffix(r.URL.Path, agents) {
 				return false
 			}
@@ -74,7 +74,7 @@ func TestFaults(t *testing.T) {
 		"invalid public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = "AAAA" }), []string{"public-key"}},
 		"another public key": {onBoth(func(m map[string]any) { m["uim-public-key"] = another }), []string{"jwks-agrees"}},
 		"invalid license":    {onBoth(func(m map[string]any) { m["uim-license"] = "MIT" }), []string{"license"}},
-		"a policy file elsewhere": {
+		"a policy file at another address": {
 			onBoth(func(m map[string]any) { m["uim-policy-file"] = "https://other.example/policy.json" }),
 			[]string{"policy-file", "policy-served"},
 		},
@@ -82,7 +82,7 @@ func TestFaults(t *testing.T) {
 			onPath(policy, only(200, members(func(m map[string]any) { m["note"] = fmt.Sprint(fetched.Add(1)) }))),
 			[]string{"policy-stable"},
 		},
-		"a policy about something else": {onPath(policy, only(200, members(func(m map[string]any) {
+		"a policy about another target": {onPath(policy, only(200, members(func(m map[string]any) {
 			m["permission"].([]any)[0].(map[string]any)["target"] = "https://other.example/thing"
 		}))), []string{"policy-targets", "pat-issue"}}, // the gateway expects a signature of its own policy
 		"search that ignores page_size": {without("page_size"), []string{"search-page-size"}},
@@ -98,7 +98,7 @@ func TestFaults(t *testing.T) {
 			everywhere(only(404, members(func(m map[string]any) { m["error"].(map[string]any)["message"] = stack }))),
 			[]string{"error-internals"},
 		},
-		"a code that does not fit": {
+		"a code that does not match the status": {
 			everywhere(only(404, members(func(m map[string]any) { m["error"].(map[string]any)["code"] = "FORBIDDEN" }))),
 			[]string{"error-codes"},
 		},
@@ -109,13 +109,13 @@ func TestFaults(t *testing.T) {
 		"no RateLimit":          {everywhere(header("RateLimit", "")), []string{"execute-limits"}},
 		"another request id":    {everywhere(header("UIM-Request-ID", "mine")), []string{"request-id"}},
 		"the PAT may be stored": {onPath("/api/pat/issue", header("Cache-Control", "")), []string{"pat-no-store"}},
-		"a 500": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"status 500": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.Path, "no-such-path") && fail(w, 500, "INTERNAL_SERVER_ERROR", "Sorry.")
 		}), []string{"error-failures"}},
-		"a 500 with a stack": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"status 500 with a stack": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.Path, "no-such-path") && fail(w, 500, "INTERNAL_SERVER_ERROR", stack)
 		}), []string{"error-failures", "error-internals"}},
-		"200 for a path that is not there": {instead(func(w http.ResponseWriter, r *http.Request) bool {
+		"200 for an unknown path": {instead(func(w http.ResponseWriter, r *http.Request) bool {
 			return strings.Contains(r.URL.Path, "no-such-path") && fail(w, 200, "NONE", "None")
 		}), []string{"error-404"}},
 		"any PAT is accepted": {
@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 		"a PAT with HS256":    {newMint(symmetric).between, []string{"pat-algorithm"}},
 		"a PAT without nbf":   {newMint(signed(map[string]any{"nbf": nil})).between, []string{"pat-claims"}},
 		"a PAT without jti":   {newMint(signed(map[string]any{"jti": nil})).between, []string{"pat-claims"}},
-		"a PAT for ever": {
+		"a PAT that never expires": {
 			newMint(signed(map[string]any{"exp": json.Number("99999999999")})).between,
 			[]string{"pat-answer", "pat-times"},
 		},

@@ -233,8 +233,8 @@ func TestDNS(t *testing.T) {
 		err     error
 		want    map[string]verify.Outcome
 	}{
-		"no records": {verify.Records{}, nil, map[string]verify.Outcome{"dns-agents-file": verify.Missing, "dns-policy-file": verify.Skipped}},
-		"no answer":  {verify.Records{}, errors.New("no server answers"), map[string]verify.Outcome{"dns-agents-file": verify.Wrong}},
+		"no records":  {verify.Records{}, nil, map[string]verify.Outcome{"dns-agents-file": verify.Missing, "dns-policy-file": verify.Skipped}},
+		"no response": {verify.Records{}, errors.New("no server answers"), map[string]verify.Outcome{"dns-agents-file": verify.Wrong}},
 		"elsewhere": {
 			verify.Records{AgentsFile: "https://other.example/agents.json"},
 			nil,

@@ -83,11 +83,11 @@ func TestNotRelayed(t *testing.T) {
 		unserved      uint64
 		refused       uint64
 	}{
-		"off by default":           {settings: settings, way: "delegate", n: 2, as: 2, unserved: 1},
-		"by tcp":                   {settings: relaying, way: "tcp", n: 2, as: 2, unserved: 1},
-		"another's name by tcp":    {settings: relaying, way: "tcp", n: 2, as: 4, refused: 1},
-		"to nobody":                {settings: relaying, way: "mailbox", n: 3, as: 3, unserved: 1},
-		"by tcp, a proven address": {settings: relaying, way: "tcp", n: 3, as: 3, unserved: 1},
+		"off by default":                    {settings: settings, way: "delegate", n: 2, as: 2, unserved: 1},
+		"by tcp":                            {settings: relaying, way: "tcp", n: 2, as: 2, unserved: 1},
+		"the name of another agent, by tcp": {settings: relaying, way: "tcp", n: 2, as: 4, refused: 1},
+		"to nobody":                         {settings: relaying, way: "mailbox", n: 3, as: 3, unserved: 1},
+		"by tcp, a proven address":          {settings: relaying, way: "tcp", n: 3, as: 3, unserved: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,15 +28,15 @@ func TestServerJSON(t *testing.T) {
 		want            string // expected name
 		err             string
 	}{
-		"as it is":       {nil, "shop.example", "1.0.0", "example.shop/default", ""},
-		"another domain": {nil, "api.1and1.example", "1.0.0", "example.1and1.api/default", ""},
-		"long texts":     {func(d *service.Definition) { d.Catalog = &long }, "shop.example", "1.0.0", "example.shop/default", ""},
-		"a prerelease":   {nil, "shop.example", "2.0.0-rc.1+build.7", "example.shop/default", ""},
-		"two numbers":    {nil, "shop.example", "1.0", "", announce.ErrVersion.Error()},
-		"a range":        {nil, "shop.example", "^1.0.0", "", announce.ErrVersion.Error()},
-		"a leading zero": {nil, "shop.example", "1.02.0", "", announce.ErrVersion.Error()},
-		"the latest":     {nil, "shop.example", "latest", "", announce.ErrVersion.Error()},
-		"no endpoint":    {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
+		"unchanged":                {nil, "shop.example", "1.0.0", "example.shop/default", ""},
+		"another domain":           {nil, "api.1and1.example", "1.0.0", "example.1and1.api/default", ""},
+		"long texts":               {func(d *service.Definition) { d.Catalog = &long }, "shop.example", "1.0.0", "example.shop/default", ""},
+		"a prerelease":             {nil, "shop.example", "2.0.0-rc.1+build.7", "example.shop/default", ""},
+		"a version of two numbers": {nil, "shop.example", "1.0", "", announce.ErrVersion.Error()},
+		"a range":                  {nil, "shop.example", "^1.0.0", "", announce.ErrVersion.Error()},
+		"a leading zero":           {nil, "shop.example", "1.02.0", "", announce.ErrVersion.Error()},
+		"the version latest":       {nil, "shop.example", "latest", "", announce.ErrVersion.Error()},
+		"no endpoint":              {func(d *service.Definition) { d.Doors = nil }, "shop.example", "1.0.0", "", announce.ErrNoEndpoint.Error()},
 		"a very long name": {
 			func(d *service.Definition) { d.ID = strings.Repeat("x", 200) }, "shop.example", "1.0.0",
 			"", "at most 200 characters",

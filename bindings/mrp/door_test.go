@@ -89,7 +89,7 @@ func expect(t *testing.T, what, answer string, want ...string) {
 func TestCallsOverEachRelay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ elsewhere, encrypted bool }{
-		"plain": {false, false}, "encrypted": {false, true}, "elsewhere, plain": {true, false}, "elsewhere, encrypted": {true, true},
+		"plain": {false, false}, "encrypted": {false, true}, "remote relay, plain": {true, false}, "remote relay, encrypted": {true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -19,7 +19,7 @@ func TestInvalidRequests(t *testing.T) {
 	a := agent(g)
 	token := agrees(g, a)
 	for name, c := range map[string]struct{ contentType, body, want string }{
-		"no object":                  {wire.TypeRequest, `[1]`, `"code":"malformed_request"`},
+		"not an object":              {wire.TypeRequest, `[1]`, `"code":"malformed_request"`},
 		"no action":                  {wire.TypeRequest, `{"params":{}}`, `"The member action is missing."`},
 		"an action of another type":  {wire.TypeRequest, `{"action":7}`, `"The member action must be a string."`},
 		"parameters of another type": {wire.TypeRequest, `{"action":"uim:search","params":[]}`, `"The member params must be an object."`},
@@ -38,7 +38,7 @@ func TestInvalidRequests(t *testing.T) {
 		"an undecryptable body":      {wire.TypeEncrypted, `{"v":2,"enc":"` + strings.Repeat("A", 43) + `","ct":"` + strings.Repeat("A", 43) + `","ct_content_type":"application/json"}`, `cannot be decrypted`},
 		"an unencrypted body":        {wire.TypeEncrypted, `{"action":"uim:search"}`, `cannot be decrypted`},
 		"words":                      {wire.TypeText, `"hello"`, `uim:search`},
-		"words as JSON":              {wire.TypeJSON, `{"text":"hello"}`, `{"text":"shop.example: A shop`},
+		"text declared as JSON":      {wire.TypeJSON, `{"text":"hello"}`, `{"text":"shop.example: A shop`},
 		"an upper-case type":         {"Application/X-MRP-Request+JSON; charset=utf-8", `{"action":"uim:policy"}`, `"status":"ok"`},
 	} {
 		m := a.Say(t, c.contentType, c.body)

@@ -30,10 +30,10 @@ func TestRefusedDocuments(t *testing.T) {
 		"a fragment as redirect": says(func(m map[string]any) { m["redirect_uris"] = []string{callback, "https://assistant.example/cb#x"} }),
 		"a client with a secret": says(func(m map[string]any) { m["token_endpoint_auth_method"] = "client_secret_basic" }),
 		"too large":              says(func(m map[string]any) { m["x"] = strings.Repeat("x", 64<<10) }),
-		"a member twice": serves(func(w http.ResponseWriter, _ *http.Request) {
+		"a duplicate member": serves(func(w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, `{"client_id":"x","client_id":%q}`, g.client.ID())
 		}),
-		"no JSON":     serves(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }),
+		"not JSON":    serves(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }),
 		"not found":   serves(http.NotFound),
 		"a redirect":  serves(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/other.json", http.StatusFound) }),
 		"no response": serves(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
@@ -105,12 +105,12 @@ func TestRegistration(t *testing.T) {
 		t.Errorf("got %q, want a text that contains %q", policy, "form-action 'self' cursor:;")
 	}
 	for name, bad := range map[string]any{
-		"no redirect URIs": map[string]any{"client_name": "x"},
-		"a data URI":       map[string]any{"redirect_uris": []string{"data:text/html,x"}},
-		"a number":         map[string]any{"redirect_uris": []any{1}},
-		"a secret":         map[string]any{"redirect_uris": []string{callback}, "token_endpoint_auth_method": "client_secret_post"},
-		"a list":           []any{},
-		"a megabyte":       map[string]any{"redirect_uris": []string{callback}, "x": strings.Repeat("x", 1<<20)},
+		"no redirect URIs":   map[string]any{"client_name": "x"},
+		"a data URI":         map[string]any{"redirect_uris": []string{"data:text/html,x"}},
+		"a number":           map[string]any{"redirect_uris": []any{1}},
+		"a secret":           map[string]any{"redirect_uris": []string{callback}, "token_endpoint_auth_method": "client_secret_post"},
+		"a list":             []any{},
+		"a document of 1 MB": map[string]any{"redirect_uris": []string{callback}, "x": strings.Repeat("x", 1<<20)},
 	} {
 		if a := g.oauth(g.Call("/oauth/register", "", bad)); a.Status < 400 || a.Error == "" || a.ClientID != "" {
 			t.Errorf("%s: %+v", name, a)
@@ -210,7 +210,7 @@ func TestAgentWithKey(t *testing.T) {
 func TestWithoutConsent(t *testing.T) {
 	const services = "\nservices:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, " + gatetest.Unproved
 	for name, settings := range map[string]string{
-		"switched off":          services + ", doors: {mcp: {consent: false}}}\n",
+		"consent disabled":      services + ", doors: {mcp: {consent: false}}}\n",
 		"only fresh agreements": "pat: {freshness: required}" + services + "}\n",
 	} {
 		t.Run(name, func(t *testing.T) {

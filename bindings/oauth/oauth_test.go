@@ -143,20 +143,20 @@ func TestRejectedAuthorizationRequests(t *testing.T) {
 	g := newGate(t, "")
 	set := func(name, value string) func(url.Values) { return func(v url.Values) { v.Set(name, value) } }
 	for name, change := range map[string]func(url.Values){
-		"another redirect URI":    set("redirect_uri", "https://evil.example/cb"),
-		"one slash more":          set("redirect_uri", callback+"/"),
-		"another loopback name":   set("redirect_uri", "http://127.0.0.1:49152/callback"),
-		"another case":            set("redirect_uri", "http://localhost:49152/Callback"),
-		"an unregistered port":    set("redirect_uri", "https://assistant.example:8443/cb?x=1"),
-		"a fragment":              set("redirect_uri", callback+"#x"),
-		"a user name":             set("redirect_uri", "http://localhost@evil.example/callback"),
-		"no redirect URI":         set("redirect_uri", ""),
-		"an unknown client":       set("client_id", "nobody"),
-		"a client over http":      set("client_id", strings.Replace(g.client.ID(), "https:", "http:", 1)),
-		"a client without a path": set("client_id", g.client.URL),
-		"a client behind dots":    set("client_id", g.client.URL+"/x/../client.json"),
-		"a parameter twice":       func(v url.Values) { v.Add("client_id", v.Get("client_id")) },
-		"a long state":            set("state", strings.Repeat("s", 2049)),
+		"another redirect URI":          set("redirect_uri", "https://evil.example/cb"),
+		"one slash more":                set("redirect_uri", callback+"/"),
+		"another loopback name":         set("redirect_uri", "http://127.0.0.1:49152/callback"),
+		"another case":                  set("redirect_uri", "http://localhost:49152/Callback"),
+		"an unregistered port":          set("redirect_uri", "https://assistant.example:8443/cb?x=1"),
+		"a fragment":                    set("redirect_uri", callback+"#x"),
+		"a user name":                   set("redirect_uri", "http://localhost@evil.example/callback"),
+		"no redirect URI":               set("redirect_uri", ""),
+		"an unknown client":             set("client_id", "nobody"),
+		"a client over http":            set("client_id", strings.Replace(g.client.ID(), "https:", "http:", 1)),
+		"a client without a path":       set("client_id", g.client.URL),
+		"a client_id with dot segments": set("client_id", g.client.URL+"/x/../client.json"),
+		"a duplicate parameter":         func(v url.Values) { v.Add("client_id", v.Get("client_id")) },
+		"a long state":                  set("state", strings.Repeat("s", 2049)),
 	} {
 		a := g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE(), change).Encode(), nil)
 		if a.Status != http.StatusBadRequest || a.Header.Get("Location") != "" || strings.Contains(string(a.Body), "<form") ||
@@ -168,14 +168,14 @@ func TestRejectedAuthorizationRequests(t *testing.T) {
 		change func(url.Values)
 		want   string
 	}{
-		"no PKCE":             {set("code_challenge", ""), "invalid_request"},
-		"plain PKCE":          {set("code_challenge_method", "plain"), "invalid_request"},
-		"a token at once":     {set("response_type", "token"), "unsupported_response_type"},
-		"another resource":    {set("resource", "https://other.example/mcp"), "invalid_target"},
-		"a slash more":        {set("resource", resource+"/"), "invalid_target"},
-		"an unoffered intent": {set("scope", "shop.example:other:v1:execute"), "invalid_scope"},
-		"what charges":        {set("scope", gatetest.Ordering+":execute"), "invalid_scope"},
-		"no scope of ours":    {set("scope", "openid email"), "invalid_scope"},
+		"no PKCE":                 {set("code_challenge", ""), "invalid_request"},
+		"plain PKCE":              {set("code_challenge_method", "plain"), "invalid_request"},
+		"response_type token":     {set("response_type", "token"), "unsupported_response_type"},
+		"another resource":        {set("resource", "https://other.example/mcp"), "invalid_target"},
+		"an additional slash":     {set("resource", resource+"/"), "invalid_target"},
+		"an unoffered intent":     {set("scope", "shop.example:other:v1:execute"), "invalid_scope"},
+		"an intent that charges":  {set("scope", gatetest.Ordering+":execute"), "invalid_scope"},
+		"a scope without intents": {set("scope", "openid email"), "invalid_scope"},
 	} {
 		sent := g.sentTo(g.browser().do(http.MethodGet, "/oauth/authorize?"+g.query(newPKCE(), tt.change).Encode(), nil))
 		if sent.Get("error") != tt.want || sent.Get("code") != "" || sent.Get("iss") != origin || sent.Get("state") != "state & more" {
@@ -218,23 +218,23 @@ func TestPageCannotBeFramedOrForged(t *testing.T) {
 	}
 	good := formOf(page)
 	for name, forge := range map[string]func(*browser, url.Values){
-		"no cookie":              func(b *browser, _ url.Values) { b.cookie = "" },
-		"another browser":        func(b *browser, _ url.Values) { b.cookie = ""; b.page(g.query(newPKCE())) },
-		"a cookie set by hand":   func(b *browser, _ url.Values) { b.cookie = "uim-consent=x" },
-		"the cookie twice":       func(b *browser, _ url.Values) { b.cookie += "; " + b.cookie },
-		"no ticket":              func(_ *browser, v url.Values) { v.Del("ticket") },
-		"another challenge":      func(_ *browser, v url.Values) { v.Set("code_challenge", newPKCE().challenge) },
-		"another state":          func(_ *browser, v url.Values) { v.Set("state", "x") },
-		"another redirect":       func(_ *browser, v url.Values) { v.Set("redirect_uri", "http://localhost:1/callback") },
-		"another site":           func(b *browser, _ url.Values) { b.header["Sec-Fetch-Site"] = "cross-site" },
-		"another host of ours":   func(b *browser, _ url.Values) { b.header["Sec-Fetch-Site"] = "same-site" },
-		"another scope asked":    func(_ *browser, v url.Values) { v.Set("requested", gatetest.Searching+":execute") },
-		"a scope never shown":    func(_ *browser, v url.Values) { v.Set("scope", gatetest.Ordering+":execute") },
-		"no scope at all":        func(_ *browser, v url.Values) { v.Del("scope") },
-		"no decision":            func(_ *browser, v url.Values) { v.Del("decision") },
-		"a parameter twice":      func(_ *browser, v url.Values) { v.Add("state", "x") },
-		"not sent as a form":     func(b *browser, _ url.Values) { b.header["Content-Type"] = "text/plain" },
-		"a megabyte of anything": func(_ *browser, v url.Values) { v.Set("x", strings.Repeat("x", 1<<20)) },
+		"no cookie":                        func(b *browser, _ url.Values) { b.cookie = "" },
+		"another browser":                  func(b *browser, _ url.Values) { b.cookie = ""; b.page(g.query(newPKCE())) },
+		"a forged cookie":                  func(b *browser, _ url.Values) { b.cookie = "uim-consent=x" },
+		"a duplicate cookie":               func(b *browser, _ url.Values) { b.cookie += "; " + b.cookie },
+		"no ticket":                        func(_ *browser, v url.Values) { v.Del("ticket") },
+		"another challenge":                func(_ *browser, v url.Values) { v.Set("code_challenge", newPKCE().challenge) },
+		"another state":                    func(_ *browser, v url.Values) { v.Set("state", "x") },
+		"another redirect":                 func(_ *browser, v url.Values) { v.Set("redirect_uri", "http://localhost:1/callback") },
+		"another site":                     func(b *browser, _ url.Values) { b.header["Sec-Fetch-Site"] = "cross-site" },
+		"another host of the gateway":      func(b *browser, _ url.Values) { b.header["Sec-Fetch-Site"] = "same-site" },
+		"another requested scope":          func(_ *browser, v url.Values) { v.Set("requested", gatetest.Searching+":execute") },
+		"a scope that was not shown":       func(_ *browser, v url.Values) { v.Set("scope", gatetest.Ordering+":execute") },
+		"no scope at all":                  func(_ *browser, v url.Values) { v.Del("scope") },
+		"no decision":                      func(_ *browser, v url.Values) { v.Del("decision") },
+		"a duplicate parameter":            func(_ *browser, v url.Values) { v.Add("state", "x") },
+		"another content type than a form": func(b *browser, _ url.Values) { b.header["Content-Type"] = "text/plain" },
+		"a body of 1 MB":                   func(_ *browser, v url.Values) { v.Set("x", strings.Repeat("x", 1<<20)) },
 	} {
 		form := url.Values{}
 		for k, v := range good {
@@ -289,18 +289,18 @@ func TestRefusedCodes(t *testing.T) {
 		change func(url.Values)
 		want   string
 	}{
-		"another verifier":       {set("code_verifier", newPKCE().verifier), "invalid_grant"},
-		"no verifier":            {set("code_verifier", ""), "invalid_grant"},
-		"the challenge itself":   {set("code_verifier", p.challenge), "invalid_grant"},
-		"another client":         {set("client_id", "https://other.example/client.json"), "invalid_grant"},
-		"a redirect URI, longer": {set("redirect_uri", callback+"/"), "invalid_grant"},
-		"another port":           {set("redirect_uri", "http://localhost:1/callback"), "invalid_grant"},
-		"another resource":       {set("resource", "https://other.example/mcp"), "invalid_target"},
-		"another secret":         {set("code", code[:len(code)-4]+"AAAA"), "invalid_grant"},
-		"the code as refresh":    {func(v url.Values) { v.Set("grant_type", "refresh_token"); v.Set("refresh_token", code) }, "invalid_grant"},
-		"nonsense":               {set("code", "x"), "invalid_grant"},
-		"a parameter twice":      {func(v url.Values) { v.Add("code", code) }, "invalid_request"},
-		"another grant":          {set("grant_type", "password"), "unsupported_grant_type"},
+		"another verifier":          {set("code_verifier", newPKCE().verifier), "invalid_grant"},
+		"no verifier":               {set("code_verifier", ""), "invalid_grant"},
+		"the challenge itself":      {set("code_verifier", p.challenge), "invalid_grant"},
+		"another client":            {set("client_id", "https://other.example/client.json"), "invalid_grant"},
+		"a longer redirect URI":     {set("redirect_uri", callback+"/"), "invalid_grant"},
+		"another port":              {set("redirect_uri", "http://localhost:1/callback"), "invalid_grant"},
+		"another resource":          {set("resource", "https://other.example/mcp"), "invalid_target"},
+		"another secret":            {set("code", code[:len(code)-4]+"AAAA"), "invalid_grant"},
+		"the code as refresh token": {func(v url.Values) { v.Set("grant_type", "refresh_token"); v.Set("refresh_token", code) }, "invalid_grant"},
+		"nonsense":                  {set("code", "x"), "invalid_grant"},
+		"a duplicate parameter":     {func(v url.Values) { v.Add("code", code) }, "invalid_request"},
+		"another grant":             {set("grant_type", "password"), "unsupported_grant_type"},
 	} {
 		v := g.exchange(code, p)
 		tt.change(v)

@@ -31,14 +31,14 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 		return v
 	}
 	for name, form := range map[string]url.Values{
-		"another verifier":                        g.exchange(code, newPKCE()),
-		"no verifier":                             set(g.exchange(code, p), "code_verifier", ""),
-		"another client":                          set(g.exchange(code, p), "client_id", "https://other.example/client.json"),
-		"another redirect URI":                    set(g.exchange(code, p), "redirect_uri", callback+"/"),
-		"the code as refresh token":               g.refresh(code),
-		"its handle in a refresh token":           g.refresh(forged),
-		"a used refresh token, other client":      set(g.refresh(got.Refresh[:len(got.Refresh)-1]+"A"), "client_id", "https://other.example/client.json"),
-		"its handle, and the secret that is good": g.refresh(handle + "." + secret),
+		"another verifier":                       g.exchange(code, newPKCE()),
+		"no verifier":                            set(g.exchange(code, p), "code_verifier", ""),
+		"another client":                         set(g.exchange(code, p), "client_id", "https://other.example/client.json"),
+		"another redirect URI":                   set(g.exchange(code, p), "redirect_uri", callback+"/"),
+		"the code as refresh token":              g.refresh(code),
+		"its handle in a refresh token":          g.refresh(forged),
+		"a used refresh token of another client": set(g.refresh(got.Refresh[:len(got.Refresh)-1]+"A"), "client_id", "https://other.example/client.json"),
+		"its handle with the current secret":     g.refresh(handle + "." + secret),
 	} {
 		g.wants(name, g.post("/oauth/token", form), "invalid_grant")
 		if !g.works(got.Access) {
@@ -57,7 +57,7 @@ func TestLeakedSpentCodeRevokesNothing(t *testing.T) {
 // TestResubmittedForm sends one form three times, sequentially and concurrently.
 func TestResubmittedForm(t *testing.T) {
 	t.Parallel()
-	for name, atOnce := range map[string]bool{"one after the other": false, "at once": true} {
+	for name, atOnce := range map[string]bool{"sequentially": false, "at once": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := newGate(t, "")

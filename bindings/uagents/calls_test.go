@@ -98,7 +98,7 @@ func TestRefusalsMatchHTTP(t *testing.T) {
 	p := opened(t)
 	token := p.agreed()
 	for name, parameters := range map[string]string{
-		"a parameter that is missing": `{}`, "one that is unknown": `{"query": "lamp", "colour": "red"}`, "one of another type": `{"query": 1}`,
+		"a missing parameter": `{}`, "an unknown parameter": `{"query": "lamp", "colour": "red"}`, "a parameter of another type": `{"query": 1}`,
 	} {
 		body := fmt.Sprintf(`{"intent_uid": %q, "parameters": %s`, gatetest.Searching, parameters)
 		model, reply := p.ask("UIMExecute", body+fmt.Sprintf(`, "pat": %q}`, token))
@@ -125,31 +125,31 @@ func TestRefusals(t *testing.T) {
 	token := p.agreed()
 	other := p.Agreed("agent-2").Token
 	for name, c := range map[string]struct{ model, message, answer, reason string }{
-		"a PAT of another agent":   {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
-		"no PAT at all":            {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
-		"to renew another's PAT":   {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
-		"to renew an invalid PAT":  {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
-		"to renew a number":        {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
-		"an unknown intent":        {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
-		"an extra member":          {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
-		"depth without end":        {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
-		"values without end":       {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
-		"a list":                   {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
-		"a member twice":           {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
-		"an invalid cursor":        {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
-		"a query that is too long": {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
-		"another policy":           {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
-		"another issuer":           {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
-		"an unknown message":       {"Nobody", `{}`, "ErrorMessage", ""},
-		"a chat":                   {"ChatMessage", `{}`, "ErrorMessage", ""},
-		"an answer":                {"UIMAgreed", `{}`, "ErrorMessage", ""},
-		"health":                   {"HealthCheck", `{}`, "AgentHealth", ""},
+		"a PAT of another agent":         {"UIMExecute", search(other), "UIMFault", "INVALID_TOKEN"},
+		"no PAT":                         {"UIMExecute", search("x"), "UIMFault", "INVALID_TOKEN"},
+		"renewal of another agent's PAT": {"UIMRenew", fmt.Sprintf(`{"pat": %q}`, other), "UIMFault", "INVALID_TOKEN"},
+		"renewal of an invalid PAT":      {"UIMRenew", `{"pat": "x"}`, "UIMFault", "INVALID_TOKEN"},
+		"renewal of a number":            {"UIMRenew", `{"pat": 1}`, "UIMFault", "MALFORMED_REQUEST"},
+		"an unknown intent":              {"UIMExecute", strings.Replace(search(token), "search", "seek", 1), "UIMFault", "INTENT_NOT_FOUND"},
+		"an extra member":                {"UIMExecute", strings.Replace(search(token), `{`, `{"x": 1, `, 1), "UIMFault", "MALFORMED_REQUEST"},
+		"unlimited depth":                {"UIMSearch", strings.Repeat(`{"a":`, 10_000), "UIMFault", "MALFORMED_REQUEST"},
+		"unlimited values":               {"UIMExecute", `{"parameters": [` + strings.Repeat("0,", 120_000) + `0]}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a list":                         {"UIMExecute", `[]`, "UIMFault", "MALFORMED_REQUEST"},
+		"a duplicate member":             {"UIMSearch", `{"query": "a", "query": "b"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"an invalid cursor":              {"UIMSearch", `{"cursor": "next"}`, "UIMFault", "MALFORMED_REQUEST"},
+		"a query that is too long":       {"UIMSearch", `{"query": "` + strings.Repeat("x", 9999) + `"}`, "UIMFault", "INVALID_PARAMETER"},
+		"another policy":                 {"UIMAgree", strings.Replace(p.agreement(), "sha-256:", "sha-256:x", 1), "UIMFault", "POLICY_MISMATCH"},
+		"another issuer":                 {"UIMAgree", strings.Replace(p.agreement(), "shop.example", "shop.invalid", 1), "UIMFault", "AGREEMENT_MISDIRECTED"},
+		"an unknown message":             {"Nobody", `{}`, "ErrorMessage", ""},
+		"a chat":                         {"ChatMessage", `{}`, "ErrorMessage", ""},
+		"a reply":                        {"UIMAgreed", `{}`, "ErrorMessage", ""},
+		"health":                         {"HealthCheck", `{}`, "AgentHealth", ""},
 	} {
 		if model, reply := p.ask(c.model, c.message); model != c.answer || reply.Text("reason") != c.reason {
 			t.Errorf("%s: %s %v, want %s %s", name, model, reply, c.answer, c.reason)
 		}
 	}
-	for name, expires := range map[string]*uint64{"no time": nil, "a time that is over": at(p, -1), "a time too far": at(p, 3600)} {
+	for name, expires := range map[string]*uint64{"no time": nil, "a past time": at(p, -1), "a time too far in the future": at(p, 3600)} {
 		e := p.unsigned("UIMAgree", p.agreement())
 		e.Expires = expires
 		if model, text := p.opens(p.submit(http.MethodPost, p.text(e.Sign(p.key)))); model != "UIMFault" ||

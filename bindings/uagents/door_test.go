@@ -161,32 +161,32 @@ func TestInvalidEnvelopes(t *testing.T) {
 		status       int
 		text         string // of the member error
 	}{
-		"another method":               {method: http.MethodPut, body: signed, status: 405, text: "method not allowed"},
-		"no content type, no browser":  {body: signed, header: []string{"Content-Type", "", "User-Agent", " "}, status: 400, text: "missing header: content-type"},
-		"another content type":         {body: signed, header: []string{"Content-Type", "text/plain"}, status: 400, text: "invalid content-type"},
-		"content type in upper case":   {body: signed, header: []string{"Content-Type", "APPLICATION/JSON"}, status: 400, text: "invalid content-type"},
-		"GET with a content type":      {method: http.MethodGet, status: 400, text: "empty or invalid payload"},
-		"empty":                        {status: 400, text: "empty or invalid payload"},
-		"no JSON":                      {body: "{", status: 400, text: "empty or invalid payload"},
-		"no UTF-8":                     {body: "{\"a\": \"\xff\"}", status: 400, text: "empty or invalid payload"},
-		"null":                         {body: "null", status: 400, text: "contents do not match envelope schema"},
-		"a list":                       {body: "[]", status: 400, text: "contents do not match envelope schema"},
-		"no session":                   {body: replaced("session", ""), status: 400, text: "contents do not match envelope schema"},
-		"no bech32 as sender":          {body: replaced("sender", "agent1x"), status: 400, text: "Unable to decode value"},
-		"no bech32 as signature":       {body: replaced("signature", "sig1x"), status: 400, text: "Unable to decode value"},
-		"an address as signature":      {body: replaced("signature", string(p.shop)), status: 400, text: "Unable to decode signature"},
-		"a signature as sender":        {body: replaced("sender", good.Sign(p.key).Signature.String()), status: 400, text: "Unable to decode agent address"},
-		"not signed":                   {body: p.text(good), status: 400, text: "Envelope signature is missing"},
-		"of a user":                    {body: p.text(func() envelope.Envelope { e := good; e.Sender = user; return e }()), status: 400, text: "unverified senders are not served"},
-		"signed by another":            {body: replaced("sender", string(p.shop)), status: 400, text: "Signature verification failed"},
-		"changed":                      {body: replaced("payload", envelope.Pack([]byte(`{"a":1}`))), status: 400, text: "Signature verification failed"},
-		"for another agent":            {body: with(func(e *envelope.Envelope) { e.Target = p.key.Address() }), status: 400, text: "unable to route envelope"},
-		"for no agent":                 {body: replaced("target", "agent1x"), status: 400, text: "unable to route envelope"},
-		"asynchronous":                 {body: signed, header: []string{"X-Uagents-Connection", ""}, status: 400, text: "asynchronous envelopes are not answered here"},
-		"synchronous in upper case":    {body: signed, header: []string{"X-Uagents-Connection", "SYNC"}, status: 400, text: "asynchronous envelopes are not answered here"},
-		"no message":                   {body: with(func(e *envelope.Envelope) { e.Payload = "" }), status: 400, text: "unable to decode payload"},
-		"too large":                    {body: strings.Repeat(" ", 2<<20) + signed, status: 413, text: "empty or invalid payload"},
-		"a nonce in place of the time": {body: strings.Replace(strings.Replace(signed, `"nonce":null`, `"nonce":1`, 1), `"expires"`, `"x"`, 1), status: 400, text: "contents do not match envelope schema"},
+		"another method":                 {method: http.MethodPut, body: signed, status: 405, text: "method not allowed"},
+		"no content type, no browser":    {body: signed, header: []string{"Content-Type", "", "User-Agent", " "}, status: 400, text: "missing header: content-type"},
+		"another content type":           {body: signed, header: []string{"Content-Type", "text/plain"}, status: 400, text: "invalid content-type"},
+		"content type in upper case":     {body: signed, header: []string{"Content-Type", "APPLICATION/JSON"}, status: 400, text: "invalid content-type"},
+		"GET with a content type":        {method: http.MethodGet, status: 400, text: "empty or invalid payload"},
+		"empty":                          {status: 400, text: "empty or invalid payload"},
+		"not JSON":                       {body: "{", status: 400, text: "empty or invalid payload"},
+		"not UTF-8":                      {body: "{\"a\": \"\xff\"}", status: 400, text: "empty or invalid payload"},
+		"null":                           {body: "null", status: 400, text: "contents do not match envelope schema"},
+		"a list":                         {body: "[]", status: 400, text: "contents do not match envelope schema"},
+		"no session":                     {body: replaced("session", ""), status: 400, text: "contents do not match envelope schema"},
+		"a sender that is not bech32":    {body: replaced("sender", "agent1x"), status: 400, text: "Unable to decode value"},
+		"a signature that is not bech32": {body: replaced("signature", "sig1x"), status: 400, text: "Unable to decode value"},
+		"an address as signature":        {body: replaced("signature", string(p.shop)), status: 400, text: "Unable to decode signature"},
+		"a signature as sender":          {body: replaced("sender", good.Sign(p.key).Signature.String()), status: 400, text: "Unable to decode agent address"},
+		"not signed":                     {body: p.text(good), status: 400, text: "Envelope signature is missing"},
+		"sender is a user":               {body: p.text(func() envelope.Envelope { e := good; e.Sender = user; return e }()), status: 400, text: "unverified senders are not served"},
+		"signed by another":              {body: replaced("sender", string(p.shop)), status: 400, text: "Signature verification failed"},
+		"changed":                        {body: replaced("payload", envelope.Pack([]byte(`{"a":1}`))), status: 400, text: "Signature verification failed"},
+		"for another agent":              {body: with(func(e *envelope.Envelope) { e.Target = p.key.Address() }), status: 400, text: "unable to route envelope"},
+		"target is not an agent":         {body: replaced("target", "agent1x"), status: 400, text: "unable to route envelope"},
+		"asynchronous":                   {body: signed, header: []string{"X-Uagents-Connection", ""}, status: 400, text: "asynchronous envelopes are not answered here"},
+		"synchronous in upper case":      {body: signed, header: []string{"X-Uagents-Connection", "SYNC"}, status: 400, text: "asynchronous envelopes are not answered here"},
+		"no message":                     {body: with(func(e *envelope.Envelope) { e.Payload = "" }), status: 400, text: "unable to decode payload"},
+		"too large":                      {body: strings.Repeat(" ", 2<<20) + signed, status: 413, text: "empty or invalid payload"},
+		"a nonce in place of the time":   {body: strings.Replace(strings.Replace(signed, `"nonce":null`, `"nonce":1`, 1), `"expires"`, `"x"`, 1), status: 400, text: "contents do not match envelope schema"},
 	} {
 		if c.method == "" {
 			c.method = http.MethodPost
@@ -212,10 +212,10 @@ func TestStatusRequests(t *testing.T) {
 		method, address, status string
 		code                    int
 	}{
-		"without an address": {http.MethodHead, "", "indeterminate", 200},
-		"of the shop":        {http.MethodHead, string(p.shop), "ready", 200},
-		"of another":         {http.MethodHead, string(p.key.Address()), "not-ready", 200},
-		"OPTIONS":            {http.MethodOptions, "", "", 204},
+		"without an address":      {http.MethodHead, "", "indeterminate", 200},
+		"sender is the shop":      {http.MethodHead, string(p.shop), "ready", 200},
+		"sender is another agent": {http.MethodHead, string(p.key.Address()), "not-ready", 200},
+		"OPTIONS":                 {http.MethodOptions, "", "", 204},
 	} {
 		a := p.submit(c.method, "", "X-Uagents-Address", c.address)
 		if a.Status != c.code || a.Header.Get("X-Uagents-Status") != c.status || len(a.Body) != 0 ||

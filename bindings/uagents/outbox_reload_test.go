@@ -27,7 +27,7 @@ func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 			change: func(p *peer) { p.Write("seed.txt", "another seed of the shop, in one line\n") },
 			sent:   [2]string{"UIMPolicyRequest", "{}"}, want: "ErrorMessage", respond: "no longer available",
 		},
-		"a shut door": {
+		"a closed door": {
 			change: func(p *peer) {
 				without, _, _ := strings.Cut(p.Settings, ", doors: ")
 				p.Write("uimgate.yaml", without+"}\n")

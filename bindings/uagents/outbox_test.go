@@ -244,16 +244,16 @@ func TestEndpointsOfAnAlmanac(t *testing.T) {
 		more   string
 		became string
 	}{
-		"an endpoint":            {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "delivered"},
-		"one that points inside": {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "", "refused"},
-		"one at the metadata":    {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "http://169.254.169.254/", "weight": 1}]}`, 200, "", "refused"},
-		"no expiry":              {`{"address": "SENDER", "expiry": null, "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
-		"another agent":          {`{"address": "agent1", "expiry": "2030", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
-		"nobody":                 {`{"detail": "agent not found"}`, 404, "private_endpoints: true", "no_endpoint"},
-		"a redirect":             {``, 302, "private_endpoints: true", "no_endpoint"},
-		"no JSON":                {`{`, 200, "private_endpoints: true", "no_endpoint"},
-		"no URL":                 {`{"address": "SENDER", "expiry": "2030", "endpoints": [{"url": "file:///etc/passwd"}, 7, {"url": 7}]}`, 200, "private_endpoints: true", "no_endpoint"},
-		"too much":               {strings.Repeat(" ", 1<<20), 200, "private_endpoints: true", "no_endpoint"},
+		"an endpoint":                      {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "delivered"},
+		"a private endpoint":               {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "", "refused"},
+		"the metadata endpoint of a cloud": {`{"address": "SENDER", "expiry": "2030-01-01T00:00:00+00:00", "endpoints": [{"url": "http://169.254.169.254/", "weight": 1}]}`, 200, "", "refused"},
+		"no expiry":                        {`{"address": "SENDER", "expiry": null, "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"another agent":                    {`{"address": "agent1", "expiry": "2030", "endpoints": [{"url": "URL", "weight": 1}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"nobody":                           {`{"detail": "agent not found"}`, 404, "private_endpoints: true", "no_endpoint"},
+		"a redirect":                       {``, 302, "private_endpoints: true", "no_endpoint"},
+		"not JSON":                         {`{`, 200, "private_endpoints: true", "no_endpoint"},
+		"no URL":                           {`{"address": "SENDER", "expiry": "2030", "endpoints": [{"url": "file:///etc/passwd"}, 7, {"url": 7}]}`, 200, "private_endpoints: true", "no_endpoint"},
+		"too much":                         {strings.Repeat(" ", 1<<20), 200, "private_endpoints: true", "no_endpoint"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -128,32 +128,32 @@ func TestAlmanacRefusals(t *testing.T) {
 		method, path, body string
 		status             int
 	}{
-		"the same again":                {"POST", "agents", good, 200},
-		"another of the same second":    {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first one stays
-		"an older one":                  {"POST", "agents", first, 400},
-		"one that is too old":           {"POST", "agents", p.attest(p.key, old), 400},
-		"one in the future":             {"POST", "agents", p.attest(p.key, early), 400},
-		"one that was changed":          {"POST", "agents", strings.Replace(good, "two.example", "evil.example", 1), 400},
-		"one signed by another":         {"POST", "agents", strings.Replace(p.attest(other, located("http://x/")), string(other.Address()), string(p.key.Address()), 1), 400},
-		"a status of another":           {"POST", at + "/status", p.attest(other, member{"is_active": false}), 400},
-		"a status before registering":   {"POST", "agents/" + string(other.Address()) + "/status", p.attest(other, member{"is_active": true}), 200},
-		"no JSON":                       {"POST", "agents", "{", 400},
-		"a list":                        {"POST", "agents", "[]", 400},
-		"depth without end":             {"POST", "agents", strings.Repeat(`{"a":`, 5000), 400},
-		"too much":                      {"POST", "agents", strings.Repeat(" ", 65<<10) + good, 413},
-		"a batch":                       {"POST", "agents/batch", `{"attestations": [` + good + "," + p.attest(other, located("http://y/")) + `]}`, 200},
-		"a batch with one that is bad":  {"POST", "agents/batch", `{"attestations": [` + first + `]}`, 400},
-		"a batch of nothing":            {"POST", "agents/batch", `{}`, 400},
-		"a batch of anything":           {"POST", "agents/batch", `{"attestations": [7]}`, 400},
-		"a manifest":                    {"POST", "manifests", string(manifest), 200},
-		"a manifest that is none":       {"POST", "manifests", `{}`, 400},
-		"a search without end":          {"POST", "search", `{"text": "", "limit": 1000}`, 400},
-		"an invalid address":            {"GET", "agents/shop", "", 404},
-		"an unstorable address":         {"GET", "agents/%00", "", 404},
-		"a search after an invalid one": {"POST", "search", `{"text": "` + string(protocol.UIM().Digest) + `", "after": "\u0000"}`, 400},
-		"a domain":                      {"GET", "domains/shop.agent", "", 404},
-		"another path":                  {"GET", "recent", "", 404},
-		"another method":                {"DELETE", at, "", 404},
+		"the same attestation":                   {"POST", "agents", good, 200},
+		"another of the same second":             {"POST", "agents", p.attest(p.key, located("http://three.example/")), 200}, // the first one stays
+		"an older attestation":                   {"POST", "agents", first, 400},
+		"an attestation that is too old":         {"POST", "agents", p.attest(p.key, old), 400},
+		"an attestation in the future":           {"POST", "agents", p.attest(p.key, early), 400},
+		"a changed attestation":                  {"POST", "agents", strings.Replace(good, "two.example", "evil.example", 1), 400},
+		"an attestation signed by another agent": {"POST", "agents", strings.Replace(p.attest(other, located("http://x/")), string(other.Address()), string(p.key.Address()), 1), 400},
+		"a status of another agent":              {"POST", at + "/status", p.attest(other, member{"is_active": false}), 400},
+		"a status before the registration":       {"POST", "agents/" + string(other.Address()) + "/status", p.attest(other, member{"is_active": true}), 200},
+		"not JSON":                               {"POST", "agents", "{", 400},
+		"a list":                                 {"POST", "agents", "[]", 400},
+		"unlimited depth":                        {"POST", "agents", strings.Repeat(`{"a":`, 5000), 400},
+		"too much":                               {"POST", "agents", strings.Repeat(" ", 65<<10) + good, 413},
+		"a batch":                                {"POST", "agents/batch", `{"attestations": [` + good + "," + p.attest(other, located("http://y/")) + `]}`, 200},
+		"a batch with an invalid attestation":    {"POST", "agents/batch", `{"attestations": [` + first + `]}`, 400},
+		"an empty batch":                         {"POST", "agents/batch", `{}`, 400},
+		"a batch of arbitrary values":            {"POST", "agents/batch", `{"attestations": [7]}`, 400},
+		"a manifest":                             {"POST", "manifests", string(manifest), 200},
+		"an invalid manifest":                    {"POST", "manifests", `{}`, 400},
+		"a search of unlimited depth":            {"POST", "search", `{"text": "", "limit": 1000}`, 400},
+		"an invalid address":                     {"GET", "agents/shop", "", 404},
+		"an unstorable address":                  {"GET", "agents/%00", "", 404},
+		"a search after an invalid one":          {"POST", "search", `{"text": "` + string(protocol.UIM().Digest) + `", "after": "\u0000"}`, 400},
+		"a domain":                               {"GET", "domains/shop.agent", "", 404},
+		"another path":                           {"GET", "recent", "", 404},
+		"another method":                         {"DELETE", at, "", 404},
 	} {
 		status, reply := p.asks(c.method, c.path, c.body)
 		if status != c.status || status != 200 && reply.Text("detail") == "" {
@@ -254,7 +254,7 @@ func TestUndeliverableCallIsNotMade(t *testing.T) {
 	t.Cleanup(inside.Close)
 	for name, c := range map[string]struct{ more, says string }{
 		"not registered":        {"registry: true", "doors.uagents.registry"},
-		"an address inside":     {fmt.Sprintf("almanac: %q", inside.URL), "doors.uagents.private_endpoints"},
+		"a private address":     {fmt.Sprintf("almanac: %q", inside.URL), "doors.uagents.private_endpoints"},
 		"an Almanac that fails": {`almanac: "http://127.0.0.1:1"`, "x-uagents-connection: sync"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -127,13 +127,13 @@ func TestTools(t *testing.T) {
 	}
 	p.agreed()
 	for name, c := range map[string]struct{ message, member, want string }{
-		"a call":             {lamp, "result", `{"lamps": 1}`},
-		"a call by uid":      {call(gatetest.Searching, `{"query": "lamp"}`), "result", `{"lamps": 1}`},
-		"a wrong argument":   {call("search_v1", `{"query": 1}`), "error", "/args/query"},
-		"an unknown tool":    {call("serch_v1", `{}`), "error", "intent"},
-		"no tool":            {`{"args": {}}`, "error", "tool"},
-		"a member more":      {`{"tool": "search_v1", "args": {}, "pat": "x"}`, "error", "/pat"},
-		"args that are text": {call("search_v1", `"{}"`), "error", "args"},
+		"a call":               {lamp, "result", `{"lamps": 1}`},
+		"a call by uid":        {call(gatetest.Searching, `{"query": "lamp"}`), "result", `{"lamps": 1}`},
+		"a wrong argument":     {call("search_v1", `{"query": 1}`), "error", "/args/query"},
+		"an unknown tool":      {call("serch_v1", `{}`), "error", "intent"},
+		"no tool":              {`{"args": {}}`, "error", "tool"},
+		"an additional member": {`{"tool": "search_v1", "args": {}, "pat": "x"}`, "error", "/pat"},
+		"args that are text":   {call("search_v1", `"{}"`), "error", "args"},
 	} {
 		if model, reply := p.ask("CallTool", c.message); model != "CallToolResponse" || !strings.Contains(reply.Text(c.member), c.want) ||
 			len(reply) != 1 {

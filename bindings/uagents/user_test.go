@@ -45,19 +45,19 @@ func TestUsersReadPublicInformation(t *testing.T) {
 	say := func(text string) string { return chatMessage(uuid.NewString(), text) }
 	digest := p.Directory.Current().Service("default").Offer().Digest
 	for name, c := range map[string]struct{ model, message, answer, respond string }{
-		"health":      {"HealthCheck", "{}", "AgentHealth", "healthy"},
-		"a search":    {"UIMSearch", `{"query": "order"}`, "UIMIntents", "order"},
-		"the policy":  {"UIMPolicyRequest", "{}", "UIMPolicy", digest},
-		"tools":       {"ListTools", "{}", "ListToolsResponse", "search_v1"},
-		"a talk":      {"ChatMessage", say("list"), "ChatMessage", "shop.example:order:v1"},
-		"agreeing":    {"UIMAgree", p.agreement(), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"in words":    {"ChatMessage", say("agree " + digest), "ChatMessage", "A user can neither agree nor call"},
-		"renewing":    {"UIMRenew", "{}", "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"a call":      {"UIMExecute", search(p.Agreed("agent-2").Token), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"another":     {"UIMExecute", search(""), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
-		"a tool":      {"CallTool", `{"tool": "search_v1", "args": {"query": "lamp"}}`, "CallToolResponse", "A user can neither agree nor call"},
-		"run":         {"ChatMessage", say(`run shop.example:search:v1 {"query": "lamp"}`), "ChatMessage", "A user can neither agree nor call"},
-		"not waiting": {"UIMPolicyRequest", "{}", "", "x-uagents-connection: sync"},
+		"health":                  {"HealthCheck", "{}", "AgentHealth", "healthy"},
+		"a search":                {"UIMSearch", `{"query": "order"}`, "UIMIntents", "order"},
+		"the policy":              {"UIMPolicyRequest", "{}", "UIMPolicy", digest},
+		"tools":                   {"ListTools", "{}", "ListToolsResponse", "search_v1"},
+		"a chat message":          {"ChatMessage", say("list"), "ChatMessage", "shop.example:order:v1"},
+		"agreeing":                {"UIMAgree", p.agreement(), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"a chat message in words": {"ChatMessage", say("agree " + digest), "ChatMessage", "A user can neither agree nor call"},
+		"renewing":                {"UIMRenew", "{}", "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"a call":                  {"UIMExecute", search(p.Agreed("agent-2").Token), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"another":                 {"UIMExecute", search(""), "UIMFault", "POLICY_REQUIRES_VERIFICATION"},
+		"a tool":                  {"CallTool", `{"tool": "search_v1", "args": {"query": "lamp"}}`, "CallToolResponse", "A user can neither agree nor call"},
+		"run":                     {"ChatMessage", say(`run shop.example:search:v1 {"query": "lamp"}`), "ChatMessage", "A user can neither agree nor call"},
+		"not waiting":             {"UIMPolicyRequest", "{}", "", "x-uagents-connection: sync"},
 	} {
 		header := []string{}
 		if name == "not waiting" {

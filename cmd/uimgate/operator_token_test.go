@@ -72,7 +72,7 @@ func TestTokenIsNotSentElsewhere(t *testing.T) {
 			w.Header().Set("Content-Length", "100")
 			fmt.Fprint(w, `{`)
 		},
-		"no answer": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
+		"no response": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 		"bad message": func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			fmt.Fprint(w, "{\"error\":{\"message\":\"\\u001b[2Jgone\"}}")

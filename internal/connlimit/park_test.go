@@ -204,10 +204,10 @@ func TestParkedConnectionsAreCounted(t *testing.T) {
 // A hijacked connection is not parked, nor one whose request has begun.
 func TestActiveConnectionsAreNotParked(t *testing.T) {
 	for name, test := range map[string]struct{ first, then, want string }{
-		"hijacked":      {get("/hijack"), "echo", "echo"},
-		"half a header": {"POST / HTTP/1.1\r\nHost: x\r\nCont", "ent-Length: 4\r\n\r\nbody", "body"},
-		"half a body":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhalf", "body", "halfbody"},
-		"no body yet":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n", "body", "body"},
+		"hijacked":             {get("/hijack"), "echo", "echo"},
+		"an incomplete header": {"POST / HTTP/1.1\r\nHost: x\r\nCont", "ent-Length: 4\r\n\r\nbody", "body"},
+		"an incomplete body":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\nhalf", "body", "halfbody"},
+		"no body yet":          {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\n", "body", "body"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newListenerTest(t, nil)

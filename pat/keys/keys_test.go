@@ -123,7 +123,7 @@ func TestInvalidKeys(t *testing.T) {
 	}{
 		"empty":                    {"", keys.ErrUnsupported},
 		"too long":                 {strings.Repeat("A", 20_000), keys.ErrUnsupported},
-		"no base64":                {"ключ", keys.ErrUnsupported},
+		"not base64":               {"ключ", keys.ErrUnsupported},
 		"31 bytes":                 {b64(make([]byte, 31)), keys.ErrUnsupported},
 		"33 bytes":                 {b64(make([]byte, 33)), keys.ErrUnsupported},
 		"RSA-1024, PKCS#1":         {block("RSA PUBLIC KEY", der1024), keys.ErrWeak},

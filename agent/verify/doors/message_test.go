@@ -19,27 +19,27 @@ func TestReadReply(t *testing.T) {
 	}{
 		"a result":                {kind, `{"jsonrpc": "2.0", "id": "1", "result": {}}`, "result"},
 		"an error":                {kind, `{"jsonrpc": "2.0", "id": "1", "error": {"code": -32601, "message": "No."}}`, "failure"},
-		"an error before any id":  {kind, `{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "No."}}`, "failure"},
+		"an error with a null id": {kind, `{"jsonrpc": "2.0", "id": null, "error": {"code": -32700, "message": "No."}}`, "failure"},
 		"a result without an id":  {kind, `{"jsonrpc": "2.0", "id": null, "result": {}}`, "its id is not the one that was sent"},
 		"another id":              {kind, `{"jsonrpc": "2.0", "id": "2", "result": {}}`, "its id is not the one that was sent"},
-		"a number for the id":     {kind, `{"jsonrpc": "2.0", "id": 1, "result": {}}`, "its id is not the one that was sent"},
+		"a numeric id":            {kind, `{"jsonrpc": "2.0", "id": 1, "result": {}}`, "its id is not the one that was sent"},
 		"both":                    {kind, `{"jsonrpc": "2.0", "id": "1", "result": {}, "error": {}}`, "it does not have either result or error"},
 		"neither":                 {kind, `{"jsonrpc": "2.0", "id": "1"}`, "it does not have either result or error"},
 		"a result that is text":   {kind, `{"jsonrpc": "2.0", "id": "1", "result": "x"}`, "its result or error is not an object"},
 		"a result that is null":   {kind, `{"jsonrpc": "2.0", "id": "1", "result": null}`, "its result or error is not an object"},
 		"an error that is text":   {kind, `{"jsonrpc": "2.0", "id": "1", "error": "x"}`, "its result or error is not an object"},
 		"an error without a code": {kind, `{"jsonrpc": "2.0", "id": "1", "error": {"message": "x"}}`, "its error does not have a code and a message"},
-		"a code that is a part": {
+		"a fractional code": {
 			kind, `{"jsonrpc": "2.0", "id": "1", "error": {"code": 1.5, "message": "x"}}`,
 			"its error does not have a code and a message",
 		},
-		"another version": {kind, `{"id": "1", "result": {}}`, "it is not a JSON-RPC 2.0 message"},
-		"a list":          {kind, `[{"jsonrpc": "2.0", "id": "1", "result": {}}]`, "it is not a JSON object"},
-		"a member twice":  {kind, `{"jsonrpc": "2.0", "id": "1", "result": {}, "result": {}}`, "it is not a JSON object"},
-		"deep":            {kind, strings.Repeat(`{"a":`, 100_000), "it is not a JSON object"},
-		"empty":           {kind, ``, "it is not a JSON object"},
-		"a page":          {"text/html", `<html>`, "it is text/html, not JSON"},
-		"of no type":      {"", `{}`, "it has no media type"},
+		"another version":    {kind, `{"id": "1", "result": {}}`, "it is not a JSON-RPC 2.0 message"},
+		"a list":             {kind, `[{"jsonrpc": "2.0", "id": "1", "result": {}}]`, "it is not a JSON object"},
+		"a duplicate member": {kind, `{"jsonrpc": "2.0", "id": "1", "result": {}, "result": {}}`, "it is not a JSON object"},
+		"deep":               {kind, strings.Repeat(`{"a":`, 100_000), "it is not a JSON object"},
+		"empty":              {kind, ``, "it is not a JSON object"},
+		"a page":             {"text/html", `<html>`, "it is text/html, not JSON"},
+		"no content type":    {"", `{}`, "it has no media type"},
 		"a stream": {
 			stream,
 			": hello\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\ndata: {\"jsonrpc\":\"2.0\",\ndata: \"id\":\"1\",\"result\":{}}\n\n",
@@ -50,7 +50,7 @@ func TestReadReply(t *testing.T) {
 			stream, "data: {\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{}}\n\n",
 			"its id is not the one that was sent",
 		},
-		"a stream of nothing": {stream, "\n\n\n", "no event of the stream is the response"},
+		"an empty stream": {stream, "\n\n\n", "no event of the stream is the response"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -103,16 +103,16 @@ func TestSchemaFaults(t *testing.T) {
 		schema any
 		good   bool
 	}{
-		"an object":          {map[string]any{"type": "object"}, true},
-		"a local reference":  {map[string]any{"type": "object", "$ref": "#/$defs/a", "$defs": map[string]any{"a": true}}, true},
-		"a circle":           {map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"$ref": "#"}}}, true},
-		"none":               {nil, false},
-		"text":               {"object", false},
-		"a list":             {map[string]any{"type": "array"}, false},
-		"unknown type":       {map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "thing"}}}, false},
-		"a file":             {map[string]any{"type": "object", "$ref": "file:///etc/passwd"}, false},
-		"an address":         {map[string]any{"type": "object", "$ref": "http://127.0.0.1:9/schema"}, false},
-		"dangling reference": {map[string]any{"type": "object", "$ref": "#/$defs/none"}, false},
+		"an object":            {map[string]any{"type": "object"}, true},
+		"a local reference":    {map[string]any{"type": "object", "$ref": "#/$defs/a", "$defs": map[string]any{"a": true}}, true},
+		"a circular reference": {map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"$ref": "#"}}}, true},
+		"none":                 {nil, false},
+		"text":                 {"object", false},
+		"a list":               {map[string]any{"type": "array"}, false},
+		"unknown type":         {map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "thing"}}}, false},
+		"a file":               {map[string]any{"type": "object", "$ref": "file:///etc/passwd"}, false},
+		"an address":           {map[string]any{"type": "object", "$ref": "http://127.0.0.1:9/schema"}, false},
+		"dangling reference":   {map[string]any{"type": "object", "$ref": "#/$defs/none"}, false},
 	} {
 		if what := schemaFault(tt.schema); (what == "") != tt.good {
 			t.Errorf("%s: %q", name, what)

@@ -44,17 +44,17 @@ func TestFrameworkAgreement(t *testing.T) {
 		t.Error("Owns does not match the key to its address only")
 	}
 	for name, c := range map[string]struct{ text, signature, point string }{
-		"a line more":       {text + "\n", signature, string(point)},
-		"a line less":       {strings.TrimSuffix(text, "\noffer-1"), signature, string(point)},
-		"another form":      {strings.Replace(text, "uim-aea-1", "uim-aea-2", 1), signature, string(point)},
-		"another gateway":   {strings.Replace(text, "fetch1w5", "fetch1w6", 1), signature, string(point)},
-		"no address":        {strings.Replace(text, agent, "alice", 1), signature, string(point)},
-		"another signature": {text, signature[1:] + "=", string(point)},
-		"no key":            {text, signature, ""},
-		"a key cut off":     {text, signature, string(point[:len(point)-1])},
-		"not on the curve":  {text, signature, "\x04" + strings.Repeat("\x01", 64)},
-		"another curve":     {text, signature, "\x05" + string(point[1:])},
-		"another key":       {text, signature, string(point[:33]) + string(make([]byte, 32))},
+		"an additional line": {text + "\n", signature, string(point)},
+		"a missing line":     {strings.TrimSuffix(text, "\noffer-1"), signature, string(point)},
+		"another form":       {strings.Replace(text, "uim-aea-1", "uim-aea-2", 1), signature, string(point)},
+		"another gateway":    {strings.Replace(text, "fetch1w5", "fetch1w6", 1), signature, string(point)},
+		"no address":         {strings.Replace(text, agent, "alice", 1), signature, string(point)},
+		"another signature":  {text, signature[1:] + "=", string(point)},
+		"no key":             {text, signature, ""},
+		"a key cut off":      {text, signature, string(point[:len(point)-1])},
+		"not on the curve":   {text, signature, "\x04" + strings.Repeat("\x01", 64)},
+		"another curve":      {text, signature, "\x05" + string(point[1:])},
+		"another key":        {text, signature, string(point[:33]) + string(make([]byte, 32))},
 	} {
 		a, err := agreement.Read([]byte(c.text), c.signature, []byte(c.point))
 		if !errors.Is(err, agreement.ErrSignature) || a != (agreement.Agreement{}) {

@@ -40,15 +40,15 @@ func TestUnhandledMessages(t *testing.T) {
 		"no handler, so the message is not decoded": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) { e.Protocol, e.Message = fipaSpec, []byte("x") })}, code: protocol.CodeUnsupportedSkill,
 		},
-		"begun twice": {
+		"a dialogue started twice": {
 			come: []wire.Envelope{hello, message(t, "me", "a1", 1, 0, defaultSpec, text("another"))}, code: protocol.CodeInvalidDialogue,
 		},
-		"never begun":  {come: []wire.Envelope{message(t, "me", "a1", 2, -1, defaultSpec, text("x"))}, code: protocol.CodeInvalidDialogue},
-		"no meaning":   {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("nonsense"))}, code: protocol.CodeInvalidMessage},
-		"an error":     {come: []wire.Envelope{message(t, "me", "", 1, 0, defaultSpec, fault)}, code: -1},
-		"a wrong end":  {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, end)}, code: -1},
-		"wrong errors": {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, fault), message(t, "me", "", 2, 7, defaultSpec, fault)}, code: -1},
-		"a panic":      {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("panic"))}, code: -1},
+		"a dialogue that was not started": {come: []wire.Envelope{message(t, "me", "a1", 2, -1, defaultSpec, text("x"))}, code: protocol.CodeInvalidDialogue},
+		"a performative without meaning":  {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("nonsense"))}, code: protocol.CodeInvalidMessage},
+		"an error":                        {come: []wire.Envelope{message(t, "me", "", 1, 0, defaultSpec, fault)}, code: -1},
+		"a wrong performative at the end": {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, end)}, code: -1},
+		"wrong errors":                    {come: []wire.Envelope{message(t, "me", "a1", 3, 7, defaultSpec, fault), message(t, "me", "", 2, 7, defaultSpec, fault)}, code: -1},
+		"a panic":                         {come: []wire.Envelope{message(t, "me", "a1", 1, 0, defaultSpec, text("panic"))}, code: -1},
 		"for another agent": {
 			come: []wire.Envelope{with(func(e *wire.Envelope) { e.To = "fetch1other" })}, code: -1, unserved: 1,
 		},

@@ -84,15 +84,15 @@ func TestRelayingConnections(t *testing.T) {
 		want     bool
 		refused  bool // the connection refuses the envelope
 	}{
-		"within one connection":             {from: "ann", to: "bob", want: true},
-		"from one connection to another":    {from: "ann", to: "cid", want: true},
-		"and back":                          {from: "cid", to: "ann", want: true},
-		"with a URI, of any protocol":       {from: "ann", to: "bob", come: unknownProtocol, want: true},
-		"to oneself":                        {from: "ann", to: "ann", want: true},
-		"to nobody":                         {from: "ann", to: "nobody", refused: true},
-		"to one whom the connection trusts": {from: "ann", to: "tim", refused: true},
-		"from one whom it trusts":           {from: "tim", to: "ann"},
-		"to a component":                    {from: "ann", to: "bob", come: func(e *wire.Envelope) { e.To, e.Sender = skillID.String(), "shop/x:1.0.0" }},
+		"within one connection":                    {from: "ann", to: "bob", want: true},
+		"from one connection to another":           {from: "ann", to: "cid", want: true},
+		"in the other direction":                   {from: "cid", to: "ann", want: true},
+		"with a URI, of any protocol":              {from: "ann", to: "bob", come: unknownProtocol, want: true},
+		"to the sender itself":                     {from: "ann", to: "ann", want: true},
+		"to an unknown address":                    {from: "ann", to: "nobody", refused: true},
+		"to an agent that the connection trusts":   {from: "ann", to: "tim", refused: true},
+		"from an agent that the connection trusts": {from: "tim", to: "ann"},
+		"to a component":                           {from: "ann", to: "bob", come: func(e *wire.Envelope) { e.To, e.Sender = skillID.String(), "shop/x:1.0.0" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,22 +29,22 @@ func TestHTTPRequests(t *testing.T) {
 		status  int
 		says    string
 	}{
-		"a call":            {protocol.HTTPMessage{Method: "POST", URL: "http://gw.test/api/intents/execute", Header: with(token), Body: body}, 200, `{"ok":true}`},
-		"lower-case method": {protocol.HTTPMessage{Method: "post", URL: "/api/intents/execute?x", Header: with(token), Body: body}, 200, `{"ok":true}`},
-		"search":            {protocol.HTTPMessage{Method: "GET", URL: "https://elsewhere/api/intents/search?query=order"}, 200, gatetest.Ordering},
-		"agents.json":       {protocol.HTTPMessage{Method: "GET", URL: "/agents.json"}, 200, "shop.example"},
-		"the policy":        {protocol.HTTPMessage{Method: "GET", URL: "/api/policy"}, 200, gatetest.PolicyFile},
-		"no PAT":            {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Content-Type": {"application/json"}}, Body: body}, 401, "MISSING_TOKEN"},
-		"another's PAT":     {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(s.Agreed("agent-2").Token), Body: body}, 401, "INVALID_TOKEN"},
-		"no such path":      {protocol.HTTPMessage{Method: "GET", URL: "/nowhere"}, 404, "NO_SUCH_PATH"},
-		"another door":      {protocol.HTTPMessage{Method: "POST", URL: "/mcp", Header: with(token), Body: body}, 404, "NO_SUCH_PATH"},
-		"an invalid method": {protocol.HTTPMessage{Method: "GO HOME", URL: "/agents.json"}, 405, "METHOD_NOT_ALLOWED"},
-		"an invalid URL":    {protocol.HTTPMessage{Method: "GET", URL: "http://[::1"}, 400, "MALFORMED_REQUEST"},
-		"an opaque url":     {protocol.HTTPMessage{Method: "GET", URL: "mailto:x"}, 400, "MALFORMED_REQUEST"},
-		"a long body":       {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte(strings.Repeat(" ", 2<<20))}, 413, "BODY_TOO_LARGE"},
-		"not JSON":          {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte("x")}, 400, "MALFORMED_REQUEST"},
-		"a second header":   {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
-		"no permission":     {protocol.HTTPMessage{Method: "POST", URL: "/api/pat/introspect", Header: with(token), Body: []byte(`{"token":"x"}`)}, 403, "INSUFFICIENT_PERMISSIONS"},
+		"a call":               {protocol.HTTPMessage{Method: "POST", URL: "http://gw.test/api/intents/execute", Header: with(token), Body: body}, 200, `{"ok":true}`},
+		"lower-case method":    {protocol.HTTPMessage{Method: "post", URL: "/api/intents/execute?x", Header: with(token), Body: body}, 200, `{"ok":true}`},
+		"search":               {protocol.HTTPMessage{Method: "GET", URL: "https://elsewhere/api/intents/search?query=order"}, 200, gatetest.Ordering},
+		"agents.json":          {protocol.HTTPMessage{Method: "GET", URL: "/agents.json"}, 200, "shop.example"},
+		"the policy":           {protocol.HTTPMessage{Method: "GET", URL: "/api/policy"}, 200, gatetest.PolicyFile},
+		"no PAT":               {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Content-Type": {"application/json"}}, Body: body}, 401, "MISSING_TOKEN"},
+		"PAT of another agent": {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(s.Agreed("agent-2").Token), Body: body}, 401, "INVALID_TOKEN"},
+		"an unknown path":      {protocol.HTTPMessage{Method: "GET", URL: "/nowhere"}, 404, "NO_SUCH_PATH"},
+		"another door":         {protocol.HTTPMessage{Method: "POST", URL: "/mcp", Header: with(token), Body: body}, 404, "NO_SUCH_PATH"},
+		"an invalid method":    {protocol.HTTPMessage{Method: "GO HOME", URL: "/agents.json"}, 405, "METHOD_NOT_ALLOWED"},
+		"an invalid URL":       {protocol.HTTPMessage{Method: "GET", URL: "http://[::1"}, 400, "MALFORMED_REQUEST"},
+		"an opaque url":        {protocol.HTTPMessage{Method: "GET", URL: "mailto:x"}, 400, "MALFORMED_REQUEST"},
+		"a long body":          {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte(strings.Repeat(" ", 2<<20))}, 413, "BODY_TOO_LARGE"},
+		"not JSON":             {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: with(token), Body: []byte("x")}, 400, "MALFORMED_REQUEST"},
+		"a second header":      {protocol.HTTPMessage{Method: "POST", URL: "/api/intents/execute", Header: http.Header{"Authorization": {"a", "b"}}, Body: body}, 400, "MALFORMED_REQUEST"},
+		"no permission":        {protocol.HTTPMessage{Method: "POST", URL: "/api/pat/introspect", Header: with(token), Body: []byte(`{"token":"x"}`)}, 403, "INSUFFICIENT_PERMISSIONS"},
 	} {
 		answer := a.Requests(t, c.message)
 		if answer.Status != c.status || !strings.Contains(string(answer.Body), c.says) || answer.StatusText != http.StatusText(c.status) ||
@@ -84,7 +84,7 @@ func TestCallsInBytes(t *testing.T) {
 	if calls.Load() != 1 {
 		t.Errorf("got %d calls reached the service, want 1", calls.Load())
 	}
-	for name, bytes := range map[string]string{"not JSON": "hello", "a list": "[]", "nothing": "", "a member twice": `{"pat":"a","pat":"b"}`} {
+	for name, bytes := range map[string]string{"not JSON": "hello", "a list": "[]", "nothing": "", "a duplicate member": `{"pat":"a","pat":"b"}`} {
 		a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(bytes)})
 		m, ok := a.Next(t).Content.(protocol.DefaultMessage)
 		if !ok || m.Performative != protocol.DefaultError || m.Code != protocol.CodeInvalidMessage {

@@ -172,13 +172,13 @@ func TestRefusedAcceptances(t *testing.T) {
 		change func(info map[string]string, offer search.Description) map[string]string
 		want   string
 	}{
-		"nothing signed": {func(map[string]string, search.Description) map[string]string { return nil }, "UNSUPPORTED_KEY"},
-		"another's signature": {func(info map[string]string, offer search.Description) map[string]string {
+		"an empty signature": {func(map[string]string, search.Description) map[string]string { return nil }, "UNSUPPORTED_KEY"},
+		"signature of another agent": {func(info map[string]string, offer search.Description) map[string]string {
 			info["signature"] = other.Info(offer)["signature"]
 			return info
 		}, "BAD_SIGNATURE"},
-		"another's key":   {func(_ map[string]string, offer search.Description) map[string]string { return other.Info(offer) }, "BAD_SIGNATURE"},
-		"another's offer": {func(map[string]string, search.Description) map[string]string { return a.Info(foreign) }, "AGREEMENT_STALE"},
+		"key of another agent":   {func(_ map[string]string, offer search.Description) map[string]string { return other.Info(offer) }, "BAD_SIGNATURE"},
+		"offer to another agent": {func(map[string]string, search.Description) map[string]string { return a.Info(foreign) }, "AGREEMENT_STALE"},
 		"another policy": {func(_ map[string]string, offer search.Description) map[string]string {
 			return a.Signed(strings.Repeat("a", 64), aeatest.TextOf(offer, "tx_nonce"))
 		}, "POLICY_MISMATCH"},

@@ -101,15 +101,15 @@ func TestQueries(t *testing.T) {
 		query []search.Expr
 		want  string // intent, or a reason
 	}{
-		"anything":            {nil, gatetest.Searching},
-		"a name":              {[]search.Expr{relation("intent_name", search.Equal, search.Text("Order"))}, gatetest.Ordering},
-		"namespace, version":  {[]search.Expr{relation("namespace", search.Equal, search.Text("shop.example")), relation("version", search.Equal, search.Text("v1"))}, gatetest.Searching},
-		"what costs":          {[]search.Expr{relation("price", search.Greater, search.Int(0))}, gatetest.Ordering},
-		"the highest price":   {[]search.Expr{relation("price", search.Greater, search.Int(0)), relation("price", search.Less, search.Int(25))}, "INTENT_NOT_FOUND"},
-		"a currency":          {[]search.Expr{relation("currency_id", search.Equal, search.Text("EUR"))}, gatetest.Ordering},
-		"another currency":    {[]search.Expr{search.Not{Expr: relation("currency_id", search.Equal, search.Text("EUR"))}}, gatetest.Searching},
-		"an unknown member":   {[]search.Expr{relation("something", search.Greater, search.Int(1))}, "INTENT_NOT_FOUND"},
-		"a price as a double": {[]search.Expr{relation("price", search.Greater, search.Double(0))}, "INTENT_NOT_FOUND"},
+		"anything":             {nil, gatetest.Searching},
+		"a name":               {[]search.Expr{relation("intent_name", search.Equal, search.Text("Order"))}, gatetest.Ordering},
+		"namespace, version":   {[]search.Expr{relation("namespace", search.Equal, search.Text("shop.example")), relation("version", search.Equal, search.Text("v1"))}, gatetest.Searching},
+		"intents with a price": {[]search.Expr{relation("price", search.Greater, search.Int(0))}, gatetest.Ordering},
+		"the highest price":    {[]search.Expr{relation("price", search.Greater, search.Int(0)), relation("price", search.Less, search.Int(25))}, "INTENT_NOT_FOUND"},
+		"a currency":           {[]search.Expr{relation("currency_id", search.Equal, search.Text("EUR"))}, gatetest.Ordering},
+		"another currency":     {[]search.Expr{search.Not{Expr: relation("currency_id", search.Equal, search.Text("EUR"))}}, gatetest.Searching},
+		"an unknown member":    {[]search.Expr{relation("something", search.Greater, search.Int(1))}, "INTENT_NOT_FOUND"},
+		"a price as a double":  {[]search.Expr{relation("price", search.Greater, search.Double(0))}, "INTENT_NOT_FOUND"},
 	} {
 		a := s.agent(identity.Fetchai)
 		a.Start(t, &protocol.FIPA, protocol.FIPAMessage{Performative: protocol.FIPACFP, Query: search.Query{Constraints: c.query}})

@@ -90,8 +90,8 @@ func TestUnfinishedFrames(t *testing.T) {
 		begin string
 		again string // repeated without end
 	}{
-		"half a header":               {relay.Times{Ping: 100 * time.Millisecond}, frame(fin|opText, "", size)[:4], ""},
-		"half a frame":                {relay.Times{Body: 100 * time.Millisecond}, frame(fin|opText, strings.Repeat("x", size), 2*size-1), ""},
+		"an incomplete header":        {relay.Times{Ping: 100 * time.Millisecond}, frame(fin|opText, "", size)[:4], ""},
+		"an incomplete frame":         {relay.Times{Body: 100 * time.Millisecond}, frame(fin|opText, strings.Repeat("x", size), 2*size-1), ""},
 		"a frame, a byte at a time":   {relay.Times{Body: 100 * time.Millisecond}, frame(fin|opText, "", size), "x"},
 		"fragments without end":       {relay.Times{Body: 100 * time.Millisecond}, frame(opText, "x", 1), frame(opMore, "x", 1)},
 		"fragments without content":   {relay.Times{Body: 100 * time.Millisecond}, frame(opText, "", 0), frame(opMore, "", 0)},
@@ -125,7 +125,7 @@ func TestFrameFlood(t *testing.T) {
 	a := h.agent().known()
 	for name, flood := range map[string]string{
 		"pings": `{"type":"ping"}`, "pongs": `{"type":"pong"}`, "acknowledgements": `{"type":"ack","message_id":"x"}`,
-		"nonsense": `nonsense`, "large ones": strings.Repeat("x", 1<<20), "sends": `{"type":"send","message":{}}`,
+		"nonsense": `nonsense`, "large frames": strings.Repeat("x", 1<<20), "sends": `{"type":"send","message":{}}`,
 	} {
 		l := h.agent().known().connect()
 		go func() {

@@ -43,7 +43,7 @@ func TestInvalidSignatures(t *testing.T) {
 			"no timestamp":         {func(r *http.Request) { r.Header.Del(wire.HeaderTimestamp) }, "unauthorized"},
 			"an alias of the key":  {func(r *http.Request) { alias(r.Header, wire.HeaderKey) }, "unauthorized"},
 			"an alias of the sig":  {func(r *http.Request) { alias(r.Header, wire.HeaderSignature) }, "unauthorized"},
-			"another's key":        {func(r *http.Request) { r.Header.Set(wire.HeaderKey, h.agent().key().String()) }, "invalid_signature"},
+			"key of another agent": {func(r *http.Request) { r.Header.Set(wire.HeaderKey, h.agent().key().String()) }, "invalid_signature"},
 			"another query":        {func(r *http.Request) { r.URL.RawQuery = "limit=11" }, "invalid_signature"},
 			"the query left out":   {func(r *http.Request) { r.URL.RawQuery = "" }, "invalid_signature"},
 			"the query spelt anew": {func(r *http.Request) { r.URL.RawQuery = "limit=%310" }, "invalid_signature"},

@@ -118,7 +118,7 @@ func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
 	relay := start(t, 200*time.Millisecond, 100, 100)
 	for name, begin := range map[string]string{
-		"nothing": "", "half a line": "GET /v1", "a header without end": "GET /v1/health HTTP/1.1\r\nHost: x\r\nX: ",
+		"nothing": "", "an incomplete line": "GET /v1", "a header without end": "GET /v1/health HTTP/1.1\r\nHost: x\r\nX: ",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

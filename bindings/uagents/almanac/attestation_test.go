@@ -61,15 +61,15 @@ func TestReferenceAttestation(t *testing.T) {
 		"another endpoint": func(o strictjson.Object) {
 			strictjson.AsList(o["endpoints"])[0].(map[string]any)["url"] = "http://127.0.0.1:8001/submit"
 		},
-		"no protocols":      func(o strictjson.Object) { o["protocols"] = []any{} },
-		"a later time":      func(o strictjson.Object) { o["timestamp"] = json.Number(strconv.Itoa(signedAt + 1)) },
-		"the other network": func(o strictjson.Object) { o["agent_identifier"] = "test-agent://" + alice },
-		"a member more":     func(o strictjson.Object) { o["more"] = true },
+		"no protocols":         func(o strictjson.Object) { o["protocols"] = []any{} },
+		"a later time":         func(o strictjson.Object) { o["timestamp"] = json.Number(strconv.Itoa(signedAt + 1)) },
+		"the other network":    func(o strictjson.Object) { o["agent_identifier"] = "test-agent://" + alice },
+		"an additional member": func(o strictjson.Object) { o["more"] = true },
 		"another agent": func(o strictjson.Object) {
 			o["agent_identifier"] = "agent1qvjjle8dlf22ff7zsh6wr3gl8tdepzygftdxpc2vn8539ngt962a709c90s"
 		},
 		"no signature":        func(o strictjson.Object) { delete(o, "signature") },
-		"no one":              func(o strictjson.Object) { delete(o, "agent_identifier") },
+		"an empty address":    func(o strictjson.Object) { delete(o, "agent_identifier") },
 		"a name":              func(o strictjson.Object) { o["agent_identifier"] = "shop" },
 		"a time that is text": func(o strictjson.Object) { o["timestamp"] = "1767225600" },
 	} {
@@ -105,22 +105,22 @@ func TestAttestationContent(t *testing.T) {
 		members string
 		good    bool
 	}{
-		"nothing":                {`"endpoints":[],"protocols":[],"metadata":null`, true},
-		"text in many letters":   {`"endpoints":[],"protocols":[],"metadata":{"größe":"ünïcode 🦊 </&>\u007f\u2028","b":{"z":1.50,"a":[1e5,-0]}}`, true},
-		"metadata left out":      {`"endpoints":[],"protocols":[]`, true},
-		"a digest twice":         {`"endpoints":[],"protocols":[` + digest + `,` + digest + `]`, true},
-		"ten endpoints":          {`"endpoints":[` + endpoints(10) + `],"protocols":[]`, true},
-		"eleven endpoints":       {`"endpoints":[` + endpoints(11) + `],"protocols":[]`, false},
-		"no list of endpoints":   {`"endpoints":{},"protocols":[]`, false},
-		"endpoints left out":     {`"protocols":[]`, false},
-		"an endpoint as text":    {`"endpoints":["http://a/"],"protocols":[]`, false},
-		"an endpoint in a file":  {`"endpoints":[{"url":"file:///etc/passwd","weight":1}],"protocols":[]`, false},
-		"a weight below nothing": {`"endpoints":[{"url":"http://a/","weight":-1}],"protocols":[]`, false},
-		"no weight":              {`"endpoints":[{"url":"http://a/"}],"protocols":[]`, false},
-		"no digest":              {`"endpoints":[],"protocols":["chat"]`, false},
-		"51 protocols":           {`"endpoints":[],"protocols":[` + strings.TrimSuffix(strings.Repeat(digest+",", 51), ",") + `]`, false},
-		"metadata as a list":     {`"endpoints":[],"protocols":[],"metadata":[]`, false},
-		"too much metadata":      {`"endpoints":[],"protocols":[],"metadata":{"a":"` + strings.Repeat("x", 8<<10) + `"}`, false},
+		"nothing":               {`"endpoints":[],"protocols":[],"metadata":null`, true},
+		"text in many letters":  {`"endpoints":[],"protocols":[],"metadata":{"größe":"ünïcode 🦊 </&>\u007f\u2028","b":{"z":1.50,"a":[1e5,-0]}}`, true},
+		"omitted metadata":      {`"endpoints":[],"protocols":[]`, true},
+		"a digest twice":        {`"endpoints":[],"protocols":[` + digest + `,` + digest + `]`, true},
+		"ten endpoints":         {`"endpoints":[` + endpoints(10) + `],"protocols":[]`, true},
+		"eleven endpoints":      {`"endpoints":[` + endpoints(11) + `],"protocols":[]`, false},
+		"no list of endpoints":  {`"endpoints":{},"protocols":[]`, false},
+		"omitted endpoints":     {`"protocols":[]`, false},
+		"an endpoint as text":   {`"endpoints":["http://a/"],"protocols":[]`, false},
+		"an endpoint in a file": {`"endpoints":[{"url":"file:///etc/passwd","weight":1}],"protocols":[]`, false},
+		"a negative weight":     {`"endpoints":[{"url":"http://a/","weight":-1}],"protocols":[]`, false},
+		"no weight":             {`"endpoints":[{"url":"http://a/"}],"protocols":[]`, false},
+		"no digest":             {`"endpoints":[],"protocols":["chat"]`, false},
+		"51 protocols":          {`"endpoints":[],"protocols":[` + strings.TrimSuffix(strings.Repeat(digest+",", 51), ",") + `]`, false},
+		"metadata as a list":    {`"endpoints":[],"protocols":[],"metadata":[]`, false},
+		"too much metadata":     {`"endpoints":[],"protocols":[],"metadata":{"a":"` + strings.Repeat("x", 8<<10) + `"}`, false},
 	} {
 		body, err := almanac.Attest(key(t), tree(t, `{"timestamp":1767225600,`+c.members+`}`))
 		if err != nil {
@@ -146,7 +146,7 @@ func TestStatusStatement(t *testing.T) {
 	if s, active, err := almanac.ParseStatus(tree(t, string(body)), now); err != nil || !active || s.Address != alice {
 		t.Errorf("got %+v, %t, %v; want no error, true and Address %v", s, active, err, alice)
 	}
-	for name, member := range map[string]any{"the opposite": false, "text": "true", "null": nil} {
+	for name, member := range map[string]any{"the reverse": false, "text": "true", "null": nil} {
 		o := tree(t, string(body))
 		o["is_active"] = member
 		if _, _, err := almanac.ParseStatus(o, now); !errors.Is(err, almanac.ErrAttestation) {

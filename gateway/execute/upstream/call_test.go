@@ -175,7 +175,7 @@ func TestGzipIsLimitedAfterDecompression(t *testing.T) {
 
 func TestTimeouts(t *testing.T) {
 	for name, begin := range map[string]string{
-		"no answer": "", "slow headers": "HTTP/1.1 200 OK\r\nX: ", "slow body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
+		"no response": "", "slow headers": "HTTP/1.1 200 OK\r\nX: ", "slow body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{",
 	} {
 		t.Run(name, func(t *testing.T) {
 			release := make(chan struct{})

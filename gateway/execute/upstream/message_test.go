@@ -49,7 +49,7 @@ func TestServiceMessages(t *testing.T) {
 		"not at the configured pointer": {`{"message":"no"}`, "/fault/text", "no"},
 		"nothing":                       {`{"code":17,"errors":[]}`, "", ""},
 		"numbers":                       {`{"message":17,"errors":[17]}`, "", ""},
-		"no JSON":                       {`Bad Request`, "", ""},
+		"not JSON":                      {`Bad Request`, "", ""},
 		"markup":                        {`{"message":"<p class='x'>No <b>lamp</b> here.</p><script>alert(1)</script> 1 < 2 <!-- x -->"}`, "", "No lamp here. alert(1) 1 < 2"},
 		"markup in markup":              {`{"message":"a <scr<b>ipt>b</scr</b>ipt>"}`, "", "a b"},
 		"deeply nested markup":          {`{"message":"` + strings.Repeat("<a", 20) + strings.Repeat(">", 20) + `"}`, "", strings.TrimSpace(strings.Repeat("a", 16))},

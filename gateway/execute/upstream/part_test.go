@@ -78,7 +78,7 @@ func TestFileBodies(t *testing.T) {
 			"",
 		},
 		"a list and null": {multi, nil, upstream.FixedValues{}, `{"a":["x",null,{"k":1}],"b":null}`, []string{"a|||x", `a||application/json|{"k":1}`}, ""},
-		"a file comes last": {
+		"a file after other parts": {
 			multi, file, upstream.FixedValues{}, `{"a":"` + b64([]byte(png)) + `","b":"x"}`, []string{"b|||x", "a|a.bin|application/octet-stream|" + png}, "",
 		},
 		"file with a media type": {

@@ -93,13 +93,13 @@ func TestFramesThatEndTheConnection(t *testing.T) {
 	c, r := listening(t, runtime.Limits{}, tcp.Bounds{})
 	hello := "\x02\x00\x00\x00me"
 	for name, sent := range map[string]string{
-		"a frame of 4 GB":           hello + "\xff\xff\xff\xff",
-		"one byte more than 64 MiB": hello + "\x01\x00\x00\x04",
-		"announced as nobody":       "\x00\x00\x00\x00",
-		"announced as a component":  "\x0e\x00\x00\x00shop/skill:any",
-		"announced with line feeds": "\x03\x00\x00\x00a\nb",
-		"announced without end":     "\x00\x03\x00\x00" + strings.Repeat("a", 768),
-		"HTTP":                      "GET / HTTP/1.1\r\n\r\n",
+		"a frame of 4 GB":            hello + "\xff\xff\xff\xff",
+		"one byte more than 64 MiB":  hello + "\x01\x00\x00\x04",
+		"an empty address":           "\x00\x00\x00\x00",
+		"the address of a component": "\x0e\x00\x00\x00shop/skill:any",
+		"an address with line feeds": "\x03\x00\x00\x00a\nb",
+		"an endless address":         "\x00\x03\x00\x00" + strings.Repeat("a", 768),
+		"HTTP":                       "GET / HTTP/1.1\r\n\r\n",
 	} {
 		conn, err := net.Dial("tcp", c.Address())
 		if err != nil {

@@ -55,7 +55,7 @@ func TestOpenVectors(t *testing.T) {
 	enc, _ := base64.RawURLEncoding.DecodeString(sealedEnc)
 	ct, _ := base64.RawURLEncoding.DecodeString(sealedCT)
 	for name, body := range map[string]string{
-		"as it is":        sealed,
+		"unchanged":       sealed,
 		"padded":          `{"v":2,"enc":"` + sealedEnc + `=","ct":"` + sealedCT + `","ct_content_type":"application/json"}`,
 		"standard base64": `{"v":2,"enc":"` + standard(enc) + `","ct":"` + standard(ct) + `","ct_content_type":"application/json","new":1}`,
 	} {
@@ -107,7 +107,7 @@ func TestOpenErrors(t *testing.T) {
 		want error
 	}{
 		"nothing":                      {"", e2e.ErrBody},
-		"no object":                    {`"x"`, e2e.ErrBody},
+		"not an object":                {`"x"`, e2e.ErrBody},
 		"trailing data":                {sealed + "{}", e2e.ErrBody},
 		"a name twice":                 {change(`"v":2`, `"v":2,"v":2`), e2e.ErrBody},
 		"no version":                   {change(`"v":2,`, ``), e2e.ErrVersion},
@@ -198,7 +198,7 @@ func TestMessages(t *testing.T) {
 		t.Errorf("an invalid text: %v, want %v", err, e2e.ErrBody)
 	}
 	for name, c := range map[string]struct{ contentType, plaintext string }{
-		"no JSON": {wire.TypeJSON, "{"}, "twice encrypted": {wire.TypeEncrypted, sealed}, "no UTF-8": {wire.TypeText, "\xff"},
+		"not JSON": {wire.TypeJSON, "{"}, "twice encrypted": {wire.TypeEncrypted, sealed}, "not UTF-8": {wire.TypeText, "\xff"},
 		"nothing": {wire.TypeJSON, ""}, "a name twice": {wire.TypeJSON, `{"a":1,"a":2}`},
 	} {
 		body, err := e2e.Seal(a, keyB, c.contentType, []byte(c.plaintext))

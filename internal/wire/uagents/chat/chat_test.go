@@ -45,21 +45,21 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"no JSON":             `{`,
-		"a list":              `[]`,
-		"nothing":             `{}`,
-		"a member more":       strings.Replace(message("[]"), `{"timestamp"`, `{"x": 1, "timestamp"`, 1),
-		"an id of version 1":  strings.Replace(message("[]"), "4c6e", "1c6e", 1),
-		"an id of no variant": strings.Replace(message("[]"), "9f10", "1f10", 1),
-		"a text with more":    message(`[{"type": "text", "text": "agree x", "annotations": "not meant"}]`),
-		"an end with more":    message(`[{"type": "text", "text": "agree x"}, {"type": "end-session", "text": "not"}]`),
-		"an invalid id":       strings.Replace(message("[]"), id, "x", 1),
-		"no content":          message("null"),
-		"content of no items": message(`["text"]`),
-		"an unknown type":     message(`[{"type": "song"}]`),
-		"an invalid text":     message(`[{"type": "text", "text": 1}]`),
-		"too many items":      message("[" + strings.Repeat(`{"type": "end-session"},`, 100) + `{"type": "end-session"}]`),
-		"too long":            message(`[{"type": "text", "text": "` + strings.Repeat("x", chat.MaxText+1) + `"}]`),
+		"not JSON":             `{`,
+		"a list":               `[]`,
+		"nothing":              `{}`,
+		"an additional member": strings.Replace(message("[]"), `{"timestamp"`, `{"x": 1, "timestamp"`, 1),
+		"an id of version 1":   strings.Replace(message("[]"), "4c6e", "1c6e", 1),
+		"an id of no variant":  strings.Replace(message("[]"), "9f10", "1f10", 1),
+		"a text with more":     message(`[{"type": "text", "text": "agree x", "annotations": "not meant"}]`),
+		"an end with more":     message(`[{"type": "text", "text": "agree x"}, {"type": "end-session", "text": "not"}]`),
+		"an invalid id":        strings.Replace(message("[]"), id, "x", 1),
+		"no content":           message("null"),
+		"content of no items":  message(`["text"]`),
+		"an unknown type":      message(`[{"type": "song"}]`),
+		"an invalid text":      message(`[{"type": "text", "text": 1}]`),
+		"too many items":       message("[" + strings.Repeat(`{"type": "end-session"},`, 100) + `{"type": "end-session"}]`),
+		"too long":             message(`[{"type": "text", "text": "` + strings.Repeat("x", chat.MaxText+1) + `"}]`),
 	} {
 		if got, err := chat.Parse([]byte(text)); !errors.Is(err, chat.ErrMessage) {
 			t.Errorf("%s: %+v, %v, want %v", name, got, err, chat.ErrMessage)

@@ -117,7 +117,7 @@ func TestParseErrors(t *testing.T) {
 		"half":               {good[:len(good)-2], envelope.ErrJSON},
 		"trailing data":      {good + "{}", envelope.ErrJSON},
 		"not UTF-8":          {`{"x":"` + "\xff" + `",` + inside, envelope.ErrJSON},
-		"a member twice":     {`{"expires":1,` + inside, envelope.ErrJSON},
+		"a duplicate member": {`{"expires":1,` + inside, envelope.ErrJSON},
 		"U+0000":             {`{"x":"\u0000",` + inside, envelope.ErrJSON},
 		"a byte order mark":  {"\xef\xbb\xbf" + good, envelope.ErrJSON},
 		"too deep":           {`{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + "," + inside, envelope.ErrJSON},

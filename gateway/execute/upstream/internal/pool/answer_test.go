@@ -98,7 +98,7 @@ func TestReadingResponses(t *testing.T) {
 		"interim response chunked":               {raw: "HTTP/1.1 103 E\r\nTransfer-Encoding: chunked\r\n\r\n" + ok + "Content-Length: 0\r\n\r\n"},
 		"304":                                    {raw: "HTTP/1.1 304 N\r\nTransfer-Encoding: chunked\r\n\r\n", status: 304, reusable: true},
 		"HEAD":                                   {method: "HEAD", raw: ok + "Content-Length: 2\r\n\r\n", status: 200, reusable: true},
-		"half a head":                            {raw: ok + "Content-Length: 2\r\n"},
+		"an incomplete head":                     {raw: ok + "Content-Length: 2\r\n"},
 		"nothing":                                {raw: ""},
 	} {
 		method := c.method

@@ -308,7 +308,7 @@ func TestMaxConnsIsNotExceeded(t *testing.T) {
 func TestContextThatEnds(t *testing.T) {
 	server, client := tlsConfigs(t)
 	for name, begin := range map[string]string{
-		"no answer": "", "half a head": "HTTP/1.1 200 OK\r\nX", "half a body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
+		"no response": "", "an incomplete head": "HTTP/1.1 200 OK\r\nX", "an incomplete body": "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx",
 	} {
 		for _, secure := range []*tls.Config{nil, server} {
 			ctx, cancel := context.WithCancel(t.Context())
