@@ -36,7 +36,7 @@ func TestAgreeExecuteAndRenew(t *testing.T) {
 			}
 			policy, err := s.Policy(t.Context())
 			if err != nil || policy.Digest != shop.Digest() || policy.UID != agenttest.PolicyUID {
-				t.Fatalf("%+v, %v", policy, err)
+				t.Fatalf("got %+v, %v", policy, err)
 			}
 			a, err := s.Agree(t.Context(), agent.Acceptance{Digest: policy.Digest})
 			if err != nil {
@@ -108,7 +108,7 @@ func TestStaticAgreementForms(t *testing.T) {
 			}
 			r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{})
 			if err != nil || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
-				t.Fatalf("%v, %v", r.Output, err)
+				t.Fatalf("got %v, %v", r.Output, err)
 			}
 			// The service offers no renewal, so the client signs the same policy again, in the form that the service accepts.
 			before := s.Session().Token()
@@ -232,7 +232,7 @@ func TestAgreementPendingApproval(t *testing.T) {
 	}
 	session, err := agent.LoadSession(path)
 	if err != nil || !session.Pending() || session.Agreed() {
-		t.Fatalf("%v, %v", session, err)
+		t.Fatalf("got %v, %v", session, err)
 	}
 	again, err := clientOf(t, o).Resume(session)
 	if err != nil {
@@ -259,11 +259,11 @@ func TestSearchAndIntent(t *testing.T) {
 	s := discover(t, agent.Options{}, shop.URL) // needs no key
 	page, err := s.Search(t.Context(), agent.Query{Text: "goods", PageSize: 1})
 	if err != nil || page.TotalResults != 41 || len(page.Intents) != 1 || page.Intents[0].UID.String() != agenttest.Search {
-		t.Fatalf("%+v, %v", page, err)
+		t.Fatalf("got %+v, %v", page, err)
 	}
 	in, err := s.Intent(t.Context(), agenttest.Order)
 	if err != nil || in.Price != "0.01 USD" || shop.Requests("/api/intents/"+agenttest.Order) != 0 {
-		t.Fatalf("%+v, %v", in, err)
+		t.Fatalf("got %+v, %v", in, err)
 	}
 	for range 2 {
 		in, err = s.Intent(t.Context(), "shop.example:hidden:v1")
@@ -304,20 +304,20 @@ func TestSearchViews(t *testing.T) {
 		s := discover(t, agent.Options{}, shop.URL)
 		full, err := s.Search(t.Context(), agent.Query{Text: "goods"})
 		if err != nil || len(full.Intents) != 1 || full.Brief || len(full.Intents[0].Inputs) == 0 {
-			t.Fatalf("%+v, %v", full, err)
+			t.Fatalf("got %+v, %v", full, err)
 		}
 		brief, err := s.Search(t.Context(), agent.Query{Text: "goods", Brief: true})
 		want := "full brief"
 		if strict {
 			want = "full  brief "
 		} else if in := brief.Intents[0]; !brief.Brief || in.Price != "0.02 USD" || !in.Safe || brief.TotalResults != 7 {
-			t.Errorf("%+v", in)
+			t.Errorf("got %+v", in)
 		}
 		if got := strings.Join(views, " "); err != nil || len(brief.Intents) != 1 || got != want {
 			t.Errorf("%v, %v, requested views %q; want no error, Intents of length 1 and %v", brief, err, got, want)
 		}
 		if in, err := s.Intent(t.Context(), "shop.example:hidden:v1"); err != nil || len(in.Inputs) == 0 {
-			t.Errorf("%+v, %v", in, err)
+			t.Errorf("got %+v, %v", in, err)
 		}
 	}
 }
@@ -331,7 +331,7 @@ func TestSearchWithoutEndpoint(t *testing.T) {
 		t.Fatalf("got %+v, %v; want no error and Intents of length 1", page, err)
 	}
 	if in := page.Intents[0]; len(in.Inputs) != 2 || in.Inputs[0].Required || !in.Inputs[1].Required || in.Inputs[1].Type != "string" {
-		t.Errorf("%+v", in.Inputs)
+		t.Errorf("got %+v", in.Inputs)
 	}
 	var none *intents.Intent
 	if in, err := s.Intent(t.Context(), "shop.example:none:v1"); in != none || !errors.Is(err, agent.ErrNotFound) {

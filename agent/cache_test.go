@@ -43,7 +43,7 @@ func TestUnchangedAgentsFileIsCached(t *testing.T) {
 		}
 		catalog, err := service.Catalog(t.Context())
 		if err != nil || catalog.Service.Description != description || len(catalog.Intents()) != 1 {
-			t.Errorf("%v, %v", catalog, err)
+			t.Errorf("got %v, %v", catalog, err)
 		}
 	}
 	discover("1")

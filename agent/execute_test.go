@@ -180,7 +180,7 @@ func TestRetryAfterLostResponseIsReplayed(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !r.Replayed || cmp.Diff(map[string]any{"echo": map[string]any{"query": "tea"}}, r.Output) != "" {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -237,7 +237,7 @@ func TestKeyedCallOfFreeIntent(t *testing.T) {
 	shop.Script(agenttest.Reply{Break: true})
 	r, err := s.Execute(t.Context(), agenttest.Search, map[string]any{"query": "tea"}, agent.ExecuteOptions{Keyed: true})
 	if err != nil || !r.Replayed {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v", r, err)
 	}
 	for _, c := range shop.Calls() {
 		if c.IdempotencyKey == "" || !c.Proved {
@@ -316,7 +316,7 @@ func TestNoGeneratedKeyForInexactNumbers(t *testing.T) {
 	})
 	r, err := s.Execute(t.Context(), agenttest.Order, long, agent.ExecuteOptions{})
 	if err != nil || cmp.Diff(map[string]any{"ok": long["limit"]}, r.Output) != "" {
-		t.Errorf("%v, %v", r.Output, err)
+		t.Errorf("got %v, %v", r.Output, err)
 	}
 	want := []string{`{"intent_uid":"` + agenttest.Order + `","parameters":{"limit":12345678901234567890123}}`}
 	if diff := cmp.Diff(want, sent); diff != "" {
@@ -460,7 +460,7 @@ func TestUnreadableResponseHasItsCharge(t *testing.T) {
 	_, err := s.Execute(t.Context(), agenttest.Order, nil, agent.ExecuteOptions{})
 	wantErr(t, err, agent.ErrAnswer)
 	if e := refusal(t, err); e.Charge == nil || e.Charge.ExecutionID != "e-1" || e.Outcome != "done" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	if n := len(shop.Calls()); n != 1 {
 		t.Errorf("got %d calls, want 1", n)

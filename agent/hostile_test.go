@@ -310,7 +310,7 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 				t.Errorf("%v, vouched for: %v", err, tt.vouched)
 			}
 			if ok && refused.Unconfirmed != strings.HasSuffix(tt.host, ".shop.example") {
-				t.Errorf("%v", refused)
+				t.Errorf("got %v", refused)
 			}
 		})
 	}
@@ -369,7 +369,7 @@ func TestErrorsHaveNoEscapeCodes(t *testing.T) {
 		shop.Script(agenttest.Reply{Status: status, Body: body})
 		_, err := s.Execute(t.Context(), agenttest.Search, nil, agent.ExecuteOptions{})
 		if err == nil || !fit(err.Error()) {
-			t.Errorf("%q", err)
+			t.Errorf("got %q", err)
 		}
 	}
 	for _, body := range escapes[:2] {
@@ -382,7 +382,7 @@ func TestErrorsHaveNoEscapeCodes(t *testing.T) {
 		})
 		_, err := clientOf(t, agent.Options{}).Discover(t.Context(), server.URL+"/agents.json")
 		if err == nil || !fit(err.Error()) {
-			t.Errorf("%q", err)
+			t.Errorf("got %q", err)
 		}
 	}
 }

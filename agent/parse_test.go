@@ -67,7 +67,7 @@ func FuzzParseRateLimit(f *testing.F) {
 		}
 		r := agent.ParseRateLimit(h)
 		if r != nil && (r.Limit < 0 || r.Remaining < 0 || r.Reset < 0 || r.Reset > 366*24*time.Hour) {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func FuzzReadError(f *testing.F) {
 	f.Fuzz(func(t *testing.T, status int, kind, after string, body []byte) {
 		e := agent.ReadError(fetch.Answer{Status: status, Header: http.Header{"Content-Type": {kind}, "Retry-After": {after}}, Body: body})
 		if e == nil || e.Status != status || e.RetryAfter < 0 || e.RetryAfter > 366*24*time.Hour {
-			t.Fatalf("%+v", e)
+			t.Fatalf("got %+v", e)
 		}
 		texts := []string{e.Error(), e.Code, e.Reason, e.UIMCode, e.Message, e.Suggestion, e.RequestID, e.Outcome, e.Offered, e.Upstream}
 		for _, v := range e.Violations {
@@ -199,11 +199,11 @@ func FuzzReadPAT(f *testing.F) {
 			return
 		}
 		if token := s.Token(); token == "" || strings.ContainsAny(token, " \r\n\t\x00") || !s.Agreed() {
-			t.Errorf("%q", token)
+			t.Errorf("got %q", token)
 		}
 		for _, entry := range s.Scope {
 			if !fit(entry) {
-				t.Errorf("%q", entry)
+				t.Errorf("got %q", entry)
 			}
 		}
 	})

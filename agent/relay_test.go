@@ -55,15 +55,15 @@ func TestRelayAgent(t *testing.T) {
 			digest := g.Directory.Current().Service("default").Offer().Digest
 			a, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Scope: []string{gatetest.Ordering + ":execute"}})
 			if err != nil || a.Form != agent.FormFresh || a.ID == "" || len(a.Scope) != 1 || a.ExpiresAt.IsZero() {
-				t.Fatalf("%+v, %v", a, err)
+				t.Fatalf("got %+v, %v", a, err)
 			}
 			result, err := s.Execute(t.Context(), gatetest.Ordering, map[string]any{"product": "lamp"}, agent.ExecuteOptions{IdempotencyKey: "once"})
 			if err != nil || result.Charge == nil || fmt.Sprint(result.Output) != "map[order:o-1]" {
-				t.Fatalf("%+v, %v", result, err)
+				t.Fatalf("got %+v, %v", result, err)
 			}
 			again, err := s.Execute(t.Context(), gatetest.Ordering, map[string]any{"product": "lamp"}, agent.ExecuteOptions{IdempotencyKey: "once"})
 			if err != nil || !again.Replayed {
-				t.Errorf("%+v, %v", again, err)
+				t.Errorf("got %+v, %v", again, err)
 			}
 			if _, err := s.Execute(t.Context(), gatetest.Searching, nil, agent.ExecuteOptions{}); !errors.Is(err, agent.ErrScopeExceeded) {
 				t.Errorf("beyond the scope: %v, want %v", err, agent.ErrScopeExceeded)

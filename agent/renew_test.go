@@ -40,7 +40,7 @@ func TestPATIsRenewedOnceBeforeExpiry(t *testing.T) {
 	after := s.Session()
 	ends := shop.Clock.Now().Add(time.Hour)
 	if after.Token() == before.Token() || !after.ExpiresAt.Equal(ends) || after.PolicyDigest != before.PolicyDigest {
-		t.Errorf("%+v", after)
+		t.Errorf("got %+v", after)
 	}
 	if n := shop.Requests("/api/pat/issue"); n != 1 {
 		t.Errorf("agreed %d times, want 1", n)

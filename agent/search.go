@@ -19,8 +19,9 @@ type Query = intents.Query
 
 const maxPage = 8 << 20
 
-// Search queries the service's search endpoint; if there is none, it searches agents.json locally. It returns complete intents,
-// unless the query asks for the brief view, which omits the parameters.
+// Search queries the service's search endpoint; if the service has none, Search reads agents.json and searches it locally. It returns
+// complete intents, unless the query asks for the brief view, which omits the parameters. The error wraps an *Error, ErrAnswer or an error
+// of package fetch.
 func (s *Service) Search(ctx context.Context, q Query) (intents.Page, error) {
 	from := s.agentsURL()
 	for _, address := range s.Endpoints().Search {

@@ -33,7 +33,7 @@ func TestSaveAndLoadSession(t *testing.T) {
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, %v", info, err)
+		t.Fatalf("got %v, %v", info, err)
 	}
 	loaded, err := agent.LoadSession(path)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestKeyFilesArePrivate(t *testing.T) {
 		}
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Fatalf("%v, %v", info, err)
+			t.Fatalf("got %v, %v", info, err)
 		}
 		loaded, err := agent.LoadKey(path)
 		if err != nil {

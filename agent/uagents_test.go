@@ -58,7 +58,7 @@ func TestUAgent(t *testing.T) {
 	}
 	a, err := s.Agree(t.Context(), agent.Acceptance{Digest: digest, Scope: []string{gatetest.Ordering + ":execute"}})
 	if err != nil || a.Form != agent.FormEnvelope || a.ID == "" || len(a.Scope) != 1 || a.ExpiresAt.IsZero() {
-		t.Fatalf("%+v, %v", a, err)
+		t.Fatalf("got %+v, %v", a, err)
 	}
 	file := filepath.Join(t.TempDir(), "session.json")
 	g.Must(agent.SaveSession(file, s.Session()))
@@ -69,14 +69,14 @@ func TestUAgent(t *testing.T) {
 	}
 	result, err := s.Execute(t.Context(), gatetest.Ordering, map[string]any{"product": "lamp"}, agent.ExecuteOptions{})
 	if err != nil || result.Charge == nil || result.IdempotencyKey == "" {
-		t.Errorf("%+v, %v", result, err)
+		t.Errorf("got %+v, %v", result, err)
 	}
 	if _, err := s.Execute(t.Context(), gatetest.Searching, nil, agent.ExecuteOptions{}); !errors.Is(err, agent.ErrScopeExceeded) {
 		t.Errorf("beyond the scope: %v, want %v", err, agent.ErrScopeExceeded)
 	}
 	before := s.Session()
 	if renewed, err := s.Renew(t.Context()); err != nil || renewed.ID != a.ID || s.Session().String() == "" {
-		t.Errorf("%+v, %v", renewed, err)
+		t.Errorf("got %+v, %v", renewed, err)
 	}
 	for _, text := range []string{fmt.Sprintf("%+v", before), fmt.Sprintf("%#v", o), fmt.Sprintf("%v", client)} {
 		if strings.Contains(text, "the seed of a robot") {
@@ -100,7 +100,7 @@ func TestEnvelopePendingApproval(t *testing.T) {
 	}
 	g.Must(g.Store.SetAgent(t.Context(), pat.AgentChange{Service: "default", ID: pat.AgentID(o.UAgent.Key.Address()), Approved: true}))
 	if a, err := s.Agree(t.Context(), acceptance); err != nil || a.ID == "" {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 }
 

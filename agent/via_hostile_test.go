@@ -142,7 +142,7 @@ func TestHostileDoors(t *testing.T) {
 				t.Errorf("%v after %d messages; want an error with the outcome unknown after one", err, len(stub.sent))
 			}
 			if named := name == "failed without a reason"; errors.Is(err, agent.ErrAnswer) == named {
-				t.Errorf("%v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}
@@ -203,7 +203,7 @@ func TestPATsStayWithTheService(t *testing.T) {
 	s, stub := withStub(t, nil, says(http.StatusTemporaryRedirect, asJSON, "", "Location", "http://127.0.0.1:1/mcp"))
 	_, err := s.Execute(t.Context(), gatetest.Ordering, order, agent.ExecuteOptions{Via: agent.ViaMCP})
 	if err == nil || !strings.Contains(err.Error(), "redirects") || len(stub.sent) != 1 || stub.leaked != nil {
-		t.Errorf("%v, %v", err, stub.leaked)
+		t.Errorf("got %v, %v", err, stub.leaked)
 	}
 	s, stub = withStub(t, nil)
 	stub.card = `{"supportedInterfaces":[{"url":"http://127.0.0.1:1/a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}`
@@ -221,15 +221,15 @@ func TestA2AOverHTTPJSON(t *testing.T) {
 	o := agent.ExecuteOptions{Via: agent.ViaA2A, IdempotencyKey: "order-1"}
 	got, err := s.Execute(t.Context(), gatetest.Ordering, order, o)
 	if err != nil || string(got.Raw) != `{"order":"o-1"}` || got.Charge == nil || got.Charge.State != "captured" {
-		t.Fatalf("%+v, %v", got, err)
+		t.Fatalf("got %+v, %v", got, err)
 	}
 	if got, err = s.Execute(t.Context(), gatetest.Ordering, order, o); err != nil || !got.Replayed {
-		t.Errorf("%+v, %v", got, err)
+		t.Errorf("got %+v, %v", got, err)
 	}
 	_, err = s.Execute(t.Context(), gatetest.Ordering, map[string]any{}, agent.ExecuteOptions{Via: agent.ViaA2A})
 	refused, ok := errors.AsType[*agent.Error](err)
 	if !ok || !errors.Is(err, agent.ErrMissingParameter) || len(refused.Violations) != 1 || refused.Status != http.StatusBadRequest {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 }
 

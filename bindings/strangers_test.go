@@ -266,7 +266,7 @@ func (p *peer) begins() string {
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(answer, &reply); err != nil || reply.Result.Task.ID == "" {
-		p.Fatalf("%d %s", status, answer)
+		p.Fatalf("got %d %s", status, answer)
 	}
 	return reply.Result.Task.ID
 }

@@ -196,7 +196,7 @@ func TestAuditStreamIsAppended(t *testing.T) {
 	}
 	path := filepath.Join(d.Path(), "audit.jsonl")
 	if text, err := os.ReadFile(path); err != nil || string(text) != "{\"a\":1}\n{\"b\":2\n{\"c\":3}\n" {
-		t.Errorf("%q, %v", text, err)
+		t.Errorf("got %q, %v", text, err)
 	}
 	if mode(t, path) != 0o600 {
 		t.Error("other users can read the audit stream")

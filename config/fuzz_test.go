@@ -32,7 +32,7 @@ func FuzzParse(f *testing.F) {
 		for _, p := range problems {
 			if p.Message == "" || p.File == "" || p.Level != problem.Error && p.Level != problem.Warning ||
 				strings.Contains(p.Message, "canary-value") {
-				t.Fatalf("%+v", p)
+				t.Fatalf("got %+v", p)
 			}
 			if strings.Contains(p.Message, "s3cr3t-of-the-upstream") && !strings.Contains(string(data), "s3cr3t") {
 				t.Fatalf("the problems contain a secret: %v", p)

@@ -118,7 +118,7 @@ telemetry: {metrics: "true"}
 		}
 	}
 	if err := valid(t, schema, everything); err != nil {
-		t.Errorf("%#v", err)
+		t.Errorf("got %#v", err)
 	}
 }
 

@@ -187,7 +187,7 @@ func TestQueryRequestsDNSSECAndSmallPackets(t *testing.T) {
 	s.handle(func(_ dns.ResponseWriter, q *dns.Msg, _ bool) bool {
 		opt := q.IsEdns0()
 		if opt == nil || !opt.Do() || opt.UDPSize() != 1232 || !q.RecursionDesired || q.CheckingDisabled {
-			t.Errorf("%v", q)
+			t.Errorf("got %v", q)
 		}
 		name := q.Question[0].Name
 		if name != strings.ToLower(name) {
@@ -283,7 +283,7 @@ func TestAnswersAreCachedForTheirTTL(t *testing.T) {
 					t.Errorf("asked %d times, want 2", udp)
 				}
 				if fmt.Sprint(err) != fmt.Sprint(firstErr) || cmp.Diff(first, again) != "" {
-					t.Errorf("%v, %v", again, err)
+					t.Errorf("got %v, %v", again, err)
 				}
 				c.add(time.Nanosecond)
 			}

@@ -208,11 +208,11 @@ func FuzzParseRecord(f *testing.F) {
 		}
 		again, ours, err := discovery.ParseRecord(r.Name, r.Text())
 		if again != r || !ours || err != nil {
-			t.Fatalf("%+v, %+v, %v", r, again, err)
+			t.Fatalf("got %+v, %+v, %v", r, again, err)
 		}
 		wrongLength := func(s string) bool { return len(s) > 255 || s == "" }
 		if joined := strings.Join(r.Strings(), ""); joined != r.Text() || slices.ContainsFunc(r.Strings(), wrongLength) {
-			t.Fatalf("%q", r.Strings())
+			t.Fatalf("got %q", r.Strings())
 		}
 		back, err := discovery.ReadZoneLine(discovery.Zone([]discovery.Record{r}, time.Hour))
 		if err != nil || back != r.Text() {

@@ -90,7 +90,7 @@ func reservation(t *testing.T, p *odrl.Policy, intent, id string) store.BeginReq
 	t.Helper()
 	d, err := p.Decide(t.Context(), odrl.Request{AgentID: "agent-1", KeyID: "key-1", Intent: intent, Now: noon(t)})
 	if err != nil || !d.Permit {
-		t.Fatalf("%+v, %v", d, err)
+		t.Fatalf("got %+v, %v", d, err)
 	}
 	r := store.BeginRequest{
 		Execution: store.Execution{ID: id, Service: "default", AgentID: "agent-1", Intent: intent, AgreementID: "agreement-1", Rule: d.Rule},

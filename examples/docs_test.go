@@ -262,6 +262,6 @@ func TestTargetsOfTheGuide(t *testing.T) {
 		}
 	}
 	if seen != len(members)+1 {
-		t.Errorf("got %d targets found, want %v", seen, len(members)+1)
+		t.Errorf("%d targets found, want %v", seen, len(members)+1)
 	}
 }

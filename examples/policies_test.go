@@ -291,7 +291,7 @@ func TestPoliciesLoadIntoTheGateway(t *testing.T) {
 				return strings.Contains(p.Message, "no permission covers") // each policy here covers only a part of the shop
 			})
 			if problems.Failed() || len(problems) != len(want.warnings) {
-				t.Errorf("%v", problems)
+				t.Errorf("got %v", problems)
 			}
 			for _, less := range []settings{
 				{"", want.needs.assignee, want.needs.partner},

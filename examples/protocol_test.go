@@ -172,7 +172,7 @@ func TestShopAcceptsTheWorkedCall(t *testing.T) {
 	g.Must(err)
 	answer := g.Call("/api/intents/execute", a.Token, json.RawMessage(w["call"]), "UIM-Proof", proof, "Idempotency-Key", "order-1")
 	if answer.Status != http.StatusOK || !strings.Contains(answer.Header.Get("UIM-Charge"), "0.05 EUR") {
-		t.Errorf("%d %s %v", answer.Status, answer.Body, answer.Header)
+		t.Errorf("got %d %s %v", answer.Status, answer.Body, answer.Header)
 	}
 }
 

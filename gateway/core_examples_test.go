@@ -82,7 +82,7 @@ func TestTheExamplesOfCore(t *testing.T) {
 	has("a PAT", pat, "iss", "sub", "exp", "nbf", "jti", "scope", "pol", "lmt") // core 4.1
 	limit, _ := pat["lmt"].(map[string]any)
 	if diff := cmp.Diff(map[string]any{"rate": 100.0, "period": 3600.0}, limit); diff != "" || pat["iss"] != "example.com" {
-		t.Errorf("%s %s", claims, diff)
+		t.Errorf("got %s %s", claims, diff)
 	}
 	call := func(token, query string) gatetest.Answer {
 		return g.Call("/api/intents/execute", token, map[string]any{"intent_uid": "example.com:search-products:v1", "parameters": map[string]any{

@@ -265,7 +265,7 @@ func TestPolicyMismatchExplainsDigest(t *testing.T) {
 	suggestion, _ := details["suggestion"].(string)
 	if policy["digest"] != now.Digest || details["signed_digest"] != old.Digest || !strings.Contains(suggestion, "RFC 8785") ||
 		!strings.Contains(suggestion, "ETag") {
-		t.Errorf("%s", answer.Body)
+		t.Errorf("got %s", answer.Body)
 	}
 	if etag := g.Get("/api/policy").Header.Get("ETag"); etag != `"`+now.Digest+`"` {
 		t.Errorf("the ETag %s is not the digest %s", etag, now.Digest)
@@ -295,6 +295,6 @@ func TestMissingMembersOfIssue(t *testing.T) {
 	}
 	details = refused(g, g.Call("/api/pat/issue", "", map[string]any{"agent_id": "a", "signed_policy": "x"}), 400, reason.MalformedRequest)
 	if details["pointer"] != "/agent_public_key" {
-		t.Errorf("%v", details)
+		t.Errorf("got %v", details)
 	}
 }

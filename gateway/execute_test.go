@@ -24,10 +24,10 @@ func TestPanicIsRefusedAsInternal(t *testing.T) {
 	})
 	f, ok := errors.AsType[*reason.Refusal](err)
 	if !ok || f.Reason != "INTERNAL" || f.Status() != http.StatusInternalServerError || f.Details["outcome"] == nil {
-		t.Fatalf("%+v", err)
+		t.Fatalf("got %+v", err)
 	}
 	if seen == nil || seen.Decision != "deny" || seen.Reason != "INTERNAL" {
-		t.Errorf("%+v", seen)
+		t.Errorf("got %+v", seen)
 	}
 	if cause := errors.Unwrap(f).Error(); strings.Contains(cause, "canary") || !strings.Contains(cause, "execute_test.go") {
 		t.Errorf("the cause must contain the location but not the value of the panic: %s", cause)
@@ -45,7 +45,7 @@ func TestUnavailableStoreMeansNotSent(t *testing.T) {
 	g.Must(g.Store.Close()) // now the view cannot be refreshed
 	got := g.Execute(a, gatetest.Ordering)
 	if got.Status != http.StatusServiceUnavailable || !strings.Contains(string(got.Body), `"outcome":"not_sent"`) {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s", got.Status, got.Body)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestOpenAPIPerIntent(t *testing.T) {
 		ids[o.ID] = true
 	}
 	if !ids["search_v1"] || !ids["order_v1"] || ids["execute"] {
-		t.Errorf("%v", ids)
+		t.Errorf("got %v", ids)
 	}
 	found, err := openapi.Convert(t.Context(), doc, openapi.Options{Namespace: "client.example", All: true})
 	if err != nil {
@@ -85,7 +85,7 @@ func TestExecuteByPathOfIntent(t *testing.T) {
 	path := "/api/intents/execute/" + gatetest.Ordering
 	lamp := map[string]any{"product": "lamp"}
 	if got := g.Call(path, a.Token, map[string]any{"parameters": lamp}); got.Status != http.StatusOK || got.Header.Get("UIM-Charge") == "" {
-		t.Errorf("%d %s", got.Status, got.Body)
+		t.Errorf("got %d %s", got.Status, got.Body)
 	}
 	escaped := strings.ReplaceAll(path, ":", "%3A")
 	same := map[string]any{"intent_uid": gatetest.Ordering, "parameters": lamp}

@@ -19,7 +19,7 @@ func TestOpenAPI(t *testing.T) {
 	g := pageGate(t, repositoryFile(t, "examples/shop/agents.json"), repositoryFile(t, "examples/shop/policy.json"), "")
 	a := g.Get("/openapi.json")
 	if a.Status != http.StatusOK || a.Header.Get("Content-Type") != "application/json" {
-		t.Fatalf("%d %s", a.Status, a.Header)
+		t.Fatalf("got %d %s", a.Status, a.Header)
 	}
 	golden(t, "shop.openapi.json", indented(t, a.Body))
 	if again := g.Get("/openapi.json", "If-None-Match", a.Header.Get("ETag")); again.Status != http.StatusNotModified {
@@ -111,7 +111,7 @@ func openAPIShape(t *testing.T, body []byte) {
 		t.Fatal(err)
 	}
 	if err := shape.Validate(v); err != nil {
-		t.Errorf("%#v", err)
+		t.Errorf("got %#v", err)
 	}
 	components, _ := v["components"].(map[string]any)
 	schemas, _ := components["schemas"].(map[string]any)

@@ -53,7 +53,7 @@ func TestSearchWithoutScript(t *testing.T) {
 	}
 	first, cards := look("")
 	if len(cards) != 20 || cards[0] != "books-000" || !strings.Contains(first, "1000 intents are offered. Showing 1 to 20.") {
-		t.Errorf("%v", cards)
+		t.Errorf("got %v", cards)
 	}
 	t.Logf("%d bytes", len(first))
 	for _, want := range []string{

@@ -134,7 +134,7 @@ func TestExampleCommandIsQuoted(t *testing.T) {
 		"Content-Type: application/json", "-H", "Idempotency-Key: key", "-d",
 	}
 	if len(args) != len(want)+1 || !cmp.Equal(args[:len(want)], want) {
-		t.Fatalf("%q", args)
+		t.Fatalf("got %q", args)
 	}
 	var body map[string]any
 	if err := json.Unmarshal([]byte(args[len(want)]), &body); err != nil {
@@ -223,7 +223,7 @@ func TestAcceptHTML(t *testing.T) {
 	g.Refuses(g.Get("/index.html", "Accept", "application/json"), http.StatusNotFound, "NO_SUCH_PATH")
 	lost := g.Get("/index.html", "Accept", browser)
 	if lost.Status != http.StatusNotFound || !strings.Contains(string(lost.Body), "NO_SUCH_PATH") {
-		t.Errorf("%d %.200s", lost.Status, lost.Body)
+		t.Errorf("got %d %.200s", lost.Status, lost.Body)
 	}
 }
 
@@ -243,7 +243,7 @@ func TestEntryPoints(t *testing.T) {
 	offer := g.Directory.Current().Service("default").Offer()
 	if entry.Service != "shop.example" || entry.Issuer != "shop.example" || len(entry.Start) == 0 ||
 		!cmp.Equal(entry.Policy, map[string]string{"uid": offer.UID, "digest": offer.Digest, "url": entry.Points["policy"]}) {
-		t.Errorf("%+v", entry)
+		t.Errorf("got %+v", entry)
 	}
 	for _, name := range []string{
 		"agents", "policy", "search", "execute", "issue", "renew", "revoke", "introspect", "keys", "openapi", "intent",

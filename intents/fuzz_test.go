@@ -112,7 +112,7 @@ func FuzzValidate(f *testing.F) {
 			// If a name is too long for the response, the violation has the pointer of its object.
 			nameless := v.Pointer == "" && v.Reason == reason.UnknownParameter
 			if v.Reason == "" || v.Keyword == "" || v.Message == "" || v.Pointer == "" && !nameless {
-				t.Fatalf("%+v", v)
+				t.Fatalf("got %+v", v)
 			}
 		}
 		if filled == nil {
@@ -159,7 +159,7 @@ func FuzzShape(f *testing.F) {
 		}
 		m, ok := out.(map[string]any)
 		if !ok || m["a"] == nil {
-			t.Fatalf("%v", out)
+			t.Fatalf("got %v", out)
 		}
 		for name := range m {
 			if !strings.Contains("abcd", name) {

@@ -48,7 +48,7 @@ func strict(tb testing.TB, doc string) *intents.Catalog {
 	tb.Helper()
 	c, list := intents.Parse([]byte(doc), intents.Options{Strict: true})
 	if c == nil {
-		tb.Fatalf("%v", list)
+		tb.Fatalf("got %v", list)
 	}
 	return c
 }
@@ -72,7 +72,7 @@ func TestCoreDialect(t *testing.T) {
 	c := strict(t, strings.Replace(shop, "?full={full}", "", 1))
 	if c.Dialect != intents.Core || c.Service.Name != "Example Shop" || c.Service.URL != "https://api.example.com" ||
 		c.PolicyFile != "https://example.com/policy.json" || c.Compliance.Regional["EU"] != "GDPR" || c.License != "" {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v", c)
 	}
 	i, ok := c.Lookup(intents.UID{Namespace: "example.com", Name: "search-products", Version: "v1"})
 	if !ok {
@@ -83,14 +83,14 @@ func TestCoreDialect(t *testing.T) {
 		t.Errorf("endpoint %+v", i.Endpoint)
 	}
 	if i.Name != "SearchProducts" || i.Price != "0.01 USD" || i.RateLimit != "1000/hour" || i.Category != "e-commerce" || i.Safe || i.Retired {
-		t.Errorf("%+v", i)
+		t.Errorf("got %+v", i)
 	}
 	if p := i.Inputs[2]; p.Name != "limit" || p.Type != "integer" || p.Required || !p.HasDefault || p.Default != json.Number("10") ||
 		p.Schema["maximum"] != json.Number("100") {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	if p := i.Outputs[1]; p.From != "/data/n" || !p.HasFrom || !p.Required {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	get, _ := c.Lookup(intents.UID{Namespace: "example.com", Name: "get-product", Version: "v2"})
 	if get.Endpoint.Method != http.MethodGet || !get.Safe {
@@ -117,7 +117,7 @@ func TestReferenceServiceDialect(t *testing.T) {
  "uim-compliance": {"standards": ["GDPR"], "regional-compliance": {"EU": "GDPR"}, "notes": "…"}, "uim-license": null}`)
 	i := c.Intents()[0]
 	if i.Endpoint != nil || c.Execute != "http://127.0.0.1:4000/uim/execute" {
-		t.Errorf("%+v", i)
+		t.Errorf("got %+v", i)
 	}
 	var names []string
 	for _, p := range i.Inputs {
@@ -128,7 +128,7 @@ func TestReferenceServiceDialect(t *testing.T) {
 	}
 	filled, violations := i.Validate(map[string]any{"city": "Ulm", "max_rent": nil})
 	if len(violations) > 0 || !cmp.Equal(filled, strictjson.Object{"city": "Ulm", "area": nil, "sort": "rent"}) {
-		t.Errorf("%v, %v", filled, violations)
+		t.Errorf("got %v, %v", filled, violations)
 	}
 	if _, violations = i.Validate(map[string]any{}); len(violations) != 1 || violations[0].Reason != reason.MissingParameter ||
 		violations[0].Pointer != "/city" {
@@ -151,7 +151,7 @@ func TestOtherDialects(t *testing.T) {
 	  "compliance": {"standards": ["GDPR"], "certifications": ["ISO27001"]}}`)
 	if draft.Dialect != intents.Draft || draft.Service.TermsURL != "https://d.example/t" || draft.PublicKey != "PEM" ||
 		draft.PolicyFile != "https://d.example/p.json" || draft.Compliance.Certifications[0] != "ISO27001" || draft.Intents()[0].Name != "DoIt" {
-		t.Errorf("%+v", draft)
+		t.Errorf("got %+v", draft)
 	}
 	crawler := strict(t, `{"service_info": {"name": "C"}, "intents": []}`)
 	if crawler.Dialect != intents.Crawler || crawler.Service.Name != "C" {
@@ -164,13 +164,13 @@ func TestOtherDialects(t *testing.T) {
 		for _, opts := range []intents.Options{{}, {Strict: true}} {
 			c, list := intents.Parse([]byte(doc), opts)
 			if c != nil || len(list) != 1 || list[0].Code != "foreign" || !strings.Contains(list[0].Message, "agents-json") {
-				t.Errorf("%v", list)
+				t.Errorf("got %v", list)
 			}
 		}
 	}
 	bare := strict(t, one(`"endpoint": "https://example.com/x"`)).Intents()[0]
 	if *bare.Endpoint != (intents.Endpoint{URL: "https://example.com/x", Method: "POST", ContentType: "application/json"}) {
-		t.Errorf("%+v", bare.Endpoint)
+		t.Errorf("got %+v", bare.Endpoint)
 	}
 }
 

@@ -36,7 +36,7 @@ func TestPublishedKeepsDocumentBytes(t *testing.T) {
 		t.Errorf("got %+v; want PolicyFile %q and Issuer %q", again, "https://example.com/policy.json", "example.com")
 	}
 	if unfilled, err := strict(t, one(`"tags": []`)).Published(intents.Fill{}); err != nil || string(unfilled) != one(`"tags": []`) {
-		t.Errorf("%s, %v", unfilled, err)
+		t.Errorf("got %s, %v", unfilled, err)
 	}
 }
 
@@ -45,14 +45,14 @@ func TestPublishedFillsNullAndEmpty(t *testing.T) {
 	got, err := c.Published(intents.Fill{PublicKey: "K", PolicyURL: "https://g/p"})
 	if want := `{"uim-public-key": "K", "uim-policy-file" : "https://g/p", "service-info": {"name": "S"}, "intents": []}`; err != nil ||
 		string(got) != want {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 	bare, list := intents.Parse([]byte(`{"intents":[]}`), intents.Options{})
 	if bare == nil {
 		t.Fatal(list)
 	}
 	if got, err := bare.Published(intents.Fill{Issuer: "a"}); err != nil || string(got) != "{\"intents\":[],\n  \"uim-issuer\": \"a\"}" {
-		t.Errorf("%s, %v", got, err)
+		t.Errorf("got %s, %v", got, err)
 	}
 }
 
@@ -69,13 +69,13 @@ func TestFromIsNotPublished(t *testing.T) {
 		i := c.Intents()[0]
 		published, err := c.Published(intents.Fill{})
 		if err != nil || string(published) != one(`"x-note": {"from": 1}, "output_parameters": `+want) {
-			t.Errorf("%s", published)
+			t.Errorf("got %s", published)
 		}
 		if !strings.Contains(string(published), string(i.JSON())) {
 			t.Errorf("the single intent differs: %s", i.JSON())
 		}
 		if wire, err := json.Marshal(i); err != nil || !json.Valid(wire) {
-			t.Errorf("%s %v", wire, err)
+			t.Errorf("got %s %v", wire, err)
 		}
 		if _, err := strictjson.Decode(published); err != nil {
 			t.Error(err)

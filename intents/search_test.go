@@ -96,17 +96,17 @@ func TestPages(t *testing.T) {
 	}
 	if len(got.Intents) != 1 || got.Intents[0]["intent_uid"] != "b.example:book-flight:v1" ||
 		!cmp.Equal(got.Pagination, map[string]int{"total_results": 4, "total_pages": 2, "current_page": 2, "page_size": 3}) {
-		t.Errorf("%s", wire)
+		t.Errorf("got %s", wire)
 	}
 	if p := c.Search(intents.Query{PageSize: 101}); p.PageSize != 100 || !p.Clamped || p.CurrentPage != 1 {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	if p := c.Search(intents.Query{}); p.PageSize != 20 || p.Clamped {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	beyond, err := json.Marshal(c.Search(intents.Query{Page: math.MaxInt}))
 	if err != nil || !strings.HasPrefix(string(beyond), `{"intents":[],`) {
-		t.Errorf("%s", beyond)
+		t.Errorf("got %s", beyond)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestBriefViewIsBounded(t *testing.T) {
 		Intents []map[string]any
 	}
 	if err := json.Unmarshal(wire, &got); err != nil || got.View != "brief" || len(got.Intents) != 20 {
-		t.Fatalf("%v %q %d", err, got.View, len(got.Intents))
+		t.Fatalf("got %v %q %d", err, got.View, len(got.Intents))
 	}
 	for n, in := range got.Intents {
 		description, _ := in["description"].(string)
@@ -145,12 +145,12 @@ func TestBriefViewIsBounded(t *testing.T) {
 	}
 	full, err := c.Search(intents.Query{}).MarshalJSON()
 	if err != nil || !strings.HasPrefix(string(full), `{"intents":[`) || !strings.Contains(string(full), strings.Repeat("d", 900)) {
-		t.Errorf("%v %.300s", err, full)
+		t.Errorf("got %v %.300s", err, full)
 	}
 	short, err := market(t).Search(intents.Query{UID: "b.example:book-flight:v1", Brief: true}).MarshalJSON()
 	const flight = `{"intent_uid":"b.example:book-flight:v1","intent_name":"BookFlight","description":"Book a flight","safe":false}`
 	if err != nil || !strings.Contains(string(short), flight) {
-		t.Errorf("%v %s", err, short)
+		t.Errorf("got %v %s", err, short)
 	}
 }
 

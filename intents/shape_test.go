@@ -96,7 +96,7 @@ func TestFitReportsDroppedOutputs(t *testing.T) {
 	fitted, err := i.Fit(map[string]any{"x": "many"}, false)
 	dropped := fitted.Dropped
 	if err != nil || len(fitted.Output.(map[string]any)) != 0 {
-		t.Fatalf("%v %v", fitted.Output, err)
+		t.Fatalf("got %v %v", fitted.Output, err)
 	}
 	if len(dropped) != 1 || dropped[0].Pointer != "/x" || dropped[0].Keyword != "type" {
 		t.Errorf("got %v; want length 1, [0].Pointer %q and [0].Keyword %q", dropped, "/x", "type")
@@ -129,7 +129,7 @@ func TestLenientFitReportsMissing(t *testing.T) {
 	}
 	if f, err := i.Fit(many, true); err != nil || len(f.Undeclared.Names) != intents.MaxUndeclared ||
 		f.Undeclared.Count != intents.MaxUndeclared+25 || len(f.Undeclared.Names[0]) != 128 {
-		t.Errorf("%v %v", err, f)
+		t.Errorf("got %v %v", err, f)
 	}
 }
 

@@ -348,7 +348,7 @@ func TestSchemas(t *testing.T) {
 	want := `{"additionalProperties":false,"properties":{"a":{"$defs":{"x":{"enum":[{"$ref":"data"}],"items":{"$ref":"#/properties/a"},` +
 		`"type":"array"}},"$ref":"#/properties/a/$defs/x"},"b":{"description":"d"}},"required":["a"],"type":"object"}`
 	if err != nil || string(got) != want {
-		t.Errorf("%s", got)
+		t.Errorf("got %s", got)
 	}
 	if i.OutputSchema() != nil {
 		t.Error("an intent without outputs has an output schema")

@@ -77,7 +77,7 @@ func BenchmarkDecide(b *testing.B) {
 				b.Fatal(why)
 			}
 			if d := decide(b, p, c.request); !d.Permit {
-				b.Fatalf("%+v", d)
+				b.Fatalf("got %+v", d)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

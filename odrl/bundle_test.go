@@ -67,7 +67,7 @@ func TestBundleDecidesInPlainOPA(t *testing.T) {
 		}
 		found, ok := results[0].Expressions[0].Value.(map[string]any)
 		if !ok {
-			t.Fatalf("%+v", results)
+			t.Fatalf("got %+v", results)
 		}
 		got := map[string]int{}
 		for _, name := range []string{"permitting", "prohibiting"} {

@@ -52,13 +52,13 @@ func TestConflicts(t *testing.T) {
 	// A prohibition without a permission does not conflict.
 	p := publish(t, []byte(policy(`"prohibition":{`+all+`,`+marketing+`}`)), world())
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon}); d.Reason != reason.PolicyViolation {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	if d := decide(t, p, odrl.Request{
 		AgentID: "a", Intent: search.UID, Now: noon,
 		Facts: facts("research"),
 	}); d.Reason != reason.PolicyNotApplicable {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }
 
@@ -101,10 +101,10 @@ func TestPublishReportsCertainConflicts(t *testing.T) {
 	p := publish(t, []byte(policy(`"conflict":"prohibit"`, `"permission":{`+all+`}`,
 		`"prohibition":{"target":"example.com:buy:v1","action":"execute"}`)), world())
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "example.com:buy:v1", Now: noon}); d.Reason != reason.PolicyViolation {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: "other.org:buy:v1", Now: noon}); !d.Permit {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -174,7 +174,7 @@ func TestConformanceConflictStrategies(t *testing.T) {
 	}
 	only := load(t, set(`"prohibition":{"uid":"ex:f","action":"read","target":"ex:x"}`))
 	if e := evaluate(t, only, aliceReads, noWorld, ""); outcome(e) != "POLICY_VIOLATION" || e.Rule != "http://example.org/f" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	if e := evaluate(t, only, strings.Replace(aliceReads, "read", "print", 1), noWorld, ""); outcome(e) != "POLICY_NOT_APPLICABLE" {
 		t.Errorf("an action without a permission: %+v", e)

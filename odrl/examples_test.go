@@ -75,17 +75,17 @@ func TestUIMCoreExample(t *testing.T) {
 			r := odrl.Request{AgentID: "agent-1", AgentKey: key, ProofKey: key, Intent: search.UID, Now: noon}
 			d := decide(t, p, r)
 			if !d.Permit || d.Rule != "/permission/0" || !d.ForbidsExceeding || len(d.Candidates) != 1 {
-				t.Fatalf("%+v", d)
+				t.Fatalf("got %+v", d)
 			}
 			c := d.Candidates[0]
 			if len(c.Limits) != 1 || c.Limits[0].Rate != (limit.Rate{Max: 1000, Period: limit.Hour}) || len(c.Limits[0].ID) != 16 {
 				t.Errorf("limits %+v", c.Limits)
 			}
 			if c.Charge != (money.Amount{Nano: money.Unit / 100, Currency: "USD"}) {
-				t.Errorf("charge %v", c.Charge)
+				t.Errorf("charge %v, want %+v", c.Charge, money.Amount{Nano: money.Unit / 100, Currency: "USD"})
 			}
 			if !p.Charges() || !slices.Equal(p.Currencies(), []string{"USD"}) || p.UID() != "http://example.com/policy/12345" {
-				t.Errorf("%v %v %v", p.Charges(), p.Currencies(), p.UID())
+				t.Errorf("got %v %v %v", p.Charges(), p.Currencies(), p.UID())
 			}
 			other := r
 			other.Intent = "other.org:buy:v1"
@@ -116,7 +116,7 @@ func TestUIMCoreExample(t *testing.T) {
 
 			terms, err := p.Terms(t.Context(), odrl.Request{AgentID: "agent-1", AgentKey: key, Intent: search.UID})
 			if err != nil || !terms.Permitted || !terms.NeedsProof || len(terms.Candidates) != 1 || terms.Candidates[0].Charge != c.Charge {
-				t.Errorf("%+v, %v", terms, err)
+				t.Errorf("got %+v, %v", terms, err)
 			}
 		})
 	}
@@ -141,10 +141,10 @@ func TestReferenceServicePolicy(t *testing.T) {
 	show := decide(t, p, odrl.Request{AgentID: "a", Intent: "homes.example:showHome:v1", Now: noon})
 	for _, d := range []odrl.Decision{find, show} {
 		if !d.Permit || len(d.Candidates) != 1 || len(d.Candidates[0].Limits) != 1 {
-			t.Fatalf("%+v", d)
+			t.Fatalf("got %+v", d)
 		}
 		if d.Candidates[0].Limits[0].Rate != (limit.Rate{Max: 500, Period: limit.Hour}) {
-			t.Errorf("%+v", d.Candidates[0].Limits)
+			t.Errorf("got %+v, want [0].Rate %+v", d.Candidates[0].Limits, limit.Rate{Max: 500, Period: limit.Hour})
 		}
 	}
 	if find.Candidates[0].Limits[0].ID == show.Candidates[0].Limits[0].ID {
@@ -177,10 +177,10 @@ func TestDraftPolicy(t *testing.T) {
 	}
 	d := at("12:00:00Z")
 	if c := d.Candidates[0]; c.Charge.String() != "0.001 USD" || c.Limits[0].String() != "100/hour" {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v", c)
 	}
 	if !slices.Equal(p.Operands(), []string{"dateTime"}) || d.Facts["dateTime"] != "2026-06-15T12:00:00Z" {
-		t.Errorf("%v %v", p.Operands(), d.Facts)
+		t.Errorf("got %v %v", p.Operands(), d.Facts)
 	}
 }
 

@@ -121,7 +121,7 @@ func FuzzExtra(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source, agent string) {
 		x, problems := odrl.NewExtra(t.Context(), "extra.rego", []byte(source), 10*time.Millisecond)
 		if (x == nil) != (len(problems) > 0) {
-			t.Fatalf("%v, %v", x != nil, problems)
+			t.Fatalf("got %v, %v", x != nil, problems)
 		}
 		if x == nil {
 			return

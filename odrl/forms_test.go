@@ -229,13 +229,13 @@ func TestEachWrittenTargetHasACounter(t *testing.T) {
 	for _, a := range world().Intents[:3] {
 		d := decide(t, p, odrl.Request{AgentID: "a", Intent: a.UID, Now: noon})
 		if len(d.Candidates) != 1 || len(d.Candidates[0].Limits) != 1 {
-			t.Fatalf("%+v", d)
+			t.Fatalf("got %+v", d)
 		}
 		ids[a.UID] = d.Candidates[0].Limits[0].ID
 	}
 	if ids["example.com:search-products:v1"] != ids["example.com:search-products:v2"] ||
 		ids["example.com:search-products:v1"] == ids["example.com:buy:v1"] {
-		t.Errorf("%v", ids)
+		t.Errorf("got %v", ids)
 	}
 }
 
@@ -272,7 +272,7 @@ func TestGraphOfOnePolicy(t *testing.T) {
 	p := publish(t, []byte(doc), world())
 	d := decide(t, p, odrl.Request{AgentID: "a", Intent: search.UID, Now: noon, Facts: map[string]any{"purpose": "http://p.example/research"}})
 	if !d.Permit || d.Rule != "/@graph/0/odrl:permission/0" || p.UID() != "http://shop.example/p" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestPublishFetchesNothing(t *testing.T) {
 		AgentID: "a", Intent: search.UID, Now: noon,
 		Facts: map[string]any{"purpose": s.URL + "/purpose"},
 	}); !d.Permit {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	if _, problems := odrl.Publish(t.Context(), []byte(in(`"profile":"`+s.URL+`/profile","inheritFrom":"`+s.URL+`/parent"`)),
 		world()); !problems.Failed() {
@@ -59,7 +59,7 @@ func TestPublishManyRules(t *testing.T) {
 	}
 	p := publish(t, []byte(policy(`"permission":[`+strings.Join(rules, ",")+`]`)), w)
 	if d := decide(t, p, odrl.Request{AgentID: "a", Intent: w.Intents[odrl.ManyRules-1].UID, Now: noon}); d.Rule != "/permission/"+strconv.Itoa(odrl.ManyRules-1) {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }
 

@@ -62,7 +62,7 @@ func TestInheritance(t *testing.T) {
 	}
 	if p, problems := odrl.Load(t.Context(), []byte(doc), odrl.LoadOptions{Policy: "http://example.com/none"}); p != nil ||
 		!has(problems, problem.Error, "no-policy", "") {
-		t.Errorf("%v", problems)
+		t.Errorf("got %v", problems)
 	}
 }
 

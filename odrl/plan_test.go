@@ -46,7 +46,7 @@ func TestOPADecidesWithoutAPlan(t *testing.T) {
 	p := published(t, `"permission":{`+everyCall+`,"constraint":[`+purposeIs("a")+`]}`)
 	with, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
 	if err != nil || !with.Permit || with.Engine != EnginePlan {
-		t.Fatalf("%+v %v", with, err)
+		t.Fatalf("got %+v %v", with, err)
 	}
 	p.plan, p.unplanned = nil, plan.Unplanned("for the test")
 	without, err := p.Decide(t.Context(), call(map[string]any{"purpose": "a"}))
@@ -72,7 +72,7 @@ func TestCancelledPlanStaysWithOPA(t *testing.T) {
 		t.Error("the policy has a plan that was not compared with OPA")
 	}
 	if d, err := p.Decide(t.Context(), call(nil)); err != nil || !d.Permit {
-		t.Errorf("%+v %v", d, err)
+		t.Errorf("got %+v %v", d, err)
 	}
 }
 
@@ -87,7 +87,7 @@ func TestDecisionsAreCachedByReasonsToo(t *testing.T) {
 			}
 		}
 		if d, err := p.Decide(t.Context(), call(map[string]any{"purpose": "b", "industry": "y"})); err != nil || !d.Permit {
-			t.Errorf("%+v %v", d, err)
+			t.Errorf("got %+v %v", d, err)
 		}
 	}
 }
@@ -121,7 +121,7 @@ func TestDecideDoesNotAllocate(t *testing.T) {
 	r.AgentKey, r.ProofKey = []byte("key"), []byte("key")
 	if n := testing.AllocsPerRun(100, func() {
 		if d, err := p.Decide(t.Context(), r); err != nil || !d.Permit || d.Engine != EnginePlan {
-			t.Fatalf("%+v %v", d, err)
+			t.Fatalf("got %+v %v", d, err)
 		}
 	}); n >= 1 {
 		t.Errorf("%v allocations, want less than 1", n)

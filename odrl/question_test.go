@@ -22,7 +22,7 @@ func TestQuestions(t *testing.T) {
 	}
 	if plain.Party != "http://example.org/alice" || plain.Action != "read" || plain.Target != "http://example.org/x" ||
 		plain.Context["count"] != json.Number("3") {
-		t.Errorf("%+v", plain)
+		t.Errorf("got %+v", plain)
 	}
 	request, err := odrl.ParseQuestion([]byte(asRequest), false)
 	if err != nil {
@@ -54,7 +54,7 @@ func TestQuestions(t *testing.T) {
 	} {
 		q, err := odrl.ParseQuestion([]byte(doc), false)
 		if !errors.Is(err, odrl.ErrQuestion) || !reflect.DeepEqual(q, odrl.Question{}) {
-			t.Errorf("%.80s: %+v, %v", doc, q, err)
+			t.Errorf("%.80s: %+v, %v; want %v and %+v", doc, q, err, odrl.ErrQuestion, odrl.Question{})
 		} else if names != "party" && names != "empty" && !strings.Contains(err.Error(), names) {
 			t.Errorf("%.80s: the error does not name %s: %v", doc, names, err)
 		}
@@ -129,7 +129,7 @@ func FuzzParseQuestion(f *testing.F) {
 		q, err := odrl.ParseQuestion(doc, lenient)
 		if err != nil {
 			if !errors.Is(err, odrl.ErrQuestion) || !reflect.DeepEqual(q, odrl.Question{}) {
-				t.Fatalf("%+v, %v", q, err)
+				t.Fatalf("got %+v, %v; want %v and %+v", q, err, odrl.ErrQuestion, odrl.Question{})
 			}
 			return
 		}
@@ -167,7 +167,7 @@ func FuzzParseWorldState(f *testing.F) {
 		w, err := odrl.ParseWorldState(doc)
 		if err != nil {
 			if !errors.Is(err, odrl.ErrWorldState) || !reflect.DeepEqual(w, odrl.WorldState{}) {
-				t.Fatalf("%+v, %v", w, err)
+				t.Fatalf("got %+v, %v; want %v and %+v", w, err, odrl.ErrWorldState, odrl.WorldState{})
 			}
 			return
 		}
@@ -177,7 +177,7 @@ func FuzzParseWorldState(f *testing.F) {
 				t.Fatal(err)
 			}
 			if e.Permit {
-				t.Fatalf("%+v", e)
+				t.Fatalf("got %+v", e)
 			}
 		}
 	})

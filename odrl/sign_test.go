@@ -130,7 +130,7 @@ func TestDenialNamesWhatIsMissing(t *testing.T) {
 	})
 	if d.Reason != reason.PolicyNotApplicable || d.Rule != "http://r.example/near" ||
 		d.Detail != `the closest permission requires or (spatial isPartOf "DE", purpose eq "x")` {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	for _, intent := range []string{"", "nowhere:x:v1", "example.com", "*"} {
 		if d := decide(t, p, odrl.Request{AgentID: "a", Intent: intent, Now: noon}); d.Reason != reason.PolicyNotApplicable {
@@ -142,7 +142,7 @@ func TestDenialNamesWhatIsMissing(t *testing.T) {
 func TestPublishWarnsOfPlaceholderKeys(t *testing.T) {
 	p := publish(t, file(t, "uim-core.json"), world())
 	if !has(p.Warnings(), problem.Warning, "public-key", "/obligation/0/constraint/0/rightOperand") {
-		t.Errorf("%v", p.Warnings())
+		t.Errorf("got %v", p.Warnings())
 	}
 }
 
@@ -168,7 +168,7 @@ func TestDecidingConcurrently(t *testing.T) {
 					r.ProofKey = r.AgentKey
 				}
 				if d, err := p.Decide(t.Context(), r); err != nil || d.Permit != (i%2 == 0) {
-					t.Errorf("%+v, %v", d, err)
+					t.Errorf("got %+v, %v", d, err)
 				}
 			}
 		})
@@ -227,7 +227,7 @@ func TestCancelledDecisionDenies(t *testing.T) {
 	r := odrl.Request{AgentID: "agent-1", AgentKey: []byte("k"), ProofKey: []byte("k"), Intent: search.UID, Now: noon}
 	for range 100 {
 		if d, err := p.Decide(ctx, r); err != nil && d.Permit {
-			t.Fatalf("%+v, %v", d, err)
+			t.Fatalf("got %+v, %v", d, err)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func TestConsentIsRecorded(t *testing.T) {
 	claims, err := w.verify(t, issued.Token)
 	if err != nil || claims.Assurance != pat.Consent || claims.KeyID != "" || claims.Subject != a.AgentID || claims.Resource != resource ||
 		claims.Issuer != issuer || claims.Agreement != a.ID {
-		t.Errorf("%+v, %v", claims, err)
+		t.Errorf("got %+v, %v", claims, err)
 	}
 	payload := payloadOf(t, issued.Token)
 	if _, has := payload["cnf"]; has || payload["assurance"] != "consent" {
@@ -220,7 +220,7 @@ func TestConsentAdmission(t *testing.T) {
 	}
 	a = w.consented(t, invited)
 	if record, _ := a.Consent(); record.Invitation != "Ann" || w.consentedToken(t, a.ID).Token == "" {
-		t.Errorf("%+v", record)
+		t.Errorf("got %+v", record)
 	}
 	agent, err := w.store.Agent(t.Context(), service, a.AgentID)
 	if err != nil || !agent.Approved {

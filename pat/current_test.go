@@ -30,7 +30,7 @@ func TestCurrentPAT(t *testing.T) {
 		}
 		claims, err := w.verify(t, text)
 		if err != nil || claims.Subject != agent || claims.KeyID != key.Thumbprint() || claims.Assurance != pat.Fresh {
-			t.Fatalf("%+v, %v", claims, err)
+			t.Fatalf("got %+v, %v", claims, err)
 		}
 		return claims.ID
 	}

@@ -87,12 +87,12 @@ func TestEnvelopeIsAFreshAgreement(t *testing.T) {
 	const spki = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
 	if err != nil || claims.Subject != pat.AgentID(alice.Address()) || claims.KeyID != jkt || claims.Assurance != pat.Fresh ||
 		!slices.Equal(claims.Scope, []string{search + ":execute", buy + ":execute"}) {
-		t.Errorf("%+v, %v", claims, err)
+		t.Errorf("got %+v, %v", claims, err)
 	}
 	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
 	if err != nil || a.Form != "uagents-envelope" || a.Assurance != pat.Fresh || !bytes.Equal(a.Signature, raw) || a.Signed != nil ||
 		a.AgentID != claims.Subject || a.KeyID != jkt || base64.RawURLEncoding.EncodeToString(a.PublicKey) != spki || len(a.Nonce) != 64 {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestEnvelopeWaitsForApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	if issued, err := w.issueEnvelope(t, raw); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
-		t.Errorf("%+v, %v", issued, err)
+		t.Errorf("got %+v, %v", issued, err)
 	}
 	if _, err := w.issueEnvelope(t, raw); !errors.Is(err, pat.ErrAgreementReplayed) {
 		t.Errorf("a second PAT: %v, want %v", err, pat.ErrAgreementReplayed)
@@ -381,7 +381,7 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 	}
 	a := must(w.store.Agreement(t.Context(), service, issued.AgreementID))
 	if a.Form != "uagents-chat" || !agreement.InChat(a) || a.Assurance != pat.Fresh {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v", a)
 	}
 	document := pat.PolicyDocument{
 		Service: service, Digest: a.PolicyDigest, UID: w.terms.offer.UID, Bytes: w.terms.offer.Bytes, FirstOffered: noon,
@@ -391,7 +391,7 @@ func TestChatMessageProvesAnAgreement(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e, err := pat.VerifyExport(bundle, bindings.Forms()); err != nil || !agreement.InChat(e.Agreement) {
-		t.Errorf("%+v, %v", e, err)
+		t.Errorf("got %+v, %v", e, err)
 	}
 	a.Form = "uagents-envelope"
 	if _, err := pat.Export(a, document, bindings.Forms()); !errors.Is(err, pat.ErrBadExport) {

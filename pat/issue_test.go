@@ -65,14 +65,14 @@ func TestIssueForAFreshAgreement(t *testing.T) {
 	// The stored agreement.
 	a, err := w.store.Agreement(t.Context(), service, issued.AgreementID)
 	if err != nil || a.AgentID != "agent" || a.Assurance != pat.Fresh || a.State != pat.AgreementActive || a.KeyID != c.KeyID {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	if p, err := w.store.Policy(t.Context(), service, c.PolicyDigest); err != nil || string(p.Bytes) != string(policyV1) {
-		t.Errorf("%s, %v", p.Bytes, err)
+		t.Errorf("got %s, %v", p.Bytes, err)
 	}
 	if k, err := w.store.Token(t.Context(), service, c.ID); err != nil || !k.ExpiresAt.Equal(c.ExpiresAt) ||
 		k.SigningKeyID != w.keys.Current() {
-		t.Errorf("%+v, %v", k, err)
+		t.Errorf("got %+v, %v", k, err)
 	}
 }
 
@@ -82,7 +82,7 @@ func TestStaticAgreementIsLimited(t *testing.T) {
 	issued := w.issue(t, r)
 	c, err := w.verify(t, issued.Token)
 	if err != nil || c.Assurance != pat.Static || !slices.Equal(c.Scope, []string{search + ":execute"}) {
-		t.Fatalf("%+v, %v", c, err)
+		t.Fatalf("got %+v, %v; want no error, Assurance %v and Scope %+v", c, err, pat.Static, []string{search + ":execute"})
 	}
 	if want := []pat.OmittedEntry{{Entry: buy + ":execute", Reason: "FRESH_AGREEMENT_REQUIRED"}}; !slices.Equal(issued.Omitted, want) {
 		t.Errorf("omitted %v, want %v", issued.Omitted, want)
@@ -134,7 +134,7 @@ func TestIDBelongsToTheFirstKey(t *testing.T) {
 	_, err := w.issuer.Issue(t.Context(), w.fresh(t, "agent", second))
 	taken, ok := errors.AsType[*pat.AgentIDTakenError](err)
 	if !ok || !errors.Is(err, pat.ErrAgentIDTaken) || string(taken.Suggestion) != "agent."+string(keyOf(t, second).Thumbprint()[:8]) {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v", err)
 	}
 	if _, err := w.issuer.Issue(t.Context(), w.fresh(t, "other", first)); !errors.Is(err, pat.ErrKeyTaken) {
 		t.Errorf("one key, two ids: %v, want %v", err, pat.ErrKeyTaken)
@@ -157,7 +157,7 @@ func TestSuggestedIDIsAlwaysValid(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := pat.ParseAgentID(string(taken.Suggestion)); err != nil {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v", err)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestApproval(t *testing.T) {
 			r := request(w)
 			first := w.issue(t, r)
 			if first.State != pat.AgreementPending || first.Token != "" || first.Claims != nil || first.AgreementID == "" {
-				t.Fatalf("%+v", first)
+				t.Fatalf("got %+v", first)
 			}
 			w.advance(t, 2*time.Hour) // the same request, long after the agreement expired
 			if again := w.issue(t, r); again.State != pat.AgreementPending || again.AgreementID != first.AgreementID || again.Token != "" {
@@ -223,7 +223,7 @@ func TestApproval(t *testing.T) {
 			}
 			issued := w.issue(t, r)
 			if c, err := w.verify(t, issued.Token); err != nil || c.Agreement != first.AgreementID || issued.State != pat.AgreementActive {
-				t.Fatalf("%+v, %v", issued, err)
+				t.Fatalf("got %+v, %v", issued, err)
 			}
 			if name == "fresh" {
 				if _, err := w.issuer.Issue(t.Context(), r); !errors.Is(err, pat.ErrAgreementReplayed) {
@@ -287,7 +287,7 @@ func TestScope(t *testing.T) {
 	}
 	signed := func(c *pat.AgreementClaims) { c.Scope = []string{search} }
 	if got, _ := entries(w.fresh(t, "b", newEd(), signed)); !slices.Equal(got, []string{search + ":execute"}) {
-		t.Errorf("the scope of the agreement: %v", got)
+		t.Errorf("the scope of the agreement: %v, want %+v", got, []string{search + ":execute"})
 	}
 	r = w.fresh(t, "c", newEd(), signed)
 	r.Scope = []string{buy, search}
@@ -332,7 +332,7 @@ func TestLargeScopeNamesTheNamespace(t *testing.T) {
 	w.terms.more = append(w.terms.more, "other.example:x:v1")
 	i = w.issue(t, w.fresh(t, "b", newEd()))
 	if !slices.Equal(i.Claims.Scope, []string{"shop.example:*:*:execute", "other.example:*:*:execute"}) {
-		t.Errorf("%v", i.Claims.Scope)
+		t.Errorf("got %v, want %+v", i.Claims.Scope, []string{"shop.example:*:*:execute", "other.example:*:*:execute"})
 	}
 	r := w.fresh(t, "c", newEd())
 	r.Scope = append([]string{search}, w.terms.more...)
@@ -370,7 +370,7 @@ func TestPolicyMismatchAtIssue(t *testing.T) {
 	w.reissue(t)
 	_, err := w.issuer.Issue(t.Context(), r)
 	if mismatch, ok := errors.AsType[*pat.PolicyMismatchError](err); !ok || mismatch.Digest != w.terms.offer.Digest {
-		t.Fatalf("%v", err)
+		t.Fatalf("got %v", err)
 	}
 }
 

@@ -91,7 +91,7 @@ func TestRotation(t *testing.T) {
 	first := w.keys.Current()
 	second, err := w.keys.Rotate(t.Context())
 	if err != nil || second.ID == first || w.keys.Current() != second.ID {
-		t.Fatalf("%+v, %v", second, err)
+		t.Fatalf("got %+v, %v", second, err)
 	}
 	next := w.issue(t, w.fresh(t, "agent2", newEd()))
 	for name, token := range map[string]string{"before": old.Token, "after": next.Token} {
@@ -107,7 +107,7 @@ func TestRotation(t *testing.T) {
 	}
 	w.advance(t, 2*time.Hour)
 	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []keys.ID{second.ID}) {
-		t.Errorf("keys after the overlap: %v", got)
+		t.Errorf("keys after the overlap: %v, want %+v", got, []keys.ID{second.ID})
 	}
 	if strings.Contains(string(w.files.pem), "PUBLIC") || strings.Count(string(w.files.pem), "PRIVATE KEY") != 4 {
 		t.Error("the files do not contain the signing key and the previous one as PKCS#8")
@@ -204,7 +204,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	}
 	// This process has not read the new key yet. The unknown kid makes it read the store.
 	if _, err := w.verify(t, issued.Token); err != nil {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 	var set struct{ Keys []map[string]string }
 	if err := json.Unmarshal(must(w.keys.JWKS(w.now())), &set); err != nil || len(set.Keys) != 2 {
@@ -213,7 +213,7 @@ func TestTokensOfOtherProcessesVerify(t *testing.T) {
 	for _, k := range set.Keys {
 		if k["kty"] != "OKP" || k["crv"] != "Ed25519" || k["alg"] != "EdDSA" || k["use"] != "sig" || k["kid"] == "" || k["x"] == "" ||
 			len(k) != 6 {
-			t.Errorf("%v", k)
+			t.Errorf("got %v", k)
 		}
 	}
 }
@@ -314,11 +314,11 @@ func TestRecordWithADifferentKeyIsRejected(t *testing.T) {
 		{ID: "x", Algorithm: keys.EdDSA, JWK: []byte("{}")},
 	} {
 		if err := w.keys.Apply(k); err == nil {
-			t.Errorf("%+v", k)
+			t.Errorf("got %+v", k)
 		}
 	}
 	if got := ids(w.keys.Keys(w.now())); !slices.Equal(got, []keys.ID{w.keys.Current()}) {
-		t.Errorf("%v", got)
+		t.Errorf("got %v", got)
 	}
 }
 

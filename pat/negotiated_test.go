@@ -154,7 +154,7 @@ func TestAcceptanceWaitsForApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	if issued, err := w.issueNegotiated(t, r); err != nil || issued.Token == "" || issued.AgreementID != first.AgreementID {
-		t.Errorf("%+v, %v", issued, err)
+		t.Errorf("got %+v, %v", issued, err)
 	}
 	if _, err := w.issueNegotiated(t, r); !errors.Is(err, pat.ErrAgreementReplayed) {
 		t.Errorf("a second PAT: %v, want %v", err, pat.ErrAgreementReplayed)

@@ -40,7 +40,7 @@ func TestRenewal(t *testing.T) {
 	c, err := w.verify(t, next.Token)
 	if err != nil || c.ID == old.Claims.ID || c.Agreement != old.Claims.Agreement || !c.ExpiresAt.Equal(w.now().Add(time.Hour)) ||
 		c.Assurance != pat.Fresh {
-		t.Fatalf("%+v, %v", c, err)
+		t.Fatalf("got %+v, %v", c, err)
 	}
 	w.advance(t, 59*time.Second)
 	if _, err := w.verify(t, old.Token); err != nil {

@@ -78,7 +78,7 @@ func TestRevocation(t *testing.T) {
 	w := newWorld(t)
 	for _, bad := range []struct{ kind, subject string }{{"token", ""}, {"renewed", "x"}, {"", "x"}} {
 		if err := w.issuer.Revoke(t.Context(), pat.Revocation{Kind: pat.RevocationKind(bad.kind), Subject: bad.subject}); err == nil {
-			t.Errorf("%v", bad)
+			t.Errorf("got %v", bad)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func FuzzParseCursor(f *testing.F) {
 		c, ok := store.ParseCursor(s)
 		if !ok {
 			if c != (store.Cursor{}) {
-				t.Errorf("%q: refused, yet %+v", s, c)
+				t.Errorf("%q: refused, yet %+v; want %+v", s, c, store.Cursor{})
 			}
 			return
 		}

@@ -39,13 +39,13 @@ func TestUndeclaredResults(t *testing.T) {
 			result := h.call(searchTool, nil)
 			if test.wrong == "" {
 				if result.IsError || text(result, 0) != test.body || result.StructuredContent == nil {
-					t.Errorf("%+v %s", result, text(result, 0))
+					t.Errorf("got %+v %s", result, text(result, 0))
 				}
 				return
 			}
 			if !result.IsError || result.StructuredContent != nil || !strings.HasPrefix(text(result, 0), made+test.wrong) ||
 				text(result, 1) != test.body {
-				t.Errorf("%+v %q %q", result, text(result, 0), text(result, 1))
+				t.Errorf("got %+v %q %q", result, text(result, 0), text(result, 1))
 			}
 		})
 	}
@@ -59,15 +59,15 @@ func TestResultsOfAnyType(t *testing.T) {
 	h := start(t, optionsFor(t, shop))
 	shop.Script(agenttest.Reply{Status: 200, Body: `[1]`}, agenttest.Reply{Status: 204})
 	if result := h.ok(searchTool, nil); text(result, 0) != `[1]` || result.StructuredContent != nil {
-		t.Errorf("%+v", result)
+		t.Errorf("got %+v", result)
 	}
 	if result := h.ok(searchTool, nil); text(result, 0) != `{}` || result.StructuredContent == nil {
-		t.Errorf("%+v", result)
+		t.Errorf("got %+v", result)
 	}
 	shop.Script(agenttest.Reply{Status: 200, Header: map[string]string{"Content-Type": "text/html"}, Body: "<p>"})
 	result := h.call(searchTool, nil)
 	if !result.IsError || !strings.Contains(text(result, 0), "may have taken effect") {
-		t.Errorf("%+v %s", result, text(result, 0))
+		t.Errorf("got %+v %s", result, text(result, 0))
 	}
 }
 

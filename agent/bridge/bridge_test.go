@@ -30,17 +30,17 @@ func TestTools(t *testing.T) {
 	input, _ := search.InputSchema.(map[string]any)
 	properties, _ := input["properties"].(map[string]any)
 	if input["type"] != "object" || input["additionalProperties"] != false || len(properties) != 3 {
-		t.Errorf("%v", input)
+		t.Errorf("got %v", input)
 	}
 	if a := search.Annotations; !a.ReadOnlyHint || a.DestructiveHint == nil || *a.DestructiveHint || !*a.OpenWorldHint {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v", a)
 	}
 	if a := order.Annotations; a.ReadOnlyHint || a.DestructiveHint != nil || a.IdempotentHint {
-		t.Errorf("%+v", a)
+		t.Errorf("got %+v", a)
 	}
 	about, _ := order.Meta["example.shop/intent"].(map[string]any)
 	if about["uid"] != agenttest.Order || about["price"] != "0.01 USD" {
-		t.Errorf("%v", order.Meta)
+		t.Errorf("got %v", order.Meta)
 	}
 }
 
@@ -51,16 +51,16 @@ func TestCallHasKeyAndProof(t *testing.T) {
 	for range 2 {
 		result := h.ok(searchTool, map[string]any{"query": "tea"})
 		if want := `{"echo":{"query":"tea"}}`; text(result, 0) != want || len(result.Content) != 1 {
-			t.Errorf("%q", text(result, 0))
+			t.Errorf("got %q", text(result, 0))
 		}
 		output, _ := result.StructuredContent.(map[string]any)
 		if output["echo"] == nil || result.Meta["UIM-Request-ID"] != "request-1" || result.Meta["RateLimit"] == nil {
-			t.Errorf("%+v", result)
+			t.Errorf("got %+v", result)
 		}
 	}
 	ordered := h.ok(agenttest.Order, map[string]any{"query": "tea"}) // by its UID
 	if ordered.Meta["UIM-Charge"] != "0.01 USD; id=execution-1; state=captured" {
-		t.Errorf("%v", ordered.Meta)
+		t.Errorf("got %v", ordered.Meta)
 	}
 	seen := map[string]bool{}
 	for _, c := range shop.Calls() {
@@ -82,11 +82,11 @@ func TestKeySuppliedByHost(t *testing.T) {
 			Meta: mcp.Meta{"Idempotency-Key": "order-17", "UIM-Request-ID": "mine"},
 		})
 		if err != nil || result.IsError || (result.Meta["Idempotency-Replayed"] == "true") != (n == 1) {
-			t.Fatalf("%+v, %v", result, err)
+			t.Fatalf("got %+v, %v", result, err)
 		}
 	}
 	if c := shop.Calls()[0]; c.IdempotencyKey != "order-17" || c.Header.Get("UIM-Request-ID") != "mine" {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v", c)
 	}
 }
 
@@ -136,7 +136,7 @@ func TestWithoutAnAgreement(t *testing.T) {
 	sentence, details := h.refused(searchTool, map[string]any{"query": "tea"}, "POLICY_REQUIRES_AGREEMENT")
 	has(t, sentence, "Searching is free.\nAn order costs 0.01 USD.", "uimgate agent agree "+shop.URL+" --digest "+shop.Digest())
 	if policy, _ := details["policy"].(map[string]any); policy["digest"] != shop.Digest() {
-		t.Errorf("%v", details)
+		t.Errorf("got %v", details)
 	}
 	if shop.Requests("/api/pat/issue") != 0 || len(shop.Calls()) != 0 {
 		t.Fatal("the bridge agreed or called")
@@ -165,7 +165,7 @@ func TestChangedPolicy(t *testing.T) {
 		sentence, details := h.refused(searchTool, nil, "POLICY_REQUIRES_AGREEMENT")
 		has(t, sentence, before, shop.Digest(), "uimgate agent agree")
 		if details["agreed"] != before {
-			t.Errorf("%v", details)
+			t.Errorf("got %v", details)
 		}
 	}
 	if shop.Requests("/api/pat/issue") != 1 {
@@ -207,7 +207,7 @@ func TestSeveralServices(t *testing.T) {
 	}
 	for _, tool := range list.Tools {
 		if !strings.HasPrefix(tool.Name, "127-0-0-1-") || len(tool.Name) > 48 {
-			t.Errorf("%s", tool.Name)
+			t.Errorf("got %s", tool.Name)
 		}
 		if strings.HasSuffix(tool.Name, searchTool) {
 			h.ok(tool.Name, nil)

@@ -59,7 +59,7 @@ func TestBudget(t *testing.T) {
 			sentence, details := h.refused(orderTool, map[string]any{"query": "another order"}, "BUDGET_EXCEEDED")
 			has(t, sentence, "0.01 USD of the budget of 0.01 USD/day", "--budget")
 			if details["spent"] != "0.01 USD" || details["budget"] != "0.01 USD/day" || details["until"] == nil {
-				t.Errorf("%v", details)
+				t.Errorf("got %v", details)
 			}
 			h.ok(searchTool, nil) // free calls are still allowed
 		})
@@ -122,7 +122,7 @@ func TestConcurrentCallsOfUnknownPrice(t *testing.T) {
 	}
 	for range cap(results) {
 		if r := <-results; r == nil || r.IsError && !strings.Contains(text(r, 1), "BUDGET_EXCEEDED") {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 	}
 	if n := len(shop.Calls()); n != 2 {

@@ -52,7 +52,7 @@ func TestChargeInAnotherCurrency(t *testing.T) {
 			sentence, details := h.refused(test.tool, nil, "OTHER_CURRENCY")
 			has(t, sentence, "No call was made", test.charged)
 			if details["charged"] != test.charged {
-				t.Errorf("%v", details)
+				t.Errorf("got %v", details)
 			}
 			if n := len(shop.Calls()); n != 1 {
 				t.Errorf("%d calls, want 1", n)
@@ -137,7 +137,7 @@ func TestUnprovedPrice(t *testing.T) {
 			}
 			for range cap(results) {
 				if r := <-results; r == nil || r.IsError && !strings.Contains(text(r, 1), "BUDGET_EXCEEDED") {
-					t.Errorf("%+v", r)
+					t.Errorf("got %+v", r)
 				}
 			}
 			if n := len(shop.Calls()) - before; n != 1 {

@@ -39,7 +39,7 @@ func TestHostileDescriptions(t *testing.T) {
 		}
 	}
 	if output := instructionsOf(h); len(output) > 1000 || strings.ContainsAny(output, "\u001b\u202e") {
-		t.Errorf("%q", output)
+		t.Errorf("got %q", output)
 	}
 }
 
@@ -84,7 +84,7 @@ func TestHostileAnswers(t *testing.T) {
 	shop.Script(agenttest.Reply{Status: 200, Body: `{"` + said + `":"` + said + `"}`}, agenttest.Reply{Status: 200, Body: `"` + said + `"`})
 	object, alone := h.ok(searchTool, nil), h.ok(searchTool, nil)
 	if read, _ := object.StructuredContent.(map[string]any); read[said] != said {
-		t.Errorf("%q", object.StructuredContent)
+		t.Errorf("got %q", object.StructuredContent)
 	}
 	var read string
 	if err := json.Unmarshal([]byte(text(alone, 0)), &read); err != nil || read != said {
@@ -92,7 +92,7 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	for _, shown := range []string{text(object, 0), text(alone, 0)} {
 		if strings.ContainsAny(shown, "\u009b\u202e\u200b\u007f\U000e0041") {
-			t.Errorf("%q", shown)
+			t.Errorf("got %q", shown)
 		}
 		has(t, shown, `a\u009b31m\u202e\u200b\u007f\udb40\udc41 tea 👨`+"\u200d👩 \ufffd ü")
 	}

@@ -168,7 +168,7 @@ func (s *service) agreed(ctx context.Context) (*agent.Service, Terms, error) {
 	return current, terms, err
 }
 
-// wanted returns the error that describes which policy the owner must accept.
+// wanted returns the error that names the policy to accept.
 func (s *service) wanted(current *agent.Service, offered agent.Policy, terms Terms) *termsError {
 	e := &termsError{service: oneLine(current.Issuer(), maxTitle), offered: offered, words: terms.Words}
 	if session := current.Session(); session.Agreed() {

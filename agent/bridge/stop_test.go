@@ -48,13 +48,13 @@ func TestCancel(t *testing.T) {
 	close(goOn)
 	<-delivered
 	if again := h.ok(orderTool, nil); again.Meta["Idempotency-Replayed"] != "true" {
-		t.Errorf("%v", again.Meta)
+		t.Errorf("got %v", again.Meta)
 	}
 	h.ok(orderTool, map[string]any{"query": "another"})
 	h.refused(orderTool, nil, "BUDGET_EXCEEDED") // the cancelled order counts
 	h.closed()
 	if spent, err := os.ReadFile(o.Agreements + "/spent"); err != nil || !strings.Contains(string(spent), `"nano": 20000000`) {
-		t.Errorf("%s, %v", spent, err)
+		t.Errorf("got %s, %v", spent, err)
 	}
 }
 

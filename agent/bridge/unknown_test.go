@@ -18,7 +18,7 @@ import (
 	agenttest "github.com/uimgate/uimgate/internal/test/agent"
 )
 
-// Replies of a service that was killed during a call and restarted.
+// The replies of a service that was killed during a call and then restarted.
 var (
 	lost    = agenttest.Reply{Break: true}
 	running = agenttest.Reply{Status: 409, Header: map[string]string{"Retry-After": "1"}, Body: `{"error":{"code":"CONFLICT",
@@ -99,7 +99,7 @@ func TestUnknownOutcome(t *testing.T) {
 	has(t, sentence, "Outcome unknown, do not repeat", "call the same tool with exactly the same arguments")
 	key := shop.Calls()[0].IdempotencyKey
 	if details["outcome"] != "unknown" || details["idempotency_key"] != key {
-		t.Errorf("%v", details)
+		t.Errorf("got %v", details)
 	}
 	shop.Script(unresolved)
 	h.refused(orderTool, tea, "OUTCOME_UNKNOWN")
@@ -110,7 +110,7 @@ func TestUnknownOutcome(t *testing.T) {
 	h = start(t, o)
 	answered := h.ok(orderTool, tea)
 	if answered.Meta["Idempotency-Replayed"] != "true" {
-		t.Errorf("%v", answered.Meta)
+		t.Errorf("got %v", answered.Meta)
 	}
 	has(t, text(answered, 1), "This is the outcome of the call with these arguments", "was not executed again")
 	h.refused(orderTool, tea, "BUDGET_EXCEEDED") // a new order
@@ -163,7 +163,7 @@ func TestBudgetAfterOutcomeIsKnown(t *testing.T) {
 			shop.Script(lost, unresolved, test.watch)
 			h.refused(orderTool, nil, "OUTCOME_UNKNOWN")
 			if r := h.call(orderTool, nil); !r.IsError || strings.Contains(text(r, 0), "do not repeat") {
-				t.Errorf("%s", text(r, 0))
+				t.Errorf("got %s", text(r, 0))
 			}
 			if !test.free {
 				h.refused(orderTool, nil, "BUDGET_EXCEEDED")
@@ -215,7 +215,7 @@ func TestOutcomeCannotBeQueried(t *testing.T) {
 		inexact := json.RawMessage(`{"limit": 12345678901234567890}`)
 		result, err := h.CallTool(t.Context(), &mcp.CallToolParams{Name: orderTool, Arguments: inexact})
 		if err != nil || !result.IsError {
-			t.Fatalf("%+v, %v", result, err)
+			t.Fatalf("got %+v, %v", result, err)
 		}
 		has(t, text(result, 0), "Outcome unknown, do not repeat", "cannot be queried")
 	}
@@ -293,7 +293,7 @@ func TestConcurrentEqualCalls(t *testing.T) {
 	}
 	for range cap(results) {
 		if r := <-results; r == nil || r.IsError {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 	}
 	if keys := keysOf(shop.Calls()); len(keys) != 8 {

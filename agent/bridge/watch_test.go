@@ -82,7 +82,7 @@ func TestNewTermsAreListed(t *testing.T) {
 		if looks {
 			b.refresh(t.Context(), 0)
 		} else if result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: orderTool}); err != nil || !result.IsError {
-			t.Fatalf("%+v, %v", result, err)
+			t.Fatalf("got %+v, %v", result, err)
 		}
 		<-changed
 		has(t, descriptionOf(t, session, orderTool), "Costs 0.50 USD a call.")

@@ -119,7 +119,8 @@ func (b *Book) Reserve(ctx context.Context, price money.Amount) (*Reservation, e
 	return r, nil
 }
 
-// Nothing returns a reservation of zero, for a call that should be free: Settle still records a charge.
+// Nothing returns a reservation of no amount, for a call that should be free. If the service charges the call nevertheless, Settle records
+// the charge.
 func (b *Book) Nothing() *Reservation { return &Reservation{book: b} }
 
 // Settle replaces the reserved amount by the charge; the zero Amount releases the whole reservation. If the charge is in another currency,

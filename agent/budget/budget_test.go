@@ -246,7 +246,7 @@ func TestFileDoesNotGrow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if text, err := os.ReadFile(path); err != nil || strings.Contains(string(text), "USD") || !strings.Contains(string(text), "EUR") {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("got %s, %v", text, err)
 	}
 }
 

@@ -49,7 +49,7 @@ func answer(id, contentType, body string) string {
 func TestAsk(t *testing.T) {
 	s := answering(t, func(sent wire.Send) []string {
 		if sent.ContentType != wire.TypeRequest || string(sent.Body) != `{"action":"text:translate","params":{"n":12345678901234567890}}` {
-			t.Errorf("%+v", sent)
+			t.Errorf("got %+v", sent)
 		}
 		return []string{
 			answer("msg_1", wire.TypeStatus, `{"stage":"work\u001bing","progress":7}`), answer("msg_1", wire.TypeStatus, `{}`),
@@ -64,7 +64,7 @@ func TestAsk(t *testing.T) {
 	}, mrp.AskOptions{Progress: func(p wire.Progress) { progress = append(progress, p) }})
 	result, _ := r.Result.(map[string]any)
 	if err != nil || r.Status != wire.ResponseOK || result["n"] != json.Number("12345678901234567890") {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v", r, err)
 	}
 	if len(progress) != 1 || progress[0].State != "work ing" || progress[0].Progress != 1 {
 		t.Errorf("got %+v; want length 1, [0].State %q and [0].Progress 1", progress, "work ing")
@@ -142,7 +142,7 @@ func TestAskWhileListening(t *testing.T) {
 	<-listening
 	r, err := c.Ask(ctx, keyB, wire.Request{Action: "x"}, mrp.AskOptions{})
 	if err != nil || r.Result != json.Number("1") {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v", r, err)
 	}
 	cancel()
 	group.Wait()
@@ -169,7 +169,7 @@ func TestReply(t *testing.T) {
 		{ThreadID: "i", ContentType: wire.TypeResponse}, {ThreadID: "t", ContentType: wire.TypeResponse}, {ThreadID: "i", ContentType: wire.TypeEncrypted},
 	} {
 		if got := sent[i]; got.Recipient != keyB || got.InReplyTo != "i" || got.ThreadID != want.ThreadID || got.ContentType != want.ContentType {
-			t.Errorf("%+v", got)
+			t.Errorf("got %+v", got)
 		}
 	}
 }

@@ -64,11 +64,11 @@ func TestEncryptedBlobs(t *testing.T) {
 	s := keeper(t)
 	att, err := client(t, s).Attach(t.Context(), keyB, []byte("for B alone"), "note.txt")
 	if err != nil || !att.Encrypted || att.Size == int64(len("for B alone")) || att.Filename != "note.txt" {
-		t.Fatalf("%+v, %v", att, err)
+		t.Fatalf("got %+v, %v", att, err)
 	}
 	other := client(t, s, func(o *mrp.Options) { o.Key = b })
 	if got, err := other.Attached(t.Context(), wire.Message{Sender: keyA}, att); err != nil || string(got) != "for B alone" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	if got, err := other.Attached(t.Context(), wire.Message{Sender: keyB}, att); err == nil {
 		t.Errorf("accepted from another sender: %q", got)

@@ -50,7 +50,7 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return fmt.Sprintf("%s: the status is %d", ErrAnswer, e.Status) }
 
-// Is reports whether err is ErrAnswer, for errors.Is.
+// Is makes errors.Is match ErrAnswer.
 func (e *StatusError) Is(err error) bool { return err == ErrAnswer }
 
 // exchange sends a request until it succeeds, must not be repeated, or reaches the limits of the options, or until ctx ends. It returns

@@ -31,7 +31,7 @@ func TestOptions(t *testing.T) {
 	}
 	c, err := mrp.New(mrp.Options{Key: a, Relay: "https://a.example/relay/"})
 	if err != nil || c.Relay() != "https://a.example/relay" || c.Key() != keyA {
-		t.Errorf("%v, %v", c, err)
+		t.Errorf("got %v, %v", c, err)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestRetries(t *testing.T) {
 			case c.code == "" && (err != nil || p.PublicKey != keyA):
 				t.Error(err)
 			case c.code != "" && (refused == nil || refused.Code != c.code || refused.RequestID != "req_1" || refused.Details["limit"] == nil):
-				t.Errorf("%v", err)
+				t.Errorf("got %v", err)
 			}
 			if n := int(requests.Load()); n != c.requests {
 				t.Errorf("%d requests, want %d", n, c.requests)
@@ -216,7 +216,7 @@ func TestInvalidResponses(t *testing.T) {
 			s := stubRelay(t, map[string]http.HandlerFunc{"GET /v1/agents/{key}": c.answer})
 			p, err := client(t, s, func(o *mrp.Options) { o.Attempts = 1 }).Profile(t.Context(), keyA)
 			if err == nil || c.want != nil && !errors.Is(err, c.want) || !p.CreatedAt.IsZero() {
-				t.Errorf("%+v, %v", p, err)
+				t.Errorf("got %+v, %v", p, err)
 			}
 		})
 	}

@@ -19,18 +19,18 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`{"stage":"x","progress":1e400,"detail":"y"}`))
 	f.Fuzz(func(t *testing.T, document []byte) {
 		if err := mrp.ReadError(400, document); !wire.Shown(err.Error()) {
-			t.Errorf("%q", err)
+			t.Errorf("got %q", err)
 		}
 		if m, ok := c.Checked(document); ok && (m.ID == "" || !wire.Shown(m.ID+m.ContentType) || m.Recipient != keyA && m.Sender != keyA) {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		if p := mrp.ReadProgress(document); !wire.Shown(p.State+p.Detail) || p.Progress < 0 || p.Progress > 1 {
-			t.Errorf("%+v", p)
+			t.Errorf("got %+v", p)
 		}
 		r, err := mrp.ReadResponse(wire.Message{ContentType: wire.TypeResponse, Body: document})
 		if (err == nil) != (r.Status != "") || r.Fault != nil && !wire.Shown(r.Fault.Message) ||
 			r.Status == wire.ResponseError && r.Fault == nil {
-			t.Errorf("%+v, %v", r, err)
+			t.Errorf("got %+v, %v", r, err)
 		}
 	})
 }

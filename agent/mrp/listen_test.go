@@ -117,7 +117,7 @@ func TestFailingHandlers(t *testing.T) {
 		push(ctx, conn, message("msg_1", nil))
 		push(ctx, conn, message("msg_2", nil))
 		if ids := acks(ctx, conn, 1); !slices.Equal(ids, []string{"msg_2"}) {
-			t.Errorf("acknowledged %v", ids)
+			t.Errorf("acknowledged %v, want %+v", ids, []string{"msg_2"})
 		}
 		cancel()
 		acks(ctx, conn, 1)
@@ -170,7 +170,7 @@ func TestListenWithoutWebSocket(t *testing.T) {
 	})
 	slices.Sort(handled)
 	if err != nil || strings.Join(handled, " ") != "msg_0 msg_1 msg_2" {
-		t.Errorf("%v, %v", handled, err)
+		t.Errorf("got %v, %v", handled, err)
 	}
 }
 

@@ -40,7 +40,7 @@ func TestInvalidMessagesAreSkipped(t *testing.T) {
 	})
 	if err != nil || len(p.Messages) != 2 || p.Messages[0].ID != "msg_1" || p.Messages[1].ID != "msg_deep" || p.Dropped != len(bad) ||
 		p.Next != "c2" {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("got %+v, %v", p, err)
 	}
 	want := "cursor=c1&in_reply_to=i+d&limit=100&sender_key=" + keyB.String() + "&status=delivered&thread_id=t%26&wait=30"
 	if query != want {
@@ -63,13 +63,13 @@ func TestMessageStatusAndThread(t *testing.T) {
 	})
 	c := client(t, s)
 	if m, err := c.Message(t.Context(), "msg_1"); err != nil || string(m.Body) != `{"a":  1}` || m.Sender != keyB {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v", m, err)
 	}
 	if m, err := c.Message(t.Context(), "msg_2"); err == nil {
 		t.Errorf("another message: %+v", m)
 	}
 	if r, err := c.Status(t.Context(), "msg_1"); err != nil || r.Status != wire.Delivered || r.DeliveredAt.IsZero() {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v", r, err)
 	}
 	if p, err := c.Thread(t.Context(), "a/b c", mrp.Filter{}); err != nil || len(p.Messages) != 1 || p.Next != "" {
 		t.Errorf("got %+v, %v; want no error, Messages of length 1 and Next empty", p, err)

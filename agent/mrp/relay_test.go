@@ -125,12 +125,12 @@ func TestRelayDiscovery(t *testing.T) {
 		Capabilities: []wire.Capability{{Name: "text:translate", Description: "Translates", Tags: []string{"text", "de"}, Version: "1"}},
 	}))
 	if *p.DisplayName != name || p.Visibility != wire.Public || len(p.Capabilities) != 1 || string(p.Metadata) != `{"x":"y"}` {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	found := 0
 	for agent, err := range cb.All(t.Context(), mrp.Search{Tags: []string{"de", "text"}, Text: "translates", Name: "übers", ActiveSince: time.Now().Add(-time.Hour), Limit: 1}) {
 		if found++; err != nil || agent.PublicKey != keyA || *agent.DisplayName != name {
-			t.Errorf("%+v, %v", agent, err)
+			t.Errorf("got %+v, %v", agent, err)
 		}
 	}
 	tags, next, err := cb.Tags(t.Context(), "")
@@ -159,7 +159,7 @@ func TestRelayMessagesAndThreads(t *testing.T) {
 	}
 	page := must[mrp.Page](t)(ca.Poll(t.Context(), mrp.Filter{Wait: 30 * time.Second}))
 	if len(page.Messages) != 1 || page.Dropped != 0 || string(page.Messages[0].Body) != `{"text":  "1.0"}` || page.Messages[0].Sender != keyB {
-		t.Fatalf("%+v", page)
+		t.Fatalf("got %+v", page)
 	}
 	m := page.Messages[0]
 	reply := must[wire.Receipt](t)(ca.Reply(t.Context(), m, wire.Send{ContentType: wire.TypeText, Body: []byte(`"yes"`)}))
@@ -168,7 +168,7 @@ func TestRelayMessagesAndThreads(t *testing.T) {
 		t.Errorf("got %+v; want Messages of length 2, Messages[1].ID %v and Messages[1].InReplyTo %v", thread, reply.MessageID, m.ID)
 	}
 	if got := must[wire.Message](t)(cb.Message(t.Context(), m.ID)); got.Status != wire.Delivered || got.DeliveredAt.IsZero() {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if status := must[wire.Receipt](t)(ca.Status(t.Context(), reply.MessageID)); status.Status != wire.Sent {
 		t.Errorf("got %+v, want Status %v", status, wire.Sent)
@@ -221,7 +221,7 @@ func TestRelayAccessList(t *testing.T) {
 	}
 	list, next, err := ca.Entries(t.Context(), wire.Allow, "")
 	if err != nil || len(list) != 1 || next != "" {
-		t.Errorf("%+v, %v", list, err)
+		t.Errorf("got %+v, %v", list, err)
 	}
 	if e := must[wire.Entry](t)(ca.Entry(t.Context(), keyB)); e.Type != wire.Allow {
 		t.Errorf("got %+v, want Type %v", e, wire.Allow)
@@ -290,7 +290,7 @@ func TestRelayWebhooks(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	if w := must[wire.Webhook](t)(ca.SetWebhook(t.Context(), server.URL, secret)); !w.Enabled || w.URL != server.URL {
-		t.Errorf("%+v", w)
+		t.Errorf("got %+v", w)
 	}
 	sent := must[wire.Receipt](t)(cb.Send(t.Context(), wire.Send{Recipient: keyA, Body: []byte(`1`)}))
 	if m := <-came; m.ID != sent.MessageID {

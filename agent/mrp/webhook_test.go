@@ -31,7 +31,7 @@ func TestSetWebhook(t *testing.T) {
 	})
 	c := client(t, s)
 	if w, err := c.SetWebhook(t.Context(), "https://a.example/in", secret); err != nil || !w.Enabled {
-		t.Errorf("%+v, %v", w, err)
+		t.Errorf("got %+v, %v", w, err)
 	}
 	_, err := c.Webhook(t.Context())
 	if refused, ok := errors.AsType[*wire.Error](err); !ok || refused.Code != wire.NotFound || refused.Status != 404 {

@@ -120,7 +120,7 @@ func TestMaxTime(t *testing.T) {
 	}
 	for _, c := range r.Checks {
 		if c.Outcome == verify.Holds {
-			t.Errorf("%+v", c)
+			t.Errorf("got %+v", c)
 		}
 	}
 }

@@ -290,7 +290,7 @@ func TestHeadersWin(t *testing.T) {
 	a.Header.Set("Uim-Charge", "2 EUR")
 	got, err := mcp.Read(id, a)
 	if err != nil || got.Header.Get("Uim-Charge") != "2 EUR" || got.Header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%v, %v", got.Header, err)
+		t.Errorf("got %v, %v", got.Header, err)
 	}
 	if a.Header.Get("Idempotency-Replayed") != "" {
 		t.Error("Read changed the header of the answer")
@@ -417,16 +417,16 @@ func fuzzRead(f *testing.F, doors ...via.Door) {
 		switch {
 		case err != nil:
 			if !errors.Is(err, via.ErrAnswer) || got.Body != nil || len(err.Error()) > 200 {
-				t.Errorf("%s, %v", got.Body, err)
+				t.Errorf("got %s, %v", got.Body, err)
 			}
 		case got.Status/100 == 2:
 			if _, err := strictjson.Decode(got.Body); err != nil || status/100 != 2 {
-				t.Errorf("%d %s, %v", status, got.Body, err)
+				t.Errorf("got %d %s, %v", status, got.Body, err)
 			}
 		case got.Status != status:
 			tree, err := strictjson.DecodeObject(got.Body)
 			if err != nil || tree.Object("error") == nil || got.Status < 400 || got.Status > 599 {
-				t.Errorf("%d %s, %v", got.Status, got.Body, err)
+				t.Errorf("got %d %s, %v", got.Status, got.Body, err)
 			}
 		}
 	})

@@ -50,13 +50,13 @@ func FuzzReadUAgents(f *testing.F) {
 		got, err := door.Read(session, fetch.Answer{Status: http.StatusOK, Header: http.Header{}, Body: body, URL: &url.URL{}})
 		if err != nil {
 			if !errors.Is(err, via.ErrAnswer) || got.Body != nil || len(err.Error()) > 200 {
-				t.Errorf("%s, %v", got.Body, err)
+				t.Errorf("got %s, %v", got.Body, err)
 			}
 			return
 		}
 		tree, err := strictjson.DecodeObject(got.Body)
 		if err != nil || got.Status < 200 || got.Status > 599 || got.Status >= 400 && tree.Object("error") == nil {
-			t.Errorf("%d %s, %v", got.Status, got.Body, err)
+			t.Errorf("got %d %s, %v", got.Status, got.Body, err)
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestCardHasTwoSignatures(t *testing.T) {
 		algorithms = append(algorithms, verifiedBy(g, s, payload))
 	}
 	if !slices.Equal(algorithms, []string{"EdDSA", "ES256"}) {
-		t.Errorf("signed by %v", algorithms)
+		t.Errorf("signed by %v, want %+v", algorithms, []string{"EdDSA", "ES256"})
 	}
 }
 
@@ -126,7 +126,7 @@ func TestCardFollowsCatalogue(t *testing.T) {
 	etag := first.Header.Get("Etag")
 	if first.Status != http.StatusOK || etag == "" || first.Header.Get("Cache-Control") != "public, max-age=60" ||
 		first.Header.Get("Access-Control-Allow-Origin") != "*" || first.Header.Get("Content-Type") != "application/json" {
-		t.Errorf("%d %v", first.Status, first.Header)
+		t.Errorf("got %d %v", first.Status, first.Header)
 	}
 	if again := get(g, cardPath, "If-None-Match", `"x", W/`+etag); again.Status != http.StatusNotModified || len(again.Body) > 0 {
 		t.Errorf("%d with %d bytes", again.Status, len(again.Body))
@@ -140,7 +140,7 @@ func TestCardFollowsCatalogue(t *testing.T) {
 	g.Reload()
 	after := get(g, cardPath, "If-None-Match", etag)
 	if after.Status != http.StatusOK || after.Header.Get("Etag") == etag || !strings.Contains(string(after.Body), "Search well.") {
-		t.Errorf("%d %s", after.Status, after.Body)
+		t.Errorf("got %d %s", after.Status, after.Body)
 	}
 	_, signatures := cardOf(g, after.Body)
 	g.Must(g.Keys.Retire(t.Context(), signer(t, g).Current(), g.Now()))
@@ -198,7 +198,7 @@ func TestCardWithoutIntentsAndClosedDoor(t *testing.T) {
 	})
 	card, _ := cardOf(g, get(g, cardPath).Body)
 	if id, _ := strictjson.Lookup(card, "/skills/0/id"); id != "describe" || !plain(card) {
-		t.Errorf("%v", card)
+		t.Errorf("got %v", card)
 	}
 	shut := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, "+
 		gatetest.Unproved+", doors: {a2a: {enabled: false}}}\n")

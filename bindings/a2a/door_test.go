@@ -91,7 +91,7 @@ func TestRepeatedMessageReturnsSameTask(t *testing.T) {
 	defer func() { _ = stream.Body.Close() }()
 	events := bufio.NewScanner(stream.Body)
 	if !events.Scan() || !strings.Contains(events.Text(), "TASK_STATE_WORKING") {
-		t.Errorf("%s %v", events.Text(), events.Err())
+		t.Errorf("got %s %v", events.Text(), events.Err())
 	}
 	close(goOn)
 	var rest strings.Builder
@@ -99,7 +99,7 @@ func TestRepeatedMessageReturnsSameTask(t *testing.T) {
 		rest.WriteString(events.Text())
 	}
 	if s := rest.String(); !strings.Contains(s, `"artifactUpdate"`) || !strings.Contains(s, "TASK_STATE_COMPLETED") || events.Err() != nil {
-		t.Errorf("%s %v", s, events.Err())
+		t.Errorf("got %s %v", s, events.Err())
 	}
 	all.Wait()
 	after := rpc(g, a.Token, ask)
@@ -123,7 +123,7 @@ func TestDisconnectDoesNotCancel(t *testing.T) {
 	g.Executor.Drain(t.Context()) // waits for the call to end
 	task := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
 	if task.Result.Task.Status.State != "TASK_STATE_COMPLETED" || len(started) != 0 {
-		t.Errorf("%+v", task)
+		t.Errorf("got %+v", task)
 	}
 }
 
@@ -151,7 +151,7 @@ func TestProofOfKeyInMetadata(t *testing.T) {
 	a := g.Agreed("agent-1")
 	refused := rpc(g, a.Token, message("SendMessage", "m1", gatetest.Ordering, `{"product":"x"}`))
 	if s := refused.Result.Task.Status; s.State != "TASK_STATE_REJECTED" || !strings.Contains(s.Message.Parts[0].Text, "proof of key") {
-		t.Errorf("%+v", refused)
+		t.Errorf("got %+v", refused)
 	}
 	parameters, err := strictjson.DecodeObject([]byte(`{"product":"x"}`))
 	g.Must(err)

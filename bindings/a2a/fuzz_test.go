@@ -25,7 +25,7 @@ func FuzzReadMessage(f *testing.F) {
 			t.Error("neither a message nor an error")
 		}
 		if fail == nil && (m.id == "" || len(m.id) > maxMessageID || !visible(m.id) || len(m.contextID) > maxContextID || !visible(m.contextID)) {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		q, size, _, fail := readListing(params)
 		if fail == nil && (size < 1 || size > mostTasks) {

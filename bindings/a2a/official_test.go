@@ -43,7 +43,7 @@ func TestOfficialGoClient(t *testing.T) {
 			card, err := agentcard.NewResolver(&http.Client{Transport: gateTransport{to: g.URL}}).Resolve(t.Context(), "http://127.0.0.1:8080")
 			g.Must(err)
 			if len(card.Skills) != 2 || len(card.Signatures) != 2 || !card.Capabilities.Streaming {
-				t.Errorf("%+v", card)
+				t.Errorf("got %+v", card)
 			}
 			client := clientOf(g, card, protocol, hc)
 			useOfficialClient(g, client)
@@ -74,10 +74,10 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	g.Must(err)
 	task, ok := answer.(*official.Task)
 	if !ok || task.Status.State != official.TaskStateCompleted || len(task.Artifacts) != 1 || task.Status.Timestamp == nil {
-		g.Fatalf("%+v", answer)
+		g.Fatalf("got %+v", answer)
 	}
 	if data, ok := task.Artifacts[0].Parts[0].Data().(map[string]any); !ok || data["product"] != "lamp" {
-		g.Errorf("%+v", task.Artifacts[0].Parts[0])
+		g.Errorf("got %+v", task.Artifacts[0].Parts[0])
 	}
 	reply, err := client.GetTask(g.Context(), &official.GetTaskRequest{ID: task.ID})
 	g.Must(err)
@@ -102,7 +102,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	list, err := client.ListTasks(g.Context(), &official.ListTasksRequest{ContextID: "talk", PageSize: 1})
 	g.Must(err)
 	if len(list.Tasks) != 1 || list.TotalSize != 2 || list.NextPageToken == "" {
-		g.Errorf("%+v", list)
+		g.Errorf("got %+v", list)
 	}
 	next := &official.ListTasksRequest{ContextID: "talk", PageToken: list.NextPageToken, IncludeArtifacts: true}
 	list, err = client.ListTasks(g.Context(), next)
@@ -114,7 +114,7 @@ func useOfficialClient(g *gatetest.Gate, client *a2aclient.Client) {
 	answer, err = client.SendMessage(g.Context(), text)
 	g.Must(err)
 	if m, ok := answer.(*official.Message); !ok || !strings.Contains(m.Parts[0].Text(), gatetest.Ordering) {
-		g.Errorf("%+v", answer)
+		g.Errorf("got %+v", answer)
 	}
 }
 
@@ -123,7 +123,7 @@ func refusedOfficially(g *gatetest.Gate, client, stranger *a2aclient.Client) {
 	answer, err := client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{"product": "none"}))
 	g.Must(err)
 	if task, ok := answer.(*official.Task); !ok || task.Status.State != official.TaskStateFailed || task.Status.Message == nil {
-		g.Errorf("%+v", answer)
+		g.Errorf("got %+v", answer)
 	}
 	_, err = client.SendMessage(g.Context(), callOf(gatetest.Ordering, map[string]any{}))
 	if !errors.Is(err, official.ErrInvalidParams) {

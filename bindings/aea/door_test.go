@@ -89,7 +89,7 @@ func TestCommonBehaviour(t *testing.T) {
 			expect("a paid call", call(gatetest.Ordering, ordering), `{"ok":true}`)
 			accounts, err := g.Store.Accounts(t.Context(), store.Filter{Service: "default"})
 			if err != nil || len(accounts) != 1 || string(accounts[0].AgentID) != a.Address() || accounts[0].Captured.String() != "0.25 EUR" {
-				t.Errorf("%+v, %v", accounts, err)
+				t.Errorf("got %+v, %v", accounts, err)
 			}
 			expect("wrong parameters", strings.Replace(call(gatetest.Searching, searching), `"lamp"`, "1", 1), "INVALID_PARAMETER")
 			expect("an unknown intent", call("shop.example:sell:v1", searching), "INTENT_NOT_FOUND")
@@ -104,7 +104,7 @@ func TestCommonBehaviour(t *testing.T) {
 			e := a.Start(t, &protocol.HTTP, request)
 			first, _ := a.Next(t).Content.(protocol.HTTPMessage)
 			if first.Status != http.StatusOK || string(first.Body) != `{"ok":true}` {
-				t.Errorf("%d %s", first.Status, first.Body)
+				t.Errorf("got %d %s", first.Status, first.Body)
 			}
 			a.Way.Send(t, e) // the same message again: its dialogue has ended, so the agent sees a new one
 			again := a.Way.Next(t, a.Address())
@@ -139,7 +139,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 	a := agent(g, "delegate", 2)
 	token := a.Agrees(t, gatetest.Searching)
 	if body := g.Get("/agents.json").Body; !bytes.Contains(body, []byte(`"uim-aea": "`+first["address"]+`"`)) {
-		t.Errorf("%s", body)
+		t.Errorf("got %s", body)
 	}
 	g.Reload()
 	if now := addresses(g); fmt.Sprint(now) != fmt.Sprint(first) {
@@ -166,7 +166,7 @@ func TestReloadOpensAndCloses(t *testing.T) {
 	}
 	close(goOn)
 	if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || string(m.Bytes) != `{"late":true}` {
-		t.Errorf("%+v", m)
+		t.Errorf("got %+v", m)
 	}
 	<-reloaded
 	second := addresses(g)
@@ -222,7 +222,7 @@ func TestStatus(t *testing.T) {
 		status, ok := s.Activity.(runtime.Status)
 		if !ok || len(status.Connections) != 3 || status.Address != s.Addresses["address"] || len(status.Skills) != 1 ||
 			status.Skills[0].Handled == 0 {
-			t.Errorf("%+v", s.Activity)
+			t.Errorf("got %+v", s.Activity)
 		}
 		return
 	}

@@ -65,7 +65,7 @@ func TestHalfOpenDialogues(t *testing.T) {
 	for _, s := range door.Statuses(g.Modules, g.Directory.Current().Service("default")) {
 		if status, ok := s.Activity.(runtime.Status); ok && (status.Dialogues.HalfOpen > runtime.DefaultLimits.Dialogues.HalfOpen ||
 			status.Dialogues.HalfOpen > (floods+1)*runtime.DefaultLimits.Dialogues.PerOpponent) {
-			t.Errorf("%+v", status.Dialogues)
+			t.Errorf("got %+v", status.Dialogues)
 		}
 	}
 }
@@ -108,9 +108,9 @@ func TestForeignPATs(t *testing.T) {
 	g.Must(err)
 	alias.Way.Send(t, e)
 	if answer := alias.Way.Next(t, victim.Address()); !strings.Contains(string(answer.Message), "INVALID_TOKEN") {
-		t.Errorf("%q", answer.Message)
+		t.Errorf("got %q", answer.Message)
 	}
 	if n := reached.Load(); n != 0 {
-		t.Errorf("got %d calls reached the service, want 0", n)
+		t.Errorf("%d calls reached the service, want 0", n)
 	}
 }

@@ -106,7 +106,7 @@ func TestNotRelayed(t *testing.T) {
 			if name == "to nobody" {
 				m, ok := own.Next(t).Content.(protocol.DefaultMessage)
 				if !ok || m.Code != protocol.CodeInvalidDialogue || len(m.Data["dialogue"]) == 0 {
-					t.Errorf("%+v", m)
+					t.Errorf("got %+v", m)
 				}
 			}
 			own.Calls(t, call(gatetest.Searching, "")) // the reply proves that the message before it was processed
@@ -116,7 +116,7 @@ func TestNotRelayed(t *testing.T) {
 				refused += c.Refused
 			}
 			if s.Unserved != row.unserved || refused != row.refused || s.Relay != nil && s.Relay.Relayed != 0 {
-				t.Errorf("%+v, %+v", s, s.Relay)
+				t.Errorf("got %+v, %+v", s, s.Relay)
 			}
 			if row.way != "tcp" || row.n != 3 {
 				receiver.Calls(t, call(gatetest.Searching, "")) // the reply is the receiver's first message

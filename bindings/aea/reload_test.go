@@ -92,7 +92,7 @@ func TestReloadDuringNegotiation(t *testing.T) {
 			}
 			m, _ := turn.Content.(protocol.DefaultMessage)
 			if !strings.HasPrefix(m.Text, row.want) || reply.Info["pat"] != "" || reply.Info["sign"] != "" {
-				t.Errorf("%+v, %+v", m, reply)
+				t.Errorf("got %+v, %+v", m, reply)
 			}
 			made(0)
 			if _, offer := a.Asks(t, gatetest.Ordering); aeatest.TextOf(offer, "tx_nonce") == info["tx_nonce"] {

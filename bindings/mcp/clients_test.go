@@ -189,17 +189,17 @@ func TestGoClient(t *testing.T) {
 		names = append(names, tool.Name)
 	}
 	if !slices.Equal(names, []string{"order_v1", "search_v1"}) {
-		t.Errorf("%q", names)
+		t.Errorf("got %q, want %+v", names, []string{"order_v1", "search_v1"})
 	}
 	done, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_v1", Arguments: map[string]any{"query": "lamp"}})
 	g.Must(err)
 	if output, _ := done.StructuredContent.(map[string]any); done.IsError || output["query"] != "lamp" {
-		t.Errorf("%+v", done)
+		t.Errorf("got %+v", done)
 	}
 	wrong, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "search_v1", Arguments: map[string]any{}})
 	g.Must(err)
 	if !wrong.IsError {
-		t.Errorf("%+v", wrong)
+		t.Errorf("got %+v", wrong)
 	}
 	_, err = session.CallTool(t.Context(), &mcp.CallToolParams{Name: "serch_v1"})
 	if err == nil || !strings.Contains(err.Error(), "search_v1") {

@@ -241,7 +241,7 @@ func TestClosedDoor(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: UPSTREAM}, doors: {mcp: {enabled: false}}}\n")
 	g.Refuses(g.Call("/mcp", g.Agreed("agent-1").Token, map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
 	if got := g.Get("/agents.json"); strings.Contains(string(got.Body), "uim-mcp") {
-		t.Errorf("%s", got.Body)
+		t.Errorf("got %s", got.Body)
 	}
 }
 
@@ -252,7 +252,7 @@ func TestLogNamesDoor(t *testing.T) {
 	for _, entry := range g.Logs.FilterMessage("request").All() {
 		if fields := entry.ContextMap(); fields["route"] == "/mcp" {
 			if fields["door"] != "mcp" || fields["intent_uid"] != gatetest.Searching || fields["agent"] != "agent-1" {
-				t.Errorf("%v", fields)
+				t.Errorf("got %v", fields)
 			}
 			return
 		}

@@ -119,7 +119,7 @@ func TestCallsOverEachRelay(t *testing.T) {
 			expect(t, "a paid call", execute(orders()), `"output":{"ok":true}`, `"charge":"0.25 EUR; id=`)
 			accounts, err := g.Store.Accounts(t.Context(), store.Filter{Service: "default"})
 			if err != nil || len(accounts) != 1 || string(accounts[0].AgentID) != a.ID() || accounts[0].Captured.String() != "0.25 EUR" {
-				t.Errorf("%+v, %v", accounts, err)
+				t.Errorf("got %+v, %v", accounts, err)
 			}
 			wrong := strings.Replace(call(gatetest.Searching, token), `"lamp"`, "1", 1)
 			expect(t, "wrong parameters", execute(wrong), `"status":"error"`, `"code":"invalid_parameter"`, `"pointer":"/parameters/query"`)
@@ -166,7 +166,7 @@ func TestPATIsBoundToKey(t *testing.T) {
 	reply := b.Agrees(t, g.Directory.Current().Service("default").At("/api/pat/issue"))
 	if until, err := time.Parse(time.RFC3339, reply.ExpiresAt); err != nil || !until.After(g.Now()) || len(reply.Scope) != 2 ||
 		reply.AgreementID == "" {
-		t.Errorf("%+v", reply)
+		t.Errorf("got %+v", reply)
 	}
 	renewal := func(a *mrptest.Agent, token string) string {
 		t.Helper()
@@ -181,7 +181,7 @@ func TestPATIsBoundToKey(t *testing.T) {
 	expect(t, "renewed by another", renewal(a, reply.PAT), `"code":"invalid_token"`)
 	next := mrptest.Result[mrptest.Grant](t, renewal(b, reply.PAT))
 	if next.PAT == reply.PAT || next.ExpiresAt <= reply.ExpiresAt {
-		t.Errorf("%+v", next)
+		t.Errorf("got %+v", next)
 	}
 	expect(t, "renewed", b.Ask(t, "uim:execute", call(gatetest.Searching, next.PAT)), `"output":{"ok":true}`)
 
@@ -211,7 +211,7 @@ func TestRepeatedCall(t *testing.T) {
 		t.Errorf("got %d calls, want 1", reached.Load())
 	}
 	if first.ThreadID != first.InReplyTo || first.InReplyTo == "" {
-		t.Errorf("%+v", first)
+		t.Errorf("got %+v", first)
 	}
 }
 

@@ -75,7 +75,7 @@ func TestRemoteRelay(t *testing.T) {
 	g := gatetest.New(t, "services:\n- {"+members+", doors: {mrp: {relay: '"+elsewhere.RelayURL+"', name: Lamps}}}\n")
 	s, _ := status(g)
 	if s.Addresses["relay"] != elsewhere.RelayURL {
-		t.Errorf("%v", s)
+		t.Errorf("got %v", s)
 	}
 	a := agent(g)
 	token := agrees(g, a)
@@ -83,7 +83,7 @@ func TestRemoteRelay(t *testing.T) {
 	expect(t, "by its name", named, `"charge":"0.25 EUR`)
 	p, err := a.Profile(t.Context(), a.To)
 	if err != nil || p.DisplayName == nil || *p.DisplayName != "Lamps" || len(p.Capabilities) != 7 {
-		t.Errorf("%+v, %v", p, err)
+		t.Errorf("got %+v, %v", p, err)
 	}
 	if body := string(g.Get("/agents.json").Body); !strings.Contains(body, `"uim-mrp": "`+s.Addresses["key"]+`"`) ||
 		!strings.Contains(body, `"uim-mrp-relay": "`+elsewhere.RelayURL+`"`) {

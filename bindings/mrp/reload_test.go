@@ -21,7 +21,7 @@ func TestReloads(t *testing.T) {
 	g.Must(err)
 	if before.DisplayName == nil || *before.DisplayName != "shop.example" || before.Visibility != wire.Public ||
 		len(before.Capabilities) != 7 {
-		t.Errorf("%+v", before)
+		t.Errorf("got %+v", before)
 	}
 	for shuts, changed := range map[bool]string{false: "doors: {mrp: {relay: local, name: Lamps, visibility: private}}", true: ""} {
 		g.Write("uimgate.yaml", g.Settings)
@@ -49,7 +49,7 @@ func TestReloads(t *testing.T) {
 		if !shuts {
 			now, err := a.Profile(t.Context(), a.To)
 			if err != nil || *now.DisplayName != "Lamps" || now.Visibility != wire.Private {
-				t.Errorf("%+v, %v", now, err)
+				t.Errorf("got %+v, %v", now, err)
 			}
 		}
 	}

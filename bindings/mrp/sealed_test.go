@@ -52,7 +52,7 @@ func TestRepeatedEncryptedCallIsExecutedOnce(t *testing.T) {
 	expect(t, "once", delivers(t, a, sealed.Body), `"output":{"ok":true}`, `"replayed":false`)
 	expect(t, "again", delivers(t, a, sealed.Body), `"output":{"ok":true}`, `"replayed":true`)
 	if reached.Load() != 1 {
-		t.Errorf("got %d calls reached the service, want 1", reached.Load())
+		t.Errorf("%d calls reached the service, want 1", reached.Load())
 	}
 }
 
@@ -71,7 +71,7 @@ func TestRelayCannotChangeContentType(t *testing.T) {
 		g.Must(err)
 		changed := strings.Replace(string(sealed.Body), `"ct_content_type":"`+sealedAs+`"`, `"ct_content_type":"`+wire.TypeRequest+`"`, 1)
 		if changed == string(sealed.Body) {
-			t.Fatalf("%s", changed)
+			t.Fatalf("got %s", changed)
 		}
 		expect(t, sealedAs, delivers(t, a, []byte(changed)), `"code":"malformed_request"`)
 	}

@@ -32,7 +32,7 @@ func (b *browser) waiting(path string) pat.AgentID {
 	_, rest, _ := strings.Cut(string(a.Body), "<code>")
 	id, _, _ := strings.Cut(rest, "</code>")
 	if a.Status != http.StatusOK || !strings.Contains(string(a.Body), `http-equiv="refresh"`) || !pat.Consented(pat.AgentID(id)) {
-		b.Fatalf("%d %.500s", a.Status, a.Body)
+		b.Fatalf("got %d %.500s", a.Status, a.Body)
 	}
 	return pat.AgentID(id)
 }
@@ -54,12 +54,12 @@ func TestOperatorApprovesConsent(t *testing.T) {
 	first := g.sentTo(b.do(http.MethodGet, path, nil))
 	sent := g.sentTo(b.do(http.MethodGet, path, nil)) // the first response was lost
 	if sent.Get("state") != "state & more" || sent.Get("iss") != origin {
-		t.Errorf("%v", sent)
+		t.Errorf("got %v", sent)
 	}
 	g.wants("the code before", g.post("/oauth/token", g.exchange(first.Get("code"), p)), "invalid_grant")
 	got := g.post("/oauth/token", g.exchange(sent.Get("code"), p))
 	if got.Status != http.StatusOK || !g.works(got.Access) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	if a := b.do(http.MethodGet, path, nil); a.Status != http.StatusBadRequest {
 		t.Errorf("after the code was used: %d, want %d", a.Status, http.StatusBadRequest)
@@ -81,7 +81,7 @@ func TestOperatorRefusesConsent(t *testing.T) {
 			path := b.agree(newPKCE())
 			end(g, b.waiting(path))
 			if sent := g.sentTo(b.do(http.MethodGet, path, nil)); sent.Get("error") != "access_denied" || sent.Get("code") != "" {
-				t.Errorf("%v", sent)
+				t.Errorf("got %v", sent)
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestConsentByInvitation(t *testing.T) {
 	code := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form)).Get("code")
 	got := g.post("/oauth/token", g.exchange(code, p))
 	if got.Status != http.StatusOK || !g.works(got.Access) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	form = formOf(b.page(g.query(newPKCE())))
 	form.Set("invitation", invitation.Code)
@@ -161,7 +161,7 @@ func TestReshownPageKeepsSelection(t *testing.T) {
 	form = formOf(again)
 	form.Set("invitation", invitation.Code)
 	if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form)); sent.Get("code") == "" {
-		t.Errorf("%v", sent)
+		t.Errorf("got %v", sent)
 	}
 	policy := b.do(http.MethodGet, "/oauth/wait", nil).Header.Get("Content-Security-Policy")
 	if !strings.Contains(policy, "form-action 'self';") {

@@ -72,7 +72,7 @@ func TestWarningAboutLocalProgram(t *testing.T) {
 		v.Set("redirect_uri", "cursor://anysphere/cb")
 	}))
 	if !strings.Contains(string(page.Body), "This is a program on this computer") {
-		t.Errorf("%.1500s", page.Body)
+		t.Errorf("got %.1500s", page.Body)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestUnusedInvitationStaysValid(t *testing.T) {
 	}
 	form["scope"] = chosen
 	if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", form)); sent.Get("code") == "" {
-		t.Errorf("%v", sent)
+		t.Errorf("got %v", sent)
 	}
 }
 

@@ -86,7 +86,7 @@ func TestRegistration(t *testing.T) {
 	}
 	got := g.oauth(g.Call("/oauth/register", "", good))
 	if got.Status != http.StatusCreated || got.ClientID == "" || got.CacheControl != "no-store" {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	p, b := newPKCE(), g.browser()
 	as := func(v url.Values) { v.Set("client_id", got.ClientID) }
@@ -182,7 +182,7 @@ func TestAgentWithKey(t *testing.T) {
 	good := as(assertion(asIs))
 	got := g.post("/oauth/token", good)
 	if got.Status != http.StatusOK || got.Refresh != "" || !strings.Contains(got.Scope, gatetest.Ordering) || !g.works(got.Access) {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	if a := g.Execute(&gatetest.Agent{Token: got.Access}, gatetest.Ordering); a.Status != http.StatusOK {
 		t.Errorf("an order by an agent with a key: %d %s; want %v", a.Status, a.Body, http.StatusOK)
@@ -268,6 +268,6 @@ func TestPageShowsFreeTerms(t *testing.T) {
 	})
 	page := string(g.browser().page(g.query(newPKCE())).Body)
 	if !strings.Contains(page, "free, 7 calls an hour") || strings.Contains(page, "EUR a call") {
-		t.Errorf("%s", page)
+		t.Errorf("got %s", page)
 	}
 }

@@ -47,7 +47,7 @@ func TestClientWithoutKey(t *testing.T) {
 	got := g.post("/oauth/token", g.exchange(sent.Get("code"), p))
 	if got.Status != http.StatusOK || got.Type != "Bearer" || got.Scope != gatetest.Searching+":execute" || got.Expires != 3600 ||
 		got.Refresh == "" || got.CacheControl != "no-store" {
-		t.Fatalf("%+v", got)
+		t.Fatalf("got %+v", got)
 	}
 	if !g.works(got.Access) {
 		t.Error("a call with the token fails")
@@ -89,7 +89,7 @@ func TestConsentEvidence(t *testing.T) {
 	if !ok || record.ClientID != g.client.ID() || record.ClientName != "Assistant" || record.RedirectHost != "localhost" ||
 		record.Resource != resource || record.Address != "127.0.0.0/24" || record.UserAgent != "Test browser" ||
 		!strings.HasPrefix(record.Page, "sha-256:") || !strings.HasPrefix(record.ClientDocument, "sha-256:") {
-		t.Errorf("%+v", record)
+		t.Errorf("got %+v", record)
 	}
 	policy, err := g.Store.Policy(t.Context(), "default", a.PolicyDigest)
 	g.Must(err)
@@ -210,7 +210,7 @@ func TestPageCannotBeFramedOrForged(t *testing.T) {
 	}
 	if page.Header.Get("Referrer-Policy") != "no-referrer" || page.Header.Get("Cache-Control") != "no-store" ||
 		page.Header.Get("X-Frame-Options") != "DENY" {
-		t.Errorf("%v", page.Header)
+		t.Errorf("got %v", page.Header)
 	}
 	cookie := b.cookie
 	if set := page.Header.Get("Set-Cookie"); !strings.Contains(set, "HttpOnly") || !strings.Contains(set, "SameSite=Lax") {
@@ -271,7 +271,7 @@ func TestChangedPageIsShownAgain(t *testing.T) {
 			change(g)
 			again := b.do(http.MethodPost, "/oauth/authorize", form)
 			if again.Status != http.StatusOK || !strings.Contains(string(again.Body), "Please check again") {
-				t.Fatalf("%d %.300s", again.Status, again.Body)
+				t.Fatalf("got %d %.300s", again.Status, again.Body)
 			}
 			if sent := g.sentTo(b.do(http.MethodPost, "/oauth/authorize", formOf(again))); sent.Get("code") == "" {
 				t.Errorf("after agreeing to the new page: %v", sent)
@@ -357,7 +357,7 @@ func TestRefreshTokensRotate(t *testing.T) {
 	second := g.post("/oauth/token", g.refresh(first.Refresh))
 	third := g.post("/oauth/token", g.refresh(second.Refresh))
 	if third.Status != http.StatusOK || third.Scope != first.Scope || !g.works(third.Access) {
-		t.Fatalf("%+v", third)
+		t.Fatalf("got %+v", third)
 	}
 	g.wants("wider than consented", g.post("/oauth/token", func() url.Values {
 		v := g.refresh(third.Refresh)

@@ -23,23 +23,23 @@ func TestFindAgreeAndExecute(t *testing.T) {
 	var calls atomic.Int64
 	p.Upstream = func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"lamps": %d}`, calls.Add(1)) }
 	if model, reply := p.ask("UIMSearch", `{"query": "order", "tags": null}`); model != "UIMIntents" || len(reply.List("intents")) != 1 {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	model, reply := p.ask("UIMPolicyRequest", `{}`)
 	if offer := p.Directory.Current().Service("default").Offer(); model != "UIMPolicy" || reply.Text("document") != string(offer.Bytes) ||
 		reply.Text("digest") != offer.Digest || reply.Text("uid") != offer.UID {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	token := p.agreed()
 	model, reply = p.ask("UIMExecute", search(token))
 	if model != "UIMResult" || reply.Object("output").Number("lamps") != "1" || reply.Flag("replayed") ||
 		reply.Text("request_id") != "request-1" || reply["charge"] != nil || reply.Text("rate_limit") == "" ||
 		reply.Text("intent_uid") != gatetest.Searching {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	model, reply = p.ask("UIMExecute", fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product": "lamp"}, "pat": %q}`, gatetest.Ordering, token))
 	if model != "UIMResult" || !strings.HasPrefix(reply.Text("charge"), "0.25 EUR") {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	named := 0
 	for _, e := range p.Logs.All() {
@@ -51,7 +51,7 @@ func TestFindAgreeAndExecute(t *testing.T) {
 		}
 	}
 	if named != 2 {
-		t.Errorf("got %d calls in the log name the door, want 2", named)
+		t.Errorf("%d calls in the log name the door, want 2", named)
 	}
 }
 
@@ -80,12 +80,12 @@ func TestAnEnvelopeIsDoneOnce(t *testing.T) {
 		t.Errorf("got %d calls, want 1", calls.Load())
 	}
 	if model, reply := p.ask("UIMAgree", p.agreement()); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	p.Later(time.Minute)
 	if model, got := p.opens(p.submit(http.MethodPost, p.text(e))); model != "ErrorMessage" ||
 		!bytes.Contains(got, []byte("Query envelope expired")) {
-		t.Errorf("%s %s", model, got)
+		t.Errorf("got %s %s", model, got)
 	}
 	if calls.Load() != 1 {
 		t.Errorf("got %d calls, want 1", calls.Load())

@@ -127,7 +127,7 @@ func (p *peer) agreed() string {
 	p.Helper()
 	model, reply := p.ask("UIMAgree", p.agreement())
 	if model != "UIMAgreed" || reply.Text("pat") == "" {
-		p.Fatalf("%s %v", model, reply)
+		p.Fatalf("got %s %v", model, reply)
 	}
 	return reply.Text("pat")
 }
@@ -225,7 +225,7 @@ func TestStatusRequests(t *testing.T) {
 		}
 	}
 	if a := p.submit(http.MethodGet, "", "Content-Type", ""); a.Status != 200 || string(a.Body) != `{"status": "OK - Agent is running"}` {
-		t.Errorf("%d %s", a.Status, a.Body)
+		t.Errorf("got %d %s", a.Status, a.Body)
 	}
 }
 
@@ -309,11 +309,11 @@ func TestDoorIsClosedWithoutBlock(t *testing.T) {
 	shut := gatetest.New(t, "")
 	shut.Refuses(shut.Call("/submit", "", map[string]any{}), http.StatusNotFound, "NO_SUCH_PATH")
 	if a := shut.Get("/agents.json"); bytes.Contains(a.Body, []byte("uim-uagents")) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 	p := opened(t)
 	if a := p.Get("/agents.json"); !bytes.Contains(a.Body, []byte(`"uim-uagents": "`+string(p.shop)+`"`)) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 	// A generated identity stays the same.
 	made := gatetest.New(t, strings.Replace(settings, "{key_file: seed.txt}", "{path: /agent}", 1))

@@ -65,7 +65,7 @@ func TestWaitingEnvelopesUseCurrentService(t *testing.T) {
 				case model == c.want && strings.Contains(reply.Text("reason")+reply.Text("error"), c.respond):
 					return
 				case model == "UIMAgreed" || model == "UIMPolicy":
-					t.Fatalf("%s %v", model, reply)
+					t.Fatalf("got %s %v", model, reply)
 				}
 			}
 			t.Errorf("no %s arrived", c.want)

@@ -32,7 +32,7 @@ func opensInbox(t *testing.T) *inbox {
 	in.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil || r.Header.Get("X-Uagents-Connection") != "" || r.Header.Get("Content-Type") != "application/json" {
-			t.Errorf("%v, %v", r.Header, err)
+			t.Errorf("got %v, %v", r.Header, err)
 		}
 		in.received <- body
 	}))
@@ -69,7 +69,7 @@ func (p *peer) postpones(model, message string) {
 	p.Helper()
 	if a := p.post(p.unsigned(model, message).Sign(p.key)); a.Status != http.StatusOK || string(a.Body) != "{}" ||
 		a.Header.Get("Content-Type") != "application/json" {
-		p.Fatalf("%d %s", a.Status, a.Body)
+		p.Fatalf("got %d %s", a.Status, a.Body)
 	}
 }
 
@@ -102,18 +102,18 @@ func TestRepliesAreDelivered(t *testing.T) {
 	model, reply := in.receive(p)
 	token := reply.Text("pat")
 	if model != "UIMAgreed" || token == "" {
-		t.Fatalf("%s %v", model, reply)
+		t.Fatalf("got %s %v", model, reply)
 	}
 	p.postpones("UIMAgree", p.agreement())
 	if model, reply := in.receive(p); model != "UIMFault" || reply.Text("reason") != "AGREEMENT_REPLAYED" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	p.postpones("UIMExecute", search(token)) // accepted before the service is called
 	close(proceed)
 	for i := range 3 { // the same envelope is the same call, and gets the same result
 		if model, reply := in.receive(p); model != "UIMResult" || reply.Object("output").Number("lamps") != "1" ||
 			reply.Flag("replayed") != (i > 0) || reply.Text("request_id") != "request-1" {
-			t.Errorf("%s %v", model, reply)
+			t.Errorf("got %s %v", model, reply)
 		}
 		p.postpones("UIMExecute", search(token))
 	}
@@ -142,7 +142,7 @@ func TestRepliesAreDelivered(t *testing.T) {
 		}
 	}
 	if named != 4 {
-		t.Errorf("got %d calls in the log name the door, want 4", named)
+		t.Errorf("%d calls in the log name the door, want 4", named)
 	}
 }
 
@@ -210,7 +210,7 @@ func TestFloodsOfEnvelopes(t *testing.T) {
 				taken++
 			case a.Status != http.StatusServiceUnavailable || a.Header.Get("Retry-After") == "" ||
 				!strings.Contains(string(a.Body), "too many envelopes are waiting"):
-				t.Fatalf("%d %v %s", a.Status, a.Header, a.Body)
+				t.Fatalf("got %d %v %s", a.Status, a.Header, a.Body)
 			default:
 				shed++
 			}

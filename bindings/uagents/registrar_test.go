@@ -123,7 +123,7 @@ func TestServiceIsFoundInAlmanac(t *testing.T) {
 	relay.saw(t, "POST agents down")
 	if now := door.Activity("default").Registered; len(now) != 1 || now[0].Almanac != relay.URL || now[0].Error == "" ||
 		!now[0].Retry.Equal(p.Now().Add(20*time.Second)) || !now[0].At.Equal(p.Now().Add(-time.Hour)) {
-		t.Errorf("%+v", now)
+		t.Errorf("got %+v", now)
 	}
 	p.Pass(20 * time.Second)
 	door.Round(t.Context())
@@ -145,7 +145,7 @@ func TestServiceIsFoundInAlmanac(t *testing.T) {
 	logged("not registered in an Almanac", 1)
 	logged("registered in an Almanac again", 1)
 	if now := door.Activity("default").Registered; len(now) != 1 || now[0].Error != "" || !now[0].At.Equal(p.Now()) {
-		t.Errorf("%+v", now)
+		t.Errorf("got %+v", now)
 	}
 	p.Drain()
 	relay.saw(t, both[1])

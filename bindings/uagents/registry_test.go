@@ -61,7 +61,7 @@ func TestAgentsRegister(t *testing.T) {
 	p := with(t, "registry: true, private_endpoints: true")
 	address := string(p.key.Address())
 	if status, reply := p.asks("GET", "agents/"+address, ""); status != 404 || reply.Text("detail") != "agent not found" {
-		t.Errorf("%d %v", status, reply)
+		t.Errorf("got %d %v", status, reply)
 	}
 	statement := located("http://127.0.0.1:8001/submit")
 	statement["metadata"] = map[string]any{"a": "b"}
@@ -73,7 +73,7 @@ func TestAgentsRegister(t *testing.T) {
 		reply.Text("expiry") != "2026-11-21T14:00:00.000000+00:00" ||
 		fmt.Sprint(reply["endpoints"]) != "[map[url:http://127.0.0.1:8001/submit weight:1]]" ||
 		fmt.Sprint(reply["protocols"]) != "["+string(protocol.UIM().Digest)+"]" || reply.Object("metadata").Text("a") != "b" {
-		t.Errorf("%d %v", status, reply)
+		t.Errorf("got %d %v", status, reply)
 	}
 	if status, _ := p.asks("GET", "agents/"+address+"?prefix=test-agent", ""); status != 404 {
 		t.Errorf("on the other network: %d, want 404", status)
@@ -89,7 +89,7 @@ func TestAgentsRegister(t *testing.T) {
 		t.Errorf("got %d %v; want 200", status, reply)
 	}
 	if _, reply := p.asks("GET", "agents/"+address, ""); reply.Text("status") != "offline" {
-		t.Errorf("%v", reply)
+		t.Errorf("got %v", reply)
 	}
 	p.Pass(2 * time.Hour)
 	if status, reply := p.asks("GET", "agents/"+address, ""); status != 404 {
@@ -162,7 +162,7 @@ func TestAlmanacRefusals(t *testing.T) {
 	}
 	if _, reply := p.asks("GET", at, ""); fmt.Sprint(reply["endpoints"]) != "[map[url:http://two.example/ weight:1]]" ||
 		reply.Text("status") != "active" {
-		t.Errorf("%v", reply)
+		t.Errorf("got %v", reply)
 	}
 }
 
@@ -274,7 +274,7 @@ func TestUndeliverableCallIsNotMade(t *testing.T) {
 				}
 			}
 			if calls.Load() != 0 {
-				t.Errorf("got %d calls reached the service, want 0", calls.Load())
+				t.Errorf("%d calls reached the service, want 0", calls.Load())
 			}
 		})
 	}

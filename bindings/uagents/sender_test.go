@@ -37,7 +37,7 @@ func TestEnvelopeIsProofOfKey(t *testing.T) {
 		t.Errorf("an envelope that never expires: %s %v", model, reply)
 	}
 	if model, reply := p.ask("UIMExecute", order(token)); model != "UIMResult" || !strings.HasPrefix(reply.Text("charge"), "0.25 EUR") {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	p.Refuses(p.Call("/api/intents/execute", token, strictjson.Object{
 		"intent_uid": gatetest.Ordering, "parameters": strictjson.Object{"product": "lamp"},
@@ -95,11 +95,11 @@ func TestRenewal(t *testing.T) {
 	p.Must(err)
 	renewed := reply.Text("pat")
 	if model != "UIMAgreed" || renewed == "" || renewed == token || reply.Number("expires_at") == "" || len(reply.List("scope")) != 2 {
-		t.Fatalf("%s %v", model, reply)
+		t.Fatalf("got %s %v", model, reply)
 	}
 	// An attacker who intercepted the envelope does not get the PAT.
 	if model, text := p.opens(p.submit(http.MethodPost, p.text(e))); model != "UIMFault" || !strings.Contains(string(text), "PROOF_REPLAYED") {
-		t.Errorf("%s %s", model, text)
+		t.Errorf("got %s %s", model, text)
 	}
 	if model, reply := p.ask("UIMExecute", search(renewed)); model != "UIMResult" {
 		t.Errorf("got %s %v; want %q", model, reply, "UIMResult")

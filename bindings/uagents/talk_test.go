@@ -99,7 +99,7 @@ func TestAgreementInChat(t *testing.T) {
 	list, err := p.Store.Agreements(p.Context(), store.AgreementFilter{Service: "default", Limit: 10})
 	p.Must(err)
 	if len(list) != 1 || list[0].Form != "uagents-chat" || string(list[0].AgentID) != string(p.key.Address()) {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v", list)
 	}
 	if model, reply := p.ask("UIMExecute", strings.Replace(search("x"), `"x"`, "null", 1)); model != "UIMResult" {
 		t.Errorf("got %s %v; want %q", model, reply, "UIMResult")
@@ -118,7 +118,7 @@ func TestTools(t *testing.T) {
 		}
 	}
 	if model != "ListToolsResponse" || strings.Join(names, " ") != "order_v1 search_v1" {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	call := func(tool, args string) string { return fmt.Sprintf(`{"tool": %q, "args": %s}`, tool, args) }
 	lamp := call("search_v1", `{"query": "lamp"}`)
@@ -156,11 +156,11 @@ func TestChatIsAcknowledgedBeforeCall(t *testing.T) {
 	id := uuid.NewString()
 	p.postpones("ChatMessage", chatMessage(id, "run "+gatetest.Searching+` {"query": "lamp"}`))
 	if model, reply := in.receive(p); model != "ChatAcknowledgement" || reply.Text("acknowledged_msg_id") != id {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	close(proceed)
 	if model, reply := in.receive(p); model != "ChatMessage" || !strings.Contains(fmt.Sprint(reply["content"]), `"lamps": 1`) {
-		t.Errorf("%s %v", model, reply)
+		t.Errorf("got %s %v", model, reply)
 	}
 	ends := strings.Replace(chatMessage(uuid.NewString(), ""), `"type": "text", "text": ""`, `"type": "end-session"`, 1)
 	p.postpones("ChatMessage", ends)

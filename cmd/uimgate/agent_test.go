@@ -83,7 +83,7 @@ func theShop(t *testing.T) *agenttest.Service {
 func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	h, shop := newAgentHome(t), theShop(t)
 	if made := h.json("keygen"); made["algorithm"] != "EdDSA" || !strings.HasPrefix(made["agent_id"].(string), "agent-") {
-		t.Errorf("%v", made)
+		t.Errorf("got %v", made)
 	}
 	if _, _, err := h.agent("keygen"); err == nil {
 		t.Error("a key was overwritten")
@@ -93,21 +93,21 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 		t.Error(out)
 	}
 	if data := h.json("discover", shop.URL); data["issuer"] != agenttest.Issuer || len(data["intents"].([]any)) != 2 {
-		t.Errorf("%v", data)
+		t.Errorf("got %v", data)
 	}
 	if data := h.json("search", shop.URL, "goods"); len(data["intents"].([]any)) != 1 {
-		t.Errorf("%v", data)
+		t.Errorf("got %v", data)
 	}
 	policy := h.json("policy", shop.URL)
 	if policy["digest"] != shop.Digest() {
-		t.Errorf("%v", policy)
+		t.Errorf("got %v", policy)
 	}
 	h.usage(shop.Digest(), "agree", shop.URL)
 	if shop.Requests("/api/pat/issue") != 0 {
 		t.Fatal("the command signed without --digest or --yes")
 	}
 	if data := h.json("agree", shop.URL, "--digest", shop.Digest()); data["form"] != "fresh" || len(data["scope"].([]any)) != 2 {
-		t.Errorf("%v", data)
+		t.Errorf("got %v", data)
 	}
 	out := h.ok("execute", agenttest.Search, "query=7", "limit=5", `filter={"a":1.50}`)
 	if want := "{\n  \"echo\": {\n    \"filter\": {\n      \"a\": 1.50\n    },\n    \"limit\": 5,\n    \"query\": \"7\"\n  }\n}\n"; out != want {
@@ -115,7 +115,7 @@ func TestAgentCommandsFromKeyToRevocation(t *testing.T) {
 	}
 	if data := h.json("execute", agenttest.Order, "--params", `{"query":"tea"}`, "--service",
 		shop.URL); data["charge"].(map[string]any)["amount"] != "0.01" || data["idempotency_key"] == "" {
-		t.Errorf("%v", data)
+		t.Errorf("got %v", data)
 	}
 	h.stdin = `{"query":"tea"}`
 	h.ok("execute", agenttest.Search, "--params", "-", "limit=1")
@@ -153,7 +153,7 @@ func TestAgentExecuteReadsParametersAsTheirType(t *testing.T) {
 	h.ok("execute", agenttest.Search, "query=a=b")
 	for _, c := range shop.Calls() {
 		if c.Parameters["query"] != "a=b" {
-			t.Errorf("%v", c.Parameters)
+			t.Errorf("got %v", c.Parameters)
 		}
 	}
 }
@@ -173,11 +173,11 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 	if decodeErr := json.Unmarshal([]byte(stdout), &data); decodeErr != nil || err == nil || data.Error.Reason != "UNKNOWN_PARAMETER" ||
 		stderr != "" {
-		t.Errorf("%s%s%v", stdout, stderr, err)
+		t.Errorf("got %s%s%v", stdout, stderr, err)
 	}
 	stdout, stderr, err = h.agent("execute", agenttest.Search)
 	if err == nil || stdout != "" || !strings.Contains(stderr, "no such parameter") || !strings.Contains(stderr, "Leave it out.") {
-		t.Errorf("%s%s%v", stdout, stderr, err)
+		t.Errorf("got %s%s%v", stdout, stderr, err)
 	}
 	rejected := agenttest.Reply{
 		Status: 400,
@@ -206,12 +206,12 @@ func TestAgentErrorsAreData(t *testing.T) {
 	}
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"replaced_by": "shop.example:new`) || strings.Contains(stdout, "nearest") {
-		t.Errorf("%s%v", stdout, err)
+		t.Errorf("got %s%v", stdout, err)
 	}
 	shop.Offer(t, `{"uid":"`+agenttest.PolicyUID+`","permission":[]}`)
 	stdout, _, err = h.agent("execute", agenttest.Search, "-o", "json")
 	if err == nil || !strings.Contains(stdout, `"offered": "`+shop.Digest()+`"`) {
-		t.Errorf("%s%v", stdout, err)
+		t.Errorf("got %s%v", stdout, err)
 	}
 	_, _, err = h.agent("agree", shop.URL, "--digest", "sha-256:"+strings.Repeat("A", 43))
 	if err == nil || shop.Requests("/api/pat/issue") != 1 {

@@ -21,7 +21,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	}
 	for _, id := range []string{"c", "a", "b"} {
 		if answer, _ := g.propose(id); !strings.Contains(string(answer), `"pending"`) {
-			t.Fatalf("%s", answer)
+			t.Fatalf("got %s", answer)
 		}
 	}
 	if s := g.run("status"); s.code != exitDone || !strings.Contains(s.errors, "Agents waiting for approval: 3") {
@@ -30,7 +30,7 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 	list := g.run("agents", "list", "--status", "waiting")
 	if lines := strings.Split(list.out, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "NO  AGENT ID  STATUS") ||
 		!strings.HasPrefix(lines[2], "2   b         waiting") {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v", list)
 	}
 	for _, c := range []struct {
 		stdin string
@@ -60,6 +60,6 @@ func TestWaitingAgentsAreApprovedByNumber(t *testing.T) {
 		t.Errorf("got %+v; want code %v and errors containing %q", s, exitWrong, "is also the id of a waiting agent")
 	}
 	if got := want[admin.Agent](g, "agents", "approve", "1", "--id"); !got.Approved || got.AgentID != "1" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

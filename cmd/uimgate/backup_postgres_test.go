@@ -35,7 +35,7 @@ func TestAfterExternalRestoreOfPostgres(t *testing.T) {
 	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Entries != 2 ||
 		strings.Contains(s.out, "postgres://") {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("got %+v, %v", s, err)
 	}
 	if s := command(t, "", "verify-ledger", "-c", g.config()); s.code != exitDone || !strings.Contains(s.out, "postgres") ||
 		strings.Contains(s.out, "file") || strings.Contains(s.out, "bytes") {

@@ -26,10 +26,10 @@ func TestBackupAndRestore(t *testing.T) {
 	var made operatorcmd.StateCopy
 	if err := json.Unmarshal([]byte(s.out), &made); err != nil || s.code != exitDone || made.Agreements != 1 || made.Unresolved != 1 ||
 		made.Entries != 3 || made.Bytes == 0 || made.RelayMessages != 0 || !strings.Contains(s.out, `"relay_messages"`) {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("got %+v, %v", s, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("got %v, %v", info, err)
 	}
 	text, err := os.ReadFile(file)
 	if err != nil || bytes.Contains(text, []byte("PRIVATE KEY")) {
@@ -48,7 +48,7 @@ func TestBackupAndRestore(t *testing.T) {
 	s = command(t, "", "restore", file, "-c", g.config(), "-o", "csv")
 	rows, err := csv.NewReader(strings.NewReader(s.out)).ReadAll()
 	if err != nil || s.code != exitDone || len(rows) != 2 || rows[1][4] != "1" {
-		t.Fatalf("%+v, %v", s, err)
+		t.Fatalf("got %+v, %v", s, err)
 	}
 	for _, want := range []string{"PAT issued so far has ended", "counts as used up", "kept as", "Lifetime limits, pat.limit"} {
 		if !strings.Contains(s.errors, want) {
@@ -76,7 +76,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	if got := want[admin.TopUpResult](g, "usage", "top-up", "agent-1", "10", "EUR", "--reference", "payment 1"); !got.Repeated ||
 		got.Balance != "9.75" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestInitFileUploads(t *testing.T) {
 	t.Parallel()
 	dir, found := made(t, []byte(photoDocument))
 	if len(found.Intents) != 4 {
-		t.Fatalf("%v", found.Unmapped)
+		t.Fatalf("got %v", found.Unmapped)
 	}
 	file := filepath.Join(dir, "uimgate.yaml")
 	text, err := os.ReadFile(file)
@@ -88,7 +88,7 @@ func TestInitFileUploads(t *testing.T) {
 	})
 	mux.HandleFunc("PUT /photos/7", func(w http.ResponseWriter, r *http.Request) {
 		if data, _ := io.ReadAll(r.Body); string(data) != "\x00\x01" || r.Header.Get("Content-Type") != "application/octet-stream" {
-			t.Errorf("%s %q", r.Header.Get("Content-Type"), data)
+			t.Errorf("got %s %q", r.Header.Get("Content-Type"), data)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})

@@ -84,7 +84,7 @@ func runMade(t *testing.T, dir, upstream string) string {
 	}
 	cfg, problems := load()
 	if cfg == nil {
-		t.Fatalf("%v", problems)
+		t.Fatalf("got %v", problems)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan daemon.Addresses, 1), make(chan error, 1)

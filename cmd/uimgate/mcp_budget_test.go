@@ -20,7 +20,7 @@ func TestMCPBudget(t *testing.T) {
 	a := assist(t, home, "", args...)
 	ordered := a.call(orderTool, toOrder)
 	if charge, _ := ordered.Meta["UIM-Charge"].(string); ordered.IsError || !strings.HasPrefix(charge, "0.05 EUR; id=") {
-		t.Fatalf("%+v %s", ordered, block(ordered, 0))
+		t.Fatalf("got %+v %s", ordered, block(ordered, 0))
 	}
 
 	arrived, goOn := make(chan struct{}, 4), make(chan struct{})

@@ -76,6 +76,6 @@ func listTools(ts *testscript.TestScript, neg bool, args []string) {
 		}
 	}
 	if (err != nil) != neg {
-		ts.Fatalf("%v", err)
+		ts.Fatalf("got %v", err)
 	}
 }

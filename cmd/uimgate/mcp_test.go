@@ -266,7 +266,7 @@ func (a *assistant) agreesAndCalls(shop *openShop) {
 	found := a.call(searchTool, map[string]any{"query": "lamp"})
 	output, _ := found.StructuredContent.(map[string]any)
 	if found.IsError || output["total_results"] == nil || !strings.Contains(block(found, 0), "desk-lamp") || len(found.Content) != 1 {
-		a.t.Fatalf("%+v %s", found, block(found, 0))
+		a.t.Fatalf("got %+v %s", found, block(found, 0))
 	}
 	text = a.refused(searchTool, map[string]any{"query": "lamp", "pages": 1}, "UNKNOWN_PARAMETER")
 	if !strings.Contains(text, "/parameters/pages") {

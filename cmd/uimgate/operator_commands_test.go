@@ -40,7 +40,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	page := g.run("agents", "list", "--limit", "1")
 	if page.code != exitDone || !strings.Contains(page.errors, "--after ") || strings.Count(page.out, "\n") != 2 ||
 		!strings.HasPrefix(page.out, "AGENT ID") {
-		t.Errorf("%+v", page)
+		t.Errorf("got %+v", page)
 	}
 	if got := want[admin.Agent](g, "agents", "block", "agent-1", "--reason", "why not"); got.Status != pat.AgentBlocked ||
 		got.Reason != "why not" {
@@ -49,7 +49,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(g.run("agents", "list", "--status", "blocked", "-o", "csv").out)).ReadAll()
 	if err != nil || len(rows) != 2 || rows[0][0] != "agent_id" || rows[1][0] != "agent-1" ||
 		rows[1][3] != cli.CSVText(string(key.Thumbprint())) {
-		t.Errorf("%v, %v", rows, err)
+		t.Errorf("got %v, %v", rows, err)
 	}
 	if _, err := time.Parse(time.RFC3339Nano, rows[1][4]); err != nil {
 		t.Error(err)
@@ -58,7 +58,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 		t.Errorf("got %+v, want Status %v", got, pat.AgentActive)
 	}
 	if got := want[admin.Agent](g, "agents", "approve", "agent-1"); !got.Approved {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestOperatorCommandsOnAgents(t *testing.T) {
 	}
 	file := g.write("second.jwk", string(second.JWK()))
 	if got := want[admin.Agent](g, "agents", "add-key", "agent-1", file); !slices.Contains(got.Keys, second.Thumbprint()) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "add-key", "..", strings.Repeat("A", 43)); len(got.Keys) != 2 {
 		t.Errorf("got %+v, want Keys of length 2", got)
@@ -146,7 +146,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		s := g.runWith(token+"\n", "pats", "introspect", "-o", "json")
 		var in pat.Introspection
 		if err := json.Unmarshal([]byte(s.out), &in); err != nil || s.code != exitDone || strings.Contains(s.out+s.errors, token) {
-			t.Fatalf("%+v, %v", s, err)
+			t.Fatalf("got %+v, %v", s, err)
 		}
 		return in.Active
 	}
@@ -160,7 +160,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		t.Error("the wrong PAT was revoked")
 	}
 	if s := g.run("pats", "revoke", "--policy", list.Items[0].PolicyDigest); s.code != exitDone || active(two) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if s := g.run("pats", "introspect", g.write("pat.txt", two)); s.code != exitDone || !strings.Contains(s.out, "active  no") {
 		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "active  no")
@@ -224,7 +224,7 @@ func TestOperatorCommandsOnUsage(t *testing.T) {
 	}
 	if s := g.run("usage", "accounts", "-o",
 		"csv"); s.out != "agent_id,currency,topped_up,held,captured,balance\nagent-1,EUR,10.05,0.00,0.25,9.80\n" {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if s := g.run("usage", "ledger"); s.code != exitDone || !strings.Contains(s.out, "unresolved → captured") ||
 		!strings.Contains(s.out, "top-up") {
@@ -279,7 +279,7 @@ func TestOperatorStatements(t *testing.T) {
 	sums := want[struct{ Totals []admin.StatementTotal }](g, "usage", "statements").Totals
 	if len(sums) != 1 || sums[0].Accounts != 3 || sums[0].ToppedUp != "10.00" ||
 		sums[0].Unresolved != (admin.Charges{Calls: 3, Amount: "0.75"}) || sums[0].Closing.Balance != "9.25" {
-		t.Errorf("%+v", sums)
+		t.Errorf("got %+v", sums)
 	}
 	if s := g.run("agents", "name", "agent-1", "Corner Shop"); s.code != exitDone || !strings.Contains(s.out, "Corner Shop") {
 		t.Errorf("got %+v; want code %v and out containing %q", s, exitDone, "Corner Shop")
@@ -287,7 +287,7 @@ func TestOperatorStatements(t *testing.T) {
 	table := g.run("usage", "statements")
 	if last := strings.Fields(table.out[strings.LastIndex(strings.TrimSpace(table.out), "\n")+1:]); len(last) < 3 || last[2] != "total" ||
 		!strings.Contains(table.out, "Corner Shop") {
-		t.Errorf("%+v", table)
+		t.Errorf("got %+v", table)
 	}
 	for _, args := range [][]string{{"agent-1"}, {"agent-1", ""}, {"agent-1", "x", "--clear"}} {
 		if s := g.run(append([]string{"agents", "name"}, args...)...); s.code != exitUsage {
@@ -295,11 +295,11 @@ func TestOperatorStatements(t *testing.T) {
 		}
 	}
 	if s := g.run("agents", "name", "agent-1", "--clear"); s.code != exitDone || strings.Contains(s.out, "Corner Shop") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if len(list.Items) != 3 || list.Items[0].Opening.Balance != "0.00" || list.Items[0].Closing.Balance != "9.75" ||
 		list.Items[0].Lines[0].Unresolved.Calls != 1 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v", list)
 	}
 	for _, args := range [][]string{{"--limit", "2"}, {"--all"}} {
 		s := g.run(append([]string{"usage", "statements", "-o", "csv"}, args...)...)
@@ -315,7 +315,7 @@ func TestOperatorStatements(t *testing.T) {
 	}
 	if s := g.run("usage", "statements", "--agent", "agent-1"); s.code != exitDone || !strings.Contains(s.out, "opening") ||
 		!strings.Contains(s.out, "closing") || !strings.Contains(s.out, "shop.example:order:v1") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	for _, args := range [][]string{
 		{"--month", "11"},
@@ -347,7 +347,7 @@ func TestOperatorInvoices(t *testing.T) {
 	}
 	page := g.run("usage", "invoice", "agent-1", "--month", month)
 	if page.code != exitDone || !strings.HasPrefix(page.out, "<!DOCTYPE html>") || !strings.Contains(page.out, bill.Number) {
-		t.Errorf("%+v", page)
+		t.Errorf("got %+v", page)
 	}
 	for format, part := range map[string]string{"csv": "unit_price", "table": "UNIT PRICE"} {
 		if s := g.run("usage", "invoice", "agent-1", "--month", month, "-o", format); s.code != exitDone || !strings.Contains(s.out, part) {
@@ -400,7 +400,7 @@ func TestAllPages(t *testing.T) {
 	}
 	jti := string(want[admin.Page[admin.PAT]](g, "pats", "list").Items[0].ID)
 	if got := want[admin.PAT](g, "pats", "show", jti); string(got.ID) != jti {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := want[admin.Agent](g, "agents", "revoke", "agent-0"); got.Status != pat.AgentBlocked {
 		t.Errorf("got %+v, want Status %v", got, pat.AgentBlocked)
@@ -416,7 +416,7 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	before := want[admin.Status](g, "status")
 	g.write("policy.json", strings.Replace(operatorPolicy, `"0.25"`, `"0.50"`, 1))
 	if got := want[admin.Reload](g, "reload"); got.Configuration.Hash == before.Configuration.Hash {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	text, err := os.ReadFile(g.config())
 	if err != nil {
@@ -440,10 +440,10 @@ func TestOperatorReloadStatusAndKeys(t *testing.T) {
 	}
 	next := want[admin.Key](g, "keys", "rotate")
 	if s := g.run("keys", "list"); strings.Count(s.out, "\n") != 5 || strings.Contains(s.out, "PRIVATE") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if got := want[admin.Key](g, "keys", "retire", "--at", "2100-01-01T00:00:00Z", "--", string(first[0].ID)); got.NotAfter.Year() != 2100 {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if s := command(t, "", "keys", "new", "-c", g.config()); s.code != exitWrong || !strings.Contains(s.errors, "keys rotate") {
 		t.Errorf("beside a gateway: %+v; want code %v and errors containing %q", s, exitWrong, "keys rotate")
@@ -473,7 +473,7 @@ func TestKeysNewIsIdempotent(t *testing.T) {
 		var key admin.Key
 		if err := json.Unmarshal([]byte(s.out), &key); s.code != exitDone || err != nil || key.Algorithm != "ES256" ||
 			strings.Contains(s.out, `"d"`) {
-			t.Fatalf("%+v, %v", s, err)
+			t.Fatalf("got %+v, %v", s, err)
 		}
 		kids = append(kids, key.ID)
 	}

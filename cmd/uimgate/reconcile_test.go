@@ -80,7 +80,7 @@ func TestInterruptedCallIsReconciled(t *testing.T) {
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%v", settled)
+			t.Fatalf("got %v", settled)
 		}
 	}
 	if settled[ids[0]] != store.Captured || settled[ids[1]] != store.Released {

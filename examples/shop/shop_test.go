@@ -48,7 +48,7 @@ func TestRun(t *testing.T) {
 	body, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil || !strings.Contains(string(body), "Birch stool") {
-		t.Errorf("%s, %v", body, err)
+		t.Errorf("got %s, %v", body, err)
 	}
 	http.DefaultClient.CloseIdleConnections()
 	if code := stop(); code != 0 {

@@ -175,7 +175,7 @@ func TestWrongTokensAreThrottled(t *testing.T) {
 				t.Fatal("no Retry-After")
 			}
 		default:
-			t.Fatalf("%d %s", a.Status, a.Body)
+			t.Fatalf("got %d %s", a.Status, a.Body)
 		}
 		g.Pass(time.Second)
 	}
@@ -289,7 +289,7 @@ func TestHealth(t *testing.T) {
 	}
 	h := ready(http.StatusOK)
 	if h.Draining || h.Configuration.Hash == "" || !h.Configuration.TakenAt.Equal(g.Now()) {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	g.Pass(2 * time.Second)
 	ready(http.StatusServiceUnavailable, "revocations")
@@ -297,7 +297,7 @@ func TestHealth(t *testing.T) {
 	ready(http.StatusOK)
 	g.operator.Drain()
 	if h := ready(http.StatusServiceUnavailable, "serving"); !h.Draining {
-		t.Errorf("%+v", h)
+		t.Errorf("got %+v", h)
 	}
 	if a := g.Execute(g.Agreed("agent-1"), gatetest.Searching); a.Status != http.StatusOK {
 		t.Errorf("while draining: %d %s; want %v", a.Status, a.Body, http.StatusOK)
@@ -343,12 +343,12 @@ func TestStatus(t *testing.T) {
 	s := ask[admin.Status](g, "GET", "/status", nil)
 	offer := g.Directory.Current().Service("default").Offer()
 	if !s.Ready || s.SigningKey == "" || len(s.Services) != 1 || s.Configuration.Hash == "" {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v", s)
 	}
 	one := s.Services[0]
 	if one.ID != "default" || one.Issuer != "shop.example" || one.Intents != 2 || one.Breaker != "closed" ||
 		one.Policy.Digest != offer.Digest || one.Policy.UID != offer.UID || one.PublicURL == "" {
-		t.Errorf("%+v", one)
+		t.Errorf("got %+v", one)
 	}
 }
 
@@ -360,13 +360,13 @@ func TestReload(t *testing.T) {
 		File: "policy.json", Line: 3,
 		Level: "warning", Message: "odd",
 	}) {
-		t.Errorf("%+v", done)
+		t.Errorf("got %+v", done)
 	}
 	g.problems = append(g.problems, config.Problem{File: "uimgate.yaml", Line: 1, Level: problem.Error, Message: "wrong"})
 	a := g.do("POST", "/reload", `{}`)
 	g.Refuses(a, http.StatusUnprocessableEntity, "CONFIG_REFUSED")
 	if !strings.Contains(string(a.Body), `"message":"wrong"`) {
-		t.Errorf("%s", a.Body)
+		t.Errorf("got %s", a.Body)
 	}
 	g.administer(adminToken)
 	g.Refuses(g.do("POST", "/reload", nil), http.StatusNotFound, "NOT_OFFERED")

@@ -50,7 +50,7 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 		t.Error(got.Number, gocmp.Diff(want, got))
 	}
 	if other := ask[admin.Invoice](g, "GET", "/agents/agent-2/invoice?month="+month, nil); other.Number == got.Number || len(other.Rows) != 0 {
-		t.Errorf("%+v", other)
+		t.Errorf("got %+v", other)
 	}
 	for _, query := range []string{"", "?month=2026", "?month=2026-13", "?month=1969-12", "?month=2200-01"} {
 		g.Refuses(g.do("GET", "/agents/agent-1/invoice"+query, nil), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -66,7 +66,7 @@ func TestInvoiceOfCapturedCharges(t *testing.T) {
 	next := of("?month=" + want.To.Format("2006-01"))
 	if next.Number == got.Number || !next.Provisional || len(next.Rows) != 1 || next.Rows[0].Calls != 1 ||
 		next.Totals[0] != (admin.InvoiceTotal{Currency: "EUR", Calls: 1, Amount: "0.25", Held: "0.00", Unresolved: "0.00"}) {
-		t.Errorf("%+v", next)
+		t.Errorf("got %+v", next)
 	}
 	g.Later(401 * 24 * time.Hour)
 	_, err = g.Store.Purge(t.Context())
@@ -128,7 +128,7 @@ func TestTotalsByCurrency(t *testing.T) {
 		got[0].Held != charges(4, got[0].Captured.Amount) || got[0].Captured.Amount != "18000000000.250000000" ||
 		got[0].Released != charges(2, "0.000000002") || got[0].Closing.Balance != "-0.20" ||
 		got[1].Captured != charges(1, "1.50") || got[1].Closing.Balance != "-8.50" {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 

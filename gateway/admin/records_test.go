@@ -24,11 +24,11 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 	g.Agreed(odd)
 	if got := names(items[admin.Agent](g, "/agents"), func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got,
 		[]pat.AgentID{odd, "agent-1", b.ID}) {
-		t.Fatalf("%v", got)
+		t.Fatalf("got %v, want %+v", got, []pat.AgentID{odd, "agent-1", b.ID})
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/we%2Fird%3Fid%23%252F", nil); got.AgentID != b.ID ||
 		!slices.Equal(got.Keys, []keys.ID{b.KeyID}) || got.Status != pat.AgentActive {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v; want AgentID %v, Keys %+v and Status %v", got, b.ID, []keys.ID{b.KeyID}, pat.AgentActive)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/%2E%2E", nil); got.AgentID != odd {
 		t.Errorf("got %+v, want AgentID %v", got, odd)
@@ -46,7 +46,7 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 	}
 	if got := names(items[admin.Agent](g, "/agents?status=blocked"),
 		func(a admin.Agent) pat.AgentID { return a.AgentID }); !slices.Equal(got, []pat.AgentID{"agent-1"}) {
-		t.Errorf("%v", got)
+		t.Errorf("got %v, want %+v", got, []pat.AgentID{"agent-1"})
 	}
 	if status := g.AgreeAgain(a); status != http.StatusForbidden {
 		t.Errorf("a blocked agent agrees: %d, want %d", status, http.StatusForbidden)
@@ -59,7 +59,7 @@ func TestBlockAndUnblockAgents(t *testing.T) {
 		t.Errorf("an unblocked agent agrees: %d, want %d", status, http.StatusOK)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/never-came/block", nil); got.Status != pat.AgentBlocked || got.Keys == nil {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if _, status := g.Agree("never-came"); status == http.StatusOK {
 		t.Error("an id blocked beforehand was claimed")
@@ -92,7 +92,7 @@ func TestUnblockedIDCanBeClaimed(t *testing.T) {
 		t.Fatalf("an agent claims an unblocked id: status %d, want %d", status, http.StatusOK)
 	}
 	if got := ask[admin.Agent](g, "GET", "/agents/newcomer", nil); !slices.Equal(got.Keys, []keys.ID{a.KeyID}) || got.Approved {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if _, status := g.Agree("newcomer"); status != http.StatusConflict {
 		t.Errorf("another key: status %d, want %d", status, http.StatusConflict)
@@ -118,13 +118,13 @@ func TestApprovalOfAStaticAgreement(t *testing.T) {
 	}
 	got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil)
 	if got.AgentID != "agent-1 static" || !got.Approved || got.Status != pat.AgentActive {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if status := g.AgreeAgain(a); status != http.StatusAccepted {
 		t.Fatalf("a fresh agreement is approved separately: status %d, want %d", status, http.StatusAccepted)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); got.AgentID != "agent-1" || !got.Approved {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -143,7 +143,7 @@ func TestAgentsArePaged(t *testing.T) {
 		}
 	}
 	if !slices.Equal(seen, []pat.AgentID{"a", "b", "c"}) {
-		t.Errorf("%v", seen)
+		t.Errorf("got %v, want %+v", seen, []pat.AgentID{"a", "b", "c"})
 	}
 	var jtis []pat.TokenID
 	next = ""
@@ -155,7 +155,7 @@ func TestAgentsArePaged(t *testing.T) {
 		}
 	}
 	if slices.Sort(jtis); len(slices.Compact(jtis)) != 3 {
-		t.Errorf("%v", jtis)
+		t.Errorf("got %v", jtis)
 	}
 }
 
@@ -178,7 +178,7 @@ func TestApprovalOfAWaitingAgent(t *testing.T) {
 		t.Fatalf("got %+v, want WaitingAgents 1", got)
 	}
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/approve", nil); !got.Approved || got.Status != pat.AgentActive {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := ask[admin.Status](g, "GET", "/status", nil).Services[0]; got.WaitingAgents != 0 {
 		t.Fatalf("got %+v, want WaitingAgents 0", got)
@@ -205,7 +205,7 @@ func TestAddAgentKey(t *testing.T) {
 	g.Refuses(g.do("POST", "/agents/nobody/keys", map[string]any{"jkt": strings.Repeat("A", 43)}), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := ask[admin.Agent](g, "POST", "/agents/agent-1/keys", map[string]any{"jkt": second.KeyID}); !slices.Equal(got.Keys,
 		[]keys.ID{a.KeyID, second.KeyID}) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v, want Keys %+v", got, []keys.ID{a.KeyID, second.KeyID})
 	}
 	if status := g.AgreeAgain(second); status != http.StatusOK {
 		t.Errorf("an added key: %d, want %d", status, http.StatusOK)
@@ -223,7 +223,7 @@ func TestExportAndRevokeAgreements(t *testing.T) {
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
 	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != "agent-1" || string(e.Policy.Bytes) != gatetest.PolicyFile {
-		t.Fatalf("%+v, %v", e, err)
+		t.Fatalf("got %+v, %v", e, err)
 	}
 	g.Refuses(g.do("GET", "/agreements/none/export", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	g.Refuses(g.do("POST", "/agreements/none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
@@ -250,7 +250,7 @@ func TestExportOfEnvelopeAgreement(t *testing.T) {
 	bundle := g.do("GET", "/agreements/"+string(list[0].ID)+"/export", nil)
 	e, err := pat.VerifyExport(bundle.Body, bindings.Forms())
 	if err != nil || e.Agreement.AgentID != a.ID || e.Agreement.KeyID != list[0].KeyID || string(e.Policy.Bytes) != gatetest.PolicyFile {
-		t.Fatalf("%+v, %v", e, err)
+		t.Fatalf("got %+v, %v", e, err)
 	}
 }
 
@@ -260,12 +260,12 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 	list := items[admin.PAT](g, "/pats?agent_id=agent-1&state=active")
 	if len(list) != 1 || list[0].State != admin.PATActive || list[0].KeyID != a.KeyID || len(list[0].Scope) != 2 ||
 		list[0].Limit.Rate != 10000 {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v", list)
 	}
 	for _, token := range []string{a.Token, "Bearer x", "x.y.z"} {
 		in := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": token})
 		if in.Active != (token == a.Token) || (in.Active && (in.Subject != "agent-1" || in.ID != list[0].ID)) {
-			t.Errorf("%+v", in)
+			t.Errorf("got %+v", in)
 		}
 	}
 	g.Refuses(g.do("POST", "/introspect", nil), http.StatusBadRequest, "MALFORMED_REQUEST")
@@ -279,7 +279,7 @@ func TestPATsAreListedRevokedAndIntrospected(t *testing.T) {
 		t.Errorf("got %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 	if got := ask[pat.Introspection](g, "POST", "/introspect", map[string]any{"token": a.Token}); got.Active {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := g.Execute(b, gatetest.Searching); got.Status != http.StatusOK {
 		t.Errorf("another agent: %d %s; want %v", got.Status, got.Body, http.StatusOK)
@@ -298,7 +298,7 @@ func TestRevokingAPolicyEndsItsPATs(t *testing.T) {
 	a := g.Agreed("agent-1")
 	list := items[admin.Policy](g, "/policies")
 	if len(list) != 1 || !list[0].Offered || list[0].FirstOffered.IsZero() {
-		t.Fatalf("%+v", list)
+		t.Fatalf("got %+v", list)
 	}
 	g.Refuses(g.do("POST", "/policies/sha-256:none/revoke", nil), http.StatusNotFound, "NO_SUCH_RECORD")
 	if got := g.do("POST", "/policies/"+list[0].Digest+"/revoke", nil); got.Status != http.StatusOK {
@@ -363,11 +363,11 @@ func TestUsageAndResolve(t *testing.T) {
 	unresolved := items[admin.Execution](g, "/usage/executions?state=unresolved")
 	if len(unresolved) != 2 || unresolved[0].Outcome != "unknown" || unresolved[0].Amount != "0.25" || unresolved[0].Currency != "EUR" ||
 		unresolved[0].Intent != gatetest.Ordering {
-		t.Fatalf("%+v", unresolved)
+		t.Fatalf("got %+v", unresolved)
 	}
 	done := items[admin.Execution](g, "/usage/executions?state=captured&agent_id=agent-1")
 	if len(done) != 1 || done[0].IdempotencyKey != "order-1" || done[0].SettledAt.IsZero() {
-		t.Fatalf("%+v", done)
+		t.Fatalf("got %+v", done)
 	}
 	if got := ask[admin.Execution](g, "GET", "/usage/executions/"+done[0].ID, nil); got.AnswerStatus != http.StatusOK {
 		t.Errorf("got %+v, want AnswerStatus %v", got, http.StatusOK)
@@ -424,16 +424,16 @@ func TestKeysRotateAndRetire(t *testing.T) {
 	a := g.Agreed("agent-1")
 	first := patKeys(g)
 	if len(first) != 1 || !first[0].Signing || first[0].Algorithm != "EdDSA" || !first[0].NotAfter.IsZero() {
-		t.Fatalf("%+v", first)
+		t.Fatalf("got %+v", first)
 	}
 	next := ask[admin.Key](g, "POST", "/keys/rotate", nil)
 	if next.ID == first[0].ID || !next.Signing {
-		t.Fatalf("%+v", next)
+		t.Fatalf("got %+v", next)
 	}
 	list := patKeys(g)
 	for _, k := range list {
 		if k.Signing != (k.ID == next.ID) || k.NotAfter.IsZero() != k.Signing {
-			t.Errorf("%+v", k)
+			t.Errorf("got %+v", k)
 		}
 	}
 	if len(list) != 2 {
@@ -447,17 +447,17 @@ func TestKeysRotateAndRetire(t *testing.T) {
 		g.Refuses(g.do("POST", "/keys/"+string(next.ID)+"/retire", map[string]any{"at": bad}), http.StatusBadRequest, "MALFORMED_REQUEST")
 	}
 	if got := ask[admin.Key](g, "POST", "/keys/"+string(first[0].ID)+"/retire", nil); !got.NotAfter.Equal(g.Now()) {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if got := g.Execute(a, gatetest.Searching); got.Status != http.StatusUnauthorized {
 		t.Errorf("a PAT of a retired key: %d %s; want %v", got.Status, got.Body, http.StatusUnauthorized)
 	}
 	// If the signing key is retired, another key replaces it.
 	if got := ask[admin.Key](g, "POST", "/keys/"+string(next.ID)+"/retire", nil); got.Signing {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	if left := patKeys(g); len(left) != 1 || left[0].ID == next.ID || !left[0].Signing {
-		t.Errorf("%+v", left)
+		t.Errorf("got %+v", left)
 	}
 }
 

@@ -89,17 +89,17 @@ func TestStatements(t *testing.T) {
 	if s.AgentID != "agent-1" || s.Currency != "EUR" || !s.From.Equal(from) || !s.To.Equal(to) || s.ToppedUp != "0.00" ||
 		s.Opening != (admin.Position{ToppedUp: "10.00", Held: "0.00", Unresolved: "0.00", Captured: "0.25", Balance: "9.75"}) ||
 		s.Closing != (admin.Position{ToppedUp: "10.00", Held: "0.25", Unresolved: "0.25", Captured: "0.50", Balance: "9.25"}) {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if len(s.Lines) != 1 || s.Lines[0].Intent != gatetest.Ordering || s.Lines[0].Held != (admin.Charges{Calls: 2, Amount: "0.50"}) ||
 		s.Lines[0].Captured != (admin.Charges{Calls: 1, Amount: "0.25"}) || s.Lines[0].Unresolved.Calls != 1 {
-		t.Errorf("%+v", s.Lines)
+		t.Errorf("got %+v", s.Lines)
 	}
 	p := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1", nil)
 	q := ask[admin.Page[admin.Statement]](g, "GET", "/usage/statements?limit=1&after="+strings.ReplaceAll(p.Next, " ", "%20"), nil)
 	if len(p.Items) != 1 || len(q.Items) != 1 || p.Items[0].AgentID != "agent-1" || q.Items[0].AgentID != "agent-2" ||
 		!q.Items[0].From.IsZero() {
-		t.Errorf("%+v, %+v", p, q)
+		t.Errorf("got %+v, %+v", p, q)
 	}
 	g.Later(401 * 24 * time.Hour)
 	_, err := g.Store.Purge(t.Context())
@@ -107,6 +107,6 @@ func TestStatements(t *testing.T) {
 	g.Refuses(g.do("GET", "/usage/statements"+query, nil), http.StatusUnprocessableEntity, "PERIOD_FORGOTTEN")
 	if got := items[admin.Statement](g, "/usage/statements?agent_id=agent-1"); len(got) != 1 || got[0].Opening.Captured != "0.50" ||
 		got[0].From.IsZero() {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 }

@@ -158,7 +158,7 @@ func TestAgentsFollowServices(t *testing.T) {
 	}
 	close(o.workers["a"].release)
 	if left := o.Drain(t.Context()); left != 0 {
-		t.Errorf("got %d left, want 0", left)
+		t.Errorf("%d left, want 0", left)
 	}
 	o.expect(t, "a takes no more, a is done")
 }
@@ -192,7 +192,7 @@ func TestAgentsThatFail(t *testing.T) {
 	o.Drain(t.Context()) // no worker has run
 	all := strings.Split(o.takeEvents(), ", ")
 	if slices.Sort(all); !slices.Equal(all, []string{"a is closed", "b is closed", "c is closed"}) {
-		t.Errorf("%v", all)
+		t.Errorf("got %v, want %+v", all, []string{"a is closed", "b is closed", "c is closed"})
 	}
 }
 
@@ -208,7 +208,7 @@ func TestAgentsAreCutOff(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
 	if left := o.Drain(over); left != 7 {
-		t.Errorf("got %d left, want 7", left)
+		t.Errorf("%d left, want 7", left)
 	}
 	o.expect(t, "a is made, a is updated, a runs, a takes no more, a is cut off")
 }
@@ -229,7 +229,7 @@ func TestAgentsEndWithRun(t *testing.T) {
 	}
 	o.expect(t, "a is updated, b is made, b is updated, b is closed")
 	if left := o.Drain(t.Context()); left != 0 {
-		t.Errorf("got %d left, want 0", left)
+		t.Errorf("%d left, want 0", left)
 	}
 	o.expect(t, "")
 }

@@ -45,7 +45,7 @@ func TestConsentPermitsNoMoreThanStatic(t *testing.T) {
 		}
 	}
 	if w.requests.Load() != 0 {
-		t.Errorf("got %d requests reached the service, want 0", w.requests.Load())
+		t.Errorf("%d requests reached the service, want 0", w.requests.Load())
 	}
 }
 

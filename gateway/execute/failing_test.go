@@ -59,7 +59,7 @@ func TestConcurrentInvalidCallsAreHeldBack(t *testing.T) {
 		return execute.Request{IntentUID: find, Parameters: tree(w, wrong.parameters)}, nil
 	}})
 	if refused == nil || refused.Reason != reason.RateLimitExceeded {
-		t.Errorf("%v", refused)
+		t.Errorf("got %v", refused)
 	}
 }
 

@@ -50,7 +50,7 @@ func TestSlowCallsOfOneAgentLeavePlacesToOthers(t *testing.T) {
 	for range calls - 16 { // 8 hold a place, and 8 wait for one
 		if refused := <-ended; refused == nil || refused.Reason != reason.Overloaded || refused.RetryAfter != time.Second ||
 			refused.Details["outcome"] == nil || refused.Charge != nil {
-			t.Errorf("%+v", refused)
+			t.Errorf("got %+v", refused)
 		}
 	}
 	w.must(honest, call{intent: item, parameters: `{"id":"x"}`})
@@ -91,7 +91,7 @@ func TestUnapprovedLeavePlacesToApprovedAgents(t *testing.T) {
 		stranger := w.fresh()
 		others.Go(func() { // these get no place: they wait, or have waited too long
 			if _, refused, _ := w.do(stranger, call{intent: item, parameters: `{"id":"x"}`}); refused != nil && refused.Reason != reason.Overloaded {
-				t.Errorf("%+v", refused)
+				t.Errorf("got %+v", refused)
 			}
 		})
 	}

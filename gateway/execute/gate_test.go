@@ -92,7 +92,7 @@ func TestRevokedCallIsNotRetried(t *testing.T) {
 			})
 			_, refused, _ := w.do(a, call{intent: find, parameters: `{"q":"lamp"}`})
 			if refused == nil || refused.Reason != reason.UpstreamError || refused.Details["outcome"] != store.Unknown {
-				t.Errorf("%v", refused)
+				t.Errorf("got %v", refused)
 			}
 			if n := w.requests.Load(); n != 1 {
 				t.Errorf("%d requests; want 1", n)

@@ -123,7 +123,7 @@ func TestLateEndIsRetriedUntilDeadline(t *testing.T) {
 	})
 	if result, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`}); refused != nil ||
 		result.Charge.State != "pending" || event.Unsettled == nil {
-		t.Fatalf("%v, %+v", refused, result.Charge)
+		t.Fatalf("got %v, %+v", refused, result.Charge)
 	}
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -161,11 +161,11 @@ func TestStoredLateEndIsCounted(t *testing.T) {
 		Store: awayStore{w.Store, away}, Agents: w.Store, Revocations: w.View, Recorder: w.Metrics, Now: w.Now, Late: w.Metrics.Late,
 	})
 	if _, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`}); refused != nil || event.Unsettled == nil {
-		t.Fatalf("%v", refused)
+		t.Fatalf("got %v", refused)
 	}
 	away.Store(false)
 	if left := w.Executor.Drain(t.Context()); left != 0 {
-		t.Errorf("got %d left, want 0", left)
+		t.Errorf("%d left, want 0", left)
 	}
 	w.measured(`uimgate_late_ends_total{became="stored"} 1`)
 }
@@ -177,11 +177,11 @@ func TestLostResponseIsCounted(t *testing.T) {
 	w.answers(200, "application/json", `{"order":"`+strings.Repeat("o", store.MaxAnswer)+`"}`)
 	_, refused, event := w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k"})
 	if refused != nil || !event.AnswerLost {
-		t.Fatalf("%v, %v", refused, event.AnswerLost)
+		t.Fatalf("got %v, %v", refused, event.AnswerLost)
 	}
 	w.answers(200, "application/json", `{"order":"o-1"}`)
 	if _, refused, event = w.do(a, call{intent: buy, parameters: `{"product":"x"}`, key: "k-2"}); refused != nil || event.AnswerLost {
-		t.Errorf("%v, %v", refused, event.AnswerLost)
+		t.Errorf("got %v, %v", refused, event.AnswerLost)
 	}
 	w.measured("uimgate_answers_not_kept_total 1")
 }
@@ -201,7 +201,7 @@ func (w *world) resolve(admission store.Admission, to store.State) {
 	w.Helper()
 	w.Later(hold)
 	if n, err := w.Store.Sweep(w.Context()); err != nil || n != 1 {
-		w.Fatalf("got %d swept, %v; want no error and 1", n, err)
+		w.Fatalf("%d swept, %v; want no error and 1", n, err)
 	}
 	_, err := w.Store.Resolve(w.Context(), "default", admission.Execution.ID, to)
 	w.Must(err)

@@ -69,7 +69,7 @@ func TestUnapprovedAgentsShareACeiling(t *testing.T) {
 	}
 	late := w.fresh()
 	if _, refused, _ := w.do(late, request); refused == nil || refused.Reason != reason.ServiceCeiling || refused.RetryAfter <= 0 {
-		t.Errorf("%+v", refused)
+		t.Errorf("got %+v", refused)
 	}
 	for range 10 {
 		w.must(known, request)

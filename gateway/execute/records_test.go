@@ -123,7 +123,7 @@ func (w *world) listsRecords(a, other *gatetest.Agent, done, rejected, lost, gar
 	}
 	rest, got := ids(execute.RecordQuery{Limit: 3, After: page.Next, Outputs: true})
 	if got != done.ID || rest.Next.ID != "" || string(rest.Records[0].Output) != `{"order":"o-1"}` {
-		w.Errorf("%s, %+v", got, rest)
+		w.Errorf("got %s, %+v", got, rest)
 	}
 	if rest, _ := ids(execute.RecordQuery{Limit: 3, After: page.Next}); rest.Records[0].Output != nil || rest.Records[0].Refusal != nil {
 		w.Errorf("an output that nobody asked for: %+v; want Output nil and Refusal nil", rest.Records[0])
@@ -204,15 +204,15 @@ func TestStartedCall(t *testing.T) {
 	}
 	close(goOn)
 	if left := w.Executor.Drain(t.Context()); left != 0 { // waits for the call
-		t.Errorf("got %d left, want 0", left)
+		t.Errorf("%d left, want 0", left)
 	}
 	r, err := w.Executor.Record(t.Context(), w.lookup(a), reference.ID)
 	if err != nil || r.Status != execute.CallDone || string(r.Output) != `{"order":"o-2"}` {
-		t.Errorf("%+v, %v", r, err)
+		t.Errorf("got %+v, %v", r, err)
 	}
 	result, event, err := s.Ended()
 	if err != nil || string(result.Output) != `{"order":"o-2"}` || event.Reference.ID != reference.ID {
-		t.Errorf("%s, %+v, %v", result.Output, event, err)
+		t.Errorf("got %s, %+v, %v", result.Output, event, err)
 	}
 	refused := w.Executor.Start(t.Context(), w.contextCall(a, "k2", buy, `{}`))
 	if _, started := refused.Begun(); started {

@@ -24,7 +24,7 @@ type shapedCall struct {
 	buffer  *upstream.Buffer // memory that may contain output
 }
 
-// call makes the upstream call, which requires a live Grant.
+// call makes the upstream call. The Grant must be live.
 func (x *Executor) call(ctx context.Context, e *execution, g grant.Grant) upstreamAnswer {
 	x.begins(e, Send)
 	defer e.leave()

@@ -159,11 +159,11 @@ func TestNoticeIsPostedOnceWhileItsCauseHolds(t *testing.T) {
 	got := <-r.accepted
 	if got.ID == "" || got.Event != waiting.Event || got.Service != "shop" || got.Subject != "agent-1" ||
 		!got.Since.Equal(waiting.Since) || got.Text != waiting.Text {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	w.set(waiting, open)
 	if got := <-r.accepted; got.Event != config.BreakerOpen || got.Since.IsZero() {
-		t.Errorf("%+v", got)
+		t.Errorf("got %+v", got)
 	}
 	w.set(waiting)
 	w.looked()

@@ -114,7 +114,7 @@ func TestAuditContinuesAfterFullDisk(t *testing.T) {
 	}
 	over := logs.FilterMessage("audit records are written again").All()
 	if len(over) != 2 || over[0].ContextMap()["lost"] != int64(0) || over[1].ContextMap()["lost"] == int64(0) {
-		t.Errorf("%v", over)
+		t.Errorf("got %v", over)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestRecordsAreCompleteAfterReopen(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(files[1].String()), "\n")
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], `{"at":`) || !strings.Contains(lines[0], "r-1") || !strings.Contains(lines[1], "r-2") {
-		t.Errorf("%q", lines)
+		t.Errorf("got %q", lines)
 	}
 }
 
@@ -146,7 +146,7 @@ func TestOpeningTheFileIsRetried(t *testing.T) {
 		return d, nil
 	})
 	if err := a.Flush(); !errors.Is(err, errFull) || !errors.Is(a.Outage(), errFull) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 	a.Record(event("r-1"))
 	_ = a.Flush()
@@ -155,7 +155,7 @@ func TestOpeningTheFileIsRetried(t *testing.T) {
 	}
 	away = false
 	if err := a.Flush(); err != nil || a.Outage() != nil || !d.holds("r-1") {
-		t.Errorf("%v, %v, %s", err, a.Outage(), d)
+		t.Errorf("got %v, %v, %s", err, a.Outage(), d)
 	}
 }
 

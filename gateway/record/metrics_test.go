@@ -160,7 +160,7 @@ func TestSampledRequestsAreExemplars(t *testing.T) {
 	for line := range strings.Lines(w.Body.String()) {
 		has := strings.Contains(line, span.ID()) && strings.Contains(line, span.TraceID())
 		if has != (strings.Contains(line, `route="/sampled"`) && strings.Contains(line, `le="0.001"`)) {
-			t.Errorf("%s", line)
+			t.Errorf("got %s", line)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func TestANilTracesContinuesTraces(t *testing.T) {
 	var none *telemetry.Traces
 	span := none.Begin(sampled)
 	if span.TraceID() != sampled[3:35] || span.ParentID() != sampled[36:52] || !span.Sampled() {
-		t.Errorf("%+v", span)
+		t.Errorf("got %+v", span)
 	}
 	none.Record(call())
 	none.Request(telemetry.Request{Span: span, Status: 500})

@@ -16,7 +16,7 @@ const (
 func TestContinueAddsASpanToTheTrace(t *testing.T) {
 	s := trace.Continue(sent)
 	if s.TraceID() != traceID || s.ParentID() != parentID || s.ID() == parentID || len(s.ID()) != 16 || !s.Sampled() {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	if want := "00-" + traceID + "-" + s.ID() + "-01"; s.Traceparent() != want {
 		t.Errorf("got %s, want %s", s.Traceparent(), want)
@@ -67,6 +67,6 @@ func TestTheZeroSpanHasNothing(t *testing.T) {
 	var s trace.Span
 	if s.Traceparent() != "" || s.TraceID() != "" || s.ID() != "" || s.ParentID() != "" || s.Sampled() ||
 		s.Child() != s || s.Sample(true) != s || trace.Between(s, s) != s {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 }

@@ -137,7 +137,7 @@ func TestResponseOutputs(t *testing.T) {
 	}
 	list := lookup(t, catalog(t, convert(t, document(t, "legacy.json"), openapi.Options{})), "parcels-controller-find-all:v1")
 	if got, err := shaped(list, []any{}); err != nil || asJSON(t, got) != `{"result":[]}` {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v", got, err)
 	}
 }
 
@@ -355,6 +355,6 @@ func TestTypesOfBodiesAreNamed(t *testing.T) {
 		"requestBody": {"content": {"application/json": {"schema": {"type": ["string", "null"]}}}}, "responses": {"200": {"description": "b"}}}}}}`),
 		openapi.Options{Namespace: "shop.example"})
 	if !foundText(found.Unmapped, "its body has the type string or null; the gateway sends only objects") {
-		t.Errorf("%+v", found.Unmapped)
+		t.Errorf("got %+v", found.Unmapped)
 	}
 }

@@ -78,7 +78,7 @@ func TestOnlyReadsAreOfferedByDefault(t *testing.T) {
 	dir, r := again(t, nil, kinds, openapi.Options{})
 	wantNames(t, dir, reading...)
 	if len(r.Messages) > 0 || r.Added != len(reading) {
-		t.Errorf("%+v", r.Messages)
+		t.Errorf("got %+v", r.Messages)
 	}
 	if got := intentsOf(t, dir); got["search-things:v1"]["safe"] != true || got["list-things:v1"]["safe"] != nil {
 		t.Error("a search by POST is not marked as safe")
@@ -135,7 +135,7 @@ func TestDecisionsSurviveDocumentChanges(t *testing.T) {
 	got := intentsOf(t, dir)
 	if got["find-things:v2"]["description"] != "Use it first." || got["search-things:v2"]["intent_name"] != "Search" ||
 		got["find-things:v1"]["replaced_by"] != namespace+":find-things:v2" {
-		t.Errorf("%v", got["find-things:v2"])
+		t.Errorf("got %v", got["find-things:v2"])
 	}
 	for _, want := range []string{"get-thing:v1 was deleted", "list-things:v1 is called", "make-report:v1 is hidden"} {
 		if !strings.Contains(strings.Join(r.Messages, "\n"), want) {
@@ -203,7 +203,7 @@ func TestUIDOfOtherNamespaceIsKept(t *testing.T) {
 		dir, _ = again(t, dir, kinds, openapi.Options{})
 		all := intentsOf(t, dir)
 		if all["other.example:thing:v1"] == nil || all["list-things:v1"] == nil || all["get-thing:v1"]["retired"] != true {
-			t.Fatalf("%s", dir[openapi.CurationFile])
+			t.Fatalf("got %s", dir[openapi.CurationFile])
 		}
 	}
 	curated, err := openapi.Curate(dir, false)
@@ -216,7 +216,7 @@ func TestUIDOfOtherNamespaceIsKept(t *testing.T) {
 	}
 	for _, in := range found.Intents {
 		if uid := in.UID.String(); strings.HasPrefix(uid, namespace) || uid == "moved.example:thing:v1" {
-			t.Errorf("%s", uid)
+			t.Errorf("got %s", uid)
 		}
 	}
 }

@@ -147,7 +147,7 @@ func TestFileSchemas(t *testing.T) {
 			}
 			found := convert(t, []byte(head+"\npaths: {/x: {"+tt.method+": {operationId: doIt, "+tt.operation+"}}}"), openapi.Options{})
 			if len(found.Intents) != 1 {
-				t.Fatalf("%v", found.Unmapped)
+				t.Fatalf("got %v", found.Unmapped)
 			}
 			in := catalog(t, found).Intents()[0]
 			media := ""
@@ -164,7 +164,7 @@ func TestFileSchemas(t *testing.T) {
 				t.Error("outputs", diff)
 			}
 			if tt.note != "" && !foundText(found.Notes, tt.note) {
-				t.Errorf("%v", found.Notes)
+				t.Errorf("got %v", found.Notes)
 			}
 		})
 	}

@@ -93,7 +93,7 @@ func TestDocumentOfSeveralFiles(t *testing.T) {
 		t.Fatalf("%d intents, %v, %v", len(found.Intents), found.Unmapped, found.Notes)
 	}
 	if found.Description != "Drops in the cloud." || len(found.Credentials) != 1 || found.Credentials[0].Setting == "" {
-		t.Errorf("%q, %v", found.Description, found.Credentials)
+		t.Errorf("got %q, %v", found.Description, found.Credentials)
 	}
 	c := catalog(t, found)
 	for _, tt := range []struct{ uid, good, bad, keyword, pointer string }{
@@ -124,10 +124,10 @@ func TestDocumentOfSeveralFiles(t *testing.T) {
 	}
 	list := lookup(t, c, "drops-list:v2")
 	if list.Description != "List all drops" || !strings.Contains(string(list.JSON()), `"Drops"`) {
-		t.Errorf("%s", list.JSON())
+		t.Errorf("got %s", list.JSON())
 	}
 	if got, err := shaped(list, tree(t, `{"drops":[{"name":"a","secret":1}],"more":1}`)); err != nil || strings.Contains(asJSON(t, got), "more") {
-		t.Errorf("%v, %v", got, err)
+		t.Errorf("got %v, %v", got, err)
 	}
 }
 

@@ -43,7 +43,7 @@ func FuzzConvert(f *testing.F) {
 		if err != nil {
 			// The text of a recovered panic.
 			if found != nil || !errors.Is(err, read.ErrDocument) || strings.HasSuffix(err.Error(), ": it cannot be read") {
-				t.Fatalf("%v, %v", found, err)
+				t.Fatalf("got %v, %v", found, err)
 			}
 			return
 		}
@@ -63,7 +63,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		for _, in := range c.Intents() {
 			if !in.UID.Canonical() || in.Endpoint == nil {
-				t.Fatalf("%s", in.JSON())
+				t.Fatalf("got %s", in.JSON())
 			}
 		}
 		curated, err := openapi.Curate(result.Write, false)

@@ -64,6 +64,6 @@ func TestBasePathOfEarlierVersionIsKept(t *testing.T) {
 	fresh, _ := rerun(t, nil, onBase, openapi.Options{})
 	if again, _ := rerun(t, fresh, onBase, openapi.Options{}); string(again[openapi.AgentsFile]) != string(fresh[openapi.AgentsFile]) ||
 		!strings.Contains(string(fresh[openapi.AgentsFile]), "/api/1.0/tasks") {
-		t.Errorf("%s", again[openapi.AgentsFile])
+		t.Errorf("got %s", again[openapi.AgentsFile])
 	}
 }

@@ -101,7 +101,7 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 	}
 	if r.Added != 1 || r.Changed != 1 || r.Retired != 1 ||
 		!strings.Contains(strings.Join(r.Messages, "\n"), "a:v1: description was edited and is kept") {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); strings.Contains(policy, ":d:v1") || !strings.Contains(policy, ":e:v1") {
 		t.Errorf("the policy: %s", policy)
@@ -109,7 +109,7 @@ func TestEditsSurviveDocumentChanges(t *testing.T) {
 	dir, r = rerun(t, dir, before, openapi.Options{}) // operation d is in the document again
 	got = intentsOf(t, dir)
 	if _, retired := got["d:v1"]["retired"]; retired || got["e:v1"]["retired"] != true || r.Retired != 1 {
-		t.Errorf("%v, %+v", got["d:v1"], r)
+		t.Errorf("got %v, %+v", got["d:v1"], r)
 	}
 }
 
@@ -125,7 +125,7 @@ func TestAddedAndDeletedIntentsAreKept(t *testing.T) {
 	got := intentsOf(t, dir)
 	if got["own:v1"] == nil || got["own:v1"]["retired"] != nil || got["b:v1"] != nil ||
 		!strings.Contains(strings.Join(r.Messages, "\n"), "b:v1 was deleted") {
-		t.Errorf("%v, %v", got, r.Messages)
+		t.Errorf("got %v, %v", got, r.Messages)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestNewSelectionRetiresNothing(t *testing.T) {
 	dir, _ := rerun(t, nil, before, openapi.Options{Include: []string{"a", "b"}})
 	dir, r := rerun(t, dir, before, openapi.Options{Include: []string{"c"}})
 	if got := intentsOf(t, dir); len(got) != 3 || got["a:v1"]["retired"] != nil || r.Added != 1 || r.Retired != 0 {
-		t.Errorf("%v, %+v", got, r)
+		t.Errorf("got %v, %+v", got, r)
 	}
 	if policy := string(dir[openapi.PolicyFile]); !strings.Contains(policy, ":a:v1") {
 		t.Errorf("the policy lacks an offered intent: %s, want a text that contains %q", policy, ":a:v1")
@@ -145,12 +145,12 @@ func TestOperationsKeepUIDs(t *testing.T) {
 	renamed := strings.NewReplacer("operationId: a", "operationId: findA", "version: 1.0.0", "version: 1.4.0").Replace(before)
 	dir, r := rerun(t, dir, renamed, openapi.Options{})
 	if got := intentsOf(t, dir); len(got) != 4 || got["a:v1"] == nil || r.Retired != 0 {
-		t.Errorf("%v", got)
+		t.Errorf("got %v", got)
 	}
 	dir, r = rerun(t, dir, strings.Replace(before, "version: 1.0.0", "version: 2.0.0", 1), openapi.Options{})
 	got := intentsOf(t, dir)
 	if len(got) != 8 || got["a:v1"]["retired"] != true || got["a:v1"]["replaced_by"] != namespace+":a:v2" || r.Added != 4 || r.Retired != 4 {
-		t.Errorf("%v, %+v", got["a:v1"], r)
+		t.Errorf("got %v, %+v", got["a:v1"], r)
 	}
 	if want := namespace + ":a:v1 is retired: " + namespace + ":a:v2 replaces it"; !slices.Contains(r.Messages, want) {
 		t.Errorf("%q is missing: %q", want, r.Messages)
@@ -170,7 +170,7 @@ func TestEditedFilesAreKept(t *testing.T) {
 		t.Error("the document did not change the configuration, but a new one was written")
 	}
 	if !strings.Contains(strings.Join(r.Messages, "\n"), "policy.json was edited") {
-		t.Errorf("%v", r.Messages)
+		t.Errorf("got %v", r.Messages)
 	}
 	third, _ := rerun(t, next, more, openapi.Options{})
 	if !bytes.Equal(third[openapi.PolicyFile], dir[openapi.PolicyFile]) {
@@ -187,7 +187,7 @@ func TestForeignFilesAreKept(t *testing.T) {
 	r, err := found.Update(foreign, true)
 	if err != nil || string(r.Write[openapi.AgentsFile+".old"]) != `{"intents":[]}` ||
 		!bytes.Contains(r.Write[openapi.AgentsFile], []byte(":a:v1")) {
-		t.Errorf("%v", err)
+		t.Errorf("got %v", err)
 	}
 	readme := map[string][]byte{openapi.ReadmeFile: []byte("# Mine")}
 	r, err = found.Update(readme, false)

@@ -30,7 +30,7 @@ func TestDoorOfAEA(t *testing.T) {
 	permitted(t, g, "aea")
 	shop.endsDuring(g, func() { a.Start(t, &protocol.Default, aeatest.Text(call)) }, func() {
 		if m, ok := a.Next(t).Content.(protocol.DefaultMessage); !ok || !strings.HasPrefix(string(m.Bytes), `{"products"`) {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 	})
 

@@ -45,11 +45,11 @@ func TestLenientResponseCarriesAWarning(t *testing.T) {
 		warnings, _ := meta["warnings"].([]any)
 		if got.status != http.StatusOK || !strings.Contains(string(got.body), `"data":{}`) || len(warnings) != 1 ||
 			!strings.Contains(string(got.body), `{"output":"order_id","message":"is absent"}`) {
-			t.Errorf("%d %s", got.status, got.body)
+			t.Errorf("got %d %s", got.status, got.body)
 		}
 		if h := got.header; h.Get("UIM-Warning") != `missing-output; name=order_id` || h.Get("Idempotency-Replayed") != replayed ||
 			!strings.HasSuffix(h.Get("UIM-Charge"), "state=captured") {
-			t.Errorf("%v", h)
+			t.Errorf("got %v", h)
 		}
 	}
 	if n := len(g.upstream.calls()); n != 1 {
@@ -73,14 +73,14 @@ func TestStrictIntentOfALenientService(t *testing.T) {
 	_, a := answered(t, `{"name":"lamp"}`, `{"id":"p1","errors":[{"message":"no such product","path":["product"]}]}`, `{"id":"p1","errors":[]}`)
 	call := map[string]any{"id": "p1"}
 	if got := a.execute(details, call, nil); got.status != http.StatusBadGateway || got.reason(t) != "RESPONSE_INVALID" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	got := a.execute(details, call, nil)
 	if got.reason(t) != "UPSTREAM_REJECTED" || !strings.Contains(string(got.body), `"message":"product: no such product"`) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := a.execute(details, call, nil); got.status != http.StatusOK || string(got.body) != `{"id":"p1"}` {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 
@@ -94,14 +94,14 @@ func TestRefusalWithStatus200IsNotCharged(t *testing.T) {
 		if got.status != http.StatusBadRequest || got.reason(t) != "UPSTREAM_REJECTED" || got.header.Get("Idempotency-Replayed") != replayed ||
 			!strings.Contains(string(got.body), `"upstream":{"message":"no_such_product","status":200}`) ||
 			!strings.HasSuffix(got.header.Get("UIM-Charge"), "state=released") {
-			t.Errorf("%d %v %s", got.status, got.header, got.body)
+			t.Errorf("got %d %v %s", got.status, got.header, got.body)
 		}
 	}
 	if got := a.execute(order, call, nil); got.reason(t) != "UPSTREAM_REJECTED" || strings.Contains(string(got.body), "upstream-secret") {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := a.execute(order, call, nil); got.status != http.StatusOK || !strings.HasSuffix(got.header.Get("UIM-Charge"), "state=captured") {
-		t.Errorf("%d %v %s", got.status, got.header, got.body)
+		t.Errorf("got %d %v %s", got.status, got.header, got.body)
 	}
 	for id, state := range g.executions() {
 		if !strings.Contains("released captured", state) {

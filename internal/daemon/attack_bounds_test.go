@@ -82,7 +82,7 @@ func TestLargeInvalidInputIsCheap(t *testing.T) {
 			got := send()
 			t.Logf("%d, %d bytes, %s, %.150s", got.status, len(got.body), time.Since(began), got.body)
 			if got.status == http.StatusInternalServerError {
-				t.Errorf("%d %.500s", got.status, got.body)
+				t.Errorf("got %d %.500s", got.status, got.body)
 			}
 			if len(got.body) > 64<<10 {
 				t.Errorf("a response of %d bytes", len(got.body))

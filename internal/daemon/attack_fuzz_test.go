@@ -15,7 +15,7 @@ func sound(tb testing.TB, g *gate, a answer, secrets ...string) {
 		tb.Fatalf("%d: not JSON: %q", a.status, a.body)
 	}
 	if a.status >= 400 && (a.reason(tb) == "" || a.status == http.StatusInternalServerError) {
-		tb.Fatalf("%d %s", a.status, a.body)
+		tb.Fatalf("got %d %s", a.status, a.body)
 	}
 	for _, secret := range append(secrets, strings.TrimPrefix(g.upstream.server.URL, "http://"), g.dir, "upstream-secret-canary",
 		"goroutine ") {

@@ -53,10 +53,10 @@ func TestRevocationDuringASlowBody(t *testing.T) {
 	}
 	clock.move(900 * time.Millisecond)
 	if got := finish(); got.StatusCode != http.StatusUnauthorized && got.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("%d", got.StatusCode)
+		t.Errorf("got %d", got.StatusCode)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream, want 0", n)
+		t.Errorf("%d calls reached the upstream, want 0", n)
 	}
 }
 
@@ -71,10 +71,10 @@ func TestPolicyTimeIsThatOfTheCompleteRequest(t *testing.T) {
 	finish := a.slowCall(`{"intent_uid":"` + details + `","parameters":{"id":"p1"}}`)
 	clock.move(900 * time.Millisecond)
 	if got := finish(); got.StatusCode == http.StatusOK {
-		t.Errorf("%d", got.StatusCode)
+		t.Errorf("got %d", got.StatusCode)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream, want 0", n)
+		t.Errorf("%d calls reached the upstream, want 0", n)
 	}
 }
 
@@ -182,17 +182,17 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 	again := a.execute(order, map[string]any{"product_id": "p1"}, key)
 	if again.status != 200 || string(again.body) != string(first.body) || again.header.Get("Idempotency-Replayed") != "true" ||
 		again.header.Get("UIM-Charge") != first.header.Get("UIM-Charge") {
-		t.Errorf("%d %s %v", again.status, again.body, again.header)
+		t.Errorf("got %d %s %v", again.status, again.body, again.header)
 	}
 	if got := a.execute(order, map[string]any{"product_id": "p2"}, key); got.reason(t) != "IDEMPOTENCY_KEY_REUSED" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	a.agree() // another PAT of the same agent
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, key); got.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if n := len(g2.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream after the restart, want 0", n)
+		t.Errorf("%d calls reached the upstream after the restart, want 0", n)
 	}
 	// The whole request again, with a proof that cannot be used again.
 	parameters := map[string]any{"product_id": "p3"}
@@ -201,7 +201,7 @@ func TestIdempotencySurvivesARestart(t *testing.T) {
 		t.Fatalf("got %d %s; want 200", got.status, got.body)
 	}
 	if got := a.execute(order, parameters, h); got.status != 200 || got.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 

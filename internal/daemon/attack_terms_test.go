@@ -42,7 +42,7 @@ func TestTermsOfOneKeyDoNotApplyToAnother(t *testing.T) {
 	parameters := map[string]any{"query": "lamp"}
 	got := a.execute(search, parameters, header{"UIM-Proof": a.proof(search, parameters)})
 	if got.status != 200 || left(got, "hour") != 999 || left(got, "pat") != -1 {
-		t.Errorf("%d %s %v", got.status, got.body, got.header)
+		t.Errorf("got %d %s %v", got.status, got.body, got.header)
 	}
 	// After a restart, the terms are first used for the limit of a PAT.
 	g.stop()

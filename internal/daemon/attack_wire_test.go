@@ -32,10 +32,10 @@ func TestOpenBreakerReportsNothingSent(t *testing.T) {
 	got := a.execute(order, map[string]any{"product_id": "p1"}, nil)
 	if got.status != http.StatusServiceUnavailable || got.reason(t) != "BREAKER_OPEN" || outcomeOf(t, got) != "not_sent" ||
 		got.header.Get("Retry-After") == "" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := g.do("POST", "/api/pat/renew", nil, header{"Authorization": "Bearer " + a.token}); got.status/100 == 5 {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 
@@ -226,11 +226,11 @@ func TestErrorEnvelopeInDraftForm(t *testing.T) {
 	a := g.newAgent("agent-1").agree()
 	got := a.execute(search, map[string]any{"query": "lamp"}, header{"Accept": "application/uim+json"})
 	if got.status != 200 || got.header.Get("Content-Type") != "application/uim+json" || got.json(t)["status"] != "success" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := a.execute(search, map[string]any{}, header{"Accept": "application/uim+json"}); got.status != 400 ||
 		got.reason(t) != "MISSING_PARAMETER" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestRateLimitFieldsOfARefusal(t *testing.T) {
 	got := a.execute(search, map[string]any{"query": "lamp"}, nil)
 	if got.status != 429 || got.header.Get("Retry-After") == "" || !strings.Contains(got.header.Get("RateLimit"), `"hour";r=0;t=`) ||
 		got.header.Get("RateLimit-Policy") != `"hour";q=1;w=3600` {
-		t.Errorf("%d %v %s", got.status, got.header, got.body)
+		t.Errorf("got %d %v %s", got.status, got.header, got.body)
 	}
 }
 
@@ -271,7 +271,7 @@ func TestDrainCompletesCalls(t *testing.T) {
 	close(release)
 	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || got.StatusCode != http.StatusOK || !strings.HasSuffix(got.Header.Get("UIM-Charge"), "state=captured") {
-		t.Fatalf("%v %v", got, err)
+		t.Fatalf("got %v %v", got, err)
 	}
 	g.stop()
 	audit, err := os.ReadFile(filepath.Join(g.dir, "data", "audit.jsonl"))

@@ -55,11 +55,11 @@ func TestAuditStreamIsExported(t *testing.T) {
 	away.Store(false)
 	g = startGate(t, s)
 	if e := <-accepted; !strings.Contains(string(e.Data), `"agent":"agent-1"`) || e.Source != "/services/default" {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 	g.newAgent("agent-2").agree().execute(details, map[string]any{"id": "2"}, nil)
 	if e := <-accepted; !strings.Contains(string(e.Data), `"agent":"agent-2"`) {
-		t.Errorf("%+v", e)
+		t.Errorf("got %+v", e)
 	}
 }
 

@@ -51,7 +51,7 @@ func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
 		}
 	}
 	if records[1]["decision"] != "deny" || records[1]["reason"] != "PARAMETER_TOO_SHORT" {
-		t.Errorf("%v", records[1])
+		t.Errorf("got %v", records[1])
 	}
 	for _, text := range []string{g.log.String(), g.file("data/audit.jsonl")} {
 		if strings.Contains(text, "canary-value") || strings.Contains(text, a.token) {
@@ -67,7 +67,7 @@ func TestParametersAreAuditedIfConfigured(t *testing.T) {
 	record := g.audited()[0]
 	parameters, _ := record["parameters"].(map[string]any)
 	if parameters["id"] != "p1" || record["parameters_sha256"] != nil {
-		t.Errorf("%v", record)
+		t.Errorf("got %v", record)
 	}
 }
 

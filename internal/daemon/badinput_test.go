@@ -122,7 +122,7 @@ func TestBadCalls(t *testing.T) {
 		})
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream, want 0", n)
+		t.Errorf("%d calls reached the upstream, want 0", n)
 	}
 	if got := a.executeBody([]byte(ok), nil); left(got, "hour") != 999 {
 		t.Errorf("refused calls were counted: %d %s", got.status, got.header.Get("RateLimit"))
@@ -272,7 +272,7 @@ func TestTokensOfOtherTimesAndGateways(t *testing.T) {
 				waitABit(t)
 			}
 			if got.status != http.StatusUnauthorized || got.reason(t) != tt.reason {
-				t.Errorf("%d %s", got.status, got.body)
+				t.Errorf("got %d %s", got.status, got.body)
 			}
 		})
 	}
@@ -284,10 +284,10 @@ func TestScopeIsEnforced(t *testing.T) {
 	a.token, _ = a.issueWith(a.agreement(func(c *pat.AgreementClaims) { c.Scope = []string{search + ":execute"} })).json(t)["uim-pat"].(string)
 	if got := a.execute(order, map[string]any{"product_id": "p1"}, nil); got.status != http.StatusForbidden ||
 		got.reason(t) != "SCOPE_EXCEEDED" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream, want 0", n)
+		t.Errorf("%d calls reached the upstream, want 0", n)
 	}
 }
 

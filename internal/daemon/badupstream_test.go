@@ -153,6 +153,6 @@ func TestRawRequests(t *testing.T) {
 		})
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the upstream, want 0", n)
+		t.Errorf("%d calls reached the upstream, want 0", n)
 	}
 }

@@ -21,7 +21,7 @@ func TestChargesAreReturnedUntilCreditEnds(t *testing.T) {
 	}
 	got := a.execute(order, map[string]any{"product_id": "p1"}, nil)
 	if got.status != http.StatusPaymentRequired || got.reason(t) != "POLICY_REQUIRES_PAYMENT" || got.header.Get("UIM-Charge") != "" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 4 {
 		t.Errorf("the upstream saw %d calls, want 4", n)
@@ -104,7 +104,7 @@ func TestRunningCallIsNotRepeated(t *testing.T) {
 	<-arrived
 	second := a.execute(order, map[string]any{"product_id": "p1"}, key)
 	if second.status != http.StatusConflict || second.reason(t) != "IDEMPOTENCY_IN_PROGRESS" || second.header.Get("Retry-After") != "1" {
-		t.Errorf("%d %s", second.status, second.body)
+		t.Errorf("got %d %s", second.status, second.body)
 	}
 	close(release)
 	if got := <-first; got.status != http.StatusOK {
@@ -158,7 +158,7 @@ func TestStaticAgreementIsRestricted(t *testing.T) {
 	a.token, _ = got.json(t)["uim-pat"].(string)
 	if got.status != http.StatusOK ||
 		!strings.Contains(string(got.body), `"scope_omitted":[{"entry":"`+order+`:execute","reason":"FRESH_AGREEMENT_REQUIRED"}]`) {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
 		t.Errorf("a free intent: %d %s; want %v", got.status, got.body, http.StatusOK)
@@ -184,7 +184,7 @@ func TestAllowlistAdmitsOnlyItsAgents(t *testing.T) {
 	known.g, unknown.g = g, g
 	known.agree()
 	if got := unknown.issueWith(unknown.agreement(nil)); got.status != http.StatusForbidden || got.reason(t) != "INSUFFICIENT_PERMISSIONS" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 

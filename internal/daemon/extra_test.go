@@ -24,7 +24,7 @@ func TestOperatorRegoRefusesPermittedCalls(t *testing.T) {
 		t.Errorf("agent-2: %d %s", got.status, got.body)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("got %d calls reached the upstream, want 1", n)
+		t.Errorf("%d calls reached the upstream, want 1", n)
 	}
 
 	g.write("extra.rego", "package uimgate.extra\n\ndeny contains \"closed\" if input.agent == \"agent-1\"\n")
@@ -57,10 +57,10 @@ func TestFailingOperatorRegoRefuses(t *testing.T) {
 			a := g.newAgent("agent-1").agree()
 			got := a.execute(search, map[string]any{"query": "lamp"}, nil)
 			if got.status != http.StatusInternalServerError || got.reason(t) != "INTERNAL" {
-				t.Errorf("%d %s", got.status, got.body)
+				t.Errorf("got %d %s", got.status, got.body)
 			}
 			if n := len(g.upstream.calls()); n != 0 {
-				t.Errorf("got %d calls reached the upstream, want 0", n)
+				t.Errorf("%d calls reached the upstream, want 0", n)
 			}
 		})
 	}
@@ -89,9 +89,9 @@ func TestDecisionsAreCountedByEngine(t *testing.T) {
 		t.Fatalf("got %d %s; want %v", got.status, got.body, http.StatusOK)
 	}
 	if got := g.adminDo("GET", "/metrics", nil); !strings.Contains(string(got.body), `uimgate_policy_evaluations_total{engine="plan"} 1`) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := g.adminDo("GET", "/admin/v1/status", nil); !strings.Contains(string(got.body), `"engine":"plan"`) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }

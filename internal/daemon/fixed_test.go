@@ -92,7 +92,7 @@ func TestFixedValuesReachOnlyTheService(t *testing.T) {
 	}
 	refused := a.execute(search, map[string]any{"query": "wrong"}, nil)
 	if refused.reason(t) != "UPSTREAM_REJECTED" {
-		t.Errorf("%d %s", refused.status, refused.body)
+		t.Errorf("got %d %s", refused.status, refused.body)
 	}
 	texts = append(texts, string(refused.body))
 	for _, path := range []string{

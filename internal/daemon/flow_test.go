@@ -51,7 +51,7 @@ func TestAgentDiscoversAgreesAndExecutes(t *testing.T) {
 	}
 	got = a.execute(search, map[string]any{"query": "lamp", "max_price": json.Number("99.90")}, header{"UIM-Request-ID": "r-1"})
 	if got.status != http.StatusOK || string(got.body) != `{"products":[{"id":"p1"}],"total":1}` {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	for name, want := range map[string]string{
 		"Uim-Request-Id": "r-1", "Ratelimit-Policy": `"hour";q=1000;w=3600, "pat";q=10000;w=86400, "service";q=100000;w=3600`,
@@ -104,7 +104,7 @@ func TestExecuteInDraftForm(t *testing.T) {
 	limits, _ := meta["rate_limit"].(map[string]any)
 	if got.status != http.StatusOK || tree["status"] != "success" || charge["state"] != "captured" || charge["amount"] != "0.25" ||
 		limits["remaining"] == nil {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 }
 
@@ -164,7 +164,7 @@ func TestIndependentAgents(t *testing.T) {
 			}
 			var answer struct{ Total int }
 			if err := json.Unmarshal(out, &answer); err != nil || answer.Total != 1 {
-				t.Errorf("%s, %v", out, err)
+				t.Errorf("got %s, %v", out, err)
 			}
 			if h := g.upstream.calls()[0].header; h.Get("UIM-Agreement-Assurance") != "static" {
 				t.Errorf("assurance = %q, want %q", h.Get("UIM-Agreement-Assurance"), "static")
@@ -292,7 +292,7 @@ func TestRevocationTakesEffectAtOnceAndSurvivesARestart(t *testing.T) {
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusUnauthorized ||
 		got.reason(t) != "REVOKED_TOKEN" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := b.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK {
 		t.Errorf("another's PAT: %d %s; want %v", got.status, got.body, http.StatusOK)
@@ -330,14 +330,14 @@ func TestChangedPolicyRequiresAgreementFromTheNextCall(t *testing.T) {
 	}
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusForbidden ||
 		got.reason(t) != "POLICY_REQUIRES_AGREEMENT" {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if got := a.issueWith(oldPolicy); got.reason(t) != "POLICY_MISMATCH" {
 		t.Errorf("an agreement to the older policy: %d %s", got.status, got.body)
 	}
 	a.agree()
 	if got := a.execute(search, map[string]any{"query": "lamp"}, nil); got.status != http.StatusOK || left(got, "hour") != 499 {
-		t.Errorf("%d %s %q", got.status, got.body, got.header.Get("RateLimit-Policy"))
+		t.Errorf("got %d %s %q", got.status, got.body, got.header.Get("RateLimit-Policy"))
 	}
 	g.write("policy.json", `{"broken": `)
 	if got := g.adminDo("POST", "/admin/v1/reload", map[string]any{}); got.status != http.StatusUnprocessableEntity {

@@ -28,7 +28,7 @@ func TestUnreachableServiceIsReported(t *testing.T) {
 	address := g.upstream.server.URL
 	got := g.newAgent("agent-1").agree().execute(search, map[string]any{"query": "lamp"}, nil)
 	if got.status != http.StatusBadGateway || strings.Contains(string(got.body), address) {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	host := strings.TrimPrefix(address, "http://")
 	if log := g.log.String(); !strings.Contains(log, host) {

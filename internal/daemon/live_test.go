@@ -44,7 +44,7 @@ func TestReloadAppliesOrNamesSettings(t *testing.T) {
 	}
 	got := g.reconfigure(adminToken, tight...)
 	if named := got.json(t)["needs_restart"]; got.status != http.StatusOK || named != nil {
-		t.Fatalf("%d %s", got.status, got.body)
+		t.Fatalf("got %d %s", got.status, got.body)
 	}
 	if was, is := g.byToken(adminToken, "GET", "/admin/v1/status"), g.byToken(otherToken, "GET", "/admin/v1/status"); was.status !=
 		http.StatusUnauthorized || is.status != http.StatusOK {
@@ -118,7 +118,7 @@ func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 	select {
 	case <-arrived:
 	case got := <-results:
-		t.Fatalf("%d %s, %v", got.status, got.body, got.err)
+		t.Fatalf("got %d %s, %v", got.status, got.body, got.err)
 	}
 	time.AfterFunc(before, release)
 	got := <-results
@@ -126,11 +126,11 @@ func TestReloadExtendsTheResponseDeadline(t *testing.T) {
 		t.Errorf("%d %s, %v, charge %q", got.status, got.body, got.err, charge)
 	}
 	if n := len(g.upstream.calls()); n != 1 {
-		t.Errorf("got %d orders reached the shop, want 1", n)
+		t.Errorf("%d orders reached the shop, want 1", n)
 	}
 	accounts := g.adminDo("GET", "/admin/v1/usage/accounts", nil)
 	if !strings.Contains(string(accounts.body), `"captured":"0.25"`) || !strings.Contains(string(accounts.body), `"held":"0.00"`) {
-		t.Errorf("%s", accounts.body)
+		t.Errorf("got %s", accounts.body)
 	}
 }
 
@@ -186,7 +186,7 @@ func TestOwnerSocket(t *testing.T) {
 	g := startGate(t, setup{dir: dir})
 	info, err := os.Stat(socket)
 	if err != nil || info.Mode().Type() != os.ModeSocket || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v %v", info.Mode(), err)
+		t.Fatalf("got %v %v", info.Mode(), err)
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "data", ".tmp-*"))
 	if err != nil || len(left) > 0 {

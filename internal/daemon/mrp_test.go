@@ -44,7 +44,7 @@ func TestDoorOfMRP(t *testing.T) {
 	a = mrptest.With(t, a.Key, second["relay"], second["key"], time.Now)
 	page, err := a.Poll(t.Context(), mrp.Filter{InReplyTo: sent.MessageID, Wait: 20 * time.Second})
 	if err != nil || len(page.Messages) != 1 || !strings.Contains(string(page.Messages[0].Body), `"replayed":false`) {
-		t.Errorf("%+v, %v", page.Messages, err)
+		t.Errorf("got %+v, %v", page.Messages, err)
 	}
 	if answer := a.Ask(t, "uim:execute", params); !strings.Contains(answer, `"output":{"products"`) {
 		t.Errorf("got %q, want a text that contains %q", answer, `"output":{"products"`)

@@ -101,7 +101,7 @@ func TestOperatorIsNotified(t *testing.T) {
 		}
 		got = append(got, string(n.Event)+" "+n.Subject)
 		if strings.Contains(n.Text, "parameter-canary") {
-			t.Errorf("%+v", n)
+			t.Errorf("got %+v", n)
 		}
 	}
 	slices.Sort(got)

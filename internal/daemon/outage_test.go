@@ -87,7 +87,7 @@ func TestUnavailableAuditDoesNotStopCalls(t *testing.T) {
 	}
 	g.health(func(h admin.Health) bool { return !audit(h).Degraded })
 	if text, err := os.ReadFile(filepath.Join(away, "audit.jsonl")); err != nil || !strings.Contains(string(text), `"request_id":"r-1"`) {
-		t.Errorf("%v, %s", err, text)
+		t.Errorf("got %v, %s", err, text)
 	}
 	if n := strings.Count(g.log.String(), "audit records cannot be written"); n != 1 {
 		t.Errorf("one outage was logged %d times", n)
@@ -100,11 +100,11 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	for range 3 {
 		got := a.execute(order, map[string]any{"product_id": "p1"}, header{"Idempotency-Key": "k-1"})
 		if got.status != http.StatusServiceUnavailable || got.reason(t) != "STORE_UNAVAILABLE" || got.header.Get("Retry-After") == "" {
-			t.Errorf("%d %s", got.status, got.body)
+			t.Errorf("got %d %s", got.status, got.body)
 		}
 	}
 	if n := len(g.upstream.calls()); n != 0 {
-		t.Errorf("got %d calls reached the service, want 0", n)
+		t.Errorf("%d calls reached the service, want 0", n)
 	}
 	status := g.health(func(h admin.Health) bool {
 		return !h.Ready && !audit(h).OK && audit(h).Reason == "audit records cannot be written: no space left on device"
@@ -119,7 +119,7 @@ func TestRequiredAuditRefusesUnrecordedCalls(t *testing.T) {
 	g.health(func(h admin.Health) bool { return h.Ready })
 	got := a.execute(order, map[string]any{"product_id": "p1"}, header{"Idempotency-Key": "k-1", "UIM-Request-ID": "r-2"})
 	if got.status != http.StatusOK || got.header.Get("UIM-Replayed") != "" || len(g.upstream.calls()) != 1 {
-		t.Errorf("%d %s", got.status, got.body)
+		t.Errorf("got %d %s", got.status, got.body)
 	}
 	text := g.file("data/audit.jsonl")
 	lines := strings.Split(strings.TrimSpace(text), "\n")

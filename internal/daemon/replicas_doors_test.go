@@ -168,7 +168,7 @@ func TestReplicasShareConsents(t *testing.T) {
 		if got.status == http.StatusOK {
 			tokens = append(tokens, tokenOf(t, got))
 		} else if !strings.Contains(string(got.body), "invalid_grant") {
-			t.Errorf("%d %s", got.status, got.body)
+			t.Errorf("got %d %s", got.status, got.body)
 		}
 	}
 	if len(tokens) > 1 {

@@ -94,7 +94,7 @@ func TestCallsAreDeniedDuringADatabaseOutage(t *testing.T) {
 		away()
 		got := until(t, http.StatusServiceUnavailable, func() answer { return a.execute(details, map[string]any{"id": "p"}, nil) })
 		if got.header.Get("Retry-After") == "" || got.reason(t) != "STORE_UNAVAILABLE" {
-			t.Errorf("%v %s", got.header, got.body)
+			t.Errorf("got %v %s", got.header, got.body)
 		}
 		until(t, http.StatusServiceUnavailable, func() answer { return g.adminDo("GET", "/readyz", nil) })
 		proxy.Heal()

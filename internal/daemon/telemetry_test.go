@@ -80,7 +80,7 @@ func TestTracesOfACall(t *testing.T) {
 	spans := c.Spans()
 	server := find(t, spans, "POST /api/intents/execute")
 	if server.TraceID != tracedID || server.ParentID != senderID || server.Kind != span.Span_SPAN_KIND_SERVER || server.Failed {
-		t.Errorf("%+v", server)
+		t.Errorf("got %+v", server)
 	}
 	execution := server.Attributes["uimgate.execution"]
 	want := map[string]string{
@@ -227,13 +227,13 @@ func TestExportedTraces(t *testing.T) {
 	spans := c.Spans()
 	if server := find(t, spans, "POST /api/intents/execute"); !server.Failed || server.Attributes["error.type"] != "502" ||
 		server.TraceID != tracedID || server.Attributes["uimgate.reason"] != "UPSTREAM_ERROR" {
-		t.Errorf("%+v", server)
+		t.Errorf("got %+v", server)
 	}
 	if step := find(t, spans, "settle"); !step.Failed || step.Attributes["error.type"] != "UPSTREAM_ERROR" {
-		t.Errorf("%+v", step)
+		t.Errorf("got %+v", step)
 	}
 	if client := find(t, spans, "GET /products"); !client.Failed || client.Attributes["http.response.status_code"] != "500" {
-		t.Errorf("%+v", client)
+		t.Errorf("got %+v", client)
 	}
 }
 

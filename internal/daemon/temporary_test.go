@@ -53,6 +53,6 @@ func TestBackupRemovesFilesOfAKilledOne(t *testing.T) {
 		t.Errorf("%v; want %v", names, want)
 	}
 	if info, err := os.Stat(filepath.Join(dir, "backup.db")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("got %v, %v", info, err)
 	}
 }

@@ -81,7 +81,7 @@ func TestUnreadableKeysAreRefused(t *testing.T) {
 				files["key.pem"] = key
 			}
 			if got := refusal(t, setup{config: config, files: files}); !strings.Contains(got, "key") || strings.Contains(got, "PRIVATE KEY") {
-				t.Errorf("%s", got)
+				t.Errorf("got %s", got)
 			}
 		})
 	}

@@ -112,12 +112,12 @@ func TestAcceptedEnvelopesAreAnsweredBeforeTheEnd(t *testing.T) {
 	sent := fmt.Sprintf(`{"intent_uid": %q, "parameters": {"product_id": "p"}, "pat": %q}`, order, agreed.PAT)
 	shop.endsDuring(a.g, func() {
 		if got := a.post("UIMExecute", sent, ""); got.status != http.StatusOK || string(got.body) != "{}" {
-			t.Fatalf("%d %s", got.status, got.body)
+			t.Fatalf("got %d %s", got.status, got.body)
 		}
 	}, func() {
 		model, message := a.opened(<-came)
 		if model != "UIMResult" || !strings.Contains(string(message), "o-1") {
-			t.Errorf("%s %s", model, message)
+			t.Errorf("got %s %s", model, message)
 		}
 	})
 }

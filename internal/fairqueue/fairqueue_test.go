@@ -59,7 +59,7 @@ func TestNoPartyTakesAllPlaces(t *testing.T) {
 		held = held[1:]
 	}
 	if got := len(takes(t, s, known("a"))); got != 25 {
-		t.Errorf("got %d of 25 released places", got)
+		t.Errorf("%d of 25 released places", got)
 	}
 }
 

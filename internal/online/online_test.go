@@ -55,7 +55,7 @@ func findings(t *testing.T, resolver *net.Resolver, yaml string, replaced ...str
 		}
 		list = append(list, f.Path+": "+text)
 		if p := f.Problem(c); p.Line == 0 || !strings.HasPrefix(p.Message, f.Path) {
-			t.Errorf("%+v", p)
+			t.Errorf("got %+v", p)
 		}
 	}
 	return list

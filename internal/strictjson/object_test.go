@@ -40,7 +40,7 @@ func TestObjectAsTree(t *testing.T) {
 		t.Errorf("found %v, %v, want x", v, ok)
 	}
 	if text, err := strictjson.Canonical(o); err != nil || string(text) != `{"a":{"c":["x"]},"b":1}` {
-		t.Errorf("%s, %v", text, err)
+		t.Errorf("got %s, %v", text, err)
 	}
 	if err := strictjson.Exact(strictjson.Object{"a": json.Number("0.1234567890123456789")}); err == nil {
 		t.Error("an inexact number is exact")

@@ -78,7 +78,7 @@ func TestErrorsNeverQuoteTheInput(t *testing.T) {
 func TestErrorsShowNamesPrintably(t *testing.T) {
 	_, err := strictjson.Decode([]byte(`{"a\r\u001b[2J` + strings.Repeat("b", 500) + `": x}`))
 	if err == nil || strings.ContainsAny(err.Error(), "\r\x1b") || len(err.Error()) > 300 {
-		t.Errorf("%q", err)
+		t.Errorf("got %q", err)
 	}
 }
 
@@ -149,7 +149,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			e, ok := errors.AsType[*strictjson.Error](err)
 			if !ok || e.Line < 1 || e.Column < 1 || v != nil {
-				t.Fatalf("%v, %#v", v, err)
+				t.Fatalf("got %v, %#v", v, err)
 			}
 			return
 		}

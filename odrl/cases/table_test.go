@@ -44,13 +44,13 @@ func TestParse(t *testing.T) {
 	first, second := f.Cases[0], f.Cases[1]
 	if first.File != "/some/policies/rate-limit.json" || first.Policy.Set || first.Line != 9 || first.DutyMode != odrl.DutiesNotViolated ||
 		first.Lenient {
-		t.Errorf("%+v", first)
+		t.Errorf("got %+v", first)
 	}
 	if second.File != "" || second.Line != 16 || second.DutyMode != odrl.DutiesFulfilled || !second.Lenient {
-		t.Errorf("%+v", second)
+		t.Errorf("got %+v", second)
 	}
 	if first.Lines["limits"] != 14 || first.Lines["duties"] != 11 || second.Lines["rule"] != 21 {
-		t.Errorf("%v %v", first.Lines, second.Lines)
+		t.Errorf("got %v %v", first.Lines, second.Lines)
 	}
 	for _, test := range []struct {
 		name string
@@ -151,7 +151,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for _, c := range file.Cases {
 			if (c.File == "") == !c.Policy.Set || c.Line < 1 || cases.Wanted(&c)["decision"] == "" {
-				t.Fatalf("%+v", c)
+				t.Fatalf("got %+v", c)
 			}
 			for _, tree := range []yamlconf.Tree{c.Request, c.World, c.Policy} {
 				if _, err := json.Marshal(tree.Value); err != nil {

@@ -25,7 +25,7 @@ const (
 	Noted     Topic = "noted"     // problems of the document
 )
 
-// A Sentence is one rule of a policy in plain words.
+// A Sentence describes a rule of a policy, or a property of the whole policy, in plain words.
 type Sentence struct {
 	Topic Topic  `json:"topic"`
 	Rule  string `json:"rule,omitempty"` // uid or JSON pointer of the rule; empty if the sentence concerns no single rule
@@ -150,7 +150,7 @@ func (w *explainer) sentence(g *group) Sentence {
 	return s
 }
 
-// who describes the parties of a rule. It returns everyone if the rule names none.
+// who describes the parties of a rule. If the rule names no parties, who returns its argument.
 func (g *group) who(everyone string) string {
 	if slices.Contains(g.assignees, "") {
 		return everyone
@@ -219,7 +219,7 @@ func collection(t *rules.Target) bool {
 // capital capitalizes the first letter of a sentence, which must be ASCII.
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// listing joins names. If there are more than s.most, it only gives the number of the others.
+// listing joins names. If the list has more than s.most names, listing replaces the others by their number.
 func (s speech) listing(names []string, conjunction string) string {
 	last := len(names) - 1
 	switch {

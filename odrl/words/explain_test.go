@@ -212,7 +212,7 @@ func TestExplainShortensManyTargets(t *testing.T) {
 	p := publish(t, []byte(policy(`"permission":{"action":"execute","target":[`+strings.Join(targets, ",")+`]}`)), w)
 	list := words.Explain(p)
 	if len(list) != 2 || !strings.HasSuffix(list[0].Text, "example.com:i009:v1 and 990 more.") || strings.Count(list[0].Text, ":v1") != 10 {
-		t.Errorf("%+v", list)
+		t.Errorf("got %+v", list)
 	}
 	if again := words.Explain(p); !cmp.Equal(list, again) {
 		t.Error("two explanations differ")
@@ -249,13 +249,13 @@ func FuzzPlain(f *testing.F) {
 			}
 			sentences := words.Explain(p)
 			if len(sentences) == 0 || !cmp.Equal(sentences, words.Explain(p)) {
-				t.Fatalf("%+v", sentences)
+				t.Fatalf("got %+v", sentences)
 			}
 			for _, s := range sentences {
 				for _, text := range append([]string{s.Text}, s.Terms...) {
 					starts := text[0] >= 'A' && text[0] <= 'Z' || s.Topic == words.Noted
 					if !strings.HasSuffix(text, ".") || !starts || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' }) {
-						t.Fatalf("%q", text)
+						t.Fatalf("got %q", text)
 					}
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	odrltest "github.com/uimgate/uimgate/internal/test/odrl"
 )
 
-var update = flag.Bool("update", false, "write what the tests get as what they want")
+var update = flag.Bool("update", false, "write the results of the tests to the golden files")
 
 var world, homes, publish, policy, leaf = odrltest.World, odrltest.Homes, odrltest.Publish, odrltest.Policy, odrltest.Leaf
 

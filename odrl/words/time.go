@@ -65,8 +65,8 @@ func (s speech) time(c *model.Constraint) (string, bool) {
 	}
 }
 
-// wordTime describes a comparison with an instant. at describes the instant, and edge describes it as the start or end of something; edge
-// may be empty if it is the same as at.
+// wordTime describes a comparison with an instant. at describes the instant, and edge describes the instant as the start or end of
+// something. An empty edge means at.
 func wordTime(operator, at, edge string) (string, bool) {
 	if edge == "" {
 		edge = at

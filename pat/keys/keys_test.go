@@ -247,7 +247,7 @@ func FuzzParsePublicKey(f *testing.F) {
 		k, err := keys.Parse(text)
 		if err != nil {
 			if !k.IsZero() || (!errors.Is(err, keys.ErrWeak) && !errors.Is(err, keys.ErrUnsupported)) {
-				t.Fatalf("%v, %v", k, err)
+				t.Fatalf("got %v, %v", k, err)
 			}
 			return
 		}

@@ -100,7 +100,7 @@ func TestSlowStore(t *testing.T) {
 			q := free(rate("l", 100_000, limit.Minute))
 			b := r.begin(q)
 			if b.Expires != c.want || b.Taken[0].Slot != limit.Minute.Slot(start) {
-				t.Fatalf("%+v", b)
+				t.Fatalf("got %+v", b)
 			}
 			if r.store.transactions() != 1 {
 				t.Fatalf("got %d transactions, want 1", r.store.transactions())
@@ -114,7 +114,7 @@ func TestSlowStore(t *testing.T) {
 		r.Holder = lease.New(h, r.opts)
 		b := r.begin(free(rate("l", 100_000, limit.Minute))) // the store admits the call, because its leases arrive too late
 		if r.store.begins.Load() != 1 || b.Expires <= 0 {
-			t.Fatalf("%+v", b)
+			t.Fatalf("got %+v", b)
 		}
 		h.after = nil
 		if s := r.begin(free(rate("l", 100_000, limit.Minute))).Standing[0]; s.Left != 100_000-2 { // expired leases were returned

@@ -41,7 +41,7 @@ func TestConcurrentCallsOnOneLimit(t *testing.T) {
 	r := newLeaseTest(t)
 	q := free(rate("l", 3000, limit.Hour), rate("wide", 10_000, limit.Day))
 	if n := r.concurrently(5000, func(int) store.BeginRequest { return q }); n != 3000 {
-		t.Fatalf("got %d admitted, want 3000", n)
+		t.Fatalf("%d admitted, want 3000", n)
 	}
 	// A call joins the request in progress; the units that calls wait for are requested together.
 	if n := r.store.transactions(); n > 100 {

@@ -20,7 +20,7 @@ func TestLeasedCallsDoNotWrite(t *testing.T) {
 		for range 10_000 {
 			b := r.begin(q)
 			if b.Recorded || b.Execution.State != store.Held || b.Execution.Rule != "rule" || !b.Execution.BeganAt.Equal(start) {
-				t.Fatalf("%+v", b)
+				t.Fatalf("got %+v", b)
 			}
 			if _, err := r.Settle(t.Context(), b, store.Settlement{State: store.Captured, Outcome: store.Done}); err != nil {
 				t.Fatal(err)
@@ -87,7 +87,7 @@ func TestLimitsAreFetchedTogether(t *testing.T) {
 			t.Fatalf("got %+v; want length 3, [0].Principal empty, [1].LimitID %q and [2].LimitID %q", b.Taken, "b", "a")
 		}
 		if s := b.Standing; len(s) != 3 || s[0].Left != 4999 || s[1].Left != 999 || s[2].Left != 799 || s[2].Max != 800 {
-			t.Fatalf("%+v", b.Standing)
+			t.Fatalf("got %+v", b.Standing)
 		}
 		if want := limit.Minute.Expires(limit.Minute.Slot(start)).Sub(start); b.Expires != want {
 			t.Fatalf("the grant lives for %v; want %v", b.Expires, want)
@@ -123,7 +123,7 @@ func TestCandidatesInOrder(t *testing.T) {
 	})
 	q.Candidates = append(q.Candidates, store.Candidate{Rule: "boundless"})
 	if b := r.begin(q); b.Execution.Rule != "boundless" || b.Recorded || b.Expires != 0 || len(b.Taken) != 0 {
-		t.Fatalf("%+v", b)
+		t.Fatalf("got %+v", b)
 	}
 }
 

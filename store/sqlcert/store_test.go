@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 		}
 		info, err := s.Stat(ctx, "a/b/one")
 		if err != nil || !info.IsTerminal || info.Size != 1 || time.Since(info.Modified).Abs() > time.Hour {
-			t.Errorf("%+v, %v", info, err)
+			t.Errorf("got %+v, %v", info, err)
 		}
 		if info, err = s.Stat(ctx, "a/b"); err != nil || info.IsTerminal {
 			t.Errorf("a directory: %+v, %v", info, err)

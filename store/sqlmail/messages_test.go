@@ -34,7 +34,7 @@ func messageRoundTrip(r *relay) {
 		m.Waiting = 2
 		taken := r.send(m)
 		if !taken.ExpiresAt.Equal(taken.CreatedAt.Add(time.Hour)) || taken.Status != mail.Sent || taken.CreatedAt.IsZero() {
-			r.Fatalf("%+v", taken)
+			r.Fatalf("got %+v", taken)
 		}
 		want := m.Message
 		want.Status, want.CreatedAt, want.ExpiresAt = taken.Status, taken.CreatedAt, taken.ExpiresAt
@@ -61,7 +61,7 @@ func delivery(r *relay) {
 	got, err := r.Message(r.Context(), first.ID)
 	r.must(err)
 	if got.Status != mail.Delivered || got.DeliveredAt.IsZero() {
-		r.Fatalf("%+v", got)
+		r.Fatalf("got %+v", got)
 	}
 	r.must(r.Delivered(r.Context(), bob, []string{first.ID}))
 	again, err := r.Message(r.Context(), first.ID)
@@ -91,7 +91,7 @@ func expiry(r *relay) {
 		got, err := r.Message(r.Context(), m.ID)
 		r.must(err)
 		if got.Status != mail.Expired || !got.DeliveredAt.IsZero() {
-			r.Fatalf("%+v", got)
+			r.Fatalf("got %+v", got)
 		}
 	}
 	check()

@@ -86,7 +86,7 @@ func removal(r *relay) {
 	r.same(blobs, []string{blob})
 	got := r.counted()
 	if got.Bytes = 0; got != (mail.Totals{Agents: 1, Waiting: 1, Messages: 1, Blobs: 1, BlobBytes: 5}) {
-		r.Fatalf("%+v", got)
+		r.Fatalf("got %+v, want %+v", got, mail.Totals{Agents: 1, Waiting: 1, Messages: 1, Blobs: 1, BlobBytes: 5})
 	}
 	r.same(r.waiting(bob), []string{kept})
 	r.must(r.DeleteBlob(r.Context(), foreign, bob)) // no message attaches it any longer
@@ -124,7 +124,7 @@ func removalOfMany(r *relay) {
 	_, err := r.Delete(r.Context(), alice)
 	r.must(err)
 	if got := r.counted(); got != (mail.Totals{Agents: 1}) {
-		r.Fatalf("%+v", got)
+		r.Fatalf("got %+v, want %+v", got, mail.Totals{Agents: 1})
 	}
 	r.agent(alice)
 	for range 250 {

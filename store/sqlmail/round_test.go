@@ -255,7 +255,7 @@ func signedSends(r *relay) {
 		r.Fatal(repeated, isNew, taken)
 	}
 	if !slices.Equal(r.arrived, []mail.Key{bob}) {
-		r.Fatal(r.arrived)
+		r.Fatalf("got %v, want %+v", r.arrived, []mail.Key{bob})
 	}
 	r.reopen()
 	m.ID = r.id("msg")

@@ -95,7 +95,7 @@ func count(ctx context.Context, x tx, more map[string]int64) error {
 }
 
 // Tags lists the tags of public, active agents, the most frequent first, and then in the order of their bytes. after is the end of the
-// previous page; nil means the first page.
+// previous page; nil means the first page. more reports whether further tags follow.
 func (s *Store) Tags(ctx context.Context, after *mail.TagCount, limit int) (list []mail.TagCount, more bool, err error) {
 	query, args := "SELECT tag, agents FROM relay_tag_counts", []any(nil)
 	if after != nil {

@@ -125,7 +125,7 @@ func disabled(r *relay) {
 	h, err := r.Webhook(r.Context(), bob)
 	r.must(err)
 	if h.Enabled || h.Failures != 2 {
-		r.Fatalf("%+v", h)
+		r.Fatalf("got %+v", h)
 	}
 	third := r.send(r.message(alice, bob))
 	r.age(time.Minute)
@@ -135,7 +135,7 @@ func disabled(r *relay) {
 	r.hook(bob)
 	for i, p := range r.due(3) {
 		if p.Attempt != 1 || p.ID != []string{first.ID, second.ID, third.ID}[i] {
-			r.Errorf("%+v", p)
+			r.Errorf("got %+v; want Attempt 1 and ID %v", p, []string{first.ID, second.ID, third.ID}[i])
 		}
 	}
 	r.counted()
@@ -239,7 +239,7 @@ func oldAttempt(r *relay) {
 	h, err := r.Webhook(r.Context(), bob)
 	r.must(err)
 	if !h.Enabled || h.Failures != 0 {
-		r.Fatalf("%+v", h)
+		r.Fatalf("got %+v", h)
 	}
 	r.due(1)
 	_, err = r.Delete(r.Context(), bob)

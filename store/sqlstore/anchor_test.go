@@ -38,7 +38,7 @@ func TestClockCorrectedBeforeRestartKeepsCounts(t *testing.T) {
 			}
 			s := m.open(t, place)
 			if n := admitted(t, s, c.most, c.per); n != int(c.most) {
-				t.Fatalf("got %d admitted of %d; want %v", n, c.most, int(c.most))
+				t.Fatalf("%d admitted of %d; want %v", n, c.most, int(c.most))
 			}
 			m.wall.Advance(c.by)
 			for range 3 {
@@ -68,18 +68,18 @@ func TestCorrectedClockDoesNotJumpOnRestart(t *testing.T) {
 	m.wall.Advance(time.Date(2026, 10, 31, 12, 0, 5, 0, time.UTC).Sub(m.wall.Now()))
 	s := m.open(t, place)
 	if n := admitted(t, s, 1, limit.Week); n != 1 {
-		t.Fatalf("got %d admitted, want 1", n)
+		t.Fatalf("%d admitted, want 1", n)
 	}
 	for range 3 {
 		m.wall.Advance(70 * time.Second)
 		if n := admitted(t, s, 20, limit.Second); n > 20 {
-			t.Fatalf("got %d admitted, want at most 20", n)
+			t.Fatalf("%d admitted, want at most 20", n)
 		}
 		for range 3 {
 			closeStore(t, s)
 			s = m.open(t, place)
 			if n := admitted(t, s, 20, limit.Second); n != 0 {
-				t.Errorf("got %d more admitted within a second, want 0", n)
+				t.Errorf("%d more admitted within a second, want 0", n)
 			}
 		}
 		m.pass(3 * time.Second)
@@ -93,7 +93,7 @@ func TestClockSetForwardAndBackBlocksNothing(t *testing.T) {
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)
 	if n := admitted(t, s, 50, limit.Hour); n != 50 {
-		t.Fatalf("got %d admitted, want 50", n)
+		t.Fatalf("%d admitted, want 50", n)
 	}
 	for range 4 {
 		m.wall.Advance(3 * time.Hour)

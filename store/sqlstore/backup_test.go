@@ -69,7 +69,7 @@ func TestBackupsUnderLoadBalance(t *testing.T) {
 		}
 		found, err := sqlstore.Inspect(t.Context(), to)
 		if err != nil || found.Entries < 2 || found.Executions == 0 || found.Latest.IsZero() {
-			t.Fatalf("%+v, %v", found, err)
+			t.Fatalf("got %+v, %v", found, err)
 		}
 		restored, err := sqlstore.Restore(t.Context(), to, sqlstore.Options{Now: time.Now})
 		if err != nil || restored != found {
@@ -147,7 +147,7 @@ func TestCanceledBackupFails(t *testing.T) {
 		t.Fatal("the backup replaced another file")
 	}
 	if text, err := os.ReadFile(full); err != nil || string(text) != "something" {
-		t.Fatalf("%q, %v", text, err)
+		t.Fatalf("got %q, %v", text, err)
 	}
 	if err := sqlstore.Backup(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "copy.db")); !errors.Is(err, fs.ErrNotExist) {
 		t.Fatalf("got %v, want %v", err, fs.ErrNotExist)

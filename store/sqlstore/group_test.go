@@ -122,7 +122,7 @@ func groupIsolates(t *testing.T, s *sqlstore.Store) {
 		case all[i].tag == "b" && errors.Is(err, store.ErrUnavailable):
 			failed++
 		default:
-			t.Errorf("%+v, %v", all[i], err)
+			t.Errorf("got %+v, %v", all[i], err)
 		}
 		if !all[i].alone {
 			t.Errorf("%+v was not retried alone", all[i])

@@ -72,13 +72,13 @@ func closed(t *testing.T, s *Store) {
 func TestAUsedNonceStaysUsed(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(t *testing.T, s *Store, path string) *Store{
-		"nothing happens": func(_ *testing.T, s *Store, _ string) *Store { return s },
-		"a restart": func(t *testing.T, s *Store, path string) *Store {
+		"same process": func(_ *testing.T, s *Store, _ string) *Store { return s },
+		"restart": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			closed(t, s)
 			return openTest(t, path, time.Now, engine.SQLite())
 		},
-		"another process has used them": func(t *testing.T, s *Store, path string) *Store {
+		"second process uses other nonces": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			other := openTest(t, path, time.Now, engine.SQLite())
 			beginWith(t, other, "theirs")
@@ -87,7 +87,7 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			expectUsed(t, s, "theirs")
 			return other
 		},
-		"a transaction fails, and another process uses one": func(t *testing.T, s *Store, path string) *Store {
+		"failed transaction": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			other := openTest(t, path, time.Now, engine.SQLite())
 			r := unapproved("a", "one id", 100)
@@ -102,14 +102,14 @@ func TestAUsedNonceStaysUsed(t *testing.T) {
 			expectUsed(t, s, "undone")
 			return s
 		},
-		"a purge": func(t *testing.T, s *Store, _ string) *Store {
+		"purge": func(t *testing.T, s *Store, _ string) *Store {
 			t.Helper()
 			if n, err := s.Purge(t.Context()); n != 0 || err != nil {
-				t.Errorf("got %d records went, %v; want 0 and no error", n, err)
+				t.Errorf("Purge: got %d, %v; want 0 and no error", n, err)
 			}
 			return s
 		},
-		"a backup is restored": func(t *testing.T, s *Store, path string) *Store {
+		"restored backup": func(t *testing.T, s *Store, path string) *Store {
 			t.Helper()
 			to := filepath.Join(t.TempDir(), "copy.db")
 			if err := Backup(t.Context(), path, to); err != nil {

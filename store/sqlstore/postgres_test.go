@@ -81,7 +81,7 @@ func TestErrorsContainNoPassword(t *testing.T) {
 			t.Parallel()
 			_, err := sqlstore.Open(t.Context(), place, sqlstore.Options{Now: time.Now})
 			if err == nil || strings.Contains(err.Error(), "s3cr3t") {
-				t.Errorf("%v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -169,8 +169,8 @@ func TestRelayWithDataWorks(t *testing.T) {
 	}
 }
 
-// BenchmarkRelayGrowth compares the most frequent operations on an empty relay, on one with few agents and on one with many. An agent of
-// either has the same amount of data.
+// BenchmarkRelayGrowth compares the most frequent operations on an empty relay, on one with few agents and on one with many. Each agent has
+// the same amount of data in both.
 func BenchmarkRelayGrowth(b *testing.B) {
 	for _, p := range places {
 		for _, state := range []string{"empty", "small", "grown"} {
@@ -179,8 +179,8 @@ func BenchmarkRelayGrowth(b *testing.B) {
 	}
 }
 
-// BenchmarkRelayPolls compares polls of an empty, a small and a large relay. They take turns, so that other load on the machine slows them
-// down equally. One poll is for an agent without messages, the other for a page of 50. It reports microseconds.
+// BenchmarkRelayPolls compares polls of an empty, a small and a large relay. The polls take turns, so that other load on the machine slows
+// all of them equally. One kind of poll is for an agent without messages, the other for a page of 50. The benchmark reports microseconds.
 func BenchmarkRelayPolls(b *testing.B) {
 	for _, p := range places {
 		b.Run(p.name, func(b *testing.B) {
@@ -195,7 +195,7 @@ func BenchmarkRelayPolls(b *testing.B) {
 				all = append(all, &question{name: name + "-nothing", poll: func(n int) error {
 					list, _, err := r.Messages(b.Context(), mail.Query{Recipient: numbered(agents + 1 + n), Status: mail.Sent, Limit: 50})
 					if len(list) > 0 {
-						return errors.New("something waits")
+						return errors.New("an agent without messages got messages")
 					}
 					return err
 				}})
@@ -206,7 +206,7 @@ func BenchmarkRelayPolls(b *testing.B) {
 					q := mail.Query{Recipient: numbered(1 + n*7919%(agents/2)*2), Status: mail.Sent, Limit: 50}
 					list, _, err := r.Messages(b.Context(), q)
 					if len(list) == 0 {
-						return errors.New("nothing waits")
+						return errors.New("an agent with messages got none")
 					}
 					return err
 				}})

@@ -152,7 +152,7 @@ func TestStandbyThatLacksCommitsMarksRestored(t *testing.T) {
 				go func() { counts <- takes(t, s, 400, 400) }()
 			}
 			if more := <-counts + <-counts; n+more > 400 {
-				t.Errorf("got %d admitted of 400, %d of them on the standby; want at most 400", n+more, more)
+				t.Errorf("%d admitted of 400, %d of them on the standby; want at most 400", n+more, more)
 			}
 			if !s.ServerChanged() || !other.ServerChanged() {
 				t.Errorf("moved: %v, %v", s.ServerChanged(), other.ServerChanged())
@@ -196,7 +196,7 @@ func TestCompleteStandbyContinues(t *testing.T) {
 	}
 	p.failOver(t)
 	if n += takes(t, s, 400, 400); n != 400 {
-		t.Errorf("got %d admitted of 400, want 400", n)
+		t.Errorf("%d admitted of 400, want 400", n)
 	}
 	polled(t, s, 0)
 	if again, _ := p.open(t); !s.ServerChanged() || again.ServerChanged() {

@@ -75,7 +75,7 @@ func TestSetWallClockAdmitsNoMoreCalls(t *testing.T) {
 		m.pass(2 * time.Second)
 	}
 	if n != 150 {
-		t.Errorf("got %d admitted of 150 a minute, want 150", n)
+		t.Errorf("%d admitted of 150 a minute, want 150", n)
 	}
 	closeStore(t, s)
 }
@@ -85,7 +85,7 @@ func TestWallClockSetBackBlocksNothing(t *testing.T) {
 	m, place := newMachine(), filepath.Join(t.TempDir(), "state.db")
 	s := m.open(t, place)
 	if n := admitted(t, s, 5, limit.Second); n != 5 {
-		t.Fatalf("got %d admitted, want 5", n)
+		t.Fatalf("%d admitted, want 5", n)
 	}
 	m.wall.Advance(-time.Hour)
 	m.pass(2 * time.Second)
@@ -164,13 +164,13 @@ func TestDatabaseClockStepHoldsLimits(t *testing.T) {
 			s := clock.open(t)
 			for _, p := range []limit.Period{limit.Minute, limit.Hour} {
 				if n := admitted(t, s, 50, p); n != 50 {
-					t.Fatalf("got %d admitted, want 50", n)
+					t.Fatalf("%d admitted, want 50", n)
 				}
 			}
 			clock.set(t, by)
 			for _, p := range []limit.Period{limit.Minute, limit.Hour} {
 				if n := admitted(t, s, 50, p); n != 0 {
-					t.Errorf("got %d admitted of 50 a %s after a step; want 0", n, p)
+					t.Errorf("%d admitted of 50 a %s after a step; want 0", n, p)
 				}
 			}
 			closeStore(t, s) // waits for pending changes
@@ -197,7 +197,7 @@ func TestSmallStepHoldsLongPeriodsByOneSlot(t *testing.T) {
 	clock := newStepped(t)
 	s := clock.open(t)
 	if n := admitted(t, s, 20, limit.Day); n != 20 {
-		t.Fatalf("got %d admitted, want 20", n)
+		t.Fatalf("%d admitted, want 20", n)
 	}
 	clock.set(t, "10 seconds")
 	if n := admitted(t, s, 50, limit.Day); n != 30 {
@@ -212,7 +212,7 @@ func TestFailedStepNoteIsWrittenLater(t *testing.T) {
 	clock := newStepped(t)
 	s := clock.open(t)
 	if n := admitted(t, s, 50, limit.Hour); n != 50 {
-		t.Fatalf("got %d admitted, want 50", n)
+		t.Fatalf("%d admitted, want 50", n)
 	}
 	onDatabase(t, clock.direct, `CREATE SEQUENCE refused;
 		CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
@@ -220,7 +220,7 @@ func TestFailedStepNoteIsWrittenLater(t *testing.T) {
 		CREATE TRIGGER refuse BEFORE UPDATE ON sequences FOR EACH ROW WHEN (NEW.name = 'stepped') EXECUTE FUNCTION refuse()`)
 	clock.set(t, "2 hours")
 	if n := admitted(t, s, 50, limit.Hour); n != 0 {
-		t.Errorf("got %d admitted after a step, want 0", n)
+		t.Errorf("%d admitted after a step, want 0", n)
 	}
 	for execute(t.Context(), clock.direct, "SELECT 1 / CAST((SELECT is_called FROM refused) AS INTEGER)") != nil {
 		continue // wait until the trigger has rejected the note

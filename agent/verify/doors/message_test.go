@@ -66,7 +66,7 @@ func TestReadReply(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 			if f := r.answered(); f.Ok() != (tt.want == "result") {
-				t.Errorf("%+v", f)
+				t.Errorf("got %+v", f)
 			}
 		})
 	}

@@ -32,13 +32,13 @@ func TestFrameworkAgreement(t *testing.T) {
 	point := key.Point()
 	a, err := agreement.Read([]byte(text), signature, point)
 	if err != nil || a.Agent != agent || a.Nonce != "offer-1" || string(a.Text()) != text {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	x, _ := hex.DecodeString(publicKey[2:])
 	own := keys.AddressKey(string(agent), point)
 	again, ok := keys.PointOf(own.SPKI())
 	if !ok || !bytes.Equal(again, point) || len(own.SPKI()) != 88 || !bytes.Equal(own.SPKI()[24:56], x) {
-		t.Errorf("%x", own.SPKI())
+		t.Errorf("got %x", own.SPKI())
 	}
 	if owns := agreement.Form().Owns; !owns(agent, own) || owns("fetch1w508d6qejxtdg4y5r3zarvary0c5xw7kfq77d0", own) {
 		t.Error("Owns does not match the key to its address only")
@@ -58,7 +58,7 @@ func TestFrameworkAgreement(t *testing.T) {
 	} {
 		a, err := agreement.Read([]byte(c.text), c.signature, []byte(c.point))
 		if !errors.Is(err, agreement.ErrSignature) || a != (agreement.Agreement{}) {
-			t.Errorf("%s: %+v, %v", name, a, err)
+			t.Errorf("%s: got %+v, %v; want %v and %+v", name, a, err, agreement.ErrSignature, agreement.Agreement{})
 		}
 	}
 }

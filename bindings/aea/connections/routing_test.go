@@ -176,6 +176,6 @@ func TestFloodsDoNotAffectOthers(t *testing.T) { // not parallel, because it wou
 	}
 	s := a.Status()
 	if waiting := a.status(t, tcp.ID).Queued * len(large); waiting > 8<<20 || s.InBox.Waiting > 4*64 {
-		t.Errorf("got %d bytes wait to be sent, %+v; want at most %v and Waiting at most %v", waiting, s.InBox, 8<<20, 4*64)
+		t.Errorf("%d bytes wait to be sent, %+v; want at most %v and Waiting at most %v", waiting, s.InBox, 8<<20, 4*64)
 	}
 }

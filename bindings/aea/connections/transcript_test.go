@@ -167,7 +167,7 @@ func (a connections) until(t *testing.T, is func(runtime.Status) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); !is(a.Status()); {
 		if time.Now().After(deadline) {
-			t.Fatalf("%+v", a.Status())
+			t.Fatalf("got %+v", a.Status())
 		}
 	}
 }

@@ -24,13 +24,13 @@ func TestCertificateIsStored(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n.PublicKey() != "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798" || len(n.Proof()) < 68 {
-			t.Errorf("%s, %x", n.PublicKey(), n.Proof())
+			t.Errorf("got %s, %x", n.PublicKey(), n.Proof())
 		}
 		return string(n.TLS().Certificates[0].Certificate[0])
 	}
 	first := open(now)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info, err)
+		t.Errorf("got %v, %v", info, err)
 	}
 	if open(now.AddDate(9, 0, 0)) != first {
 		t.Error("the node made a new certificate")

@@ -71,7 +71,7 @@ func TestUnhandledMessages(t *testing.T) {
 				m, _ := wire.DecodeMessage(e.Message)
 				d := defaultMessage(t, e)
 				if d.Performative != protocol.DefaultError || d.Code != row.code || m.StarterRef != "" || m.ID != 1 {
-					t.Errorf("%+v, %+v", d, m)
+					t.Errorf("got %+v, %+v", d, m)
 				}
 				if len(d.Data["protocol_id"]) == 0 || len(d.Data["envelope"]) == 0 {
 					t.Errorf("data: %q", d.Data)
@@ -100,16 +100,16 @@ func TestErrorsAreRateLimited(t *testing.T) {
 	}
 	for range 10 {
 		if d := defaultMessage(t, l.sent(t, "flood")); d.Code != protocol.CodeUnsupportedProtocol {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 	}
 	l.put(t, wire.Envelope{To: self, Sender: "other", Protocol: defaultSpec})
 	if d := defaultMessage(t, l.sent(t, "other")); d.Code != protocol.CodeUndecodable {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	l.put(t, message(t, "flood", "a1", 1, 0, defaultSpec, text("still served")))
 	if d := defaultMessage(t, l.sent(t, "flood")); string(d.Bytes) != "still served" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	if s := r.Status().Errors; s.UnsupportedProtocol != 50 || s.Undecodable != 1 || s.Answered != 11 {
 		t.Errorf("got %+v; want UnsupportedProtocol 50, Undecodable 1 and Answered 11", s)
@@ -138,6 +138,6 @@ func TestSkillError(t *testing.T) {
 		}
 	}
 	if d := defaultMessage(t, l.sent(t, "me")); d.Code != protocol.CodeInvalidMessage || d.Text != "not JSON" {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 }

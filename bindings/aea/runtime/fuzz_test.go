@@ -41,7 +41,7 @@ func FuzzReceive(f *testing.F) {
 		requests++
 		l.put(t, message(t, "asks", fmt.Sprint(requests), 1, 0, defaultSpec, text("hello")))
 		if d := defaultMessage(t, l.sent(t, "asks")); string(d.Bytes) != "hello" {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 		for { // empties the queue of the sender
 			_, done, ok := l.queue(e.Sender).First()

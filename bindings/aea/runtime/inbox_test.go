@@ -184,7 +184,7 @@ func TestPeerThatDoesNotRead(t *testing.T) {
 		t.Error(err)
 	}
 	if n := l.queue("deaf").Close(); n != 1024 {
-		t.Errorf("got %d dropped, want 1024", n)
+		t.Errorf("%d dropped, want 1024", n)
 	}
 	if err := send("deaf", 10); !errors.Is(err, runtime.ErrNoPeer) {
 		t.Errorf("a closed queue accepted more: %v, want %v", err, runtime.ErrNoPeer)

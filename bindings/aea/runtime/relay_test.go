@@ -107,14 +107,14 @@ func TestRelayingConnections(t *testing.T) {
 				row.come(&e)
 			}
 			if err := at[row.from].port.Receive(t.Context(), e); errors.Is(err, runtime.ErrNoPeer) != row.refused || err != nil && !row.refused {
-				t.Errorf("%v", err)
+				t.Errorf("got %v", err)
 			}
 			s := r.Status()
 			if row.want {
 				came := at[row.to].sent(t, row.to)
 				if came.To != e.To || came.Sender != e.Sender || came.URI != e.URI || string(came.Message) != string(e.Message) ||
 					s.Relay.Relayed != 1 || s.Unserved != 0 {
-					t.Errorf("%+v, %+v", came, s)
+					t.Errorf("got %+v, %+v", came, s)
 				}
 			} else if s.Relay.Relayed != 0 || s.Unserved != 1 {
 				t.Errorf("got %+v %+v; want Relayed 0 and Unserved 1", s, s.Relay)
@@ -175,12 +175,12 @@ func TestRelayToFullQueue(t *testing.T) {
 	large := string(make([]byte, 1<<20))
 	for n := 0; r.Status().Relay.Undelivered == 0; n++ {
 		if n > 10 {
-			t.Fatalf("got %d messages of a MiB wait for one agent, want at most 10", n)
+			t.Fatalf("%d messages of a MiB wait for one agent, want at most 10", n)
 		}
 		line.put(t, between(t, "ann", "bob", fmt.Sprintf("a%d", n), large))
 	}
 	if d := decodeDefault(t, line.sent(t, "ann")); d.Code != protocol.CodeInvalidDialogue || len(d.Data["dialogue"]) == 0 {
-		t.Errorf("%+v", d)
+		t.Errorf("got %+v", d)
 	}
 	fault := between(t, "ann", "bob", "f1", "")
 	fault.Message = message(t, "ann", "", 1, 0, defaultSpec,
@@ -214,7 +214,7 @@ func TestRelayedMessagesLeaveRoom(t *testing.T) {
 		line.put(t, between(t, from, to, "a1", large))
 	}
 	if s := r.Status().Relay; s.Relayed == 0 || s.Relayed*512<<10 > 2*wire.MaxEnvelope || s.Relayed+s.Undelivered != 200 {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 	line.queue("bob")
 	line.put(t, message(t, "bob", "b1", 1, 0, defaultSpec, text(large)))

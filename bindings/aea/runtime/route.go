@@ -44,7 +44,7 @@ func (r *routes) set(peer string, connection wire.PublicID, now time.Time) {
 	}
 }
 
-// get returns the connection of a peer, or zero if the connection is unknown or its entry has expired.
+// get returns the connection of a peer, or the zero PublicID if the peer has no entry or its entry has expired.
 func (r *routes) get(peer string, now time.Time) wire.PublicID {
 	r.mu.Lock()
 	defer r.mu.Unlock()

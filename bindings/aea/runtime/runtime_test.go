@@ -27,7 +27,7 @@ func TestSkillsAreDisabledAndRemoved(t *testing.T) {
 		l.put(t, message(t, "me", strings.Repeat("r", requests), 1, 0, defaultSpec, text("hello")))
 		d := defaultMessage(t, l.sent(t, "me"))
 		if d.Performative == protocol.DefaultError && d.Code != protocol.CodeUnsupportedSkill {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 		return string(d.Bytes) == "hello"
 	}
@@ -108,7 +108,7 @@ func TestBehaviours(t *testing.T) {
 		time.Sleep(time.Hour)
 		expect("disabled", 2, 2)
 		if s := r.Status().Skills[0]; s.Handled != 4 || s.Failed != 2 || s.Enabled {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestTasksAreLimited(t *testing.T) {
 			synctest.Wait()
 		}
 		if n := r.Status().Tasks; n != 3 {
-			t.Errorf("got %d tasks wait, want 3", n)
+			t.Errorf("%d tasks wait, want 3", n)
 		}
 		close(let)
 		for range 5 {
@@ -172,12 +172,12 @@ func TestStopping(t *testing.T) {
 		close(let)
 		for range 2 {
 			if d := defaultMessage(t, l.sent(t, "me")); string(d.Bytes) != "at last" {
-				t.Errorf("%+v", d)
+				t.Errorf("got %+v", d)
 			}
 		}
 		<-stopped
 		if s := r.Status(); s.InBox.Dropped != 1 || s.Connections[0].Up {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 	})
 }
@@ -248,7 +248,7 @@ func TestConnectionsAreRestarted(t *testing.T) {
 			t.Errorf("took %v, want %v", took, 7*time.Second)
 		}
 		if s := r.Status().Connections[0]; !s.Up || s.Restarts != 3 || s.LastError != "no?[1m way" {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 	})
 }
@@ -292,7 +292,7 @@ func TestStartedDialogue(t *testing.T) {
 	}
 	answer(outside, outside.sent(t, "ann"))
 	if a, b := <-got, <-got; a+b != "echo hears annother hears ann" {
-		t.Errorf("%s, %s", a, b)
+		t.Errorf("got %s, %s", a, b)
 	}
 	if _, err := r.Start(skillID, httpSpec, inside.id.String(), ask); err != nil {
 		t.Fatal(err)
@@ -326,6 +326,6 @@ func TestStatusIsJSON(t *testing.T) {
 	r := running(t, runtime.Options{}, []runtime.Skill{echo()}, newLine("first"))
 	data, err := json.Marshal(r.Status())
 	if err != nil || strings.Contains(string(data), `"Open"`) || !strings.Contains(string(data), `"connections":[{"id":"test/first:1.0.0","up":true,`) {
-		t.Errorf("%s, %v", data, err)
+		t.Errorf("got %s, %v", data, err)
 	}
 }

@@ -82,7 +82,7 @@ func TestCallsInBytes(t *testing.T) {
 		}
 	}
 	if calls.Load() != 1 {
-		t.Errorf("got %d calls reached the service, want 1", calls.Load())
+		t.Errorf("%d calls reached the service, want 1", calls.Load())
 	}
 	for name, bytes := range map[string]string{"not JSON": "hello", "a list": "[]", "nothing": "", "a duplicate member": `{"pat":"a","pat":"b"}`} {
 		a.Start(t, &protocol.Default, protocol.DefaultMessage{Performative: protocol.DefaultBytes, Bytes: []byte(bytes)})
@@ -121,11 +121,11 @@ func TestCallIsExecutedOnce(t *testing.T) {
 	second, _ := c.(protocol.HTTPMessage)
 	if string(first.Body) != `{"call":1}` || string(second.Body) != `{"call":1}` || second.Header.Get("Idempotency-Replayed") != "true" ||
 		first.Header.Get("Idempotency-Replayed") != "" {
-		t.Errorf("%s %s %v", first.Body, second.Body, second.Header)
+		t.Errorf("got %s %s %v", first.Body, second.Body, second.Header)
 	}
 	keyed := strings.Replace(call(token), `"pat"`, `"idempotency_key": "mine", "pat"`, 1)
 	if one, two := a.Calls(t, keyed), a.Calls(t, keyed); one != two || one != `{"call":2}` {
-		t.Errorf("%s %s", one, two)
+		t.Errorf("got %s %s", one, two)
 	}
 	if one, two := a.Calls(t, call(token)), a.Calls(t, call(token)); one != `{"call":3}` || two != `{"call":4}` {
 		t.Errorf("two dialogues are two calls: %s %s; want %q, %q", one, two, `{"call":3}`, `{"call":4}`)
@@ -178,6 +178,6 @@ func TestReplyTooLongForEnvelope(t *testing.T) {
 	answer := a.Calls(t, call(a.Agrees(t, gatetest.Searching)))
 	if refusal(answer) != "RESPONSE_INVALID" || !strings.Contains(answer, `"outcome":"done"`) ||
 		strings.Contains(answer, "Nothing was charged") {
-		t.Errorf("%.500s", answer)
+		t.Errorf("got %.500s", answer)
 	}
 }

@@ -142,7 +142,7 @@ func TestAgreementsOfManySenders(t *testing.T) {
 	}
 	answer := s.other(40).Requests(t, protocol.HTTPMessage{Method: "POST", URL: "/pat/issue"})
 	if refusals["OVERLOADED"] != 10 || len(refusals) != 1 || answer.Status != http.StatusServiceUnavailable {
-		t.Errorf("%v, %d %s", refusals, answer.Status, answer.Body)
+		t.Errorf("got %v, %d %s", refusals, answer.Status, answer.Body)
 	}
 	s.Pass(time.Second)
 	if token := s.other(41).Agrees(t, gatetest.Searching); token == "" {

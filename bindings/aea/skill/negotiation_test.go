@@ -36,14 +36,14 @@ func TestOfferAndAcceptance(t *testing.T) {
 			}
 		}
 		if nonce := aeatest.TextOf(offer, "tx_nonce"); len(nonce) != 64 || len(offer.Values) != len(want)+1 || offer.Model.Name != "uim_offer" {
-			t.Errorf("%+v", offer)
+			t.Errorf("got %+v", offer)
 		}
 		a.Reply(t, turn, accept(a.Info(offer)))
 		turn, m := a.FIPA(t, protocol.FIPAMatchAcceptWInform)
 		claims, err := s.Directory.Current().Service("default").Verifier.Verify(t.Context(), m.Info["pat"], s.Now())
 		if err != nil || claims.Subject != pat.AgentID(a.Address()) || claims.Assurance != pat.Fresh || m.Info["jti"] != string(claims.ID) ||
 			m.Info["expires_at"] != fmt.Sprint(claims.ExpiresAt.Unix()) || len(claims.Scope) != 1 || claims.Scope[0] != gatetest.Ordering+":execute" {
-			t.Errorf("%+v %v %v", claims, m.Info, err)
+			t.Errorf("got %+v %v %v", claims, m.Info, err)
 		}
 		agreement, err := s.Store.Agreement(t.Context(), "default", claims.Agreement)
 		if err != nil || agreement.Form != "aea-1" {
@@ -79,7 +79,7 @@ func TestUnsignedAcceptance(t *testing.T) {
 	a.Reply(t, turn, says(protocol.FIPAInform, map[string]string{"renew": m.Info["pat"]}))
 	turn, renewed := a.FIPA(t, protocol.FIPAInform)
 	if renewed.Info["pat"] == "" || renewed.Info["jti"] == m.Info["jti"] || renewed.Info["agreement_id"] != m.Info["agreement_id"] {
-		t.Errorf("%v", renewed.Info)
+		t.Errorf("got %v", renewed.Info)
 	}
 	if answer := a.Calls(t, call(renewed.Info["pat"])); answer != `{"ok":true}` {
 		t.Errorf("got %q, want %q", answer, `{"ok":true}`)
@@ -112,7 +112,7 @@ func TestChargingPATIsNotRenewed(t *testing.T) {
 	}
 	_, next := agrees()
 	if next["pat"] == "" || next["jti"] == first["jti"] {
-		t.Errorf("%v", next)
+		t.Errorf("got %v", next)
 	}
 }
 

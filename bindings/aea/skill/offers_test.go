@@ -65,7 +65,7 @@ func TestOffersEnd(t *testing.T) {
 	made := o.make(in, "x", "", 2)
 	o.use(in)
 	if found, ok := o.find(in); !ok || !found.used || found.nonce != made.nonce || found.rounds != 2 {
-		t.Errorf("%+v", found)
+		t.Errorf("got %+v", found)
 	}
 	o.end(in)
 	o.end(in)

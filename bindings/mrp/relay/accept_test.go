@@ -17,10 +17,10 @@ func TestSilentSocket(t *testing.T) {
 	h := newHost(t, "", relay.Hurry(relay.Times{Greet: 100 * time.Millisecond}))
 	l := &line{h.dial(), h.agent()}
 	if _, text, err := l.Read(t.Context()); err == nil && !strings.Contains(string(text), `"unauthorized"`) {
-		t.Errorf("%s", text)
+		t.Errorf("got %s", text)
 	} else if err == nil {
 		if status := l.ended(); status != websocket.StatusPolicyViolation && status != -1 {
-			t.Errorf("%v", status)
+			t.Errorf("got %v", status)
 		}
 	}
 }

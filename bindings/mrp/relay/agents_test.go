@@ -36,7 +36,7 @@ func TestProfilesChange(t *testing.T) {
 		got := h.wants(http.StatusOK, "", a.do("PATCH", a.path(), `{"display_name":"A","visibility":"public","metadata":{"z":"1","a":"2"},
 			"capabilities":[{"name":"n","description":"d","tags":["x:y"],"input_schema":{"type":"object","maxProperties":12345678901234567890}}]}`))
 		if *got.DisplayName != "A" || got.Visibility != wire.Public || len(got.Capabilities) != 1 || got.Capabilities[0].Tags[0] != "x:y" {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		got = h.wants(http.StatusOK, "", a.do("PATCH", a.path(), `{"inbox_policy":"open"}`))
 		if *got.DisplayName != "A" || got.InboxPolicy != wire.Open || string(got.Metadata) != `{"z":"1","a":"2"}` ||
@@ -45,7 +45,7 @@ func TestProfilesChange(t *testing.T) {
 		}
 		got = h.wants(http.StatusOK, "", a.do("PATCH", a.path(), `{"display_name":null,"capabilities":[]}`))
 		if got.DisplayName != nil || len(got.Capabilities) != 0 {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		h.wants(http.StatusForbidden, "forbidden", b.do("PATCH", a.path(), `{"display_name":"B"}`))
 		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity",
@@ -53,7 +53,7 @@ func TestProfilesChange(t *testing.T) {
 		h.wants(http.StatusBadRequest, "bad_request", a.do("PATCH", a.path(), `{"display_name":`))
 		caps := h.wants(http.StatusOK, "", b.do("GET", a.path()+"/capabilities", ""))
 		if !strings.Contains(string(caps.Raw), `"capabilities":[]`) || !strings.Contains(string(caps.Raw), a.key().String()) {
-			t.Errorf("%s", caps.Raw)
+			t.Errorf("got %s", caps.Raw)
 		}
 	})
 }
@@ -70,7 +70,7 @@ func TestDeleteAgentWithData(t *testing.T) {
 		h.wants(http.StatusNoContent, "", a.do("DELETE", a.path(), ""))
 		h.wants(http.StatusNotFound, "agent_not_found", b.do("GET", a.path(), ""))
 		if got := ids(b.poll("")); !slices.Equal(got, []string{kept}) {
-			t.Errorf("messages to others: %v", got)
+			t.Errorf("messages to others: %v, want %+v", got, []string{kept})
 		}
 		got := h.wants(http.StatusOK, "", a.do("GET", a.path(), ""))
 		if got.Visibility != wire.Private || got.DisplayName != nil || len(got.Capabilities) != 0 {
@@ -161,7 +161,7 @@ func TestDiscoverPages(t *testing.T) {
 		}
 		tags := h.wants(http.StatusOK, "", seeker.do("GET", "/v1/capabilities", ""))
 		if !strings.Contains(string(tags.Raw), `{"name":"bulk","count":105}`) {
-			t.Errorf("%s", tags.Raw)
+			t.Errorf("got %s", tags.Raw)
 		}
 	}, many)
 }
@@ -214,18 +214,18 @@ func TestAccessLists(t *testing.T) {
 		h.wants(http.StatusOK, "", a.do("PUT", entry(c), `{"entry_type":"allow"}`))
 		h.wants(http.StatusOK, "", a.do("PUT", entry(b), `{"entry_type":"allow"}`)) // replaces the first entry
 		if got := h.wants(http.StatusOK, "", a.do("GET", a.path()+"/acl", "")); strings.Count(string(got.Raw), `"entry_type":"allow"`) != 2 {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		page := h.wants(http.StatusOK, "", a.do("GET", a.path()+"/acl?limit=1", ""))
 		if !page.HasMore {
-			t.Errorf("%s", page.Raw)
+			t.Errorf("got %s", page.Raw)
 		}
 		if last := h.wants(http.StatusOK, "", a.do("GET", a.path()+"/acl?limit=1&cursor="+*page.NextCursor, "")); last.HasMore ||
 			string(last.Raw) == string(page.Raw) {
-			t.Errorf("%s", last.Raw)
+			t.Errorf("got %s", last.Raw)
 		}
 		if got := h.wants(http.StatusOK, "", a.do("GET", a.path()+"/acl?type=block", "")); !strings.Contains(string(got.Raw), `"entries":[]`) {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		h.wants(http.StatusOK, "", a.do("GET", entry(b), ""))
 		h.wants(http.StatusNoContent, "", a.do("DELETE", entry(b), ""))
@@ -245,7 +245,7 @@ func TestSuspended(t *testing.T) {
 		h.must(h.relay.Suspend(t.Context(), a.key(), true))
 		h.wants(http.StatusForbidden, "agent_suspended", a.do("GET", "/v1/messages", ""))
 		if got := h.wants(http.StatusOK, "", b.do("GET", a.path(), "")); got.Profile.Status != wire.Suspended {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		if got := h.wants(http.StatusOK, "", b.do("GET", "/v1/discover", "")); len(got.Agents) != 0 {
 			t.Errorf("a suspended agent is found: %s", got.Raw)
@@ -262,6 +262,6 @@ func TestLastActive(t *testing.T) {
 	h.pass(time.Hour)
 	got := h.wants(http.StatusOK, "", a.do("GET", a.path(), ""))
 	if at := h.clock.Now().Sub(got.LastActiveAt); at > time.Minute || got.LastActiveAt.Sub(got.CreatedAt) < time.Hour {
-		t.Errorf("%s", got.Raw)
+		t.Errorf("got %s", got.Raw)
 	}
 }

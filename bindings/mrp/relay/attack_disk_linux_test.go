@@ -48,10 +48,10 @@ func TestFullDisk(t *testing.T) {
 			accepted[got.MessageID] = true
 		case http.StatusServiceUnavailable, http.StatusInsufficientStorage:
 			if refused++; got.Header.Get("Retry-After") == "" && got.Status == http.StatusServiceUnavailable {
-				t.Errorf("%v", got.Header)
+				t.Errorf("got %v", got.Header)
 			}
 		default:
-			t.Fatalf("%d %s", got.Status, got.Raw)
+			t.Fatalf("got %d %s", got.Status, got.Raw)
 		}
 	}
 	if refused < 5 || len(accepted) == 0 {

@@ -86,7 +86,7 @@ func TestBlobsWithoutDisk(t *testing.T) {
 	h.must(os.Rename(dir+".gone", dir))
 	h.wants(http.StatusOK, "", a.do("GET", "/v1/blobs/"+kept, ""))
 	if got := h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", "bytes")); got.Header.Get("X-M2M-Storage-Used") != "9" {
-		t.Errorf("%v", got.Header)
+		t.Errorf("got %v", got.Header)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestConcurrentLargeFrames(t *testing.T) {
 				return // the relay has ended it
 			}
 			if _, _, err := l.Read(h.Context()); err != nil && websocket.CloseStatus(err) != websocket.StatusTryAgainLater {
-				t.Errorf("%v", err)
+				t.Errorf("got %v", err)
 			}
 		})
 	}

@@ -74,7 +74,7 @@ func TestSlowBodiesMakeRoom(t *testing.T) {
 			}
 			_ = got.Body.Close()
 			if got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" {
-				t.Errorf("%d %v", got.StatusCode, got.Header)
+				t.Errorf("got %d %v", got.StatusCode, got.Header)
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func TestUnreadResponses(t *testing.T) {
 	slow := []net.Conn{h.unread(a)}
 	head := make([]byte, len("HTTP/1.1 200"))
 	if _, err := io.ReadFull(slow[0], head); err != nil || string(head) != "HTTP/1.1 200" { // the relay has begun to send the page
-		t.Fatalf("%q, %v", head, err)
+		t.Fatalf("got %q, %v", head, err)
 	}
 	slow = append(slow, h.unread(a), h.unread(a))
 	h.eventually("the limit is reached", func() bool {

@@ -65,7 +65,7 @@ func (a *agent) rawSocket() (net.Conn, *bufio.Reader) {
 	_, err = io.ReadFull(from, reply)
 	a.must(err)
 	if !strings.Contains(string(reply), `"ok"`) {
-		a.Fatalf("%s", reply)
+		a.Fatalf("got %s", reply)
 	}
 	return conn, from
 }

@@ -125,7 +125,7 @@ func TestHostileTexts(t *testing.T) {
 		const body = `{"a":"\u0000\ud800\u202e' -- %"}`
 		if got := a.do("POST", "/v1/messages", message(a.key(), body)); got.Status == http.StatusAccepted {
 			if page := a.do("GET", "/v1/messages", ""); !strings.Contains(string(page.Raw), body) {
-				h.Errorf("%s", page.Raw)
+				h.Errorf("got %s", page.Raw)
 			}
 		} else if got.Status != http.StatusBadRequest {
 			h.Errorf("got %d %s; want %v", got.Status, got.Raw, http.StatusBadRequest)
@@ -154,7 +154,7 @@ func TestOneRequestAtTwoReplicasAtOnce(t *testing.T) {
 				case http.StatusConflict:
 					refused.Add(1)
 				default:
-					t.Errorf("%d %s", got.Status, got.Raw)
+					t.Errorf("got %d %s", got.Status, got.Raw)
 				}
 			})
 		}
@@ -180,7 +180,7 @@ func TestConcurrentNewAgents(t *testing.T) {
 				made.Add(1)
 			case http.StatusTooManyRequests:
 			default:
-				t.Errorf("%d %s", got.Status, got.Raw)
+				t.Errorf("got %d %s", got.Status, got.Raw)
 			}
 		})
 	}

@@ -86,7 +86,7 @@ func TestLongThread(t *testing.T) {
 			h.Errorf("the sender's page has %d messages", len(page.Messages))
 		}
 		if got := b.poll("?in_reply_to=" + fmt.Sprint(last)); len(got) != 0 {
-			h.Errorf("%v", ids(got))
+			h.Errorf("got %v", ids(got))
 		}
 	}, many)
 }

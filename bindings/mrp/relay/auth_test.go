@@ -22,7 +22,7 @@ func TestFirstRequestCreatesAgent(t *testing.T) {
 		if got.PublicKey != a.key() || got.Profile.Status != wire.Active || got.Visibility != wire.Private ||
 			got.InboxPolicy != wire.BlockList || string(got.Metadata) != "{}" || got.Capabilities == nil || len(got.Capabilities) != 0 ||
 			got.DisplayName != nil || got.CreatedAt.IsZero() {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		h.wants(http.StatusOK, "", b.do("GET", "/v1/agents/"+a.key().String(), ""))
 		h.wants(http.StatusNotFound, "agent_not_found", b.do("GET", "/v1/agents/"+h.agent().key().String(), ""))
@@ -131,7 +131,7 @@ func TestReplays(t *testing.T) {
 				case "replay_detected":
 					refused.Add(1)
 				default:
-					t.Errorf("%s", got.Raw)
+					t.Errorf("got %s", got.Raw)
 				}
 			})
 		}
@@ -198,7 +198,7 @@ func TestRates(t *testing.T) {
 	got := h.wants(http.StatusTooManyRequests, "rate_limit_exceeded", a.do("POST", "/v1/messages", message(b.key(), "1")))
 	if got.Header.Get("Retry-After") == "" || got.Header.Get("X-RateLimit-Remaining") != "0" || got.Error.Details["window"] != "1m" ||
 		got.Error.Details["limit"] != 30.0 || got.Error.Details["retry_after"] == nil {
-		t.Errorf("%v %s", got.Header, got.Raw)
+		t.Errorf("got %v %s", got.Header, got.Raw)
 	}
 	h.wants(http.StatusOK, "", a.do("GET", "/v1/messages", ""))
 	h.wants(http.StatusAccepted, "", b.do("POST", "/v1/messages", message(a.key(), "1")))
@@ -238,7 +238,7 @@ func TestNewAgentsPerAddress(t *testing.T) {
 	h.agent().known()
 	got := h.agent().do("GET", "/v1/messages", "")
 	if h.wants(http.StatusTooManyRequests, "rate_limit_exceeded", got); got.Header.Get("Retry-After") == "" {
-		t.Errorf("%v", got.Header)
+		t.Errorf("got %v", got.Header)
 	}
 	h.wants(http.StatusOK, "", old.do("GET", "/v1/messages", ""))
 }

@@ -26,7 +26,7 @@ func TestBlobs(t *testing.T) {
 		up := h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", bytes, "Content-Type", "text/plain"))
 		if up.Hash != hash || up.Size != int64(len(bytes)) || up.Header.Get("X-M2M-Storage-Used") != "100000" ||
 			up.Header.Get("X-M2M-Storage-Limit") != "1073741824" {
-			t.Errorf("%s %v", up.Raw, up.Header)
+			t.Errorf("got %s %v", up.Raw, up.Header)
 		}
 		path := "/v1/blobs/" + up.BlobID
 		for _, method := range []string{"GET", "HEAD"} {
@@ -69,7 +69,7 @@ func TestBlobQuotas(t *testing.T) {
 		h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", strings.Repeat("x", 100)))
 		got := h.wants(http.StatusInsufficientStorage, "insufficient_storage", a.do("POST", "/v1/blobs", strings.Repeat("x", 60)))
 		if got.Header.Get("X-M2M-Storage-Used") != "100" || got.Header.Get("X-M2M-Storage-Limit") != "150" {
-			t.Errorf("%v", got.Header)
+			t.Errorf("got %v", got.Header)
 		}
 		h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", "1"))
 		h.wants(http.StatusCreated, "", a.do("POST", "/v1/blobs", "2"))
@@ -101,7 +101,7 @@ func TestBlobWithWrongHash(t *testing.T) {
 	h.must(err)
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusBadRequest {
-		t.Errorf("%s", answer.Status)
+		t.Errorf("got %s", answer.Status)
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
 		t.Errorf("files left: %v, %v; want none, nil", files, err)

@@ -55,7 +55,7 @@ func TestOrphanFiles(t *testing.T) {
 			h.Errorf("%q are left, want %q", got, want)
 		}
 		if got := h.wants(http.StatusOK, "", a.do("GET", "/v1/blobs/"+kept, "")); string(got.Raw) != "kept" {
-			h.Errorf("%q", got.Raw)
+			h.Errorf("got %q", got.Raw)
 		}
 	}, func(o *relay.Options) {
 		o.Blobs = filepath.Join(dir, map[bool]string{true: "PostgreSQL", false: "SQLite"}[o.Shared])

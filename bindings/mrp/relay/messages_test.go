@@ -22,7 +22,7 @@ func TestSendAndPoll(t *testing.T) {
 		got := h.wants(http.StatusAccepted, "", a.do("POST", "/v1/messages",
 			message(b.key(), body, `"thread_id":"t1"`, `"in_reply_to":"m0"`, `"metadata":{"k": "v"}`, `"content_type":"text/x"`)))
 		if got.MessageID == "" || !strings.Contains(string(got.Raw), `"status":"sent"`) {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		path := "/v1/messages/" + got.MessageID
 		h.wants(http.StatusOK, "", a.do("GET", path, ""))
@@ -37,14 +37,14 @@ func TestSendAndPoll(t *testing.T) {
 		m := raw.Messages[0]
 		if m.ID != got.MessageID || m.Sender != a.key() || m.Recipient != b.key() || m.ContentType != "text/x" || m.ThreadID != "t1" ||
 			m.InReplyTo != "m0" || string(m.Metadata) != `{"k": "v"}` || m.Status != wire.Sent || m.ExpiresAt.Sub(m.CreatedAt) != wire.DefaultExpiry {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		if again := b.poll(""); len(again) != 0 {
 			t.Errorf("delivered again: %v, want none", again)
 		}
 		status := h.wants(http.StatusOK, "", a.do("GET", path+"/status", ""))
 		if !strings.Contains(string(status.Raw), `"status":"delivered"`) || !strings.Contains(string(status.Raw), "delivered_at") {
-			t.Errorf("%s", status.Raw)
+			t.Errorf("got %s", status.Raw)
 		}
 		if list := b.poll("?status=delivered"); len(list) != 1 {
 			t.Errorf("delivered: %v, want length 1", list)
@@ -61,7 +61,7 @@ func TestMessageForUnknownKey(t *testing.T) {
 		a, unknown := h.agent().known(), h.agent()
 		id := a.send(unknown, `1`)
 		if got := ids(unknown.poll("")); !slices.Equal(got, []string{id}) {
-			t.Errorf("%v", got)
+			t.Errorf("got %v, want %+v", got, []string{id})
 		}
 		for range 3 {
 			a.send(h.agent(), `1`)
@@ -165,7 +165,7 @@ func TestRepeatedSend(t *testing.T) {
 		h.wants(http.StatusConflict, "bad_request", a.do("POST", "/v1/messages", message(b.key(), "2", key)))
 		h.wants(http.StatusAccepted, "", b.do("POST", "/v1/messages", message(b.key(), "1", key)))
 		if got := b.poll(""); len(got) != 2 {
-			t.Errorf("%v", ids(got))
+			t.Errorf("got %v", ids(got))
 		}
 	})
 }
@@ -178,13 +178,13 @@ func TestMessagesExpire(t *testing.T) {
 	got := a.send(b, `2`, `"expires_in":3600`)
 	h.pass(61 * time.Second)
 	if list := ids(b.poll("")); !slices.Equal(list, []string{got}) {
-		t.Errorf("%v", list)
+		t.Errorf("got %v, want %+v", list, []string{got})
 	}
 	if status := a.do("GET", "/v1/messages/"+missed+"/status", ""); !strings.Contains(string(status.Raw), `"status":"expired"`) {
-		t.Errorf("%s", status.Raw)
+		t.Errorf("got %s", status.Raw)
 	}
 	if list := ids(b.poll("?status=expired")); !slices.Equal(list, []string{missed}) {
-		t.Errorf("%v", list)
+		t.Errorf("got %v, want %+v", list, []string{missed})
 	}
 	for _, seconds := range []string{"0", "2592001", "-1"} {
 		h.wants(http.StatusBadRequest, "bad_request", a.do("POST", "/v1/messages", message(b.key(), "1", `"expires_in":`+seconds)))
@@ -205,7 +205,7 @@ func TestLongPolls(t *testing.T) {
 		h.eventually("it waits", func() bool { return h.relay.Waiting(b.key()) == 1 })
 		id := a.send(b, `1`)
 		if list := ids(<-got); !slices.Equal(list, []string{id}) {
-			t.Errorf("%v", list)
+			t.Errorf("got %v, want %+v", list, []string{id})
 		}
 	})
 }
@@ -221,12 +221,12 @@ func TestLongPollsAreBounded(t *testing.T) {
 		polls.Go(func() { answers <- h.sent(r) })
 	}
 	if first := <-answers; first.code() != "rate_limit_exceeded" {
-		t.Errorf("%s", first.Raw)
+		t.Errorf("got %s", first.Raw)
 	}
 	a.send(b, `1`)
 	polls.Wait()
 	if second := <-answers; len(second.Messages) != 1 {
-		t.Errorf("%s", second.Raw)
+		t.Errorf("got %s", second.Raw)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestShutdown(t *testing.T) {
 	h.eventually("it waits", func() bool { return h.relay.Waiting(b.key()) == 1 })
 	h.stop()
 	if a := <-got; a.Status != http.StatusOK || len(a.Messages) != 0 {
-		t.Errorf("%d %s", a.Status, a.Raw)
+		t.Errorf("got %d %s", a.Status, a.Raw)
 	}
 }
 
@@ -258,10 +258,10 @@ func TestAttachments(t *testing.T) {
 		if len(m.Attachments) != 1 || m.Attachments[0] != (wire.Attachment{
 			BlobID: blob.BlobID, Filename: "f.txt", ContentType: "text/plain", Size: 5, Hash: blob.Hash,
 		}) {
-			t.Errorf("%+v", m.Attachments)
+			t.Errorf("got %+v", m.Attachments)
 		}
 		if got := h.wants(http.StatusOK, "", b.do("GET", "/v1/blobs/"+blob.BlobID, "")); string(got.Raw) != "bytes" {
-			t.Errorf("%q", got.Raw)
+			t.Errorf("got %q", got.Raw)
 		}
 		h.wants(http.StatusForbidden, "forbidden", c.do("GET", "/v1/blobs/"+blob.BlobID, ""))
 		h.wants(http.StatusUnprocessableEntity, "unprocessable_entity", c.do("POST", "/v1/messages", message(b.key(), "1", attach(blob.BlobID))))

@@ -37,7 +37,7 @@ func (a *agent) connect() *line {
 	l := &line{a.dial(), a}
 	l.say(wire.SignSocket(a.private, a.at()))
 	if r := l.hear(); r.Type != "auth_result" || r.Status != "ok" || *r.PublicKey != a.key() {
-		a.Fatalf("%+v %v", r, r.Error)
+		a.Fatalf("got %+v %v", r, r.Error)
 	}
 	return l
 }
@@ -85,7 +85,7 @@ func TestSocketDeliversMessages(t *testing.T) {
 			r := l.hear()
 			got = append(got, r.Message.ID)
 			if string(r.Message.Body) != `{ "n" : 1 }` && string(r.Message.Body) != `2` {
-				t.Errorf("%s", r.Message.Body)
+				t.Errorf("got %s", r.Message.Body)
 			}
 			l.say(`{"type":"ack","message_id":"` + r.Message.ID + `"}`)
 		}
@@ -116,10 +116,10 @@ func TestSocketSends(t *testing.T) {
 		l.say(`{"type":"send","id":"x","message":` + message(b.key(), `1`) + `}`)
 		r := l.hear()
 		if r.Type != "send_result" || r.ID != "x" || r.Status != "ok" || r.MessageID == "" || r.ExpiresAt == nil {
-			t.Errorf("%+v", r)
+			t.Errorf("got %+v", r)
 		}
 		if got := ids(b.poll("")); !slices.Equal(got, []string{r.MessageID}) {
-			t.Errorf("%v", got)
+			t.Errorf("got %v, want %+v", got, []string{r.MessageID})
 		}
 		h.wants(http.StatusOK, "", b.do("PATCH", b.path(), `{"inbox_policy":"closed"}`))
 		for frame, code := range map[string]wire.Code{
@@ -200,7 +200,7 @@ func TestRefusedSockets(t *testing.T) {
 	l = &line{h.dial(), a}
 	l.say(good)
 	if r := l.hear(); r.Error == nil || r.Error.Code != "replay_detected" {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 }
 
@@ -221,7 +221,7 @@ func TestThreeSockets(t *testing.T) {
 	third := &line{h.dial(), b}
 	third.say(wire.SignSocket(b.private, b.at()))
 	if r := third.hear(); r.Error == nil || r.Error.Code != "rate_limit_exceeded" || third.ended() != websocket.StatusPolicyViolation {
-		t.Errorf("%+v", r)
+		t.Errorf("got %+v", r)
 	}
 	// Each message goes to one of the two.
 	const n = 40
@@ -308,7 +308,7 @@ func TestUnacknowledgedMessages(t *testing.T) {
 	id := a.send(b, `1`)
 	l.hear()
 	if got := a.do("GET", "/v1/messages/"+id+"/status", ""); !strings.Contains(string(got.Raw), `"sent"`) {
-		t.Errorf("%s", got.Raw)
+		t.Errorf("got %s", got.Raw)
 	}
 	h.eventually("delivered", func() bool {
 		h.pass(31 * time.Second) // again, in case the relay recorded the time only after the first

@@ -67,12 +67,12 @@ func TestWebhook(t *testing.T) {
 		k := newHook(t, http.StatusOK)
 		got := h.wants(http.StatusOK, "", k.set(b))
 		if strings.Contains(string(got.Raw), "secret") || !strings.Contains(string(got.Raw), `"enabled":true`) {
-			t.Errorf("%s", got.Raw)
+			t.Errorf("got %s", got.Raw)
 		}
 		id := a.send(b, `{ "a" : 1 }`)
 		h.waitFor(k.received)
 		if k.got[0].Message.ID != id || string(k.got[0].Message.Body) != `{ "a" : 1 }` || !strings.HasPrefix(k.got[0].ID, "dlv_") {
-			t.Errorf("%+v", k.got)
+			t.Errorf("got %+v", k.got)
 		}
 		h.eventually("delivered", func() bool {
 			return strings.Contains(string(a.do("GET", "/v1/messages/"+id+"/status", "").Raw), `"delivered"`)
@@ -107,11 +107,11 @@ func TestFailingWebhook(t *testing.T) {
 		return strings.Contains(string(a.do("GET", "/v1/messages/"+id+"/status", "").Raw), `"delivered"`)
 	})
 	if got := b.do("GET", b.path()+"/webhook", ""); !strings.Contains(string(got.Raw), `"consecutive_failures":0`) {
-		t.Errorf("%s", got.Raw)
+		t.Errorf("got %s", got.Raw)
 	}
 	for _, d := range k.got {
 		if d.ID != k.got[0].ID || d.Message.ID != id {
-			t.Errorf("%+v", d)
+			t.Errorf("got %+v", d)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestUnprovedWebhookIsDisabled(t *testing.T) {
 	h.wants(http.StatusOK, "", k.set(b))
 	if got := b.do("GET", b.path()+"/webhook", ""); !strings.Contains(string(got.Raw), `"enabled":true`) ||
 		!strings.Contains(string(got.Raw), `"consecutive_failures":0`) {
-		t.Errorf("%s", got.Raw)
+		t.Errorf("got %s", got.Raw)
 	}
 }
 

@@ -157,7 +157,7 @@ func TestHeldConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, got, err := socket.Read(t.Context()); err != nil || !strings.Contains(string(got), want) {
-			t.Fatalf("%s, %v", got, err)
+			t.Fatalf("got %s, %v", got, err)
 		}
 	}
 	first := wire.SignSocket(listening.key, time.Now())

@@ -33,7 +33,7 @@ func TestAgreementOfOtherImplementation(t *testing.T) {
 		a.Target != "agent1qttckqrmhmpp933avdarr3yquchg385x8gypvt9akk32pm7s94f6cfpn3tf" ||
 		a.ID != "cbee03da2c5912647089357c83bf3bfb04f40bd9229a411f6ccb3c42c12f85e0" || !a.Expires.Equal(time.Unix(1893456000, 0)) ||
 		a.PolicyDigest != "sha-256:5LLfzFUCKTia0zZdKRg4jGXsJV0dKWZ7umKSAWvehdU" || a.Issuer != "shop.example" || a.Scope != nil {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	key, ok := agreement.Key(a.Agent)
 	b64 := base64.RawURLEncoding.EncodeToString
@@ -41,7 +41,7 @@ func TestAgreementOfOtherImplementation(t *testing.T) {
 	const jkt = "SwArAfD6gpE1G1HzN7N_Lr8h18p7g9VUnpbERXzI66E"
 	const info = "MFYwEAYHKoZIzj0CAQYFK4EEAAoDQgAEaISDdT2L3GUZFGCDqnkiu91-iWBdeM4if2V3z7uMIIe0kMcqmBB-7PiijFnL0Tkacae878y2BLd3cOpej7PCwg"
 	if !ok || key.Thumbprint() != jkt || b64(key.SPKI()) != info {
-		t.Errorf("%x %s", key.SPKI(), key.Thumbprint())
+		t.Errorf("got %x %s", key.SPKI(), key.Thumbprint())
 	}
 }
 
@@ -127,7 +127,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if _, ok := agreement.Key(a.Agent); !ok || len(a.ID) != 64 || a.Issuer == "" || a.PolicyDigest == "" {
-			t.Errorf("%+v", a)
+			t.Errorf("got %+v", a)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func TestReferenceAttestation(t *testing.T) {
 	a, err := almanac.ParseAttestation(tree(t, signed), now)
 	if err != nil || a.Address != alice || a.Network != identity.Mainnet || len(a.Endpoints) != 1 || a.Endpoints[0].Weight != 1 ||
 		a.Endpoints[0].URL != "http://127.0.0.1:8000/submit" || len(a.Protocols) != 1 || string(a.Metadata) != "null" || !a.At.Equal(now) {
-		t.Errorf("%+v, %v", a, err)
+		t.Errorf("got %+v, %v", a, err)
 	}
 	for name, change := range map[string]func(strictjson.Object){
 		"metadata that is empty": func(o strictjson.Object) { o["metadata"] = map[string]any{} },
@@ -131,7 +131,7 @@ func TestAttestationContent(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "a digest twice" && len(a.Protocols) != 1 {
-			t.Errorf("%v", a.Protocols)
+			t.Errorf("got %v", a.Protocols)
 		}
 	}
 }

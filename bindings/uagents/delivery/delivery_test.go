@@ -62,7 +62,7 @@ func TestEndpointResponses(t *testing.T) {
 				body, err := io.ReadAll(r.Body)
 				if err != nil || string(body) != `{"an":"envelope"}` || r.Method != http.MethodPost ||
 					r.Header.Get("Content-Type") != "application/json" || r.Header.Get("X-Uagents-Connection") != "" {
-					t.Errorf("%s %v %s, %v", r.Method, r.Header, body, err)
+					t.Errorf("got %s %v %s, %v", r.Method, r.Header, body, err)
 				}
 				w.Header().Set("Location", other)
 				w.WriteHeader(c.statuses[min(int(tries.Add(1)), len(c.statuses))-1])
@@ -108,7 +108,7 @@ func TestForbiddenEndpoints(t *testing.T) {
 		}
 	}
 	if came.Load() != 0 {
-		t.Errorf("got %d requests arrived, want 0", came.Load())
+		t.Errorf("%d requests arrived, want 0", came.Load())
 	}
 }
 
@@ -129,7 +129,7 @@ func TestEndlessResponses(t *testing.T) {
 	c := courier(t)
 	if failed, _ := errors.AsType[*delivery.Error](c.Deliver(t.Context(), to(endless), nil, closing)); failed == nil ||
 		failed.Cause != delivery.Unreachable {
-		t.Errorf("%v", failed)
+		t.Errorf("got %v", failed)
 	}
 	if err := c.Deliver(t.Context(), to(endless, taking), nil, nil); err != nil || good.Load() != 1 {
 		t.Errorf("got %v, %d; want nil, 1", err, good.Load())
@@ -225,6 +225,6 @@ func TestMaxTries(t *testing.T) {
 	}
 	failed, _ := errors.AsType[*delivery.Error](c.Deliver(t.Context(), to(), nil, nil))
 	if failed == nil || failed.Cause != delivery.NoEndpoint {
-		t.Errorf("%v", failed)
+		t.Errorf("got %v", failed)
 	}
 }

@@ -40,7 +40,7 @@ var pinned = regexp.MustCompile(`^[a-z0-9./-]+:v?[0-9]+\.[0-9]+[-.a-z0-9]*$`)
 func TestComposeServices(t *testing.T) {
 	p := compose(t)
 	if got := slices.Sorted(slices.Values(p.ServiceNames())); !slices.Equal(got, []string{"grafana", "postgres", "prometheus", "uimgate"}) {
-		t.Fatalf("%q", got)
+		t.Fatalf("got %q, want %+v", got, []string{"grafana", "postgres", "prometheus", "uimgate"})
 	}
 	for name, s := range p.Services {
 		if s.Build == nil && !pinned.MatchString(s.Image) {
@@ -290,6 +290,6 @@ func TestComposeGrafanaIsPublishedOnThisMachine(t *testing.T) {
 	p := project(t, deploy+"/compose.yaml", deploy+"/compose/grafana.yaml")
 	ports := p.Services["grafana"].Ports
 	if len(ports) != 1 || ports[0].HostIP != "127.0.0.1" || p.Services["grafana"].Networks["monitoring"] == nil && len(p.Services["grafana"].Networks) != 2 {
-		t.Errorf("%+v", p.Services["grafana"])
+		t.Errorf("got %+v", p.Services["grafana"])
 	}
 }

@@ -337,7 +337,7 @@ func TestHostsAreThoseOfTheServices(t *testing.T) {
 	}
 	ingress := one[*networking.Ingress](sqlite)
 	if len(ingress.Spec.Rules) != 1 || ingress.Spec.Rules[0].Host != "shop.example" || !slices.Equal(ingress.Spec.TLS[0].Hosts, []string{"shop.example"}) {
-		t.Errorf("%+v", ingress.Spec)
+		t.Errorf("got %+v", ingress.Spec)
 	}
 }
 
@@ -408,7 +408,7 @@ func TestVolumesAreMounted(t *testing.T) {
 			t.Errorf("the configuration is not mounted: %+v", config)
 		}
 		if !slices.Equal(r.gateway.Args, []string{"serve", "-c", "/etc/uimgate/uimgate.yaml"}) || r.gateway.Command != nil {
-			t.Errorf("%q %q", r.gateway.Command, r.gateway.Args)
+			t.Errorf("got %q %q", r.gateway.Command, r.gateway.Args)
 		}
 	})
 }

@@ -14,7 +14,7 @@ import (
 var executeOnce = agent.ExecuteOptions{NoRepeat: true}
 
 func TestMain(m *testing.M) {
-	// The exporters read it. The default is five seconds.
+	// The exporters read this variable, in milliseconds. The default is five seconds.
 	if err := os.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50"); err != nil {
 		panic(err)
 	}
@@ -84,7 +84,7 @@ func TestEachAlertHasAScenario(t *testing.T) {
 		delete(fires, r.Alert)
 	}
 	for name := range fires {
-		t.Errorf("a scenario fires %s, which is not there", name)
+		t.Errorf("a scenario fires %s, which is not an alert", name)
 	}
 }
 

@@ -184,7 +184,7 @@ func TestFailuresOfOneAgentStopOnlyItsCalls(t *testing.T) {
 	}
 	open, ok := errors.AsType[*upstream.BreakerOpenError](p.Ready("clumsy", false))
 	if !ok || open.RetryAfter < 50*time.Second || open.RetryAfter > time.Minute {
-		t.Errorf("%+v", open)
+		t.Errorf("got %+v", open)
 	}
 }
 

@@ -131,7 +131,7 @@ func TestResponsesAreLimitedWhileRead(t *testing.T) {
 	u := open(t, config(t, s.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 	if _, ok := errors.AsType[*upstream.ResponseError](err); outcome != store.Done || !ok {
-		t.Fatalf("%q, %v", outcome, err)
+		t.Fatalf("got %q, %v", outcome, err)
 	}
 	if n := sent.Load(); n > 256<<20 {
 		t.Errorf("the service could send %d bytes, want at most %v", n, 256<<20)
@@ -164,10 +164,10 @@ func TestGzipIsLimitedAfterDecompression(t *testing.T) {
 			answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 			_, invalid := errors.AsType[*upstream.ResponseError](err)
 			if outcome != store.Done || (err == nil) != tt.fits || invalid == tt.fits {
-				t.Fatalf("%q, %v", outcome, err)
+				t.Fatalf("got %q, %v", outcome, err)
 			}
 			if tt.fits && string(answer.JSON) != `{"a":1}` {
-				t.Errorf("%s", answer.JSON)
+				t.Errorf("got %s", answer.JSON)
 			}
 		})
 	}
@@ -349,7 +349,7 @@ func TestRequestHeaders(t *testing.T) {
 	}
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{AgentID: "a\r\nX-Admin: 1"}, live)
 	if outcome != store.NotSent || !errors.Is(err, upstream.ErrIdentity) || strings.Contains(err.Error(), "Admin") {
-		t.Errorf("%q, %v", outcome, err)
+		t.Errorf("got %q, %v", outcome, err)
 	}
 }
 
@@ -364,7 +364,7 @@ func TestTLS(t *testing.T) {
 	u := open(t, config(t, srv.URL))
 	_, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 	if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.Contains(err.Error(), "not trusted") {
-		t.Errorf("%q, %v", outcome, err)
+		t.Errorf("got %q, %v", outcome, err)
 	}
 	cfg := config(t, srv.URL)
 	cfg.RootCAs = srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
@@ -372,7 +372,7 @@ func TestTLS(t *testing.T) {
 	for range 3 {
 		answer, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{}, live)
 		if outcome != store.Done || err != nil || string(answer.JSON) != `{"proto":"HTTP/1.1"}` {
-			t.Errorf("%s, %q, %v", answer.JSON, outcome, err)
+			t.Errorf("got %s, %q, %v", answer.JSON, outcome, err)
 		}
 	}
 	if _, outcome, err := u.Call(t.Context(), prepare(t, u, "POST"), upstream.Identity{},

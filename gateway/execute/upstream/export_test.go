@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// MaxOwnCircuits is the most agents that Failures can return.
+// MaxOwnCircuits is the maximum number of agents that Failures can return.
 const MaxOwnCircuits = maxOwnCircuits
 
 // Failures makes one call of each of n agents fail, and a call of another agent succeed after each. It returns how many agents have a
-// circuit of their own afterwards.
+// separate circuit afterwards.
 func Failures(n int) int {
 	own := newOwnCircuits()
 	b := newBreaker("", own, Breaker{Failures: 5, OpenFor: time.Minute}, time.Now)

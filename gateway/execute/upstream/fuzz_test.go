@@ -53,11 +53,11 @@ func FuzzPrepare(f *testing.F) {
 		}
 		p, violations := r.Prepare(values)
 		if (p == nil) == (violations == nil) {
-			t.Fatalf("%v, %v", p, violations)
+			t.Fatalf("got %v, %v", p, violations)
 		}
 		for _, v := range violations {
 			if _, sent := values[v.Parameter]; v.Message == "" || (!sent && !names[v.Parameter]) {
-				t.Fatalf("%+v", v)
+				t.Fatalf("got %+v", v)
 			}
 		}
 		if p == nil {
@@ -148,14 +148,14 @@ func FuzzAnswer(f *testing.F) {
 				t.Fatalf("unknown: %+v, %v; want %v and JSON nil", got, err, upstream.ErrBroken)
 			}
 		default:
-			t.Fatalf("%q, %v", outcome, err)
+			t.Fatalf("got %q, %v", outcome, err)
 		}
 		if int64(len(got.JSON)) > cfg.MaxResponse {
 			t.Fatalf("%d bytes", len(got.JSON))
 		}
 		if rejected, is := errors.AsType[*upstream.RejectedError](err); is {
 			if utf8.RuneCountInString(rejected.Message) > 300 || strings.ContainsFunc(rejected.Message, unicode.IsControl) {
-				t.Fatalf("%q", rejected.Message)
+				t.Fatalf("got %q", rejected.Message)
 			}
 		}
 	})

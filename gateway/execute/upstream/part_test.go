@@ -301,7 +301,7 @@ func FuzzParts(f *testing.F) {
 		}
 		p, violations := r.Prepare(map[string]any{name: value})
 		if (p == nil) == (violations == nil) {
-			t.Fatalf("%v, %v", p, violations)
+			t.Fatalf("got %v, %v", p, violations)
 		}
 		if p == nil {
 			return
@@ -320,7 +320,7 @@ func FuzzParts(f *testing.F) {
 			}
 			if len(part.Header) > 2 || strings.Trim(part.FileName(), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.") != "" ||
 				(part.FileName() != "") != file {
-				t.Fatalf("%v", part.Header)
+				t.Fatalf("got %v", part.Header)
 			}
 		}
 		if sent != 0 {

@@ -133,7 +133,7 @@ func TestMessagesConcealEscapedOperatorValues(t *testing.T) {
 			_, _, err = u.Call(t.Context(), p, upstream.Identity{}, live)
 			rejected, ok := errors.AsType[*upstream.RejectedError](err)
 			if !ok || rejected.Message != "" || u.Concealed()["shop.example:try:v1"] != 1 {
-				t.Errorf("%v %q", err, rejected.Message)
+				t.Errorf("got %v %q", err, rejected.Message)
 			}
 		})
 	}
@@ -155,7 +155,7 @@ func TestShortValuesStayInResponses(t *testing.T) {
 	p, _ := r.Prepare(map[string]any{})
 	answer, _, err := u.Call(t.Context(), p, upstream.Identity{}, live)
 	if err != nil || string(answer.JSON) != body || len(u.Concealed()) != 0 {
-		t.Errorf("%s %v %v", answer.JSON, u.Concealed(), err)
+		t.Errorf("got %s %v %v", answer.JSON, u.Concealed(), err)
 	}
 }
 
@@ -172,6 +172,6 @@ func TestResponsesConcealAccessTokens(t *testing.T) {
 	u := open(t, cfg)
 	answer, _, err := u.Call(t.Context(), prepare(t, u, "GET"), upstream.Identity{}, live)
 	if want := `{"you":"` + strings.Repeat("*", len(url.QueryEscape("at-"+apiKey))) + `"}`; err != nil || string(answer.JSON) != want {
-		t.Errorf("%s %v", answer.JSON, err)
+		t.Errorf("got %s %v", answer.JSON, err)
 	}
 }

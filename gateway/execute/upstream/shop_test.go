@@ -53,7 +53,7 @@ func TestExampleShopRoutes(t *testing.T) {
 			if tt.code != "" {
 				rejected, ok := errors.AsType[*upstream.RejectedError](err)
 				if !ok || rejected.Code != tt.code || rejected.Message == "" || outcome != store.Failed {
-					t.Fatalf("%q, %v", outcome, err)
+					t.Fatalf("got %q, %v", outcome, err)
 				}
 				return
 			}

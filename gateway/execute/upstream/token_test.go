@@ -247,7 +247,7 @@ func TestRefusedTokenIsRenewed(t *testing.T) {
 		service.expect("none")
 		for range 20 {
 			if outcome, err := once(t, u, "GET"); outcome != store.Failed || strings.Contains(err.Error(), "token-") {
-				t.Fatalf("%q, %v", outcome, err)
+				t.Fatalf("got %q, %v", outcome, err)
 			}
 		}
 		if n := tokens.requests.Load(); n != 1 {
@@ -288,7 +288,7 @@ func TestNothingIsSentWithoutAToken(t *testing.T) {
 			for n := range 5 {
 				outcome, err := once(t, u, "GET")
 				if outcome != store.NotSent || !errors.Is(err, upstream.ErrUnreachable) || !strings.Contains(err.Error(), name) {
-					t.Errorf("%q, %v", outcome, err)
+					t.Errorf("got %q, %v", outcome, err)
 				}
 				if strings.Contains(fmt.Sprintf("%+v", err), "s3cret") || strings.Contains(err.Error(), "127.0.0.1") {
 					t.Errorf("the error contains the address or a secret: %v", err)
@@ -320,6 +320,6 @@ func TestTokensDoNotAppearInMessages(t *testing.T) {
 	u := withTokens(t, s.URL, tokens, &c)
 	_, err := once(t, u, "POST")
 	if rejected, ok := errors.AsType[*upstream.RejectedError](err); !ok || rejected.Message != "" {
-		t.Errorf("%v %q", err, rejected.Message)
+		t.Errorf("got %v %q", err, rejected.Message)
 	}
 }

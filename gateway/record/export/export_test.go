@@ -345,7 +345,7 @@ func TestHTTP(t *testing.T) {
 	data, _ := events[0]["data"].(map[string]any)
 	if e := events[0]; e["specversion"] != "1.0" || e["id"] != "id-1" || e["source"] != "/services/shop" || data["service"] != "shop" ||
 		e["type"] != "io.uimgate.audit.call.v1" || e["time"] != "2026-11-28T12:00:00Z" || e["datacontenttype"] != "application/json" {
-		t.Errorf("%v", e)
+		t.Errorf("got %v", e)
 	}
 	status = http.StatusInternalServerError
 	if err := h.Send(t.Context(), []export.Record{record("{}")}); err == nil {
@@ -428,7 +428,7 @@ func TestSyslog(t *testing.T) {
 			}
 			if got := string(message); !strings.HasPrefix(got, "<110>1 2026-11-28T12:00:00.000000Z ") || !strings.HasSuffix(got, " audit - "+want) ||
 				len(strings.Fields(got)) != 8 {
-				t.Errorf("%q", got)
+				t.Errorf("got %q", got)
 			}
 		}
 		if err := c.Close(); err != nil {

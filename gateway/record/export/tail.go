@@ -65,8 +65,8 @@ func (t *tail) isCurrent() bool {
 	return err == nil && os.SameFile(open, current) && current.Size() >= t.cursor.Offset
 }
 
-// next returns the next complete records: at most as many as records, and none after the record with which they reach size bytes. It
-// returns no records if there are none yet.
+// next returns the next complete records: at most as many as records. It stops after the record with which the batch reaches size bytes. If
+// no record is complete yet, the batch is empty.
 func (t *tail) next(records, size int) (batch []Record, err error) {
 	if t.file == nil {
 		if err := t.open(); t.file == nil {

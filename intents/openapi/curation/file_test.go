@@ -164,6 +164,6 @@ func TestLargeFiles(t *testing.T) {
 	f.Add("last", curation.Operation{Hidden: curation.Offered}, "")
 	if text := write(t, f); !strings.HasSuffix(text, "  last: {hidden: false}\n") ||
 		strings.Count(text, "hidden: true,") != curation.MaxOperations-1 {
-		t.Errorf("%.2000s", text)
+		t.Errorf("got %.2000s", text)
 	}
 }

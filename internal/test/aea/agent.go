@@ -146,7 +146,7 @@ func (a *Agent) Agrees(tb testing.TB, intent string) string {
 	a.Reply(tb, t, protocol.FIPAMessage{Performative: protocol.FIPAAcceptWInform, Info: a.Info(offer)})
 	t, m := a.FIPA(tb, protocol.FIPAMatchAcceptWInform)
 	if m.Info["pat"] == "" {
-		tb.Fatalf("%v", m.Info)
+		tb.Fatalf("got %v", m.Info)
 	}
 	a.Reply(tb, t, protocol.FIPAMessage{Performative: protocol.FIPAEnd})
 	return m.Info["pat"]

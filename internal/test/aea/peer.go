@@ -205,7 +205,7 @@ func Delegate(tb testing.TB, to, node string, key identity.Key, ledger identity.
 			case err == nil && m.Kind == acn.Status && status && m.Code == acn.Success:
 				return
 			case err != nil || m.Kind != acn.Envelope:
-				tb.Fatalf("%+v, %v", m, err)
+				tb.Fatalf("got %+v, %v", m, err)
 			}
 			came = append(came, decoded(tb, m.Envelope, nil))
 			Frame(tb, c, wire.ACN, acn.Message{Kind: acn.Status}.Encode())

@@ -88,7 +88,7 @@ func Result[T any](tb testing.TB, answer string) (result T) {
 	}
 	must(tb, json.Unmarshal([]byte(answer), &reply))
 	if reply.Status != wire.ResponseOK {
-		tb.Fatalf("%s", answer)
+		tb.Fatalf("got %s", answer)
 	}
 	must(tb, json.NewDecoder(bytes.NewReader(reply.Result)).Decode(&result))
 	return result

@@ -95,7 +95,7 @@ func unblockedID(b *suite) {
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
 	if who.Approved || !slices.Equal(who.Keys, []keys.ID{"key-x"}) {
-		b.Fatalf("%+v", who)
+		b.Fatalf("got %+v", who)
 	}
 }
 
@@ -124,7 +124,7 @@ func reservedID(b *suite) {
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
 	if !slices.Equal(who.Keys, []keys.ID{"key-1", "key-2"}) || who.Status != pat.AgentActive {
-		b.Errorf("%+v", who)
+		b.Errorf("got %+v; want Keys %+v and Status %v", who, []keys.ID{"key-1", "key-2"}, pat.AgentActive)
 	}
 	if got, err := b.Agreement(b.Context(), service, stranger.ID); err != nil || got.State != pat.AgreementRevoked {
 		b.Errorf("the stranger's agreement: %+v, %v; want no error and State %v", got, err, pat.AgreementRevoked)
@@ -280,7 +280,7 @@ func agentKeepsStatus(b *suite) {
 		who, err := b.Agent(b.Context(), service, agent)
 		b.must(err)
 		if !who.Approved || who.Status != pat.AgentActive || !who.CreatedAt.Equal(start) {
-			b.Fatalf("%+v", who)
+			b.Fatalf("got %+v", who)
 		}
 		b.clock.Advance(time.Hour)
 		a, p := b.agreement(b.id())
@@ -305,7 +305,7 @@ func operatorAddsKey(b *suite) {
 	who, err := b.Agent(b.Context(), service, "x")
 	b.must(err)
 	if !cmp.Equal(who.Keys, []keys.ID{"key-x", "key-x2"}) {
-		b.Fatalf("%+v", who)
+		b.Fatalf("got %+v", who)
 	}
 }
 
@@ -320,7 +320,7 @@ func failedAgreement(b *suite) {
 	_, err = b.Policy(b.Context(), service, p.Digest)
 	b.want(err, pat.ErrNotFound)
 	if who, err := b.Agent(b.Context(), service, "x"); err != nil || who.Approved {
-		b.Fatalf("%+v, %v", who, err)
+		b.Fatalf("got %+v, %v", who, err)
 	}
 	_, err = b.Agreement(b.Context(), service, a.ID)
 	b.want(err, pat.ErrNotFound)

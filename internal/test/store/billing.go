@@ -58,7 +58,7 @@ func (b *suite) overCredit(id string, nano int64, billing store.Billing) {
 	admission, err := b.charge(pat.AgentID(id), nano, billing)
 	b.want(err, store.ErrCredit)
 	if admission.Recorded {
-		b.Fatalf("%+v", admission)
+		b.Fatalf("got %+v", admission)
 	}
 }
 
@@ -75,7 +75,7 @@ func creditBounds(b *suite) {
 	b.overCredit(agent, 1, on)
 	b.mustCharge("agent-2", 10, on)
 	if a := b.account(); a != (store.Account{AgentID: agent, Currency: "USD", ToppedUp: usd(0), Held: usd(6), Captured: usd(4)}) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 	b.overCredit("agent-3", 1, store.Billing{})
 }
@@ -93,7 +93,7 @@ func prepaidSpends(b *suite) {
 	entries, err := b.Ledger(b.Context(), store.Filter{})
 	b.must(err)
 	if n := entries[1]; n.Amount != usd(2) || n.From != "" || n.To != "" || n.By != "operator" || n.AgentID != agent {
-		b.Fatalf("%+v", n)
+		b.Fatalf("got %+v", n)
 	}
 }
 
@@ -142,7 +142,7 @@ func topUpOnce(b *suite) {
 		b.Fatalf("got %v, %v; want false, nil", repeated, err)
 	}
 	if a := b.account(); a.ToppedUp != usd(5) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 	entries, err := b.Ledger(b.Context(), store.Filter{Service: service})
 	b.must(err)
@@ -155,7 +155,7 @@ func topUpOnce(b *suite) {
 		return err
 	}, anyOf())
 	if a := b.account(); a.ToppedUp != usd(12) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 }
 
@@ -178,7 +178,7 @@ func topUpReversed(b *suite) {
 	entries, err := b.Ledger(b.Context(), store.Filter{})
 	b.must(err)
 	if n := entries[3]; n.Amount != usd(-6) || n.From != "" || n.To != "" || n.By != "operator" {
-		b.Fatalf("%+v", entries)
+		b.Fatalf("got %+v", entries)
 	}
 }
 
@@ -319,7 +319,7 @@ func invalidAmounts(b *suite) {
 	r = b.free()
 	r.Candidates[0].Charge = usd(0) // free, explicitly
 	if got := b.begin(r); got.Recorded {
-		b.Errorf("%+v", got)
+		b.Errorf("got %+v", got)
 	}
 }
 
@@ -348,6 +348,6 @@ func limitBeforeCharge(b *suite) {
 	}
 	b.clock.Advance(time.Minute)
 	if a := b.account(); a.Held != usd(5) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 }

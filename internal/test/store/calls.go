@@ -56,7 +56,7 @@ func listCalls(b *suite) {
 	list, _, err := b.Calls(b.Context(), store.CallFilter{CallScope: everything, Limit: 2})
 	b.must(err)
 	if a := list[1].Answer; a == nil || a.Reason != refused.Reason || a.Message != "no" || string(a.Details) != `{"a":1}` {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 	if a := list[0].Answer; a == nil || a.Reason != "" || a.Output != nil {
 		b.Fatalf("%+v: a listing has an output", a)
@@ -86,7 +86,7 @@ func listCalls(b *suite) {
 	found, err := b.KeyedCall(b.Context(), everything, "two")
 	b.must(err)
 	if found.ID != two.Execution.ID || found.ContextID != "c2" || string(found.Answer.Output) != "{}" {
-		b.Errorf("%+v", found)
+		b.Errorf("got %+v", found)
 	}
 	everything.AgentID = "other"
 	_, err = b.KeyedCall(b.Context(), everything, "two")

@@ -128,7 +128,7 @@ func concurrentKey(b *suite) {
 		b.Fatalf("%d began; want 1", got)
 	}
 	if a := b.account(); a.Held != usd(1) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 }
 

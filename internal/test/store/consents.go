@@ -152,7 +152,7 @@ func invitationOnce(b *suite) {
 	b.onlyOne(func(int) error {
 		i, err := b.TakeInvitation(b.Context(), service, "good")
 		if err == nil && i.Name != "Ann" {
-			b.Errorf("%+v", i)
+			b.Errorf("got %+v", i)
 		}
 		return err
 	})

@@ -51,7 +51,7 @@ func recordsRoundTrip(b *suite) {
 	}
 	check(admission.Execution)
 	if !admission.Recorded || admission.Replay != nil {
-		b.Fatalf("%+v", admission)
+		b.Fatalf("got %+v", admission)
 	}
 	got, err := b.Execution(b.Context(), service, want.ID)
 	b.must(err)
@@ -170,7 +170,7 @@ func sweeps(b *suite) {
 		b.Fatalf("%d swept; want 1", n)
 	}
 	if a := b.account(); a.Held != usd(6) || a.Captured != usd(2) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 	if e := b.settle(held[0], store.Captured, store.Done); e.State != store.Captured { // the process that began the call was only late
 		b.Fatalf("got %+v, want State %v", e, store.Captured)
@@ -181,7 +181,7 @@ func sweeps(b *suite) {
 		b.Fatalf("got %+v, %v; want no error and Unresolved 2", backlog, err)
 	}
 	if len(entries) != 3 || entries[0].By != "sweeper" || entries[0].From != store.Held || entries[0].ExecutionID != held[2].Execution.ID {
-		b.Fatalf("%+v", entries)
+		b.Fatalf("got %+v", entries)
 	}
 	b.balanced()
 }
@@ -221,7 +221,7 @@ func resolvedBy(b *suite, who string, resolve func(context.Context, string, stri
 		}
 		r.Execution.ID = b.id()
 		if again := b.begin(r); (again.Replay != nil) != (to == store.Captured) { // a call that took effect is never executed again
-			b.Fatalf("%+v", again)
+			b.Fatalf("got %+v", again)
 		}
 	}
 	b.balanced()
@@ -279,7 +279,7 @@ func recordsInPages(b *suite) {
 	entries, err := b.Ledger(b.Context(), store.Filter{AgentID: "agent-2"})
 	b.must(err)
 	if len(entries) != 1 || entries[0].ExecutionID != ids[3] || entries[0].By != "agent" || !entries[0].At.Equal(start) {
-		b.Errorf("%+v", entries)
+		b.Errorf("got %+v", entries)
 	}
 	entries, err = b.Ledger(b.Context(), store.Filter{Service: service, After: strconv.FormatInt(entries[0].Seq, 10), Limit: 9})
 	b.must(err)

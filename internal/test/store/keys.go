@@ -42,7 +42,7 @@ func keysAnswer(b *suite) {
 	b.must(err)
 	if got.Recorded || len(got.Taken) != 0 || got.Replay == nil || got.Replay.ID != first.Execution.ID ||
 		!cmp.Equal(got.Replay.Answer, answer) {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v", got)
 	}
 	_, err = b.Begin(b.Context(), other)
 	b.want(err, store.ErrKeyReused)
@@ -84,14 +84,14 @@ func keysEnd(b *suite) {
 	b.must(err)
 	b.clock.Advance(24*time.Hour - time.Nanosecond)
 	if got := b.begin(b.keyed("k")); got.Replay == nil || got.Replay.Answer == nil {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v", got)
 	}
 	b.clock.Advance(time.Nanosecond)
 	other := b.keyed("k")
 	other.Execution.Fingerprint = "another body"
 	got := b.begin(other)
 	if got.Replay != nil || !got.Recorded {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v", got)
 	}
 	_, err = b.Begin(b.Context(), other)
 	b.want(err, store.ErrInProgress)

@@ -106,10 +106,10 @@ func leaseAllOrNone(b *suite) {
 	})
 	b.must(err)
 	if got[0].Units != 0 || got[0].Refusal != nil || got[0].Left != 95 || got[1].Refusal == nil || got[1].Units != 0 {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v", got)
 	}
 	if n := b.left(open); n != 95 { // the return still counts
-		b.Fatalf("got %d left, want 95", n)
+		b.Fatalf("%d left, want 95", n)
 	}
 }
 
@@ -150,12 +150,12 @@ func leaseLateReturns(b *suite) {
 	b.refused(b.recorded(l))
 	b.clock.Advance(52 * time.Second) // the first lease leaves the window
 	if n := b.left(l); n != 50 {
-		b.Fatalf("got %d left, want 50", n)
+		b.Fatalf("%d left, want 50", n)
 	}
 	b.giveBack(l, slot, 50)
 	b.giveBack(rate("unknown", 100, limit.Hour), 1, 1)
 	if n := b.left(l); n != 49 {
-		b.Fatalf("got %d left, want 49", n)
+		b.Fatalf("%d left, want 49", n)
 	}
 }
 
@@ -202,7 +202,7 @@ func leaseInvalid(b *suite) {
 		}
 	}
 	if n := b.left(l); n != 90 {
-		b.Fatalf("got %d left, want 90", n)
+		b.Fatalf("%d left, want 90", n)
 	}
 }
 
@@ -211,11 +211,11 @@ func leaseSurvives(b *suite) {
 	slot := b.lease(demand(l, 1, 60))[0].Slot
 	b.reopen()
 	if n := b.left(l); n != 40 {
-		b.Fatalf("got %d left, want 40", n)
+		b.Fatalf("%d left, want 40", n)
 	}
 	b.giveBack(l, slot, 60) // one call began in the same slot
 	if n := b.left(l); n != 99 {
-		b.Fatalf("got %d left, want 99", n)
+		b.Fatalf("%d left, want 99", n)
 	}
 }
 

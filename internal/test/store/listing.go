@@ -393,7 +393,7 @@ func agreedPolicies(b *suite) {
 	list, err := b.RecentPolicies(b.Context(), service, 8)
 	b.must(err)
 	if len(list) != 2 || list[0].Digest != digest("policy") || list[1].Digest != digest("old") {
-		b.Fatalf("%+v", list)
+		b.Fatalf("got %+v", list)
 	}
 	b.claim(service, "b")
 	again, err := b.RecentPolicies(b.Context(), service, 8)

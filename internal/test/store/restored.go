@@ -111,7 +111,7 @@ func restoredPATs(b *suite) {
 		b.Fatalf("got %+v, %v; want none, nil", list, err)
 	}
 	if tokens, err := b.Tokens(b.Context(), store.TokenFilter{Service: service}); err != nil || len(tokens) != 1 || !tokens[0].Revoked {
-		b.Fatalf("%+v, %v", tokens, err)
+		b.Fatalf("got %+v, %v", tokens, err)
 	}
 	changes, _, err := b.Changes(b.Context(), seq)
 	b.must(err)
@@ -122,7 +122,7 @@ func restoredPATs(b *suite) {
 		retired = retired || c.Key != nil && c.Key.ID == "kid" && c.Key.NotAfter.Equal(b.clock.Now())
 	}
 	if !ended || !retired {
-		b.Fatalf("%+v", changes)
+		b.Fatalf("got %+v", changes)
 	}
 	if got, err := b.Agreement(b.Context(), service, a.ID); err != nil || got.State != pat.AgreementActive {
 		b.Fatalf("got %+v, %v; want no error and State %v", got, err, pat.AgreementActive)

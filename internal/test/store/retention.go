@@ -65,7 +65,7 @@ func retention(b *suite) {
 	b.purge()
 	is(unknown, store.ErrNotFound)
 	if a := b.account(); a.ToppedUp != usd(1000) || a.Held != usd(0) || a.Captured != usd(29) {
-		b.Fatalf("%+v", a)
+		b.Fatalf("got %+v", a)
 	}
 	b.must(b.CheckBalance(b.Context()))
 	if entries, err := ledger(b.Context(), b); err != nil || len(entries) != 0 {
@@ -75,7 +75,7 @@ func retention(b *suite) {
 		b.Fatalf("%d rows were purged the second time", n)
 	}
 	if st := b.statement(time.Time{}, time.Time{}); st.Opening != st.Closing || st.Opening.Captured != usd(29) || len(st.Lines) != 0 {
-		b.Fatalf("%+v", st)
+		b.Fatalf("got %+v", st)
 	}
 	b.overCredit(agent, 972, store.Billing{Prepaid: true})
 	b.mustCharge(agent, 971, store.Billing{Prepaid: true})
@@ -133,7 +133,7 @@ func statementsAfterRetention(b *suite) {
 		st := b.statement(from, time.Time{})
 		if !st.From.Equal(first) || st.Opening.Captured != usd(5) || st.Closing.Captured != usd(12) || len(st.Lines) != 1 ||
 			st.Lines[0].Captured != charges(1, 7) {
-			b.Fatalf("%+v", st)
+			b.Fatalf("got %+v", st)
 		}
 	}
 	if list := b.statements(store.StatementFilter{Service: "another", From: start}); len(list) != 0 {

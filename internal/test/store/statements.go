@@ -87,10 +87,10 @@ func statementLines(b *suite) {
 		b.Fatal(gocmp.Diff(want, got))
 	}
 	if got := want.Closing.Balance(); got != usd(71) {
-		b.Fatalf("%v", got)
+		b.Fatalf("got %v", got)
 	}
 	if got := b.statement(to, time.Time{}); got.Opening != want.Closing || got.Closing.Held != usd(13) || got.Closing.Unresolved != usd(0) {
-		b.Fatalf("%+v", got)
+		b.Fatalf("got %+v", got)
 	}
 	for _, f := range []store.StatementFilter{{From: to, To: to}, {From: to, To: from}} {
 		f.Service = service

@@ -232,6 +232,6 @@ func renewNeverExtends(b *suite) {
 	_, err = b.Renew(b.Context(), pat.Renewal{Old: old.ID, Next: b.token(a), Ends: b.clock.Now().Add(time.Minute), RepeatSince: b.clock.Now()})
 	b.must(err)
 	if got, err := b.Token(b.Context(), service, old.ID); err != nil || !got.EndsAt.Equal(start.Add(time.Minute)) {
-		b.Fatalf("%+v, %v", got, err)
+		b.Fatalf("got %+v, %v", got, err)
 	}
 }

@@ -89,7 +89,7 @@ func purgeKeepsCharges(b *suite) {
 	e, err := b.Execution(b.Context(), service, r.Execution.ID)
 	b.must(err)
 	if e.Answer != nil || e.Charge != usd(5) {
-		b.Fatalf("%+v", e)
+		b.Fatalf("got %+v", e)
 	}
 	b.balanced()
 }

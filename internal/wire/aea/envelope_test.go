@@ -118,7 +118,7 @@ func TestPublicID(t *testing.T) {
 		id, err := wire.ParsePublicID(s)
 		if want == "" {
 			if !errors.Is(err, wire.ErrUndecodable) || id != (wire.PublicID{}) {
-				t.Errorf("%q: %v, %v", s, id, err)
+				t.Errorf("%q: got %v, %v; want %v and %+v", s, id, err, wire.ErrUndecodable, wire.PublicID{})
 			}
 			continue
 		}

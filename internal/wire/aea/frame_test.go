@@ -71,7 +71,7 @@ func TestFrameByteOrders(t *testing.T) {
 	}
 	big, _ := wire.ACN.Append(nil, []byte("me"))
 	if string(big) != "\x00\x00\x00\x02me" {
-		t.Errorf("%q", big)
+		t.Errorf("got %q", big)
 	}
 }
 
@@ -81,6 +81,6 @@ func TestEmptyFrame(t *testing.T) {
 	_, first := wire.TCP.Read(r)
 	frame, second := wire.TCP.Read(r)
 	if !errors.Is(first, wire.ErrEmptyFrame) || second != nil || string(frame) != "me" {
-		t.Errorf("%v, %q, %v", first, frame, second)
+		t.Errorf("got %v, %q, %v", first, frame, second)
 	}
 }

@@ -120,7 +120,7 @@ func FuzzReadFrame(f *testing.F) {
 			return
 		}
 		if out, err := wire.TCP.Append(nil, frame); err != nil || !bytes.Equal(out, data[:len(data)-r.Len()]) {
-			t.Errorf("%q, %v", out, err)
+			t.Errorf("got %q, %v", out, err)
 		}
 	})
 }

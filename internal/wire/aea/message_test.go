@@ -39,7 +39,7 @@ func TestDecodeMessageErrors(t *testing.T) {
 func TestUnknownMessageFields(t *testing.T) {
 	m, err := wire.DecodeMessage(build(7, 1, 2, build(1, math.MinInt32, 4, math.MaxInt32, 5, "c", 9, "later")))
 	if err != nil || m.ID != math.MinInt32 || m.Target != math.MaxInt32 || string(m.Content) != "c" {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v", m, err)
 	}
 }
 

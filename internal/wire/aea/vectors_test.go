@@ -113,7 +113,7 @@ func TestRecordVector(t *testing.T) {
 	}
 	back, err := wire.AppendRecord(nil, e)
 	if err != nil || !bytes.Equal(back, append(data, '\n')) {
-		t.Errorf("%q, %v", back, err)
+		t.Errorf("got %q, %v", back, err)
 	}
 }
 

@@ -48,7 +48,7 @@ func TestRead(t *testing.T) {
 				t.Fatalf("code %d (%v), want %d", code, err, row.code)
 			}
 			if string(m.ID) != row.id || m.Method != row.method || m.Answer != row.answer {
-				t.Errorf("%+v", m)
+				t.Errorf("got %+v", m)
 			}
 			if row.code == 0 && m.IsNotification() != row.notification {
 				t.Errorf("notification %v", m.IsNotification())

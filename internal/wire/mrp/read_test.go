@@ -96,7 +96,7 @@ func TestReadChange(t *testing.T) {
 	if refused != nil || c.DisplayName == nil || *c.DisplayName != "" || c.Visibility != wire.Public || c.InboxPolicy != wire.AllowList ||
 		string(c.Metadata) != `{"a":"b"}` || len(c.Capabilities) != 2 || c.Capabilities[0].Name != "text:translate" ||
 		c.Capabilities[0].Tags[0] != "text:translate" || string(c.Capabilities[1].InputSchema) != `{"type":"object"}` {
-		t.Errorf("%+v %v", c, refused)
+		t.Errorf("got %+v %v", c, refused)
 	}
 	c, refused = wire.ReadChange([]byte(`{"x":1}`))
 	if refused != nil || c.DisplayName != nil || c.Visibility != "" || c.Capabilities != nil || c.Metadata != nil {
@@ -147,7 +147,7 @@ func TestFrames(t *testing.T) {
 	}
 	f, refused := wire.ReadFrame([]byte(`{"type":"send","id":"7","message":{"body":1}}`))
 	if refused == nil || f.ID != "7" || !strings.Contains(refused.Message, "message/recipient_key") {
-		t.Errorf("%+v %v", f, refused)
+		t.Errorf("got %+v %v", f, refused)
 	}
 	for _, document := range []string{`{"type":"ack"}`, `{}`, `null`, `{"type":1}`, `{"type":"send","message":7}`} {
 		if _, refused := wire.ReadFrame([]byte(document)); refused == nil {

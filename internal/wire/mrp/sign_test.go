@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 		t.Errorf("B is %s, want %s", got, keyB)
 	}
 	if k, err := wire.ParseKey(keyA); err != nil || k != wire.KeyOf(private(0)) {
-		t.Errorf("%v %v", k, err)
+		t.Errorf("got %v %v", k, err)
 	}
 	for name, text := range map[string]string{
 		"another spelling": alias, "one character less": keyA[1:], "one more": keyA + "A", "padding": keyA + "=", "nothing": "",

@@ -119,7 +119,7 @@ func FuzzRead(f *testing.F) {
 		for _, x := range list {
 			if !strings.Contains(x.Subject, ":") || !strings.Contains(x.Predicate, ":") ||
 				!x.Object.Literal && !strings.Contains(x.Object.Value, ":") {
-				t.Errorf("%+v", x)
+				t.Errorf("got %+v", x)
 			}
 		}
 	})

@@ -200,7 +200,7 @@ func TestRecordsAreMerged(t *testing.T) {
 		Used: []calls.Use{{Service: "s", ID: "g", At: later}}, Pools: []ledger.Pool{more},
 	})
 	if p.Empty() || !p.Began("1") || p.Began("0") || len(p.Lines) != 5 || p.Records != 2 {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 	whole := execution("1")
 	whole.State, whole.Outcome, whole.SettledAt = store.Captured, store.Done, later
@@ -215,7 +215,7 @@ func TestRecordsAreMerged(t *testing.T) {
 	}
 	if p.Accounts[account.AccountKey] != after || p.Counters[counter.CounterKey].Slot != 2 || p.Pools[pool.PoolKey] != more ||
 		!p.Used[agreement{"s", "g"}].Equal(now) {
-		t.Errorf("%+v", p)
+		t.Errorf("got %+v", p)
 	}
 }
 

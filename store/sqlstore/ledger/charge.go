@@ -50,8 +50,8 @@ func (b *Book) Hold(c Charge) error {
 	return b.set(c.before, c.after)
 }
 
-// Move releases or captures the amount that an execution holds, unless the execution became unresolved, and adds the change to the
-// ledger.
+// Move adds the new state of an execution to the ledger. If the state is captured or released, Move also captures or releases the amount
+// that the execution holds.
 func (b *Book) Move(ctx context.Context, l Line) error {
 	if l.Charge.Nano > 0 && l.State != store.Unresolved {
 		before, err := b.account(ctx, AccountKey{l.Service, string(l.AgentID), l.Charge.Currency})
@@ -81,7 +81,7 @@ func (b *Book) Enter(l Line) {
 // Lines returns the entered lines.
 func (b *Book) Lines() []Line { return b.lines }
 
-// WritePools returns the statements that write the changed pools.
+// WritePools returns the statements that write the pools whose debt has changed.
 func (b *Book) WritePools() (list []engine.Command) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.owed), PoolKey.Compare) {
 		list = append(list, b.writePool(k))

@@ -31,7 +31,8 @@ func (s *Records) Consent(ctx context.Context, service, handle string) (store.Co
 	return s.consent(ctx, "service = ? AND handle = ?", service, handle)
 }
 
-// ConsentByRefresh returns the consent with the handle of a refresh token, or store.ErrNotFound.
+// ConsentByRefresh returns the consent with the handle of a refresh token, or store.ErrNotFound. A consent without its own refresh handle
+// is found by its handle.
 func (s *Records) ConsentByRefresh(ctx context.Context, service, handle string) (store.Consent, error) {
 	if handle == "" {
 		return store.Consent{}, store.ErrNotFound

@@ -41,9 +41,9 @@ func Backup(ctx context.Context, path, to string) error {
 	return nil
 }
 
-// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, every reference has
-// a target and, if its schema has the version of this program, its accounts are the sums over its ledger. It changes nothing. The error
-// wraps engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
+// Inspect checks that the SQLite database at path, which must not be in use, is complete: its pages and indexes agree, each reference has a
+// target and, if its schema has the version of this program, its accounts are the sums over its ledger. It changes nothing. The error wraps
+// engine.ErrNotOurs, engine.ErrDamaged, store.ErrUnbalanced or, if the schema is too new, schema.ErrNewer.
 func Inspect(ctx context.Context, path string, journal NewJournal) (Contents, error) {
 	file, err := openFile(ctx, path, "mode", "ro", "immutable", "1")
 	if err != nil {
@@ -109,7 +109,8 @@ func ReadOnly(ctx context.Context, place string, do func(db *engine.DB, version 
 	return do(engine.ReadOnly(engine.DialectOf(place), read), n)
 }
 
-// Restored checks that the accounts of a restored database balance, and then marks the database as restored: see MarkRestored.
+// Restored checks that the accounts of a restored database balance, and then marks the database as restored: see MarkRestored. The error
+// wraps store.ErrUnbalanced if they do not balance.
 func (u *Upkeep) Restored(ctx context.Context) (Contents, error) {
 	if err := u.CheckBalance(ctx); err != nil {
 		return Contents{}, err

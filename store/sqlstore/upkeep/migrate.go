@@ -12,7 +12,8 @@ import (
 )
 
 // Upgrade migrates the schema, and moves the state of services with new ids. Before the migration, it writes the journal into the tables.
-// If that fails, the schema is not migrated, so the previous version of uimgate can still be started.
+// If that fails, the schema is not migrated, so the previous version of uimgate can still be started. alone must return an error if other
+// processes use the database.
 func (u *Upkeep) Upgrade(ctx context.Context, db *sql.DB, alone func(context.Context) error) error {
 	d := u.db.Dialect()
 	before := func(ctx context.Context, version int64) error {

@@ -77,7 +77,7 @@ func TestNodeProvesCertificate(t *testing.T) {
 	shown := state.PeerCertificates[0].PublicKey.(*ecdsa.PublicKey)
 	point, err := shown.Bytes()
 	if err != nil || shown.Curve.Params().Name != "P-256" || !state.PeerCertificates[0].IsCA || state.Version < tls.VersionTLS12 {
-		t.Fatalf("%v, %v", state, err)
+		t.Fatalf("got %v, %v", state, err)
 	}
 	signature, err := secp.ParseDERSignature(proof)
 	if err != nil {

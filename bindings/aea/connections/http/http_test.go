@@ -31,7 +31,7 @@ func calling(t *testing.T) (ask func(wire.PublicID, protocol.HTTPMessage) protoc
 		Protocol: &protocol.HTTP, Handle: func(_ context.Context, m runtime.Message) error {
 			got, _ := m.Content.(protocol.HTTPMessage)
 			if m.Sender != "uimgate/http" || !m.Confidential {
-				t.Errorf("%+v", m)
+				t.Errorf("got %+v", m)
 			}
 			answers <- got
 			return nil
@@ -128,7 +128,7 @@ func TestRefusedServers(t *testing.T) {
 			}
 		}
 		if s := r.Status().Connections[0]; s.LastError == "" {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 	})
 }

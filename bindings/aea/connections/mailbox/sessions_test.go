@@ -29,6 +29,6 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Errorf("%d sessions after the end", peers)
 	}
 	if token := s.begin("late"); token != "" || s.get(token) != nil { // of a request during the shutdown
-		t.Errorf("%q", token)
+		t.Errorf("got %q", token)
 	}
 }

@@ -102,7 +102,7 @@ func expect(t *testing.T, r *runtime.Runtime, is func(runtime.ConnectionStatus) 
 	t.Helper()
 	settle()
 	if s := r.Status().Connections[0]; !is(s) {
-		t.Fatalf("%+v", s)
+		t.Fatalf("got %+v", s)
 	}
 }
 
@@ -168,7 +168,7 @@ func TestOneRecordAtATime(t *testing.T) {
 			got[textOf(t, f.read())] = true
 		}
 		if len(got) != 3 || !got["c,d\n"] {
-			t.Errorf("%v", got)
+			t.Errorf("got %v", got)
 		}
 		expect(t, r, func(s runtime.ConnectionStatus) bool { return s.Sent == 3 && s.Refused == 0 && s.Queued == 0 })
 	})

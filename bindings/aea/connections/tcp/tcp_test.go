@@ -56,7 +56,7 @@ func TestTranscript(t *testing.T) {
 	}
 	if e.To != "me" || e.Sender != "gw" || m.ID != -1 || m.Target != 1 || m.StarterRef != "a1" || len(m.ResponderRef) != 64 ||
 		!bytes.Equal(m.Content, aeatest.Text("hello").Encode()) {
-		t.Errorf("%+v, %+v", e, m)
+		t.Errorf("got %+v, %+v", e, m)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestBadFramesAreDropped(t *testing.T) {
 	}
 	s := r.Status().Connections[0]
 	if s.Refused != 7 || s.Received != 1 || s.Peers != 1 || strings.Contains(s.LastError, "else") {
-		t.Errorf("%+v", s)
+		t.Errorf("got %+v", s)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestReplyGoesToSender(t *testing.T) {
 	e.Protocol.Version = "9.9.9" // an error goes back on the same connection as a reply
 	first.Send(t, e)
 	if answer := first.Next(t, "me"); answer.Sender != aeatest.Self || r.Status().Errors.Answered != 1 {
-		t.Errorf("%+v", answer)
+		t.Errorf("got %+v", answer)
 	}
 	if text := thief.Ask(t, "four"); text != "four" {
 		t.Errorf("got %q, want %q", text, "four")
@@ -178,7 +178,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	defer conn.Close()
 	if data, err := io.ReadAll(conn); len(data) > 0 || err != nil && !isReset(err) {
-		t.Errorf("%q, %v", data, err)
+		t.Errorf("got %q, %v", data, err)
 	}
 }
 

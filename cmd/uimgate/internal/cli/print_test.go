@@ -37,7 +37,7 @@ func TestCSVHasNoFormulas(t *testing.T) {
 func TestSanitizeControlCharacters(t *testing.T) {
 	t.Parallel()
 	if got := Sanitize("a\x1b[31mb\x07\u202e\tc"); strings.ContainsAny(got, "\x1b\x07\t\u202e") {
-		t.Errorf("%q", got)
+		t.Errorf("got %q", got)
 	}
 	for text, want := range map[string]string{"abc-1.x:2": "abc-1.x:2", "a b": "'a b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'"} {
 		if got := ShellQuote(text); got != want {

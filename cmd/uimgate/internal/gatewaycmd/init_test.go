@@ -9,7 +9,7 @@ func TestPicksFromStdinAreBounded(t *testing.T) {
 	t.Parallel()
 	list, err := readPicks("-", strings.NewReader("# all\nsearch # free\n\norder\n"))
 	if err != nil || strings.Join(list, ",") != "search,order" {
-		t.Errorf("%q, %v", list, err)
+		t.Errorf("got %q, %v", list, err)
 	}
 	if list, err := readPicks("-", strings.NewReader(strings.Repeat("search\n", maxPicks))); err == nil {
 		t.Errorf("%d operations of a longer list", len(list))

@@ -21,14 +21,14 @@ func TestRepeatedLastMessage(t *testing.T) {
 	first := envelopeOf(t, defaultID, "me", wire.Message{ID: 1, StarterRef: "a1"}, say("call"))
 	turn := receive(t, d, first)
 	if early := receive(t, d, first); !early.Repeated { // before the reply
-		t.Errorf("%+v", early)
+		t.Errorf("got %+v", early)
 	}
 	answer := reply(t, turn, say("output"))
 	ref := message(t, answer).ResponderRef
 	for range 2 {
 		again := receive(t, d, first)
 		if !again.Repeated || again.Dialogue != turn.Dialogue {
-			t.Fatalf("%+v", again)
+			t.Fatalf("got %+v", again)
 		}
 		e, err := again.Dialogue.Again(1, say("output"))
 		if err != nil || !bytes.Equal(e.Message, answer.Message) {
@@ -40,7 +40,7 @@ func TestRepeatedLastMessage(t *testing.T) {
 		t.Errorf("got %+v, want ID %v", m, -2)
 	}
 	if again := receive(t, d, second); !again.Repeated || again.Answers != protocol.DefaultBytes {
-		t.Errorf("%+v", again)
+		t.Errorf("got %+v", again)
 	}
 	for name, e := range map[string]wire.Envelope{
 		"an earlier message":     first,

@@ -111,7 +111,7 @@ func TestNegotiation(t *testing.T) {
 	theirs, ours := started.Label(), turn.Dialogue.Label()
 	if theirs.Opponent != "gw" || ours.Opponent != "me" || theirs.Starter != "me" || ours.Starter != "me" ||
 		theirs.StarterRef != ours.StarterRef || theirs.ResponderRef != ours.ResponderRef {
-		t.Errorf("%+v, %+v", theirs, ours)
+		t.Errorf("got %+v, %+v", theirs, ours)
 	}
 	for _, ref := range []string{ours.StarterRef, ours.ResponderRef} {
 		if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(ref) {
@@ -146,7 +146,7 @@ func TestNegotiationInTwoSteps(t *testing.T) {
 		t.Fatalf("got %v, want %v", matched.ID, -2)
 	}
 	if own, err := turn.Dialogue.Reply(-2, says(protocol.FIPAInform)); err != nil || message(t, own).ID != -3 {
-		t.Errorf("%+v, %v", own, err)
+		t.Errorf("got %+v, %v", own, err)
 	}
 }
 
@@ -242,7 +242,7 @@ func TestBeginErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, protocol.ErrDialogue)
 		}
 		if c := d.Counts(); c != (dialogue.Counts{}) {
-			t.Errorf("%s: %+v", name, c)
+			t.Errorf("%s: got %+v; want %+v", name, c, dialogue.Counts{})
 		}
 	}
 }
@@ -278,7 +278,7 @@ func TestErrorsOutsideDialogues(t *testing.T) {
 	turn := receive(t, d, e)
 	c, ok := turn.Content.(protocol.DefaultMessage)
 	if turn.Dialogue != nil || !ok || c.Code != protocol.CodeInvalidDialogue {
-		t.Errorf("%+v", turn)
+		t.Errorf("got %+v", turn)
 	}
 	fault := protocol.DefaultMessage{Performative: protocol.DefaultError}
 	for name, m := range map[string]wire.Message{
@@ -329,7 +329,7 @@ func TestEndedDialogue(t *testing.T) {
 		}
 	}
 	if c := d.Counts(); c != (dialogue.Counts{Ended: 1}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{Ended: 1})
 	}
 }
 
@@ -356,7 +356,7 @@ func TestResponderReference(t *testing.T) {
 		}
 	}
 	if l := g.Label(); l != (dialogue.Label{StarterRef: ours, ResponderRef: "b1", Opponent: "me", Starter: "gw"}) {
-		t.Errorf("%+v", l)
+		t.Errorf("got %+v, want %+v", l, dialogue.Label{StarterRef: ours, ResponderRef: "b1", Opponent: "me", Starter: "gw"})
 	}
 	if _, _, err := d.Start(fipaID, "me", says(protocol.FIPAAccept)); !errors.Is(err, protocol.ErrDialogue) {
 		t.Errorf("an accept begins: %v, want %v", err, protocol.ErrDialogue)

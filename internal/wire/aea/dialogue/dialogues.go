@@ -65,7 +65,7 @@ const (
 	ended
 )
 
-// Counts are numbers for monitoring.
+// Counts are the numbers of dialogues, for monitoring.
 type Counts struct {
 	HalfOpen  int    `json:"half_open"` // current number, like the next three
 	Open      int    `json:"open"`

@@ -22,7 +22,7 @@ func begin(t *testing.T, d *dialogue.Dialogues, sender, ref string) (dialogue.Tu
 	return turn, message(t, reply(t, turn, says(protocol.FIPAPropose)))
 }
 
-// goOn accepts a proposal as the agent.
+// goOn accepts a proposal as the agent that began the negotiation.
 func goOn(t *testing.T, d *dialogue.Dialogues, sender string, proposed wire.Message) (dialogue.Turn, error) {
 	t.Helper()
 	m := wire.Message{ID: 2, StarterRef: proposed.StarterRef, ResponderRef: proposed.ResponderRef, Target: -1}
@@ -43,7 +43,7 @@ func TestManyNewDialogues(t *testing.T) {
 		begin(t, d, fmt.Sprintf("flood%d", i), "a1")
 	}
 	if c := d.Counts(); c != (dialogue.Counts{HalfOpen: 100, Open: 1, Opponents: 101, Displaced: 4900}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{HalfOpen: 100, Open: 1, Opponents: 101, Displaced: 4900})
 	}
 	reply(t, turn, says(protocol.FIPAMatchAcceptWInform))
 	end := wire.Message{ID: 3, StarterRef: "a1", ResponderRef: proposed.ResponderRef, Target: -2}
@@ -125,7 +125,7 @@ func TestOpenAndEndedLimits(t *testing.T) {
 	}
 	reply(t, turns[0], says(protocol.FIPAMatchAccept)) // displaced, but a reply is still possible
 	if c := d.Counts(); c != (dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{Open: few.Open, Opponents: few.Open, Displaced: 1})
 	}
 	for _, turn := range turns {
 		reply(t, turn, says(protocol.FIPADecline))
@@ -134,7 +134,7 @@ func TestOpenAndEndedLimits(t *testing.T) {
 		}
 	}
 	if c := d.Counts(); c != (dialogue.Counts{Ended: few.Ended, Displaced: 1}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{Ended: few.Ended, Displaced: 1})
 	}
 }
 
@@ -156,7 +156,7 @@ func TestDialoguesExpire(t *testing.T) {
 	}
 	clock.at = clock.at.Add(few.TTL)
 	if c := d.Counts(); c != (dialogue.Counts{Expired: 2}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{Expired: 2})
 	}
 }
 
@@ -203,6 +203,6 @@ func TestDialoguesConcurrently(t *testing.T) {
 	}
 	all.Wait()
 	if c := d.Counts(); c != (dialogue.Counts{Ended: 64}) {
-		t.Errorf("%+v", c)
+		t.Errorf("got %+v, want %+v", c, dialogue.Counts{Ended: 64})
 	}
 }

@@ -186,7 +186,7 @@ func TestMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.ContentType != wire.TypeEncrypted || s.ThreadID != "t" || strings.Contains(string(s.Body), "text\"") {
-			t.Errorf("%+v", s)
+			t.Errorf("got %+v", s)
 		}
 		m, err := e2e.OpenMessage(b, wire.Message{Sender: keyA, ContentType: s.ContentType, Body: s.Body, InReplyTo: "i"})
 		if want := map[bool]string{true: wire.TypeJSON, false: contentType}[contentType == ""]; err != nil || m.ContentType != want ||
@@ -226,7 +226,7 @@ func TestBlobs(t *testing.T) {
 		t.Fatal(att, err)
 	}
 	if got, err := e2e.OpenBlob(b, keyA, att, bytes.Clone(stored)); err != nil || string(got) != "what is in it" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("got %q, %v", got, err)
 	}
 	plain, short, other := att, att, att
 	plain.Encrypted, short.DEKCT = false, att.DEKCT[:20]
@@ -260,7 +260,7 @@ func FuzzOpen(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		contentType, plaintext, err := e2e.Open(b, keyA, body)
 		if err != nil && (contentType != "" || plaintext != nil) || err == nil && string(plaintext) != `{"text":"secret"}` {
-			t.Errorf("%q %q %v", contentType, plaintext, err)
+			t.Errorf("got %q %q %v", contentType, plaintext, err)
 		}
 		_, _ = e2e.OpenMessage(b, wire.Message{Sender: keyA, ContentType: wire.TypeEncrypted, Body: body})
 		_, _ = e2e.OpenBlob(b, keyA, wire.Attachment{Encrypted: true, DEKEnc: contentType, DEKCT: string(plaintext)}, body)

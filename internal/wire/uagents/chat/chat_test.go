@@ -76,7 +76,7 @@ func TestSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if m, err := chat.Parse(text); err != nil || m.Text != "a \"text\"\n" || !m.Ends {
-		t.Errorf("%+v, %v", m, err)
+		t.Errorf("got %+v, %v", m, err)
 	}
 	tree, err := strictjson.DecodeObject(text)
 	if err != nil {
@@ -91,7 +91,7 @@ func TestSay(t *testing.T) {
 	}
 	taken, err := chat.Acknowledge(id, now)
 	if want := `{"timestamp":"2026-01-02T03:04:05.123456+00:00","acknowledged_msg_id":"` + id + `"}`; err != nil || string(taken) != want {
-		t.Errorf("%s, %v", taken, err)
+		t.Errorf("got %s, %v", taken, err)
 	}
 }
 
@@ -148,7 +148,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if len(m.Text) > chat.MaxText || m.ID == "" {
-			t.Errorf("%+v", m)
+			t.Errorf("got %+v", m)
 		}
 		output, err := chat.Say(m.Text, m.Ends, time.Unix(0, 0))
 		if err != nil {

@@ -69,7 +69,7 @@ func TestEnvelopeVectors(t *testing.T) {
 			}
 			if v.Message != "" {
 				if message, err := e.Message(); string(message) != v.Message || envelope.Pack(message) != e.Payload {
-					t.Errorf("%s, %v", message, err)
+					t.Errorf("got %s, %v", message, err)
 				}
 			}
 			if v.High == "" {
@@ -231,6 +231,6 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	if s := envelope.NewSession(); s == envelope.NewSession() || len(s) != len(want) {
-		t.Errorf("%s", s)
+		t.Errorf("got %s", s)
 	}
 }

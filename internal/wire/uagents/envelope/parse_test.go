@@ -89,7 +89,7 @@ func TestMalformedMembers(t *testing.T) {
 			e, err := envelope.Parse(raw)
 			at, ok := errors.AsType[*envelope.MemberError](err)
 			if !ok || !errors.Is(err, envelope.ErrEnvelope) || errors.Is(err, envelope.ErrJSON) || e.Sender != "" {
-				t.Fatalf("%+v, %v", e, err)
+				t.Fatalf("got %+v, %v", e, err)
 			}
 			if at.Member != c.member {
 				t.Errorf("the error names %s: %v; want %v", at.Member, err, c.member)
@@ -188,7 +188,7 @@ func TestMarshalAndParse(t *testing.T) {
 	if want := `{"version":1,"sender":"` + string(key.Address()) + `","target":"`; !strings.HasPrefix(string(raw), want) ||
 		!strings.Contains(string(raw), `"protocol_digest":null,"payload":"eyJ`) ||
 		!strings.Contains(string(raw), `"nonce":null,"signature":"sig1`) {
-		t.Errorf("%s", raw)
+		t.Errorf("got %s", raw)
 	}
 }
 
@@ -237,7 +237,7 @@ func FuzzParse(f *testing.F) {
 		e, err := envelope.Parse(raw)
 		if err != nil {
 			if e.Sender != "" || !errors.Is(err, envelope.ErrJSON) && !errors.Is(err, envelope.ErrEnvelope) {
-				t.Errorf("%+v, %v", e, err)
+				t.Errorf("got %+v, %v", e, err)
 			}
 			return
 		}
@@ -261,7 +261,7 @@ func FuzzMessage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, payload string) {
 		message, err := envelope.Envelope{Payload: payload}.Message()
 		if (err == nil) != (len(message) > 0) || err == nil && envelope.Pack(message) != payload {
-			t.Errorf("%q, %v", message, err)
+			t.Errorf("got %q, %v", message, err)
 		}
 	})
 }

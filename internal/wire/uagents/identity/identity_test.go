@@ -220,7 +220,7 @@ func TestMalformedAddresses(t *testing.T) {
 			t.Parallel()
 			a, err := identity.ParseAddress(c.text)
 			if a != "" || !errors.Is(err, identity.ErrBech32) && !errors.Is(err, identity.ErrPrefix) {
-				t.Errorf("%q, %v", a, err)
+				t.Errorf("got %q, %v", a, err)
 			}
 			if len(c.text) < 128 && !errors.Is(err, c.want) {
 				t.Errorf("%v; want %v", err, c.want)
@@ -333,7 +333,7 @@ func TestIdentifiers(t *testing.T) {
 		"agent://" + strings.ToUpper(alice) + "/x", "agent1", "shop/" + alice + "/",
 	} {
 		if i, err := identity.ParseIdentifier(text); err == nil || i != (identity.Identifier{}) {
-			t.Errorf("%s: %+v, %v", text, i, err)
+			t.Errorf("%s: got %+v, %v; want an error and %+v", text, i, err, identity.Identifier{})
 		}
 	}
 }
@@ -345,7 +345,7 @@ func FuzzParseAddress(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		a, err := identity.ParseAddress(text)
 		if (err == nil) == (a == "") || err == nil && string(a) != text {
-			t.Errorf("%q, %v", a, err)
+			t.Errorf("got %q, %v", a, err)
 		}
 		if again, err := identity.NewAgent(a.PublicKey()); a.Agent() && (err != nil || again != a) {
 			t.Errorf("%q is %q again, %v", a, again, err)
@@ -359,7 +359,7 @@ func FuzzParseSignature(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := identity.ParseSignature(text)
 		if (err == nil) == (s == identity.Signature{}) || err == nil && s.String() != text {
-			t.Errorf("%q, %v", s, err)
+			t.Errorf("got %q, %v", s, err)
 		}
 	})
 }

@@ -126,7 +126,7 @@ func TestStandardProtocols(t *testing.T) {
 		{protocol.UIM(), "UIMProtocol", "1.0.0", "85d96f71613cb3a70e0a2c7314122d82cf87d943636f776c8c53dca30dc62b29", "UIMExecute UIMRenew UIMAgree UIMSearch UIMPolicyRequest"},
 	} {
 		if c.m.Name != c.name || c.m.Version != c.version || string(c.m.Digest) != "proto:"+c.digest {
-			t.Errorf("%s %s %s", c.m.Name, c.m.Version, c.m.Digest)
+			t.Errorf("got %s %s %s", c.m.Name, c.m.Version, c.m.Digest)
 		}
 		var requests []string
 		for _, i := range c.m.Interactions {

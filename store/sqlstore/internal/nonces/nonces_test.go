@@ -66,7 +66,7 @@ func TestSetKeepsNoncesUntilExpiry(t *testing.T) {
 	}
 	s.Drop(9*minute + 6) // a table is dropped when its last nonce ends
 	if s.Len() != 1000 {
-		t.Errorf("got %d left, want 1000", s.Len())
+		t.Errorf("%d left, want 1000", s.Len())
 	}
 	if s.Drop(math.MaxInt64); s.Len() != 0 || s.Bytes() != 0 || s.Has(numbered(9)) {
 		t.Errorf("%d left, in %d bytes", s.Len(), s.Bytes())

@@ -141,7 +141,7 @@ func TestKeptFields(t *testing.T) {
 	a, _, _, err := answerOf(t, "GET", []byte("HTTP/1.1 200 OK\r\ncontent-type:\t text/plain \r\nServer: x\r\nRETRY-AFTER:\r\nRetry-After: 2\r\n"+
 		"Content-Length: 0\r\n\r\n"))
 	if err != nil || len(a.Header) != 3 || a.Header.Get("Content-Type") != "text/plain" || a.Header.List("Retry-After") != ",2" {
-		t.Fatalf("%v, %v", a, err)
+		t.Fatalf("got %v, %v", a, err)
 	}
 	if _, ok := a.Header.Lookup("Server"); ok {
 		t.Error("the response has a field that is not in Keep")

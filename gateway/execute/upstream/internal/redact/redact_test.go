@@ -150,7 +150,7 @@ func TestOverlappingSecretsAreMasked(t *testing.T) {
 	m := redact.New([]string{"abc123", "abc123-LONGERRUN", "xx-abc123"})
 	body := []byte(`xx-abc123-LONGERRUN abc123`)
 	if m.Mask(body); string(body) != strings.Repeat("*", 19)+" "+strings.Repeat("*", 6) {
-		t.Errorf("%s", body)
+		t.Errorf("got %s", body)
 	}
 }
 
