@@ -307,7 +307,7 @@ func TestSubdomainNeedsRecordsOfItsDomain(t *testing.T) {
 			_, err := movedTo(t, shop, o, tt.host).Agree(t.Context(), agent.Acceptance{Digest: shop.Digest()})
 			refused, ok := errors.AsType[*agent.IssuerError](err)
 			if err == nil || ok == tt.vouched {
-				t.Errorf("%v, vouched for: %v", err, tt.vouched)
+				t.Errorf("got %v, want the issuer accepted: %v", err, tt.vouched)
 			}
 			if ok && refused.Unconfirmed != strings.HasSuffix(tt.host, ".shop.example") {
 				t.Errorf("got %v", refused)

@@ -192,7 +192,7 @@ func TestIntrospection(t *testing.T) {
 	}
 	w.add(2 * time.Second)
 	if _, err := w.issuer.Verifier().Introspect(t.Context(), issued.Token, w.terms.Holds, w.now()); !errors.Is(err, pat.ErrUnavailable) {
-		t.Errorf("with a stale view: %v", err)
+		t.Errorf("with a stale view: %v, want %v", err, pat.ErrUnavailable)
 	}
 }
 

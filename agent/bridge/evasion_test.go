@@ -61,8 +61,8 @@ func TestChargeInAnotherCurrency(t *testing.T) {
 	}
 }
 
-// The bridge remembers charges beyond the terms until the owner accepts another policy. A service that offers another policy for a
-// while does not clear them.
+// The bridge remembers charges beyond the terms until the owner accepts another policy. If the service offers another policy for a while,
+// the bridge still remembers them.
 func TestExcessSurvivesPolicyChanges(t *testing.T) {
 	t.Parallel()
 	const accepted = `{"uid":"` + agenttest.PolicyUID + `","permission":[{"target":"` + agenttest.Order + `","action":"execute"}]}`
@@ -141,7 +141,7 @@ func TestUnprovedPrice(t *testing.T) {
 				}
 			}
 			if n := len(shop.Calls()) - before; n != 1 {
-				t.Errorf("%d calls of 0.5 USD were made within a budget of that, want 1", n)
+				t.Errorf("got %d calls of 0.5 USD within a budget of 0.5 USD, want 1", n)
 			}
 		})
 	}

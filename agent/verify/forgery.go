@@ -36,7 +36,7 @@ func (v *verification) refusedToken(ctx context.Context, token string) finding {
 	case a.Status >= http.StatusInternalServerError:
 		return point.ServerError(a)
 	case a.Status/100 == 2:
-		return wrong("it is accepted")
+		return wrong("the service accepts the token")
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the service currently accepts no more requests of this kind")
 	case !safe && a.Status == http.StatusNotFound:
@@ -68,7 +68,7 @@ func (t patText) signedPart(header, payload map[string]any) (string, error) {
 func (v *verification) patTampered(ctx context.Context) finding {
 	parts := v.token.parts()
 	if parts[2] == "" {
-		return skipped("there is no signature")
+		return skipped("the PAT has no signature")
 	}
 	first := byte('A')
 	if parts[2][0] == first {

@@ -136,7 +136,7 @@ func (v *verification) refusedAgreement(ctx context.Context, body []byte) findin
 	case a.Status == http.StatusTooManyRequests:
 		return skipped("the service currently accepts no more agreements")
 	case a.Status/100 == 2:
-		return wrong("it is accepted")
+		return wrong("the service accepts the agreement")
 	case a.Status/100 != 4:
 		return wrong("the response is %d", a.Status)
 	}

@@ -151,7 +151,7 @@ func TestOperatorCommandsOnPATs(t *testing.T) {
 		return in.Active
 	}
 	if !active(one) || active("x.y.z") {
-		t.Error("introspection")
+		t.Errorf("active: the PAT %v, an invalid text %v; want true, false", active(one), active("x.y.z"))
 	}
 	if got := want[admin.PAT](g, "pats", "revoke", string(list.Items[0].ID), "--reason", "leaked"); got.State != admin.PATRevoked {
 		t.Errorf("got %+v, want State %v", got, admin.PATRevoked)

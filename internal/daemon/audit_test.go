@@ -39,7 +39,7 @@ func TestEveryDecisionIsAuditedWithoutParameterValues(t *testing.T) {
 	a.execute(search, map[string]any{"query": "x"}, nil)
 	records := g.audited()
 	if len(records) != 2 {
-		t.Fatalf("%d records", len(records))
+		t.Fatalf("got %d records, want 2", len(records))
 	}
 	sum := sha256.Sum256([]byte(`{"product_id":"canary-value"}`))
 	for name, want := range map[string]any{
@@ -80,7 +80,7 @@ func TestAttributionIsReturnedAndLoggedUseAudited(t *testing.T) {
 	got := a.execute(details, map[string]any{"id": "p1"}, nil)
 	_, notice, err := mime.ParseMediaType(got.header.Get("UIM-Attribution"))
 	if got.status != http.StatusOK || err != nil || notice["notice"] != "Käse by shop.example" {
-		t.Errorf("%d, UIM-Attribution %q, %v", got.status, got.header.Get("UIM-Attribution"), err)
+		t.Errorf("got status %d, UIM-Attribution %q, %v; want 200 and the notice", got.status, got.header.Get("UIM-Attribution"), err)
 	}
 	duties, _ := g.audited()[0]["duties"].([]any)
 	if len(duties) != 2 {

@@ -64,7 +64,7 @@ func checkAccounts(ctx context.Context, reader *sql.Tx, p *PendingChanges) error
 			is = was
 		}
 		if is.Held != was.Held+sums.Held || is.Captured != was.Captured+sums.Captured || is.ToppedUp != was.ToppedUp {
-			return fmt.Errorf("service %q, agent %q, %s: the account is not the sum of what its last calls changed: %w",
+			return fmt.Errorf("service %q, agent %q, %s: the account does not include the changes of its last calls: %w",
 				k.Service, k.AgentID, k.Currency, store.ErrUnbalanced)
 		}
 	}

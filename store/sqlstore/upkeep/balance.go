@@ -10,7 +10,7 @@ import (
 	"github.com/uimgate/uimgate/store/sqlstore/engine"
 )
 
-// The differences between the accounts and the sums of their parts. Every row of a result is an error.
+// Queries for accounts and pools that are not the sums of their parts. Each row of a result is an error.
 const (
 	selectUnbalanced = `SELECT service, agent_id, currency FROM (
 		SELECT service, agent_id, currency, topped_up, held, captured FROM accounts
@@ -42,8 +42,8 @@ func (u *Upkeep) CheckBalance(ctx context.Context) error {
 	return u.db.Snapshot(ctx, func(reader *sql.Tx) error {
 		for _, check := range []struct{ query, what string }{
 			{selectUnbalanced, "the account is not the sum of its ledger entries"},
-			{selectHeldWrong, "the held amount is not the sum of what its calls hold"},
-			{selectPoolWrong, "the debt of the unapproved agents is not the sum of what each of them owes"},
+			{selectHeldWrong, "the held amount is not the sum of the charges that its calls hold"},
+			{selectPoolWrong, "the common debt of the unapproved agents is not the sum of their debts"},
 		} {
 			var service, agentID, currency string
 			switch err := reader.QueryRowContext(ctx, check.query).Scan(&service, &agentID, &currency); {

@@ -147,7 +147,7 @@ func purgeAgreement(ctx context.Context, t *engine.Tx, row []string) (bool, erro
 	return true, purgeAgent(ctx, t, service, agent)
 }
 
-// purgeAgent deletes an agent that has no agreements or accounts any more and was never approved or blocked, so that its id becomes free.
+// purgeAgent deletes an agent without agreements and accounts that was never approved or blocked, so that its id becomes free.
 func purgeAgent(ctx context.Context, t *engine.Tx, service, id string) error {
 	var one int
 	idle, err := t.Row(ctx, `SELECT 1 FROM agents a WHERE a.service = ? AND a.id = ? AND a.status = 'active' AND a.approved = 0 AND a.seq = 0
