@@ -54,19 +54,21 @@ func (r ruleComparer) apart(list, others []*model.Atom) []*model.Atom {
 
 // duty compares two duties with the same action.
 func (r ruleComparer) duty(o, n *model.Atom, role string) {
+	const debtor = "the party that owes it"
+	both := capital(r.new.owed(aloneOf(n), debtor)) + ". Before: " + r.old.owed(aloneOf(o), debtor) + "."
 	stated := false
 	inner := ruleComparer{r.comparer, func(e Effect, text string) {
 		stated = true
 		r.note(e, "In the "+role+" to "+dutyName(n)+": "+text)
 	}}
 	if identity(o) != identity(n) {
-		inner.note(Mixed, capital(r.new.owed(aloneOf(n), "the party that owes it"))+". Before: "+r.old.owed(aloneOf(o), "the party that owes it")+".")
+		inner.note(Mixed, both)
 	}
 	inner.prices(o, n)
 	inner.conditions(slices.Concat(o.Constraints, refinementsOf(o)), slices.Concat(n.Constraints, refinementsOf(n)), Better, true)
 	inner.children(o, n)
 	if !stated {
-		inner.note(Mixed, capital(r.new.owed(aloneOf(n), "the party that owes it"))+". Before: "+r.old.owed(aloneOf(o), "the party that owes it")+".")
+		inner.note(Mixed, both)
 	}
 }
 
