@@ -24,16 +24,20 @@ func TestChangedPolicyEndsOnlyChangedIntents(t *testing.T) {
 			return strings.Replace(p, `buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.25"`,
 				`buy:v1", "action": "execute", "duty": [{"action": "pay", "amount": "0.50"`, 1)
 		}, "", reason.PolicyRequiresAgreement},
-		"another limit of one intent": {func(p string) string {
-			return strings.Replace(p, `"rightOperand": 5, "unit": "hour"`, `"rightOperand": 6, "unit": "hour"`, 1)
+		"another limit of one intent": {
+			func(p string) string {
+				return strings.Replace(p, `"rightOperand": 5, "unit": "hour"`, `"rightOperand": 6, "unit": "hour"`, 1)
+			},
+			reason.PolicyRequiresAgreement, "",
 		},
-			reason.PolicyRequiresAgreement, ""},
 		"a prohibition for every intent": {func(p string) string {
 			return strings.Replace(p, `"prohibition": [`, `"prohibition": [{"target": "shop.example", "action": "execute", `+
 				`"constraint": [{"leftOperand": "dateTime", "operator": "gt", "rightOperand": "2090-01-01"}]},`, 1)
 		}, reason.PolicyRequiresAgreement, reason.PolicyRequiresAgreement},
-		"another uid": {func(p string) string { return strings.Replace(p, "policy/1", "policy/2", 1) },
-			reason.PolicyRequiresAgreement, reason.PolicyRequiresAgreement},
+		"another uid": {
+			func(p string) string { return strings.Replace(p, "policy/1", "policy/2", 1) },
+			reason.PolicyRequiresAgreement, reason.PolicyRequiresAgreement,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, "", quickUpstream)
