@@ -75,10 +75,10 @@ func TestExclusionsAreExplained(t *testing.T) {
 	for c, says := range map[string]string{
 		one("spatial", "neq", `"US"`):              "neither US nor part of it",
 		one("language", "neq", `"en"`):             "nor part of it",
-		one("spatial", "isNoneOf", `["US","CU"]`):  "none of CU and US, nor part of one of them",
+		one("spatial", "isNoneOf", `["US","CU"]`):  "not CU or US, nor part of one of them",
 		one("spatial", "eq", `"US"`):               "The same applies to a part of a place or language that is named there",
 		one("spatial", "isAnyOf", `["US","CU"]`):   "The same applies to a part of a place or language that is named there",
-		one("purpose", "isNoneOf", `["ads","US"]`): "none of",
+		one("purpose", "isNoneOf", `["ads","US"]`): "not US or ads",
 	} {
 		opens := []*odrl.Policy{
 			load(t, set(`"permission":{"action":"read","target":"ex:x","constraint":`+c+`}`)),

@@ -38,7 +38,7 @@ func TestInvalidRequests(t *testing.T) {
 		"an undecryptable body":      {wire.TypeEncrypted, `{"v":2,"enc":"` + strings.Repeat("A", 43) + `","ct":"` + strings.Repeat("A", 43) + `","ct_content_type":"application/json"}`, `cannot be decrypted`},
 		"an unencrypted body":        {wire.TypeEncrypted, `{"action":"uim:search"}`, `cannot be decrypted`},
 		"words":                      {wire.TypeText, `"hello"`, `uim:search`},
-		"text declared as JSON":      {wire.TypeJSON, `{"text":"hello"}`, `{"text":"shop.example: A shop`},
+		"words declared as JSON":     {wire.TypeJSON, `{"text":"hello"}`, `{"text":"shop.example: A shop`},
 		"an upper-case type":         {"Application/X-MRP-Request+JSON; charset=utf-8", `{"action":"uim:policy"}`, `"status":"ok"`},
 	} {
 		m := a.Say(t, c.contentType, c.body)

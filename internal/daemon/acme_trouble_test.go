@@ -226,7 +226,7 @@ func TestClockBehind(t *testing.T) {
 // A gateway whose database cannot be written when a certificate is due for renewal serves the certificate, and orders none.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
-	ca, cluster := acmeca.Start(t, acmeca.Options{Seconds: 6}), pgtest.Start(t)
+	ca, cluster := acmeca.Start(t, acmeca.Options{Seconds: 20}), pgtest.Start(t)
 	dsn := cluster.Database(t)
 	s, name := withACME(ca, "", "")
 	s = withHosts(s, name)

@@ -141,7 +141,7 @@ func TestUnknowableFactsAreRefusedAtLoad(t *testing.T) {
 		"a fact of the gateway": {proxies + factsConfig + "    dateTime: [{parameter: /now}]\n", "the gateway itself provides dateTime"},
 		"two at once": {
 			proxies + strings.Replace(factsConfig, "{claim: purpose}", "{claim: purpose, parameter: /x}", 1),
-			"want exactly one of",
+			"must have exactly one of",
 		},
 		"no pointer":                    {proxies + strings.Replace(factsConfig, "/category", "category", 1), "is not a JSON pointer"},
 		"a header that means something": {proxies + strings.Replace(factsConfig, "X-Country", "authorization", 1), "has another meaning"},

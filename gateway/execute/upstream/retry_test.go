@@ -63,7 +63,7 @@ func TestRetriesOnlyWhereSafe(t *testing.T) {
 					switch {
 					case name == "half a body" && method == "HEAD": // complete: a HEAD has no body
 						wantRequests = 1
-					case name == "500" || name == "503 and later" || (name == "503" && !safe):
+					case name == "500" || name == "503 with Retry-After" || (name == "503" && !safe):
 						wantRequests, wantOutcome = 1, store.Failed
 					case !safe:
 						wantRequests, wantOutcome = 1, store.Unknown
