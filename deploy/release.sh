@@ -56,7 +56,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64};
   mkdir -p "$STAGE"
   CGO_ENABLED=0 "$go" build -trimpath -buildvcs=true \
     -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$version" -o "$STAGE/uimgate" ./cmd/uimgate
-  cp -r "$work/man" "$work/completions" LICENSE README.md CHANGELOG.md deploy/systemd/uimgate.service "$STAGE"
+  cp -r "$work/man" "$work/completions" LICENSE README.md CHANGELOG.md deploy/systemd/uimgate.{service,socket} "$STAGE"
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$STAGE" -cf - . |
     gzip -9n > "$dist/uimgate-$version-$GOOS-$GOARCH.tar.gz"
   [ "${SBOM:-yes}" = no ] || components "$STAGE/uimgate" "$dist/uimgate-$version-$GOOS-$GOARCH.spdx.json"

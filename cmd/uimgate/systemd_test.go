@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -83,6 +86,81 @@ func TestSystemdNotifications(t *testing.T) {
 	}
 	s.next("STOPPING")
 	g.stop()
+}
+
+// A connection that is made while the gateway restarts waits in the socket of systemd, and the next process responds.
+func TestSocketActivation(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("systemd runs on Linux")
+	}
+	t.Parallel()
+	ln, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := ln.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ln.Close(); err != nil { // socket remains
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"agents.json": operatorAgents, "policy.json": operatorPolicy,
+		"uimgate.yaml": "server: {listen: '" + ln.Addr().String() + "'}\nadmin: {listen: '127.0.0.1:0'}\nbilling: {credit: 10 EUR}\n" +
+			"services:\n- {agents_file: agents.json, policy_file: policy.json, upstream: {url: 'http://127.0.0.1:9'}}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	start := func() (stop func()) {
+		// The shell has the process id of the gateway, which systemd writes into LISTEN_PID.
+		c := exec.CommandContext(t.Context(), "sh", "-c", `LISTEN_PID=$$ LISTEN_FDS=1 exec uimgate serve -c uimgate.yaml --data data`)
+		var log bytes.Buffer
+		c.Dir, c.ExtraFiles, c.Stderr = dir, []*os.File{socket}, &log
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return func() {
+			if err := errors.Join(c.Process.Signal(syscall.SIGTERM), c.Wait()); err != nil {
+				t.Errorf("got %v, want no error; the log: %s", err, log.String())
+			}
+		}
+	}
+	get := func() {
+		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
+		r, err := client.Get("http://" + ln.Addr().String() + "/agents.json") //nolint:noctx // the client has a time limit
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("got status %d, want %d", r.StatusCode, http.StatusOK)
+		}
+	}
+	stop := start()
+	get()
+	stop()
+	waiting, err := net.Dial("tcp", ln.Addr().String()) //nolint:noctx // the same
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := waiting.Write([]byte("GET /agents.json HTTP/1.0\r\n\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	stop = start()
+	if err := waiting.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	status := make([]byte, len("HTTP/1.0 200"))
+	if _, err := io.ReadFull(waiting, status); err != nil || !strings.HasSuffix(string(status), "200") {
+		t.Errorf("got %q, %v, want a response with status 200", status, err)
+	}
+	_ = waiting.Close()
+	stop()
 }
 
 func TestSystemdUnitIsValidAndHardened(t *testing.T) {

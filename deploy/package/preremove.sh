@@ -5,5 +5,5 @@ case "${1:-}" in
 upgrade | 1) exit 0 ;;
 esac
 if [ -d /run/systemd/system ]; then
-  systemctl disable --now uimgate.service || true
+  systemctl disable --now uimgate.socket uimgate.service || true
 fi

@@ -116,13 +116,21 @@ kill -KILL "$pid"
 eventually restarts 1
 call > /dev/null
 
-step "an upgrade"
+step "an upgrade while an agent calls, with the sockets of systemd"
 echo "# the operator's own line" >> /etc/uimgate/uimgate.yaml
 sha256sum /etc/uimgate/* > configuration
+systemctl stop uimgate
+systemctl enable --now uimgate.socket
+call > /dev/null # starts the service
+(until [ -e enough ]; do call > /dev/null && echo . >> calls || echo . >> refused; done) &
 sudo apt install -y ./next/uimgate_0.1.1_*.deb
 uimgate version | grep '^uimgate v0.1.1 '
 [ "$(systemctl is-active uimgate)" = active ]
 call > /dev/null
+touch enough
+wait $!
+[ "$(wc -l < calls)" -gt 5 ]
+[ ! -e refused ]
 
 step "a removal"
 sudo apt purge -y uimgate

@@ -32,7 +32,7 @@ func (p *process) openCertificates(ctx context.Context) {
 		Now: p.Now, Ordered: p.metrics.Ordered, LookEvery: p.renewals,
 	}
 	if address := p.config.Server.HTTPListen(); address != "" {
-		ln, err := listen(ctx, address)
+		ln, err := p.listenOn(ctx, address)
 		if err != nil { // TLS does not depend on this listener, and the CA may use another challenge
 			p.Log.Warn("the HTTP listener cannot be opened: the CA cannot use HTTP-01, and http URLs are not redirected to https", zap.Error(err))
 		} else {

@@ -47,6 +47,9 @@ type Options struct {
 	Load func() (*config.Config, config.Problems)
 	// Reload receives a value for each requested reload, for example on SIGHUP. It may be nil.
 	Reload <-chan struct{}
+	// Sockets are listeners that the service manager has opened. A listener of the configuration with the address of one of them takes it
+	// instead of opening its own. Run closes those that no listener takes.
+	Sockets []net.Listener
 	// Ready is called once, when the process accepts requests. It may be nil.
 	Ready func(Addresses)
 	// Phase is called when the process begins to serve, to reload and to stop; after a reload it is called with Serving again. Its calls do
@@ -235,6 +238,7 @@ func (p *process) open(ctx context.Context) (err error) {
 	if err := p.openDoors(ctx); err != nil {
 		return err
 	}
+	p.closeSockets()
 	p.metrics.Watch(p.Now, p.state)
 	return nil
 }

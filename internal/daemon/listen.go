@@ -6,19 +6,22 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"syscall"
+
+	"go.uber.org/zap"
 
 	"github.com/uimgate/uimgate/internal/connlimit"
 )
 
 func (p *process) listen(ctx context.Context) (err error) {
-	if p.public, err = listen(ctx, p.config.Server.Listen); err != nil {
+	if p.public, err = p.listenOn(ctx, p.config.Server.Listen); err != nil {
 		return err
 	}
 	p.bounded = connlimit.New(p.public, p.bounds())
 	p.public = p.bounded
 	p.closers = append(p.closers, closed(p.public))
-	if p.admin, err = listen(ctx, p.config.Admin.Listen); err != nil {
+	if p.admin, err = p.listenOn(ctx, p.config.Admin.Listen); err != nil {
 		return err
 	}
 	p.closers = append(p.closers, closed(p.admin))
@@ -29,7 +32,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 	if address == "" {
 		return nil
 	}
-	if p.probes, err = listen(ctx, address); err != nil {
+	if p.probes, err = p.listenOn(ctx, address); err != nil {
 		return err
 	}
 	p.closers = append(p.closers, closed(p.probes))
@@ -39,7 +42,7 @@ func (p *process) listen(ctx context.Context) (err error) {
 
 // listenBeside opens a listener for a module, and also returns its URL. The listener is closed when the process ends.
 func (p *process) listenBeside(ctx context.Context, address string) (net.Listener, string, error) {
-	ln, err := listen(ctx, address)
+	ln, err := p.listenOn(ctx, address)
 	if err != nil {
 		return nil, "", err
 	}
@@ -47,12 +50,40 @@ func (p *process) listenBeside(ctx context.Context, address string) (net.Listene
 	return ln, origin(ln, p.config.Server.TLS.Enabled()), nil
 }
 
-func listen(ctx context.Context, address string) (net.Listener, error) {
+// listenOn returns the socket of the service manager with this address or, if there is none, opens a listener.
+func (p *process) listenOn(ctx context.Context, address string) (net.Listener, error) {
+	for i, ln := range p.Sockets {
+		if sameAddress(ln.Addr(), address) {
+			p.Sockets = slices.Delete(slices.Clone(p.Sockets), i, i+1)
+			return ln, nil
+		}
+	}
 	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, listenError(address, err)
 	}
 	return ln, nil
+}
+
+// sameAddress reports whether a listener with an address accepts the same connections as one that is opened with host:port. Port 0 has no
+// address yet, so it is never the same.
+func sameAddress(have net.Addr, address string) bool {
+	tcp, ok := have.(*net.TCPAddr)
+	want, err := net.ResolveTCPAddr("tcp", address)
+	if !ok || err != nil || tcp.Port != want.Port {
+		return false
+	}
+	unspecified := func(ip net.IP) bool { return len(ip) == 0 || ip.IsUnspecified() }
+	return tcp.IP.Equal(want.IP) || unspecified(tcp.IP) && unspecified(want.IP)
+}
+
+// closeSockets closes the sockets of the service manager that no listener has taken.
+func (p *process) closeSockets() {
+	for _, ln := range p.Sockets {
+		p.Log.Warn("the service manager passed a socket that no listener of the configuration uses", zap.Stringer("address", ln.Addr()))
+		_ = ln.Close()
+	}
+	p.Sockets = nil
 }
 
 func listenError(address string, err error) error {

@@ -1,9 +1,12 @@
 package gatewaycmd
 
 import (
+	"net"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	systemd "github.com/coreos/go-systemd/v22/daemon"
 	"go.uber.org/zap"
 
@@ -24,6 +27,22 @@ func (m serviceManager) enter(p daemon.Phase) {
 	case daemon.Stopping:
 		m.send(systemd.SdNotifyStopping, "STATUS=Finishing calls")
 	}
+}
+
+// sockets returns the listeners that systemd passed to this process, without those that are not streams of TCP (sd_listen_fds(3)). Only the
+// first call returns them.
+func (m serviceManager) sockets() []net.Listener {
+	all, err := activation.Listeners()
+	if err != nil {
+		m.log.Warn("the sockets of systemd cannot be used", zap.Error(err))
+	}
+	return slices.DeleteFunc(all, func(ln net.Listener) bool {
+		_, ok := ln.(*net.TCPListener)
+		if !ok && ln != nil {
+			_ = ln.Close()
+		}
+		return !ok
+	})
 }
 
 func (m serviceManager) send(lines ...string) {

@@ -79,7 +79,7 @@ func serve(ctx context.Context, path string, o config.Overrides, stdout, stderr 
 	err = daemon.Run(ctx, daemon.Options{
 		Version: program.Version, Commit: program.Commit,
 		Config: cfg, Load: load, Reload: hangups(ctx), Log: log, Now: time.Now, Environment: os.Getenv,
-		Phase: manager.enter,
+		Phase: manager.enter, Sockets: manager.sockets(),
 		Ready: func(a daemon.Addresses) {
 			if _, err := membudget.UnmapProgram(); err != nil {
 				log.Warn("memory", zap.Error(err))
