@@ -131,7 +131,7 @@ func TestSocketActivation(t *testing.T) {
 	}
 	get := func() {
 		client := &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
-		r, err := client.Get("http://" + ln.Addr().String() + "/agents.json") //nolint:noctx // the client has a time limit
+		r, err := client.Get("http://" + ln.Addr().String() + "/agents.json")
 		if err != nil {
 			t.Error(err)
 			return
@@ -144,7 +144,7 @@ func TestSocketActivation(t *testing.T) {
 	stop := start()
 	get()
 	stop()
-	waiting, err := net.Dial("tcp", ln.Addr().String()) //nolint:noctx // the same
+	waiting, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

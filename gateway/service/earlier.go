@@ -42,8 +42,8 @@ func (d *Directory) past(ctx context.Context, definition *Definition) ([]earlier
 	return past, nil
 }
 
-// unchanged returns the UIDs of the intents whose clauses in an earlier policy are the same as in the policy that is offered now. It returns
-// nil if the earlier policy cannot be published for the present catalogue.
+// unchanged returns the UIDs of the intents whose clauses in an earlier policy are the same as in the policy that is offered now. It
+// returns nil if the earlier policy cannot be published for the present catalogue.
 func (d *Definition) unchanged(ctx context.Context, document []byte) map[string]bool {
 	old, _ := odrl.Publish(ctx, document, d.world)
 	if old == nil {
@@ -58,8 +58,8 @@ func (d *Definition) unchanged(ctx context.Context, document []byte) map[string]
 	return same
 }
 
-// holds reports whether an agreement to the policy with this digest still permits calls of an intent. An empty digest means the policy that is
-// offered now.
+// holds reports whether an agreement to the policy with this digest still permits calls of an intent. An empty digest means the policy that
+// is offered now.
 func (t *terms) holds(digest, uid string) bool {
 	if digest == "" || digest == t.offer.Digest {
 		return true
