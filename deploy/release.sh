@@ -18,7 +18,7 @@ dist=${DIST:-dist}
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
 PACKAGE_VERSION=${version#v}
-export SOURCE_DATE_EPOCH PACKAGE_VERSION TZ=UTC LC_ALL=C
+export SOURCE_DATE_EPOCH PACKAGE_VERSION TZ=UTC LC_ALL=C CGO_ENABLED=0
 umask 022
 
 work=$(mktemp -d)
@@ -38,7 +38,7 @@ echo "nfpm" >&2
 GOBIN=$work "$go" install "$nfpm"
 if [ "${SBOM:-yes}" != no ]; then
   echo "syft" >&2
-  GOBIN=$work CGO_ENABLED=0 "$go" install "$syft"
+  GOBIN=$work "$go" install "$syft"
 fi
 
 # Writes the components of a binary. syft takes the time of the clock and a random namespace: they become the time of the commit and the
@@ -54,7 +54,7 @@ for platform in ${PLATFORMS:-linux/amd64 linux/arm64 darwin/amd64 darwin/arm64};
   echo "$platform" >&2
   export STAGE=$work/$GOOS-$GOARCH
   mkdir -p "$STAGE"
-  CGO_ENABLED=0 "$go" build -trimpath -buildvcs=true \
+  "$go" build -trimpath -buildvcs=true \
     -ldflags "-s -w -X github.com/uimgate/uimgate/cmd/uimgate/internal/cli.Release=$version" -o "$STAGE/uimgate" ./cmd/uimgate
   cp -r "$work/man" "$work/completions" LICENSE README.md CHANGELOG.md deploy/systemd/uimgate.{service,socket} "$STAGE"
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -C "$STAGE" -cf - . |
