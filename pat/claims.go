@@ -78,8 +78,7 @@ func (l Limit) rate() limit.Rate {
 }
 
 // Permits reports whether the scope contains the intent uid, as <uid>:execute or <namespace>:*:*:execute. All other forms are ignored. UIM
-// core
-// 4.3.
+// core 4.3.
 func (c *Claims) Permits(uid string) bool { return permits(c.Scope, uid) }
 
 // Named returns the contents of the scope: the uids of single intents, and the namespaces that it contains as a whole.

@@ -43,7 +43,8 @@ type ScopeRequest struct {
 	KeyID     keys.ID
 	PublicKey []byte // DER SubjectPublicKeyInfo
 	Assurance Assurance
-	// PolicyDigest identifies the policy of the agreement. An agreement to an earlier policy grants only intents with the same clause.
+	// PolicyDigest identifies the policy of the agreement. An agreement to an earlier policy grants only intents with the same clause. Empty
+	// means the policy that is offered now.
 	PolicyDigest string
 	// Requested are entries <intent_uid>:execute or <namespace>:*:*:execute. If there are none, all entries are requested.
 	Requested []string

@@ -12,21 +12,15 @@ import (
 	"github.com/uimgate/uimgate/pat"
 )
 
-// An earlier policy was offered before. An agreement to it still holds for each intent whose clause is the same in the policy that is
-// offered now.
-type earlier struct {
-	offer pat.Offer
-	same  map[string]bool // UIDs of the intents whose clauses are the same
-}
-
 // past returns up to pat.MaxPast policies that a service offered previously, newest first, including those that other processes offered and
-// those from before a restart.
-func (d *Directory) past(ctx context.Context, definition *Definition) ([]earlier, error) {
+// those from before a restart. For each of them, by digest, same has the UIDs of the intents whose clauses have not changed since: an
+// agreement to the policy still holds for these intents.
+func (d *Directory) past(ctx context.Context, definition *Definition) (past []pat.Offer, same map[string]map[string]bool, err error) {
 	recent, err := d.state.Policies.RecentPolicies(ctx, definition.ID, pat.MaxPast+1)
 	if err != nil {
-		return nil, fmt.Errorf("reading the previously offered policies: %w", err)
+		return nil, nil, fmt.Errorf("reading the previously offered policies: %w", err)
 	}
-	var past []earlier
+	same = map[string]map[string]bool{}
 	for _, was := range recent {
 		if was.Digest == definition.offer.Digest || len(past) == pat.MaxPast {
 			continue
@@ -37,9 +31,10 @@ func (d *Directory) past(ctx context.Context, definition *Definition) ([]earlier
 				zap.Error(err))
 			continue
 		}
-		past = append(past, earlier{old, definition.unchanged(ctx, was.Bytes)})
+		past = append(past, old)
+		same[old.Digest] = definition.unchanged(ctx, was.Bytes)
 	}
-	return past, nil
+	return past, same, nil
 }
 
 // unchanged returns the UIDs of the intents whose clauses in an earlier policy are the same as in the policy that is offered now. It
@@ -58,45 +53,22 @@ func (d *Definition) unchanged(ctx context.Context, document []byte) map[string]
 	return same
 }
 
-// holds reports whether an agreement to the policy with this digest still permits calls of an intent. An empty digest means the policy that
-// is offered now.
-func (t *terms) holds(digest, uid string) bool {
-	if digest == "" || digest == t.offer.Digest {
-		return true
-	}
-	for i := range t.past {
-		if t.past[i].offer.Digest == digest {
-			return t.past[i].same[uid]
-		}
-	}
-	return false
-}
-
-// Holds returns nil if an agreement to the policy with this digest still holds for some intent, and a *pat.PolicyChangedError otherwise.
-func (t *terms) Holds(digest string) error {
-	if digest == t.offer.Digest {
+// holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty: the
+// agreement is to the policy that is offered now, or the clause of the intent has not changed since. Otherwise the error is a
+// *pat.PolicyChangedError.
+func (t *terms) holds(digest, uid string) error {
+	if same := t.same[digest]; digest == t.offer.Digest || same[uid] || uid == "" && len(same) > 0 {
 		return nil
-	}
-	for i := range t.past {
-		if t.past[i].offer.Digest == digest && len(t.past[i].same) > 0 {
-			return nil
-		}
 	}
 	return &pat.PolicyChangedError{Agreed: digest, Offered: t.offer.Digest}
 }
 
-// Holds returns nil if an agreement to the policy with this digest permits calls of an intent, or of any intent if uid is empty: the
-// agreement is to the policy that is offered now, or the clause of the intent has not changed since. Otherwise the error is a
-// *pat.PolicyChangedError.
-func (s *Service) Holds(digest, uid string) error {
-	if uid == "" {
-		return s.terms.Holds(digest)
-	}
-	if !s.terms.holds(digest, uid) {
-		return &pat.PolicyChangedError{Agreed: digest, Offered: s.offer.Digest}
-	}
-	return nil
-}
+// Holds implements pat.Terms.
+func (t *terms) Holds(digest string) error { return t.holds(digest, "") }
+
+// Holds returns nil if an agreement to the policy with this digest still permits calls of an intent, or of any intent if uid is empty.
+// Otherwise the error is a *pat.PolicyChangedError.
+func (s *Service) Holds(digest, uid string) error { return s.terms.holds(digest, uid) }
 
 // Introspect returns the state of a token, which need not be a PAT of the service. A PAT is active while its agreement holds for some
 // intent. The only error is of kind pat.ErrUnavailable.

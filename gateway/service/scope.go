@@ -15,23 +15,18 @@ import (
 // terms implements pat.Terms: it evaluates the policy of a service for the issuance of tokens, without a call.
 type terms struct {
 	*Definition
-	past   []earlier                          // previously offered policies, newest first
+	past   []pat.Offer                        // previously offered policies, newest first
+	same   map[string]map[string]bool         // digest of a past policy → UIDs of the intents whose clauses have not changed since
 	limits *cache.Cache[string, *limit.Limit] // by jti
 }
 
 // newTerms returns the terms of a service. The size of the cache allows for 100,000 tokens in use.
-func newTerms(d *Definition, past []earlier) *terms {
-	return &terms{d, past, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
+func newTerms(d *Definition, past []pat.Offer, same map[string]map[string]bool) *terms {
+	return &terms{d, past, same, cache.New(cache.Options[string, *limit.Limit]{Max: 100_000})}
 }
 
 // Past returns the previously offered policies.
-func (t *terms) Past() []pat.Offer {
-	out := make([]pat.Offer, 0, len(t.past))
-	for _, e := range t.past {
-		out = append(out, e.offer)
-	}
-	return out
-}
+func (t *terms) Past() []pat.Offer { return t.past }
 
 // An applicant is an agent that requests a token.
 type applicant struct {
@@ -61,7 +56,7 @@ func (t *terms) Scope(ctx context.Context, r pat.ScopeRequest) (pat.Scope, error
 			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: left})
 			continue
 		}
-		if !t.holds(r.PolicyDigest, in.UID.String()) {
+		if r.PolicyDigest != "" && t.holds(r.PolicyDigest, in.UID.String()) != nil {
 			out.Omitted = append(out.Omitted, pat.OmittedEntry{Entry: entry(in.UID.String()), Reason: reason.PolicyRequiresAgreement})
 			continue
 		}

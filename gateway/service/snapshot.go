@@ -182,11 +182,11 @@ func (d *Directory) service(ctx context.Context, definition *Definition) (*Servi
 			return nil, err
 		}
 	}
-	past, err := d.past(ctx, definition)
+	past, same, err := d.past(ctx, definition)
 	if err != nil {
 		return nil, err
 	}
-	terms := newTerms(definition, past)
+	terms := newTerms(definition, past, same)
 	issuer, err := pat.NewIssuer(pat.IssuerConfig{
 		Rules: definition.rules, Terms: terms, Store: d.state.Agreements, Keys: d.state.Keys, View: d.state.View, Now: d.state.Now,
 		Forms: d.state.Forms,
