@@ -13,14 +13,10 @@ import (
 // No request has been sent to the CA then.
 const longestAgain = time.Minute
 
-// A keeper loads or obtains the first certificate of one name. After that, certmagic renews it.
-type keeper struct{ stop context.CancelFunc }
-
-// keep starts the keeper of a name. The caller holds m.mu.
+// keep loads or obtains the first certificate of a name in the background. After that, certmagic renews it. The caller holds m.mu.
 func (m *Manager) keep(name string) {
 	ctx, stop := context.WithCancel(m.ctx) // a certificate may be obtained long after the reload that added the name
-	k := &keeper{stop}
-	m.keeping[name] = k
+	m.keeping[name] = stop
 	m.done.Go(func() {
 		defer stop()
 		m.obtain(ctx, name)

@@ -71,15 +71,17 @@ type Manager struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	keeping map[string]*keeper // by name
-	done    sync.WaitGroup     // of the keepers
+	keeping map[string]context.CancelFunc // by name: ends keep
+	done    sync.WaitGroup                // of keep
 }
 
 // New returns a Manager that has no names yet: see Manage. A TLS client that sends no server name, or an unknown one, gets the certificate
 // of the name first. The caller must call Close once.
 func New(first string, o Options) *Manager {
 	log := o.Log.Named("acme")
-	m := &Manager{first: first, log: log, again: min(cmp.Or(o.LookEvery, longestAgain), longestAgain), keeping: map[string]*keeper{}}
+	m := &Manager{
+		first: first, log: log, again: min(cmp.Or(o.LookEvery, longestAgain), longestAgain), keeping: map[string]context.CancelFunc{},
+	}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.orders = &orders{storage: o.Storage, now: o.Now, log: log, has: m.has, ordered: o.Ordered, failed: map[string]cause{}}
 	m.cache = certmagic.NewCache(certmagic.CacheOptions{
@@ -125,9 +127,9 @@ func (m *Manager) Manage(names []string) {
 	defer m.mu.Unlock()
 	m.names.Store(&names)
 	var gone []certmagic.SubjectIssuer
-	for name, k := range m.keeping {
+	for name, stop := range m.keeping {
 		if !slices.Contains(names, name) {
-			k.stop()
+			stop()
 			delete(m.keeping, name)
 			gone = append(gone, certmagic.SubjectIssuer{Subject: name})
 		}
